@@ -1,0 +1,298 @@
+//! The contract between a congestion controller and whatever transport drives it.
+
+use core::fmt::Debug;
+
+use units::{Bytes, Rate, Rng, Span, Time};
+
+/// Sender-side congestion control.
+///
+/// The transport calls, in this order within one ACK: `on_recovery(Spurious)`, every `on_lost`,
+/// `on_recovery(Enter)`, `on_ack`, `on_recovery(Exit)`; and reads [`decision`](Controller::decision) after each event.
+pub trait Controller: Debug + Send {
+    /// A packet left and is counted in flight; `packet` is final.
+    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+        let _ = (cx, packet);
+    }
+    /// One packet was declared lost; may come from a timer, with no ACK.
+    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost);
+    /// One ACK that newly acknowledges something, after loss detection.
+    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack);
+    /// A loss or ECN episode begins, ends or turns out to have been spurious, or the retransmission timer fired.
+    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        let _ = (cx, change);
+    }
+    /// The path changed under the connection.
+    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+        let _ = (cx, change);
+    }
+    /// The time asked for in [`Decision::wake_at`] has come.
+    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+        let _ = cx;
+    }
+    /// What the transport shall do from now on.
+    fn decision(&self) -> Decision;
+    /// Pushes the values of [`Descriptor::fields`](crate::Descriptor::fields), in their order. Called only when traced.
+    fn observe(&self, row: &mut Vec<f64>);
+}
+
+/// What a controller is told with every event.
+#[derive(Debug)]
+pub struct Cx<'a> {
+    /// The time of this event.
+    pub now: Time,
+    /// The connection as it stands at this event.
+    pub conn: &'a Conn,
+    /// The controller's own random stream.
+    pub rng: &'a mut Rng,
+    /// Where state transitions are reported.
+    pub probe: &'a mut dyn Probe,
+}
+
+/// Receives what a controller wants known of itself.
+pub trait Probe: Debug {
+    /// The controller went from one state to another, and why.
+    fn transition(&mut self, now: Time, transition: Transition);
+}
+
+/// A state transition of a controller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transition {
+    /// The state that was left.
+    pub from: &'static str,
+    /// The state that was entered.
+    pub to: &'static str,
+    /// The rule that made it so.
+    pub reason: &'static str,
+}
+
+/// A probe that nobody reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoProbe;
+
+impl Probe for NoProbe {
+    fn transition(&mut self, _: Time, _: Transition) {}
+}
+
+/// The connection, kept by the transport: the `C.*` of draft-ietf-ccwg-bbr-06 §2.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Conn {
+    /// Sender maximum segment size: payload bytes.
+    pub smss: Bytes,
+    /// The initial window (RFC 6928), bytes.
+    pub initial_cwnd: Bytes,
+    /// Bytes sent and neither acknowledged nor declared lost.
+    pub inflight: Bytes,
+    /// Bytes acknowledged so far, cumulatively or selectively.
+    pub delivered: Bytes,
+    /// Of these, bytes that arrived with a CE mark.
+    pub delivered_ce: Bytes,
+    /// Bytes declared lost so far.
+    pub lost: Bytes,
+    /// Smoothed RTT (RFC 6298); zero before the first sample.
+    pub srtt: Span,
+    /// Smallest RTT of the connection; [`Span::MAX`] before the first sample.
+    pub min_rtt: Span,
+    /// The latest rate bubble: there was too little to send (draft-ietf-ccwg-bbr-06 §4.1.2.4).
+    pub app_limited: bool,
+    /// The window was fully used by the flight that is being acknowledged (RFC 9438 §4.2, RFC 7661).
+    pub cwnd_limited: bool,
+    /// Fast recovery is under way.
+    pub in_recovery: bool,
+    /// When the pacer will let the next packet go; not before the present.
+    pub next_departure: Time,
+    /// How many send quanta the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3 for TCP, 1 for QUIC.
+    pub offload_factor: u64,
+}
+
+/// The ECN codepoint of packets.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// Not ECN-capable.
+    #[default]
+    NotEct,
+    /// ECN-capable, classic (RFC 3168).
+    Ect0,
+    /// ECN-capable, L4S (RFC 9331).
+    Ect1,
+}
+
+/// The state of the connection when a packet was sent: the `P.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Snapshot {
+    /// When the packet left.
+    pub sent: Time,
+    /// Send time of the packet that started the flight sampled.
+    pub first_sent: Time,
+    /// When [`Conn::delivered`] last grew.
+    pub delivered_at: Time,
+    /// [`Conn::delivered`] then.
+    pub delivered: Bytes,
+    /// [`Conn::delivered_ce`] then.
+    pub delivered_ce: Bytes,
+    /// [`Conn::lost`] then.
+    pub lost: Bytes,
+    /// [`Conn::inflight`] **with** this packet.
+    pub inflight: Bytes,
+    /// Payload bytes of the packet; `inflight == size` means a start from idle.
+    pub size: u16,
+    /// Sent in an application-limited phase.
+    pub app_limited: bool,
+    /// Its ECN codepoint.
+    pub ecn: Ecn,
+    /// A retransmission.
+    pub retransmit: bool,
+}
+
+/// Why a packet was declared lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LossCause {
+    /// A packet sent later arrived (RFC 8985 §6.2).
+    Rack,
+    /// The retransmission timer fired (RFC 6298 §5, RFC 8985 §6.3).
+    Rto,
+    /// A tail loss probe repaired it (RFC 8985 §7.4).
+    Tlp,
+}
+
+/// One lost packet.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lost {
+    /// The state when it was sent.
+    pub packet: Snapshot,
+    /// Bytes lost since it was sent, itself included.
+    pub lost_since_sent: Bytes,
+    /// The packet before it, in sequence, is not lost: a new hole begins.
+    pub new_range: bool,
+    /// Why.
+    pub cause: LossCause,
+}
+
+/// An RTT sample, from a packet that was sent once (Karn).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RttSample {
+    /// From sending to the arrival of the ACK.
+    pub raw: Span,
+    /// The part that the receiver says it spent delaying the ACK; zero when it doesn't say (TCP).
+    pub ack_delay: Span,
+}
+
+/// A delivery-rate sample: the `RS.*` of draft-ietf-ccwg-bbr-06 §4.1.1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RateSample {
+    /// The rate, or none when the interval is shorter than the minimum RTT (§4.1.2.3).
+    pub rate: Option<Rate>,
+    /// The longer of the send and the ACK interval.
+    pub interval: Span,
+    /// Bytes delivered over the interval.
+    pub delivered: Bytes,
+    /// Bytes lost since the newest acknowledged packet was sent.
+    pub lost: Bytes,
+    /// Bytes delivered with a CE mark over the interval.
+    pub delivered_ce: Bytes,
+    /// The sample may understate the path: the newest acknowledged packet was sent application-limited.
+    pub app_limited: bool,
+}
+
+/// ECN feedback of one ACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EcnCounts {
+    /// Packets newly reported as CE-marked.
+    pub ce_packets: u64,
+    /// Bytes of these, where the feedback counts bytes.
+    pub ce_bytes: Option<Bytes>,
+}
+
+/// One ACK.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ack {
+    /// The most recently sent of the packets newly acknowledged.
+    pub newest: Snapshot,
+    /// Bytes newly acknowledged.
+    pub newly_acked: Bytes,
+    /// Bytes newly declared lost while this ACK was processed.
+    pub newly_lost: Bytes,
+    /// [`Conn::inflight`] before this ACK.
+    pub prior_inflight: Bytes,
+    /// The RTT sample, if a packet sent once was acknowledged.
+    pub rtt: Option<RttSample>,
+    /// The delivery-rate sample.
+    pub rate: RateSample,
+    /// ECN feedback.
+    pub ecn: EcnCounts,
+    /// This ACK shows that a tail loss probe repaired a loss (RFC 8985 §7.4).
+    pub tlp_repair: bool,
+}
+
+/// What started a recovery episode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryCause {
+    /// A lost packet.
+    Loss,
+    /// A CE mark.
+    Ecn,
+}
+
+/// Changes of the transport's recovery state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// An episode begins; with [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the controller sets `ssthresh` here and
+    /// the transport runs the window down to it until `Exit`.
+    Enter(RecoveryCause),
+    /// The episode is over: everything outstanding at its start was acknowledged.
+    Exit,
+    /// The losses since `Enter` or `Timeout` were none: undo.
+    Spurious,
+    /// The retransmission timer fired; [`Conn::inflight`] counts what is left after its losses were marked.
+    Timeout,
+    /// Nothing came through for several timeouts (RFC 9002 §7.6).
+    Persistent,
+}
+
+/// Changes of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathChange {
+    /// [`Conn::smss`] has a new value.
+    Mtu,
+    /// The path does not carry ECN.
+    EcnFailed,
+    /// A remembered bandwidth-delay product of this path.
+    Seed {
+        /// Its value.
+        bdp: Bytes,
+    },
+}
+
+/// What the transport shall do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Decision {
+    /// A packet may leave iff inflight + its size <= cwnd.
+    pub cwnd: Bytes,
+    /// Slow-start threshold; [`Bytes::MAX`] before the first congestion.
+    pub ssthresh: Bytes,
+    /// The pacing rate; none for an ACK-clocked flow.
+    pub pacing_rate: Option<Rate>,
+    /// How much may leave back to back; zero leaves the choice to the transport.
+    pub send_quantum: Bytes,
+    /// The codepoint to send with.
+    pub ecn: Ecn,
+    /// Mark the connection application-limited whatever the application does (BBR's ProbeRTT).
+    pub mark_app_limited: bool,
+    /// Call `on_timer` then.
+    pub wake_at: Option<Time>,
+}
+
+impl Decision {
+    /// A window and a threshold, nothing else: what a classic controller decides.
+    #[inline]
+    pub fn window(cwnd: Bytes, ssthresh: Bytes) -> Decision {
+        Decision {
+            cwnd,
+            ssthresh,
+            pacing_rate: None,
+            send_quantum: Bytes::ZERO,
+            ecn: Ecn::NotEct,
+            mark_app_limited: false,
+            wake_at: None,
+        }
+    }
+}

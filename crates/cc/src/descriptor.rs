@@ -1,0 +1,292 @@
+//! What an algorithm says of itself, once: scenario keys, command-line help, documentation and trace headers come from it.
+
+use core::fmt;
+use std::collections::BTreeMap;
+
+use units::{Bytes, Span};
+
+use crate::AnyController;
+
+/// One static an algorithm.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// The name in scenarios.
+    pub name: &'static str,
+    /// What it is for, in one sentence.
+    pub purpose: &'static str,
+    /// What it follows.
+    pub specifications: &'static [Specification],
+    /// What can be set.
+    pub params: &'static [Param],
+    /// What [`Controller::observe`](crate::Controller::observe) pushes, in order.
+    pub fields: &'static [Field],
+    /// Who moves the window between `Enter` and `Exit`.
+    pub recovery: RecoveryOwner,
+    /// The signals that it can't do without.
+    pub needs: Signals,
+    /// Makes one for a connection.
+    pub build: fn(&Config) -> AnyController,
+}
+
+/// A document that an algorithm follows.
+#[derive(Debug)]
+pub struct Specification {
+    /// Its name with its version: `RFC 9438`, `Linux 6.12 net/ipv4/tcp_bbr.c`.
+    pub name: &'static str,
+    /// What of it is followed, or where this departs from it.
+    pub note: &'static str,
+}
+
+/// A parameter of an algorithm.
+#[derive(Debug)]
+pub struct Param {
+    /// The key in `params = { … }`.
+    pub name: &'static str,
+    /// Unit of the number, or empty.
+    pub unit: &'static str,
+    /// What may be given, and the default.
+    pub domain: Domain,
+    /// What it does, in one sentence.
+    pub purpose: &'static str,
+    /// The specification's section.
+    pub section: &'static str,
+}
+
+/// The values that a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Domain {
+    /// A number in min..=max.
+    Number {
+        /// Value when not given.
+        default: f64,
+        /// Smallest allowed.
+        min: f64,
+        /// Largest allowed.
+        max: f64,
+    },
+    /// True or false.
+    Flag {
+        /// Value when not given.
+        default: bool,
+    },
+    /// One of some words; the first is the default.
+    Choice(&'static [&'static str]),
+}
+
+/// A column of the trace that an algorithm fills.
+#[derive(Debug)]
+pub struct Field {
+    /// The column's name.
+    pub name: &'static str,
+    /// Unit of the number, or empty.
+    pub unit: &'static str,
+    /// What it is.
+    pub purpose: &'static str,
+    /// For a state: the names behind 0, 1, 2…; empty for a number.
+    pub labels: &'static [&'static str],
+}
+
+/// Who owns the window during recovery.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecoveryOwner {
+    /// The transport runs PRR (RFC 9937) towards the controller's `ssthresh`.
+    Prr,
+    /// The controller itself, as BBR does.
+    Own,
+}
+
+/// A set of signals: what an algorithm needs, or what a runner provides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signals(u16);
+
+impl Signals {
+    /// None.
+    pub const NONE: Signals = Signals(0);
+    /// Delivery-rate samples.
+    pub const RATE_SAMPLE: Signals = Signals(1);
+    /// A call for each lost packet, with its snapshot.
+    pub const LOST_EACH: Signals = Signals(1 << 1);
+    /// The in-flight data when each packet was sent.
+    pub const TX_INFLIGHT: Signals = Signals(1 << 2);
+    /// Counts of CE marks.
+    pub const ECN_COUNTS: Signals = Signals(1 << 3);
+    /// Sending with ECT(1).
+    pub const ECT1: Signals = Signals(1 << 4);
+    /// Notice of spurious losses.
+    pub const SPURIOUS: Signals = Signals(1 << 5);
+    /// Pacing at the controller's rate.
+    pub const PACING: Signals = Signals(1 << 6);
+    /// Timestamps of the peer.
+    pub const TIMESTAMPS: Signals = Signals(1 << 7);
+    /// All of the above.
+    pub const ALL: Signals = Signals((1 << 8) - 1);
+
+    const NAMES: [&'static str; 8] = [
+        "delivery-rate samples",
+        "per-packet losses",
+        "in-flight data at send time",
+        "ECN counts",
+        "ECT(1)",
+        "spurious-loss notices",
+        "pacing",
+        "timestamps",
+    ];
+
+    /// Both sets.
+    pub const fn and(self, other: Signals) -> Signals {
+        Signals(self.0 | other.0)
+    }
+
+    /// The names of what is in `self` and not in `provided`.
+    pub fn missing_from(self, provided: Signals) -> Vec<&'static str> {
+        let lack = self.0 & !provided.0;
+        Self::NAMES.iter().enumerate().filter(|(bit, _)| lack >> bit & 1 == 1).map(|(_, name)| *name).collect()
+    }
+}
+
+/// A value given for a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ParamValue {
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Flag(bool),
+    /// A word.
+    Word(String),
+}
+
+impl fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ParamValue::Number(n) => n.fmt(f),
+            ParamValue::Flag(b) => b.fmt(f),
+            ParamValue::Word(word) => write!(f, "{word:?}"),
+        }
+    }
+}
+
+/// Why a parameter was refused.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ParamError {
+    /// The key that was given.
+    pub name: String,
+    /// The value that was given.
+    pub value: ParamValue,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to write instead.
+    pub fix: String,
+}
+
+/// What [`Descriptor::build`] gets: the connection's constants and every parameter, checked, with its default filled in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Sender maximum segment size.
+    pub smss: Bytes,
+    /// Initial window.
+    pub initial_cwnd: Bytes,
+    /// The handshake's RTT, if the transport measured one before the first decision.
+    pub handshake_rtt: Option<Span>,
+    params: BTreeMap<&'static str, ParamValue>,
+}
+
+impl Config {
+    /// Checks `given` against what `descriptor` declares and fills in the defaults.
+    pub fn new(
+        descriptor: &Descriptor,
+        given: &BTreeMap<String, ParamValue>,
+        smss: Bytes,
+        initial_cwnd: Bytes,
+    ) -> Result<Config, ParamError> {
+        let mut params = BTreeMap::new();
+        for param in descriptor.params {
+            let default = match param.domain {
+                Domain::Number { default, .. } => ParamValue::Number(default),
+                Domain::Flag { default } => ParamValue::Flag(default),
+                Domain::Choice(words) => ParamValue::Word(words[0].to_owned()),
+            };
+            params.insert(param.name, default);
+        }
+        for (name, value) in given {
+            let refuse = |problem: String, fix: String| {
+                Err(ParamError { name: name.clone(), value: value.clone(), problem, fix })
+            };
+            let Some(param) = descriptor.params.iter().find(|param| param.name == *name) else {
+                let known: Vec<&str> = descriptor.params.iter().map(|param| param.name).collect();
+                return refuse(format!("{} has no parameter {name:?}", descriptor.name), unknown_fix(name, &known));
+            };
+            let (fits, allowed) = match (param.domain, value) {
+                (Domain::Number { min, max, .. }, ParamValue::Number(n)) => {
+                    ((min..=max).contains(n), format!("a number from {min} to {max}"))
+                }
+                (Domain::Number { min, max, .. }, _) => (false, format!("a number from {min} to {max}")),
+                (Domain::Flag { .. }, value) => (matches!(value, ParamValue::Flag(_)), "true or false".to_owned()),
+                (Domain::Choice(words), value) => (
+                    matches!(value, ParamValue::Word(word) if words.contains(&word.as_str())),
+                    format!("one of \"{}\"", words.join("\", \"")),
+                ),
+            };
+            if !fits {
+                return refuse(format!("{name} can't be {value}"), format!("give {allowed}"));
+            }
+            params.insert(param.name, value.clone());
+        }
+        Ok(Config { smss, initial_cwnd, handshake_rtt: None, params })
+    }
+
+    /// The defaults of `descriptor` at a segment of 1448 bytes and an initial window of ten.
+    ///
+    /// # Panics
+    /// Never: defaults are declared within their own range, which a test checks for every built-in algorithm.
+    pub fn defaults(descriptor: &Descriptor) -> Config {
+        let smss = Bytes::new(1448);
+        Config::new(descriptor, &BTreeMap::new(), smss, smss * 10).expect("no parameter is given, so none is refused")
+    }
+
+    /// The number of that name.
+    ///
+    /// # Panics
+    /// When the algorithm does not declare it as a number: a bug of the algorithm.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.params.get(name) {
+            Some(ParamValue::Number(n)) => *n,
+            other => panic!("parameter {name} is {other:?}, not a declared number"),
+        }
+    }
+
+    /// The flag of that name.
+    ///
+    /// # Panics
+    /// When the algorithm does not declare it as a flag: a bug of the algorithm.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.params.get(name) {
+            Some(ParamValue::Flag(b)) => *b,
+            other => panic!("parameter {name} is {other:?}, not a declared flag"),
+        }
+    }
+
+    /// The word of that name.
+    ///
+    /// # Panics
+    /// When the algorithm does not declare it as a choice: a bug of the algorithm.
+    pub fn word(&self, name: &str) -> &str {
+        match self.params.get(name) {
+            Some(ParamValue::Word(word)) => word,
+            other => panic!("parameter {name} is {other:?}, not a declared choice"),
+        }
+    }
+
+    /// Every parameter with its value, by name.
+    pub fn params(&self) -> impl Iterator<Item = (&'static str, &ParamValue)> {
+        self.params.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+/// "did you mean …" for an unknown name, or the list of what is known.
+fn unknown_fix(name: &str, known: &[&str]) -> String {
+    match units::nearest(name, known) {
+        Some(near) => format!("did you mean {near:?}? it has {}", known.join(", ")),
+        None if known.is_empty() => "it has none".to_owned(),
+        None => format!("it has {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,60 @@
+//! A controller's calls as data: recorded anywhere, replayed with no network.
+
+use units::{Rng, Time};
+
+use crate::{Ack, Conn, Controller, Cx, Decision, Lost, NoProbe, PathChange, Recovery, Snapshot};
+
+/// One call of the contract, with all that the controller could see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// When it was made.
+    pub now: Time,
+    /// The connection then.
+    pub conn: Conn,
+    /// Which call.
+    pub call: Call,
+}
+
+/// The calls of [`Controller`].
+#[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "ACKs, the largest, are nearly all of a recording")]
+pub enum Call {
+    /// [`Controller::on_sent`].
+    Sent(Snapshot),
+    /// [`Controller::on_lost`].
+    Lost(Lost),
+    /// [`Controller::on_ack`].
+    Ack(Ack),
+    /// [`Controller::on_recovery`].
+    Recovery(Recovery),
+    /// [`Controller::on_path`].
+    Path(PathChange),
+    /// [`Controller::on_timer`].
+    Timer,
+}
+
+impl Event {
+    /// Makes the call.
+    pub fn apply(&self, controller: &mut dyn Controller, rng: &mut Rng) {
+        let cx = &mut Cx { now: self.now, conn: &self.conn, rng, probe: &mut NoProbe };
+        match &self.call {
+            Call::Sent(packet) => controller.on_sent(cx, packet),
+            Call::Lost(lost) => controller.on_lost(cx, lost),
+            Call::Ack(ack) => controller.on_ack(cx, ack),
+            Call::Recovery(change) => controller.on_recovery(cx, *change),
+            Call::Path(change) => controller.on_path(cx, *change),
+            Call::Timer => controller.on_timer(cx),
+        }
+    }
+}
+
+/// Makes all calls and gives the decision after each.
+pub fn replay(controller: &mut dyn Controller, rng: &mut Rng, events: &[Event]) -> Vec<Decision> {
+    events
+        .iter()
+        .map(|event| {
+            event.apply(controller, rng);
+            controller.decision()
+        })
+        .collect()
+}

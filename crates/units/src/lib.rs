@@ -1,0 +1,18 @@
+//! The quantities of the laboratory as integer newtypes: time in nanoseconds, sizes in bytes, rates in bits per
+//! second, and the one random-number stream that everything draws from.
+//!
+//! No public signature of the project carries a bare integer for any of these.
+
+mod bytes;
+mod nearest;
+mod parse;
+mod rate;
+pub mod rng;
+mod time;
+
+pub use bytes::Bytes;
+pub use nearest::nearest;
+pub use parse::UnitError;
+pub use rate::Rate;
+pub use rng::Rng;
+pub use time::{Span, Time};

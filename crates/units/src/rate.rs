@@ -1,0 +1,92 @@
+//! Rates, and how they combine with sizes and durations.
+
+use core::fmt;
+
+use crate::{Bytes, Span};
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Rate(u64);
+
+impl Rate {
+    /// Nothing moves.
+    pub const ZERO: Rate = Rate(0);
+    /// Faster than everything: "no limit".
+    pub const MAX: Rate = Rate(u64::MAX);
+
+    /// `bps` bits per second.
+    #[inline]
+    pub const fn from_bps(bps: u64) -> Rate {
+        Rate(bps)
+    }
+
+    /// `mbps` million bits per second.
+    #[inline]
+    pub const fn from_mbps(mbps: u64) -> Rate {
+        Rate(mbps * 1_000_000)
+    }
+
+    /// `bps` bits per second, rounded down; negative and NaN become zero.
+    #[inline]
+    pub fn from_bps_f64(bps: f64) -> Rate {
+        Rate(bps as u64)
+    }
+
+    /// `bytes` in `span`; [`Rate::MAX`] when the span is zero.
+    #[inline]
+    pub fn from_delivery(bytes: Bytes, span: Span) -> Rate {
+        if span == Span::ZERO {
+            return Rate::MAX;
+        }
+        Rate((bytes.as_f64() * 8e9 / span.as_nanos() as f64) as u64)
+    }
+
+    /// Bits per second.
+    #[inline]
+    pub const fn as_bps(self) -> u64 {
+        self.0
+    }
+
+    /// Bits per second as a float.
+    #[inline]
+    pub const fn as_f64(self) -> f64 {
+        self.0 as f64
+    }
+
+    /// What this rate moves in `span`, rounded down.
+    #[inline]
+    pub fn bytes_in(self, span: Span) -> Bytes {
+        Bytes::from_f64(self.0 as f64 * span.as_nanos() as f64 / 8e9)
+    }
+
+    /// How long `bytes` take, to the nearest nanosecond; [`Span::MAX`] at rate zero.
+    ///
+    /// For pacing and models. A link, which must not drift, keeps the remainder itself.
+    #[inline]
+    pub fn time_for(self, bytes: Bytes) -> Span {
+        if self.0 == 0 {
+            return Span::MAX;
+        }
+        Span::from_nanos((bytes.as_f64() * 8e9 / self.0 as f64 + 0.5) as u64)
+    }
+
+    /// `self` times `factor`, rounded down.
+    #[inline]
+    pub fn mul_f64(self, factor: f64) -> Rate {
+        Rate((self.0 as f64 * factor) as u64)
+    }
+}
+
+impl fmt::Display for Rate {
+    /// The shortest exact form that parses back: `100mbit`, `1.5gbit`, `64kbit`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (scale, unit) = match self.0 {
+            bps if bps >= 1_000_000_000 => (1_000_000_000, "gbit"),
+            bps if bps >= 1_000_000 => (1_000_000, "mbit"),
+            bps if bps >= 1_000 => (1_000, "kbit"),
+            _ => (1, "bit"),
+        };
+        crate::parse::write_scaled(f, self.0, scale, unit)
+    }
+}

@@ -1,0 +1,62 @@
+//! `pfifo`: the drop-tail queue of a link whose departures are known.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Time};
+
+/// What a queue may hold, without the packet being sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Packets of whatever size.
+    Packets(u64),
+    /// Bytes.
+    Bytes(Bytes),
+}
+
+/// The packets that wait, each known by when its transmission will begin.
+#[derive(Clone, Debug)]
+pub struct DropTail {
+    limit: Limit,
+    waiting: VecDeque<(Time, u32)>,
+    bytes: Bytes,
+}
+
+impl DropTail {
+    /// An empty queue.
+    pub fn new(limit: Limit) -> DropTail {
+        DropTail { limit, waiting: VecDeque::new(), bytes: Bytes::ZERO }
+    }
+
+    /// Lets go of the packets whose transmission has begun.
+    #[inline]
+    pub(crate) fn release(&mut self, now: Time) {
+        while let Some(&(start, size)) = self.waiting.front() {
+            if start > now {
+                break;
+            }
+            self.bytes -= Bytes::new(u64::from(size));
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Whether one more packet of `size` may wait.
+    #[inline]
+    pub(crate) fn has_room(&self, size: Bytes) -> bool {
+        match self.limit {
+            Limit::Packets(packets) => (self.waiting.len() as u64) < packets,
+            Limit::Bytes(bytes) => self.bytes + size <= bytes,
+        }
+    }
+
+    /// A packet waits until `start`.
+    #[inline]
+    pub(crate) fn push(&mut self, start: Time, size: Bytes) {
+        self.bytes += size;
+        self.waiting.push_back((start, size.get() as u32));
+    }
+
+    /// Packets and bytes that wait.
+    pub(crate) fn backlog(&self) -> (u64, Bytes) {
+        (self.waiting.len() as u64, self.bytes)
+    }
+}

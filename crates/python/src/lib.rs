@@ -1,1 +1,29 @@
-//! To come.
+//! The Python extension `fullpipe._core`: it carries values across, and decides nothing.
+//!
+//! Its Python face is written out in `python/fullpipe/_core.pyi`, which CI compares with the module that is built here.
+
+mod catalogue;
+mod error;
+mod run;
+mod scenario_file;
+mod table;
+
+/// The compiled core of fullpipe.
+#[pyo3::pymodule]
+mod _core {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::catalogue::{algorithms, queues, scenario_keys, schema};
+    #[pymodule_export]
+    use crate::error::ScenarioError;
+    #[pymodule_export]
+    use crate::run::{RunResult, run};
+    #[pymodule_export]
+    use crate::scenario_file::Scenario;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

@@ -1,0 +1,136 @@
+//! What there is: algorithms, queues and the keys of a scenario, as plain Python dicts.
+
+use cc::{Domain, RecoveryOwner, Registry, Signals};
+use pyo3::prelude::*;
+
+#[derive(IntoPyObject)]
+pub(crate) struct Algorithm {
+    name: &'static str,
+    purpose: &'static str,
+    specifications: Vec<Specification>,
+    params: Vec<Param>,
+    fields: Vec<Field>,
+    recovery: &'static str,
+    needs: Vec<&'static str>,
+}
+
+#[derive(IntoPyObject)]
+struct Specification {
+    name: &'static str,
+    note: &'static str,
+}
+
+#[derive(IntoPyObject)]
+struct Param {
+    name: &'static str,
+    unit: &'static str,
+    default: Value,
+    range: Option<(f64, f64)>,
+    choices: Option<Vec<&'static str>>,
+    purpose: &'static str,
+    section: &'static str,
+}
+
+#[derive(IntoPyObject)]
+enum Value {
+    #[pyo3(transparent)]
+    Number(f64),
+    #[pyo3(transparent)]
+    Flag(bool),
+    #[pyo3(transparent)]
+    Word(&'static str),
+}
+
+#[derive(IntoPyObject)]
+struct Field {
+    name: &'static str,
+    unit: &'static str,
+    purpose: &'static str,
+    labels: Vec<&'static str>,
+}
+
+#[derive(IntoPyObject)]
+pub(crate) struct Queue {
+    name: &'static str,
+    purpose: &'static str,
+}
+
+#[derive(IntoPyObject)]
+pub(crate) struct Key {
+    key: String,
+    units: String,
+    default: String,
+    meaning: String,
+}
+
+/// The congestion-control algorithms, sorted by name.
+#[pyfunction]
+pub(crate) fn algorithms() -> Vec<Algorithm> {
+    Registry::default().iter().map(Algorithm::from).collect()
+}
+
+/// The queues that a link may have.
+#[pyfunction]
+pub(crate) fn queues() -> Vec<Queue> {
+    path::QUEUES.iter().map(|&(name, purpose)| Queue { name, purpose }).collect()
+}
+
+/// Every key of a scenario with its units, its default and its meaning.
+#[pyfunction]
+pub(crate) fn scenario_keys() -> Vec<Key> {
+    let text = |key: scenario::Key| Key {
+        key: key.key.into(),
+        units: key.units.into(),
+        default: key.default.into(),
+        meaning: key.meaning.into(),
+    };
+    scenario::explain().into_iter().map(text).collect()
+}
+
+/// The JSON schema of a scenario, as text.
+#[pyfunction]
+pub(crate) fn schema() -> String {
+    scenario::schema()
+}
+
+impl From<&'static cc::Descriptor> for Algorithm {
+    fn from(descriptor: &'static cc::Descriptor) -> Algorithm {
+        Algorithm {
+            name: descriptor.name,
+            purpose: descriptor.purpose,
+            specifications: descriptor
+                .specifications
+                .iter()
+                .map(|specification| Specification { name: specification.name, note: specification.note })
+                .collect(),
+            params: descriptor.params.iter().map(Param::from).collect(),
+            fields: descriptor
+                .fields
+                .iter()
+                .map(|field| Field {
+                    name: field.name,
+                    unit: field.unit,
+                    purpose: field.purpose,
+                    labels: field.labels.to_vec(),
+                })
+                .collect(),
+            recovery: match descriptor.recovery {
+                RecoveryOwner::Prr => "prr",
+                RecoveryOwner::Own => "own",
+            },
+            needs: descriptor.needs.missing_from(Signals::NONE),
+        }
+    }
+}
+
+impl From<&'static cc::Param> for Param {
+    fn from(param: &'static cc::Param) -> Param {
+        let (default, range, choices) = match param.domain {
+            Domain::Number { default, min, max } => (Value::Number(default), Some((min, max)), None),
+            Domain::Flag { default } => (Value::Flag(default), None, None),
+            Domain::Choice(words) => (Value::Word(words[0]), None, Some(words.to_vec())),
+        };
+        let &cc::Param { name, unit, purpose, section, .. } = param;
+        Param { name, unit, default, range, choices, purpose, section }
+    }
+}

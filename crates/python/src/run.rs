@@ -1,0 +1,109 @@
+//! One run in virtual time, in slices between which Python may interrupt it.
+
+use cc::Registry;
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use sim::{Simulation, TraceLevel};
+use units::Span;
+
+use crate::error::refused;
+use crate::scenario_file::Scenario;
+use crate::table;
+
+/// Events between two looks at Python's signals: some ten milliseconds.
+const SLICE: u64 = 200_000;
+
+/// A finished run: its metrics, and its trace if one was recorded.
+#[pyclass(frozen, module = "fullpipe._core")]
+#[derive(Debug)]
+pub(crate) struct RunResult {
+    metrics: String,
+    trace_hash: Option<u64>,
+    tables: Vec<(&'static str, Py<PyDict>, Py<PyDict>)>,
+}
+
+/// Runs a scenario with the GIL released; Ctrl-C raises KeyboardInterrupt within some ten milliseconds.
+#[pyfunction]
+#[pyo3(signature = (scenario, trace, progress=None))]
+pub(crate) fn run(
+    py: Python<'_>,
+    scenario: &Bound<'_, Scenario>,
+    trace: &str,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<RunResult> {
+    let level = level(trace)?;
+    let scenario = &scenario.get().0;
+    let made = py.detach(|| Simulation::new(scenario, &Registry::default(), level));
+    let mut simulation = made.map_err(|error| refused(py, &error))?;
+    let duration = scenario.duration.as_secs_f64();
+    while !py.detach(|| simulation.advance(SLICE)) {
+        py.check_signals()?;
+        if let Some(progress) = progress {
+            progress.call1((simulation.now().as_secs_f64(), duration, simulation.events()))?;
+        }
+    }
+    let (run, trace_hash) = py.detach(|| {
+        let run = simulation.finish();
+        let hash = run.trace.as_ref().map(trace::Trace::hash);
+        (run, hash)
+    });
+    let metrics =
+        serde_json::to_string(&run.summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let mut tables = Vec::new();
+    for table in run.trace.into_iter().flat_map(|trace| trace.tables) {
+        let (name, units) = (table.name, table::units(py, &table)?.unbind());
+        tables.push((name, table::columns(py, table)?.unbind(), units));
+    }
+    Ok(RunResult { metrics, trace_hash, tables })
+}
+
+#[pymethods]
+impl RunResult {
+    /// The metrics as one JSON object.
+    fn metrics_json(&self) -> &str {
+        &self.metrics
+    }
+
+    /// A fingerprint of every value of the trace, 16 hexadecimal digits; None without a trace.
+    #[getter]
+    fn trace_hash(&self) -> Option<String> {
+        self.trace_hash.map(|hash| format!("{hash:016x}"))
+    }
+
+    /// The names of the recorded tables.
+    #[getter]
+    fn tables(&self) -> Vec<&'static str> {
+        self.tables.iter().map(|(name, ..)| *name).collect()
+    }
+
+    /// The columns of a table; a column of labels is the pair (codes, labels).
+    fn table(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyDict>> {
+        self.find(name).map(|(_, columns, _)| columns.clone_ref(py))
+    }
+
+    /// The unit of each column of a table.
+    fn units(&self, py: Python<'_>, name: &str) -> PyResult<Py<PyDict>> {
+        self.find(name).map(|(.., units)| units.clone_ref(py))
+    }
+}
+
+impl RunResult {
+    fn find(&self, name: &str) -> PyResult<&(&'static str, Py<PyDict>, Py<PyDict>)> {
+        self.tables.iter().find(|(known, ..)| *known == name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+    }
+}
+
+/// `off`, `ack`, or the interval between two rows.
+fn level(text: &str) -> PyResult<TraceLevel> {
+    match text {
+        "off" => Ok(TraceLevel::Off),
+        "ack" => Ok(TraceLevel::Acks),
+        interval => match interval.parse::<Span>() {
+            Ok(span) if span > Span::ZERO => Ok(TraceLevel::Every(span)),
+            _ => Err(PyValueError::new_err(format!(
+                "trace can't be {text:?}; give \"off\", \"ack\" (a row at every ACK), or an interval like \"10ms\""
+            ))),
+        },
+    }
+}

@@ -1,0 +1,29 @@
+//! A trace's columns as NumPy arrays, with no copy: each array owns the memory that the recorder filled.
+
+use numpy::IntoPyArray;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use trace::{Column, Data, Table};
+
+/// `{column: array}`; a column of labels is the pair `(codes, labels)`.
+pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {
+    let columns = PyDict::new(py);
+    for Column { name, data, .. } in table.columns {
+        match data {
+            Data::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Data::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Data::F64(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Data::Label { codes, labels } => columns.set_item(name, (codes.into_pyarray(py), labels))?,
+        }
+    }
+    Ok(columns)
+}
+
+/// `{column: unit}`; a column without a unit has the empty string.
+pub(crate) fn units<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let units = PyDict::new(py);
+    for column in &table.columns {
+        units.set_item(&column.name, column.unit)?;
+    }
+    Ok(units)
+}

@@ -1,1 +1,24 @@
-//! To come.
+//! The simulated sender and receiver, sans-IO: a TCP like a current Linux's, told the time and handed what arrives.
+//!
+//! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is retransmitted, and all but the
+//! last of a transfer have the full size.
+
+mod app;
+mod limit;
+mod pacer;
+mod prr;
+mod rack;
+mod receiver;
+mod rtt;
+mod sender;
+mod sent;
+mod unresponsive;
+mod wire;
+
+pub use app::App;
+pub use limit::{LIMITS, Limit, LimitClock};
+pub use pacer::Pacing;
+pub use receiver::{AckPolicy, Receiver};
+pub use sender::{AckOutcome, Sender, SenderConfig};
+pub use unresponsive::Unresponsive;
+pub use wire::{ACK_SIZE, Ack, Block, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment};

@@ -1,0 +1,71 @@
+//! What keeps a flow from sending more: the question that users ask first and mostly answer wrongly.
+
+use units::{Span, Time};
+
+/// What held the sender back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Limit {
+    /// The connection is not open yet.
+    Handshake,
+    /// The congestion window.
+    Cwnd,
+    /// The congestion window during loss recovery.
+    Recovery,
+    /// The pacing rate.
+    Pacing,
+    /// The receive window.
+    ReceiveWindow,
+    /// The application has nothing to send.
+    Application,
+}
+
+/// The names of [`Limit`], in its order.
+pub const LIMITS: [&str; 6] = ["handshake", "cwnd", "recovery", "pacing", "receive_window", "application"];
+
+/// How long each limit held.
+#[derive(Clone, Debug)]
+pub struct LimitClock {
+    current: Limit,
+    since: Time,
+    held: [Span; LIMITS.len()],
+}
+
+impl LimitClock {
+    /// Starts at `now` in the handshake.
+    pub fn new(now: Time) -> LimitClock {
+        LimitClock { current: Limit::Handshake, since: now, held: [Span::ZERO; LIMITS.len()] }
+    }
+
+    /// From `now` on, `limit` holds.
+    #[inline]
+    pub fn set(&mut self, now: Time, limit: Limit) {
+        if limit != self.current {
+            self.settle(now);
+            self.current = limit;
+        }
+    }
+
+    /// What holds now.
+    #[inline]
+    pub fn current(&self) -> Limit {
+        self.current
+    }
+
+    /// Forgets what was before `now`: measurement begins.
+    pub fn restart(&mut self, now: Time) {
+        self.since = now;
+        self.held = [Span::ZERO; LIMITS.len()];
+    }
+
+    /// The time each limit held, up to `now`, in the order of [`LIMITS`].
+    pub fn held(&mut self, now: Time) -> [Span; LIMITS.len()] {
+        self.settle(now);
+        self.held
+    }
+
+    fn settle(&mut self, now: Time) {
+        self.held[self.current as usize] += now.since(self.since);
+        self.since = self.since.max(now);
+    }
+}

@@ -1,0 +1,180 @@
+//! Pacing with bursts, as Linux does it: earliest departure times and TSO-like quanta.
+
+use units::{Bytes, Rate, Span, Time};
+
+use crate::wire::SMSS;
+
+/// Whether a flow is paced.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Pacing {
+    /// When the controller gives a rate.
+    #[default]
+    Auto,
+    /// Always: at the controller's rate, or at one derived from the window, as sch_fq makes Linux do.
+    On,
+    /// Never.
+    Off,
+}
+
+/// Segments that leave unpaced at the start (Linux: TCP_INIT_CWND).
+const UNPACED_SEGMENTS: u64 = 10;
+/// Linux's GSO limit.
+const MAX_QUANTUM: Bytes = Bytes::new(65_536);
+
+/// The pacing gate.
+#[derive(Clone, Debug)]
+pub(crate) struct Pacer {
+    pub(crate) mode: Pacing,
+    pub(crate) rate: Option<Rate>,
+    quantum: Bytes,
+    /// When the next burst may leave.
+    pub(crate) next: Time,
+    /// What is left of the burst that is leaving.
+    budget: Bytes,
+    burst: Bytes,
+    sent: u64,
+}
+
+impl Pacer {
+    pub(crate) fn new(mode: Pacing) -> Pacer {
+        Pacer {
+            mode,
+            rate: None,
+            quantum: Bytes::ZERO,
+            next: Time::ZERO,
+            budget: Bytes::ZERO,
+            burst: Bytes::ZERO,
+            sent: 0,
+        }
+    }
+
+    /// The controller's wish, or Linux's rule for a controller that has none.
+    #[inline]
+    pub(crate) fn set(
+        &mut self,
+        wanted: Option<Rate>,
+        quantum: Bytes,
+        cwnd: Bytes,
+        ssthresh: Bytes,
+        srtt: Span,
+        min_rtt: Span,
+    ) {
+        let rate = match (self.mode, wanted) {
+            (Pacing::Off, _) | (Pacing::Auto, None) => None,
+            (_, Some(rate)) => Some(rate),
+            (Pacing::On, None) => from_window(cwnd, ssthresh, srtt),
+        };
+        if rate == self.rate && quantum == Bytes::ZERO {
+            return;
+        }
+        self.rate = rate;
+        self.quantum = match rate {
+            Some(rate) if quantum == Bytes::ZERO => autosize(rate, min_rtt),
+            _ => quantum.max(SMSS),
+        };
+    }
+
+    /// Whether a packet may leave at `now`.
+    #[inline]
+    pub(crate) fn open(&self, now: Time) -> bool {
+        self.rate.is_none() || self.budget > Bytes::ZERO || now >= self.next
+    }
+
+    /// A packet leaves.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, now: Time, size: Bytes) {
+        if self.rate.is_none() {
+            return;
+        }
+        self.sent += 1;
+        if self.budget == Bytes::ZERO {
+            self.budget = self.quantum;
+        }
+        self.budget = self.budget.saturating_sub(size);
+        self.burst += size;
+        if self.budget == Bytes::ZERO {
+            self.end_burst(now);
+        }
+    }
+
+    /// The burst is over, full or not: the next one may leave when this one has been paid for.
+    #[inline]
+    pub(crate) fn end_burst(&mut self, now: Time) {
+        self.budget = Bytes::ZERO;
+        let (burst, Some(rate)) = (core::mem::take(&mut self.burst), self.rate) else { return };
+        if burst == Bytes::ZERO || self.sent < UNPACED_SEGMENTS {
+            return;
+        }
+        let length = rate.time_for(burst);
+        // A burst that left late, since the window was closed or a timer coarse, is given back up to half of its
+        // length (Linux: tcp_update_skb_after_send).
+        let credit = if self.next == Time::ZERO { Span::ZERO } else { now.since(self.next).min(length / 2) };
+        self.next = self.next.max(now) + (length - credit);
+    }
+}
+
+/// Linux's tcp_update_pacing_rate: twice the window an RTT below half of ssthresh, 1.2 times it above.
+fn from_window(cwnd: Bytes, ssthresh: Bytes, srtt: Span) -> Option<Rate> {
+    let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
+    (srtt > Span::ZERO).then(|| Rate::from_bps_f64(gain * cwnd.as_f64() * 8e9 / srtt.as_nanos() as f64))
+}
+
+/// Linux's tcp_tso_autosize: about a millisecond's worth, more at small RTTs, whole segments, at least two.
+fn autosize(rate: Rate, min_rtt: Span) -> Bytes {
+    let millisecond = rate.as_bps() / 8 >> 10;
+    let halvings = min_rtt.as_nanos() / 1_000 >> 9;
+    let near = if halvings < 32 { MAX_QUANTUM.get() >> halvings } else { 0 };
+    let bytes = (millisecond + near).min(MAX_QUANTUM.get());
+    SMSS * (bytes / SMSS.get()).max(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quanta_are_linuxs() {
+        let segments = |mbps: u64, rtt_ms: u64| autosize(Rate::from_mbps(mbps), Span::from_millis(rtt_ms)) / SMSS.get();
+        assert_eq!(segments(20, 20), Bytes::new(2), "at least two");
+        assert_eq!(segments(100, 50), Bytes::new(8));
+        assert_eq!(segments(10_000, 50), Bytes::new(45), "64 KiB at most");
+        assert_eq!(segments(100, 1), Bytes::new(31), "more at small RTTs");
+    }
+
+    #[test]
+    fn paces_at_the_rate() {
+        let mut pacer = Pacer::new(Pacing::Auto);
+        let rate = Rate::from_mbps(100);
+        pacer.set(Some(rate), SMSS * 8, SMSS * 100, Bytes::MAX, Span::from_millis(50), Span::from_millis(50));
+        let (mut now, mut sent) = (Time::from_nanos(1), 0);
+        let end = now + Span::from_secs(1);
+        while now < end {
+            while pacer.open(now) {
+                pacer.on_sent(now, SMSS);
+                sent += 1;
+            }
+            now = pacer.next;
+        }
+        let expected = 100e6 / 8.0 / 1448.0;
+        assert!((sent as f64 - expected).abs() < 8.0 + 10.0, "{sent} of {expected} and the unpaced start");
+    }
+
+    #[test]
+    fn unpaced_is_always_open() {
+        let mut pacer = Pacer::new(Pacing::Off);
+        pacer.set(Some(Rate::from_mbps(1)), SMSS, SMSS, SMSS, Span::from_millis(1), Span::from_millis(1));
+        for _ in 0..100 {
+            assert!(pacer.open(Time::ZERO));
+            pacer.on_sent(Time::ZERO, SMSS);
+        }
+    }
+
+    #[test]
+    fn rate_from_window_is_linuxs() {
+        let rate =
+            |cwnd: u64, ssthresh: u64| from_window(SMSS * cwnd, SMSS * ssthresh, Span::from_millis(100)).unwrap();
+        assert_eq!(rate(100, 300).as_bps(), 23_168_000);
+        assert_eq!(rate(100, 100).as_bps(), 13_900_800);
+        assert_eq!(from_window(SMSS, SMSS, Span::ZERO), None);
+    }
+}

@@ -1,0 +1,127 @@
+//! RACK (RFC 8985 §6): time-based loss detection. The state; the sender walks its own window with it.
+
+use units::{Span, Time};
+
+/// Segments SACKed that make a loss certain without reordering (RFC 8985 §6.2 step 4, RFC 5681).
+const DUP_THRESH: u64 = 3;
+/// Recoveries for which a widened reordering window persists (RFC 8985 §6.2 step 4).
+const PERSIST: u32 = 16;
+
+/// The most recently sent of the segments that were delivered, and how much reordering is tolerated.
+#[derive(Clone, Debug)]
+pub(crate) struct Rack {
+    /// RACK.xmit_ts and RACK.end_seq: (sent, seq) of that segment; none before the first.
+    pub(crate) newest: Option<(Time, u64)>,
+    /// RACK.rtt: its RTT.
+    pub(crate) rtt: Span,
+    /// RACK.reordering_seen.
+    reordering: bool,
+    /// One beyond the highest sequence delivered: RACK.fack.
+    highest: u64,
+    /// RACK.reo_wnd_mult, and for how many recoveries it persists.
+    multiplier: u32,
+    persist: u32,
+    /// A further DSACK widens the window only once this is acknowledged: RACK.dsack_round.
+    dsack_round: Option<u64>,
+}
+
+impl Rack {
+    pub(crate) fn new() -> Rack {
+        Rack {
+            newest: None,
+            rtt: Span::ZERO,
+            reordering: false,
+            highest: 0,
+            multiplier: 1,
+            persist: 0,
+            dsack_round: None,
+        }
+    }
+
+    /// RFC 8985 §6.2 step 2: the newest segment of an ACK, by time of its last transmission.
+    #[inline]
+    pub(crate) fn on_delivered(&mut self, now: Time, sent: Time, seq: u64, retransmit: bool, min_rtt: Span) {
+        let rtt = now - sent;
+        if retransmit && rtt < min_rtt {
+            return; // It answers the original, not the retransmission.
+        }
+        self.rtt = rtt;
+        if self.newest.is_none_or(|newest| newest < (sent, seq)) {
+            self.newest = Some((sent, seq));
+        }
+    }
+
+    /// RFC 8985 §6.2 step 3: a segment sent once arrived behind a later one.
+    #[inline]
+    pub(crate) fn on_sequence(&mut self, lowest_unretransmitted: u64, highest: u64) {
+        if lowest_unretransmitted < self.highest {
+            self.reordering = true;
+        }
+        self.highest = self.highest.max(highest);
+    }
+
+    /// RFC 8985 §6.2 step 4: a duplicate was reported.
+    pub(crate) fn on_dsack(&mut self, una: u64, next: u64) {
+        if self.dsack_round.is_none_or(|round| una >= round) {
+            self.dsack_round = Some(next);
+            self.multiplier += 1;
+            self.persist = PERSIST;
+        }
+    }
+
+    /// A recovery is over.
+    pub(crate) fn on_recovery_exit(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+        if self.persist == 0 {
+            self.multiplier = 1;
+        }
+    }
+
+    /// RFC 8985 §6.2 step 4: how long a segment may be late.
+    pub(crate) fn reordering_window(&self, recovering: bool, sacked: u64, min_rtt: Span, srtt: Span) -> Span {
+        if !self.reordering && (recovering || sacked >= DUP_THRESH) {
+            return Span::ZERO;
+        }
+        (min_rtt / 4 * u64::from(self.multiplier)).min(srtt)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_follows_rfc_8985() {
+        let ms = Span::from_millis;
+        let mut rack = Rack::new();
+        assert_eq!(rack.reordering_window(false, 2, ms(40), ms(50)), ms(10), "a quarter of the minimum RTT");
+        assert_eq!(rack.reordering_window(false, 3, ms(40), ms(50)), Span::ZERO, "three SACKed");
+        assert_eq!(rack.reordering_window(true, 1, ms(40), ms(50)), Span::ZERO, "in recovery");
+        rack.on_sequence(5, 6);
+        rack.on_sequence(4, 5);
+        assert_eq!(rack.reordering_window(true, 9, ms(40), ms(50)), ms(10), "reordering was seen");
+        rack.on_dsack(0, 100);
+        rack.on_dsack(99, 200);
+        assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(20), "once a round");
+        rack.on_dsack(100, 200);
+        assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(30));
+        rack.on_dsack(200, 300);
+        rack.on_dsack(300, 400);
+        assert_eq!(rack.reordering_window(false, 0, ms(40), ms(45)), ms(45), "srtt at most");
+        for _ in 0..PERSIST {
+            rack.on_recovery_exit();
+        }
+        assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(10), "forgotten after 16 recoveries");
+    }
+
+    #[test]
+    fn an_ambiguous_retransmission_is_no_sample() {
+        let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
+        let mut rack = Rack::new();
+        rack.on_delivered(at(140), at(100), 7, false, Span::from_millis(40));
+        rack.on_delivered(at(150), at(145), 3, true, Span::from_millis(40));
+        assert_eq!((rack.newest, rack.rtt), (Some((at(100), 7)), Span::from_millis(40)));
+        rack.on_delivered(at(190), at(145), 3, true, Span::from_millis(40));
+        assert_eq!(rack.newest, Some((at(145), 3)));
+    }
+}

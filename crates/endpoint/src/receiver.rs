@@ -1,0 +1,411 @@
+//! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the policy of when to acknowledge (RFC 5681 §4.2).
+
+use units::{Bytes, Span, Time};
+
+use crate::wire::{Ack, Block, MAX_BLOCKS, SMSS, Segment};
+
+/// Blocks that the receiver remembers (Linux: TCP_NUM_SACKS).
+const REMEMBERED: usize = 4;
+/// Segments acknowledged at once at the start of a connection (Linux: TCP_MAX_QUICKACKS).
+const QUICK_ACKS: u32 = 16;
+/// Segments that coalescing merges at most: 64 KiB.
+const MAX_COALESCED: u32 = 44;
+
+/// When to acknowledge.
+#[derive(Clone, Copy, Debug)]
+pub struct AckPolicy {
+    /// One ACK for so many full segments (RFC 5681 §4.2: at least every second).
+    pub every: u32,
+    /// How long a lone segment may wait (RFC 1122 §4.2.3.2; Linux: TCP_DELACK_MIN).
+    pub delay: Span,
+    /// GRO-like coalescing: segments that arrive so soon after the first are handled as one; zero for none.
+    pub coalesce: Span,
+}
+
+/// The segments above the next expected one that have arrived: a bitmap in a power-of-two ring.
+#[derive(Debug)]
+struct Early {
+    words: Box<[u64]>,
+    count: u64,
+}
+
+impl Early {
+    #[inline]
+    fn at(&self, seq: u64) -> (usize, u64) {
+        ((seq / 64) as usize & (self.words.len() - 1), 1 << (seq % 64))
+    }
+
+    fn contains(&self, seq: u64) -> bool {
+        let (word, bit) = self.at(seq);
+        self.words[word] & bit != 0
+    }
+
+    /// `seq` arrived; nothing below `next` is held.
+    fn insert(&mut self, next: u64, seq: u64) {
+        while seq / 64 - next / 64 >= self.words.len() as u64 {
+            self.grow(next);
+        }
+        let (word, bit) = self.at(seq);
+        self.words[word] |= bit;
+        self.count += 1;
+    }
+
+    fn remove(&mut self, seq: u64) {
+        let (word, bit) = self.at(seq);
+        self.words[word] &= !bit;
+        self.count -= 1;
+    }
+
+    #[cold]
+    fn grow(&mut self, next: u64) {
+        let old = self.words.len() as u64;
+        let mut words = vec![0; self.words.len() * 2].into_boxed_slice();
+        let mask = words.len() - 1;
+        for word in next / 64..next / 64 + old {
+            words[word as usize & mask] = self.words[(word & (old - 1)) as usize];
+        }
+        self.words = words;
+    }
+}
+
+/// A TCP receiver whose application reads at once.
+///
+/// It may be told of an arrival as soon as the arrival's time is known, before that time has come: arrivals in order,
+/// nothing else changes it.
+#[derive(Debug)]
+pub struct Receiver {
+    policy: AckPolicy,
+    window: u32,
+    /// RCV.NXT, in segments.
+    next: u64,
+    /// Bytes short of a full size, of what is in order: only a transfer's last segment is.
+    short: u64,
+    early: Early,
+    early_short: Option<(u64, u64)>,
+    /// The runs above `next`, the most recently changed first.
+    blocks: [Block; REMEMBERED],
+    known: usize,
+    duplicate: Option<u64>,
+    /// Segments in order that no ACK has answered, and when the first of them came.
+    pending: u32,
+    pending_since: Time,
+    due: Option<Time>,
+    quick: u32,
+    /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
+    ts_recent: Time,
+    last_ack: u64,
+}
+
+impl Receiver {
+    /// A receiver that offers `window`, whole segments of it.
+    pub fn new(policy: AckPolicy, window: Bytes) -> Receiver {
+        Receiver {
+            policy,
+            window: u32::try_from(window.get() / SMSS.get()).unwrap_or(u32::MAX),
+            next: 0,
+            short: 0,
+            early: Early { words: vec![0; 1].into(), count: 0 },
+            early_short: None,
+            blocks: [Block::default(); REMEMBERED],
+            known: 0,
+            duplicate: None,
+            pending: 0,
+            pending_since: Time::ZERO,
+            due: None,
+            quick: QUICK_ACKS,
+            ts_recent: Time::ZERO,
+            last_ack: 0,
+        }
+    }
+
+    /// Bytes delivered to the application, in order.
+    #[inline]
+    pub fn in_order(&self) -> Bytes {
+        Bytes::new(self.next * SMSS.get() - self.short)
+    }
+
+    /// When a delayed ACK is due, if one is.
+    #[inline]
+    pub fn ack_due(&self) -> Option<Time> {
+        self.due
+    }
+
+    /// A segment arrives at `now`; `emit` gets each ACK, when it leaves, and its SACK blocks.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment, mut emit: impl FnMut(Time, Ack, &[Block])) {
+        self.on_time(now, &mut emit);
+        if segment.syn {
+            let ack = Ack { next: 0, echo: segment.sent, window: self.window, blocks: 0, dsack: false, syn: true };
+            return emit(now, ack, &[]);
+        }
+        let seq = segment.seq;
+        // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
+        if seq <= self.last_ack {
+            self.ts_recent = segment.sent;
+        }
+        if seq == self.next && self.early.count == 0 {
+            self.accept(segment);
+            if self.pending == 0 {
+                self.pending_since = now;
+            }
+            self.pending += 1;
+            if self.pending >= self.policy.every || self.quick > 0 {
+                self.answer(now, &mut emit);
+            } else if self.due.is_none() {
+                self.due = Some(now + self.policy.delay);
+            }
+            return;
+        }
+        // RFC 5681 §4.2: out of order, filling a hole or known already: at once.
+        if seq < self.next || self.early.contains_above(self.next, seq) {
+            self.duplicate = Some(seq);
+        } else if seq == self.next {
+            self.accept(segment);
+            self.accept_early();
+        } else {
+            self.early.insert(self.next, seq);
+            if u64::from(segment.size) < SMSS.get() {
+                self.early_short = Some((seq, SMSS.get() - u64::from(segment.size)));
+            }
+            self.note(seq);
+        }
+        self.acknowledge(now, &mut emit);
+    }
+
+    /// Time passed: sends the delayed ACK that is due.
+    #[inline]
+    pub fn on_time(&mut self, now: Time, mut emit: impl FnMut(Time, Ack, &[Block])) {
+        if let Some(due) = self.due.filter(|due| *due <= now) {
+            self.acknowledge(due, &mut emit);
+        }
+    }
+
+    /// An ACK is called for: at once, or when the coalescing window of its first segment ends.
+    #[inline]
+    fn answer(&mut self, now: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        if self.policy.coalesce == Span::ZERO || self.pending >= MAX_COALESCED {
+            self.acknowledge(now, emit);
+        } else {
+            self.due = Some(self.pending_since + self.policy.coalesce);
+        }
+    }
+
+    #[inline]
+    fn accept(&mut self, segment: &Segment) {
+        self.next += 1;
+        self.short += SMSS.get() - u64::from(segment.size);
+    }
+
+    /// What had arrived early is in order now.
+    fn accept_early(&mut self) {
+        while self.early.count > 0 && self.early.contains(self.next) {
+            self.early.remove(self.next);
+            if let Some((_, short)) = self.early_short.filter(|(seq, _)| *seq == self.next) {
+                self.short += short;
+            }
+            self.next += 1;
+        }
+        let next = self.next;
+        let mut kept = 0;
+        for i in 0..self.known {
+            if self.blocks[i].end > next {
+                self.blocks[kept] = self.blocks[i];
+                kept += 1;
+            }
+        }
+        self.known = kept;
+    }
+
+    /// `seq` arrived early: its run becomes the first block (RFC 2018 §4), runs that it joins become one.
+    fn note(&mut self, seq: u64) {
+        let mut run = Block { start: seq, end: seq + 1 };
+        let mut kept = [Block::default(); REMEMBERED];
+        let mut count = 0;
+        for block in &self.blocks[..self.known] {
+            if block.end >= run.start && block.start <= run.end {
+                run = Block { start: block.start.min(run.start), end: block.end.max(run.end) };
+            } else if count < REMEMBERED - 1 {
+                kept[count] = *block;
+                count += 1;
+            }
+        }
+        self.blocks[0] = run;
+        self.blocks[1..=count].copy_from_slice(&kept[..count]);
+        self.known = count + 1;
+    }
+
+    #[inline]
+    fn acknowledge(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        self.pending = 0;
+        self.due = None;
+        self.last_ack = self.next;
+        self.quick = self.quick.saturating_sub(1);
+        let mut ack =
+            Ack { next: self.next, echo: self.ts_recent, window: self.window, blocks: 0, dsack: false, syn: false };
+        if self.known == 0 && self.duplicate.is_none() {
+            return emit(at, ack, &[]);
+        }
+        let mut blocks = [Block::default(); MAX_BLOCKS];
+        let mut count = 0;
+        if let Some(seq) = self.duplicate.take() {
+            blocks[0] = Block { start: seq, end: seq + 1 };
+            ack.dsack = true;
+            count = 1;
+        }
+        for block in self.blocks[..self.known].iter().take(MAX_BLOCKS - count) {
+            blocks[count] = *block;
+            count += 1;
+        }
+        ack.blocks = count as u8;
+        emit(at, ack, &blocks[..count]);
+    }
+}
+
+impl Early {
+    /// Whether `seq`, at or above `next`, is held; false beyond what the ring covers.
+    fn contains_above(&self, next: u64, seq: u64) -> bool {
+        seq / 64 - next / 64 < self.words.len() as u64 && self.contains(seq)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const POLICY: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(40), coalesce: Span::ZERO };
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn segment(seq: u64, sent: Time) -> Segment {
+        Segment { seq, sent, size: 1448, syn: false, retransmit: false }
+    }
+
+    /// A receiver past its quick ACKs, and a log of what it sends.
+    struct Bench {
+        receiver: Receiver,
+        log: Vec<(Time, Ack, Vec<Block>)>,
+    }
+
+    impl Bench {
+        fn new(policy: AckPolicy) -> Bench {
+            let mut bench = Bench { receiver: Receiver::new(policy, SMSS * 1000), log: Vec::new() };
+            for seq in 0..16 {
+                bench.receive(ms(0), seq);
+            }
+            if policy.coalesce == Span::ZERO {
+                assert_eq!(bench.log.len(), 16, "the first 16 are acknowledged at once");
+            }
+            bench.receiver.on_time(ms(9), |_, _, _| ());
+            bench.log.clear();
+            bench
+        }
+
+        fn receive(&mut self, at: Time, seq: u64) {
+            self.receiver
+                .on_segment(at, &segment(seq, at), |at, ack, blocks| self.log.push((at, ack, blocks.to_vec())));
+        }
+
+        fn sent(&mut self) -> Vec<(u64, u64, Vec<(u64, u64)>)> {
+            self.log
+                .drain(..)
+                .map(|(at, ack, blocks)| {
+                    (at.as_nanos() / 1_000_000, ack.next, blocks.iter().map(|b| (b.start, b.end)).collect())
+                })
+                .collect()
+        }
+    }
+
+    #[test]
+    fn acknowledges_every_second_segment_and_a_lone_one_after_40_ms() {
+        let mut bench = Bench::new(POLICY);
+        bench.receive(ms(10), 16);
+        bench.receive(ms(11), 17);
+        bench.receive(ms(12), 18);
+        assert_eq!(bench.sent(), [(11, 18, vec![])]);
+        assert_eq!(bench.receiver.ack_due(), Some(ms(52)));
+        bench.receive(ms(60), 19);
+        assert_eq!(bench.sent(), [(52, 19, vec![])], "due before the next arrival, so sent then");
+        assert_eq!(bench.receiver.ack_due(), Some(ms(100)));
+    }
+
+    #[test]
+    fn reports_holes_at_once_most_recent_first() {
+        let mut bench = Bench::new(POLICY);
+        for (at, seq) in [(1, 17), (2, 19), (3, 21), (4, 23), (5, 18)] {
+            bench.receive(ms(at), seq);
+        }
+        assert_eq!(
+            bench.sent(),
+            [
+                (1, 16, vec![(17, 18)]),
+                (2, 16, vec![(19, 20), (17, 18)]),
+                (3, 16, vec![(21, 22), (19, 20), (17, 18)]),
+                (4, 16, vec![(23, 24), (21, 22), (19, 20)]),
+                (5, 16, vec![(17, 20), (23, 24), (21, 22)]),
+            ]
+        );
+        bench.receive(ms(6), 16);
+        assert_eq!(bench.sent(), [(6, 20, vec![(23, 24), (21, 22)])], "the hole is filled: acknowledged at once");
+    }
+
+    #[test]
+    fn reports_duplicates_by_dsack() {
+        let mut bench = Bench::new(POLICY);
+        bench.receive(ms(1), 18);
+        bench.sent();
+        bench.receive(ms(2), 3);
+        bench.receive(ms(3), 18);
+        assert!(bench.log.iter().all(|(_, ack, _)| ack.dsack));
+        assert_eq!(bench.sent(), [(2, 16, vec![(3, 4), (18, 19)]), (3, 16, vec![(18, 19), (18, 19)])]);
+    }
+
+    #[test]
+    fn echoes_the_timestamp_of_the_first_segment_answered() {
+        let mut bench = Bench::new(POLICY);
+        bench.receive(ms(1), 16);
+        bench.receive(ms(2), 17);
+        assert_eq!(bench.log[0].1.echo, ms(1), "RFC 7323 §4.3 (A)");
+        bench.receive(ms(3), 19);
+        assert_eq!(bench.log[1].1.echo, ms(1), "(B): a segment behind a hole does not count");
+        bench.receive(ms(4), 18);
+        assert_eq!(bench.log[2].1.echo, ms(4), "(C): the one that fills it does");
+    }
+
+    #[test]
+    fn coalescing_answers_a_train_once() {
+        let mut bench = Bench::new(AckPolicy { coalesce: Span::from_millis(1), ..POLICY });
+        for n in 0..10 {
+            bench.receive(ms(10) + Span::from_micros(50 * n), 16 + n);
+        }
+        bench.receive(ms(12), 26);
+        assert_eq!(bench.sent(), [(11, 26, vec![])]);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_order_everything_is_delivered_once(
+            order in Just((0_u64..300).collect::<Vec<_>>()).prop_shuffle(),
+            repeats in prop::collection::vec(0_usize..300, 0..50),
+        ) {
+            let mut receiver = Receiver::new(POLICY, SMSS * 1000);
+            let mut arrived = std::collections::BTreeSet::new();
+            let arrivals = order.iter().copied().chain(repeats.iter().map(|i| order[*i]));
+            for (i, seq) in arrivals.enumerate() {
+                let duplicate = !arrived.insert(seq);
+                let expected = (0..).find(|seq| !arrived.contains(seq)).unwrap();
+                receiver.on_segment(Time::from_nanos(i as u64), &segment(seq, Time::ZERO), |_, ack, blocks| {
+                    assert_eq!(ack.next, expected);
+                    assert_eq!(ack.dsack, duplicate);
+                    for block in &blocks[usize::from(ack.dsack)..] {
+                        assert!(block.start > ack.next && (block.start..block.end).all(|seq| arrived.contains(&seq)));
+                    }
+                });
+                prop_assert_eq!(receiver.in_order(), SMSS * expected);
+            }
+            prop_assert_eq!(receiver.in_order(), SMSS * 300);
+        }
+    }
+}

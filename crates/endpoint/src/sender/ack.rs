@@ -1,0 +1,241 @@
+//! What an ACK does: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in the contract's order.
+
+use cc::{Controller, EcnCounts, Probe, RateSample, Recovery, RttSample};
+use units::{Bytes, Rate, Span, Time};
+
+use super::Sender;
+use super::recovery::Phase;
+use crate::sent::{Sent, State};
+use crate::wire::{Ack, Block};
+
+/// What an ACK told, for whoever measures.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AckOutcome {
+    /// RTT of the newest segment that was sent once and is newly acknowledged.
+    pub rtt: Option<Span>,
+    /// The delivery rate.
+    pub rate: Option<Rate>,
+}
+
+/// What one ACK newly acknowledges.
+struct Delivery {
+    bytes: Bytes,
+    /// The most recently sent of these: (sent, seq), and its record.
+    newest: Option<(Time, u64, Sent)>,
+    /// Send times of the first and the newest segment that were sent once.
+    first_once: Option<Time>,
+    newest_once: Option<Time>,
+    lowest_once: u64,
+    highest: u64,
+}
+
+impl<C: Controller> Sender<C> {
+    /// An ACK arrives, with its SACK blocks. Call [`transmit`](Sender::transmit) afterwards.
+    #[inline]
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, blocks: &[Block], probe: &mut dyn Probe) -> AckOutcome {
+        if ack.syn {
+            return self.on_handshake(now, ack);
+        }
+        self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
+        let prior_una = self.una;
+        let prior_inflight = self.conn.inflight;
+        let prior_undelivered = self.undelivered();
+        let head = (ack.next > prior_una).then(|| *self.window.get(prior_una));
+        let undo = self.detect_spurious(ack, blocks, head.as_ref());
+
+        let mut delivery = Delivery {
+            bytes: Bytes::ZERO,
+            newest: None,
+            first_once: None,
+            newest_once: None,
+            lowest_once: u64::MAX,
+            highest: 0,
+        };
+        for seq in prior_una..ack.next.min(self.next) {
+            self.deliver(seq, &mut delivery);
+        }
+        self.una = prior_una.max(ack.next.min(self.next));
+        for block in &blocks[usize::from(ack.dsack)..] {
+            self.deliver_block(*block, &mut delivery);
+        }
+        let advanced = self.una > prior_una;
+        if advanced {
+            self.timer.restart_rto(now);
+            self.rtt.end_backoff();
+        }
+        if undo {
+            self.undo(now, probe);
+        }
+        let Some((sent, seq, record)) = delivery.newest else {
+            // Nothing new: a pure duplicate, or a probe's echo.
+            self.decide();
+            return AckOutcome::default();
+        };
+
+        self.conn.delivered += delivery.bytes;
+        self.delivered_at = now;
+        self.first_sent = sent;
+        let rtt = self.measure_rtt(now, &delivery);
+        self.rack.on_delivered(now, sent, seq, record.transmissions > 1, self.rtt.min);
+        self.rack.on_sequence(delivery.lowest_once, delivery.highest);
+        if self.app_limited_until.is_some_and(|mark| self.conn.delivered > mark) {
+            self.app_limited_until = None;
+            self.conn.app_limited = false;
+        }
+        self.conn.cwnd_limited = prior_una < self.cwnd_limited_until;
+        self.conn.next_departure = self.pacer.next.max(now);
+
+        let prior_lost = self.conn.lost;
+        let tlp_repair = self.timer.probe_repaired(ack, blocks);
+        self.detect_losses(now, probe);
+        let newly_lost = self.conn.lost - prior_lost;
+        if newly_lost > Bytes::ZERO && self.phase == Phase::Open {
+            self.enter_recovery(now, prior_undelivered, probe);
+        }
+
+        let newest = self.bursts.snapshot(&record);
+        let rate = self.sample_rate(now, &newest);
+        let outcome = AckOutcome { rtt, rate: rate.rate };
+        let ack = cc::Ack {
+            newest,
+            newly_acked: delivery.bytes,
+            newly_lost,
+            prior_inflight,
+            rtt: rtt.map(|raw| RttSample { raw, ack_delay: Span::ZERO }),
+            rate,
+            ecn: EcnCounts::default(),
+            tlp_repair,
+        };
+        self.call(now, probe, |controller, cx| controller.on_ack(cx, &ack));
+        if self.phase != Phase::Open && self.una >= self.episode.point() {
+            self.exit_recovery(now, probe);
+        }
+        if tlp_repair && self.phase == Phase::Open {
+            // RFC 8985 §7.4: the loss was repaired, its signal remains.
+            self.enter_recovery(now, prior_undelivered, probe);
+            self.exit_recovery(now, probe);
+        }
+        self.decide();
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(delivery.bytes, self.conn.inflight, advanced && newly_lost == Bytes::ZERO);
+        }
+        self.arm(now);
+        outcome
+    }
+
+    /// The SYN-ACK: the first RTT sample, and the peer's window.
+    fn on_handshake(&mut self, now: Time, ack: &Ack) -> AckOutcome {
+        if self.opened.is_some() {
+            return AckOutcome::default();
+        }
+        self.opened = Some(now);
+        self.right_edge = u64::from(ack.window);
+        let rtt = now - ack.echo;
+        self.rtt.sample(rtt);
+        self.conn.srtt = rtt;
+        self.conn.min_rtt = rtt;
+        self.delivered_at = now;
+        self.first_sent = now;
+        self.timer.stop();
+        self.decide();
+        AckOutcome { rtt: None, rate: None }
+    }
+
+    /// Bytes between `una` and `next` that were not SACKed: what can still be delivered.
+    fn undelivered(&self) -> Bytes {
+        // Only recovery reads it, and there all segments but perhaps the last are full.
+        self.conn.smss * (self.next - self.una - self.sacked)
+    }
+
+    /// Segment `seq` is acknowledged cumulatively.
+    #[inline]
+    fn deliver(&mut self, seq: u64, delivery: &mut Delivery) {
+        let sent = *self.window.get(seq);
+        if sent.state == State::Sacked {
+            self.sacked -= 1;
+        } else {
+            self.count(seq, sent, delivery);
+        }
+    }
+
+    /// A SACK block. What it newly reports costs a step a segment; what is known already is skipped, since the first
+    /// record of a run remembers how far the run goes.
+    fn deliver_block(&mut self, block: Block, delivery: &mut Delivery) {
+        let (start, end) = (block.start.max(self.una), block.end.min(self.next));
+        let mut seq = start;
+        while seq < end {
+            let sent = *self.window.get(seq);
+            if sent.state == State::Sacked {
+                seq += u64::from(sent.burst.max(1));
+            } else {
+                self.count(seq, sent, delivery);
+                let record = self.window.get_mut(seq);
+                record.state = State::Sacked;
+                record.burst = 1;
+                self.sacked += 1;
+                seq += 1;
+            }
+        }
+        if start < end {
+            self.window.get_mut(start).burst = (end - start) as u32;
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, seq: u64, sent: Sent, delivery: &mut Delivery) {
+        let size = Bytes::new(u64::from(sent.size));
+        delivery.bytes += size;
+        match sent.state {
+            State::Outstanding => self.conn.inflight -= size,
+            State::Lost => self.lost -= 1,
+            State::Sacked => {}
+        }
+        let when = self.bursts.get(sent.burst).sent;
+        self.bursts.leave(sent.burst);
+        if delivery.newest.is_none_or(|(sent, of, _)| (sent, of) <= (when, seq)) {
+            delivery.newest = Some((when, seq, sent));
+        }
+        if sent.transmissions == 1 {
+            delivery.first_once.get_or_insert(when);
+            delivery.newest_once = delivery.newest_once.max(Some(when));
+            delivery.lowest_once = delivery.lowest_once.min(seq);
+        }
+        delivery.highest = delivery.highest.max(seq + 1);
+    }
+
+    /// RFC 6298 takes the oldest segment's RTT, delay of the ACK included; controllers and users get the newest's.
+    #[inline]
+    fn measure_rtt(&mut self, now: Time, delivery: &Delivery) -> Option<Span> {
+        let (first, newest) = (delivery.first_once?, delivery.newest_once?);
+        let rtt = now - newest;
+        self.rtt.sample(now - first);
+        self.rtt.sample_min(rtt);
+        self.conn.srtt = self.rtt.srtt;
+        self.conn.min_rtt = self.rtt.min;
+        Some(rtt)
+    }
+
+    /// draft-ietf-ccwg-bbr-06 §4.1.2.3: the sample of this ACK.
+    #[inline]
+    fn sample_rate(&self, now: Time, newest: &cc::Snapshot) -> RateSample {
+        let send_elapsed = newest.sent - newest.first_sent;
+        let ack_elapsed = now - newest.delivered_at;
+        let interval = send_elapsed.max(ack_elapsed);
+        let delivered = self.conn.delivered - newest.delivered;
+        // Too short an interval comes of a retransmission whose original was acknowledged.
+        let valid = interval >= self.rtt.min && interval > Span::ZERO;
+        RateSample {
+            rate: valid.then(|| Rate::from_delivery(delivered, interval)),
+            interval,
+            delivered,
+            lost: self.conn.lost - newest.lost,
+            delivered_ce: self.conn.delivered_ce - newest.delivered_ce,
+            app_limited: newest.app_limited,
+        }
+    }
+
+    /// The recovery change of this ACK was reported: tells the controller.
+    pub(super) fn tell(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
+        self.call(now, probe, |controller, cx| controller.on_recovery(cx, change));
+    }
+}

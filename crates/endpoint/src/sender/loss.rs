@@ -1,0 +1,277 @@
+//! Loss: RACK's walk, tail loss probes, the retransmission timeout, and the one timer that they share.
+
+use core::cmp::Reverse;
+
+use cc::{Controller, LossCause, Lost, Probe};
+use units::{Bytes, Span, Time};
+
+use super::Sender;
+use super::recovery::Phase;
+use crate::rtt::RttEstimator;
+use crate::sent::State;
+use crate::wire::{Ack, Block, Segment};
+
+/// How long a receiver may delay the ACK of a lone segment (RFC 8985 §7.2 TLP.max_ack_delay; Linux: TCP_RTO_MIN).
+const MAX_ACK_DELAY: Span = Span::from_millis(200);
+
+/// What the timer is armed for; as in Linux one at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    None,
+    /// The SYN goes out again.
+    Handshake,
+    /// RACK's reordering window ends (RFC 8985 §6.2 step 5).
+    Reordering,
+    /// A tail loss probe (RFC 8985 §7.2).
+    Probe,
+    /// RFC 6298.
+    Rto,
+}
+
+/// The timer.
+#[derive(Debug)]
+pub(super) struct Timer {
+    kind: Kind,
+    at: Time,
+    /// From when the retransmission timeout counts.
+    rto_base: Time,
+    /// When RACK wants to look again.
+    reordering: Option<Time>,
+    /// A probe is out: (TLP.end_seq, TLP.is_retrans).
+    probe: Option<(u64, bool)>,
+}
+
+impl Timer {
+    pub(super) fn new() -> Timer {
+        Timer { kind: Kind::None, at: Time::MAX, rto_base: Time::ZERO, reordering: None, probe: None }
+    }
+
+    #[inline]
+    pub(super) fn at(&self) -> Time {
+        self.at
+    }
+
+    pub(super) fn stop(&mut self) {
+        (self.kind, self.at) = (Kind::None, Time::MAX);
+    }
+
+    #[inline]
+    pub(super) fn restart_rto(&mut self, now: Time) {
+        self.rto_base = now;
+    }
+
+    /// Arms for the SYN; true when it was sent before.
+    pub(super) fn handshake(&mut self, now: Time, rtt: &mut RttEstimator) -> bool {
+        let again = self.kind == Kind::Handshake;
+        if again {
+            rtt.back_off();
+        }
+        (self.kind, self.at) = (Kind::Handshake, now + rtt.rto());
+        again
+    }
+
+    /// RFC 8985 §7.4: whether this ACK shows that the probe repaired a loss.
+    #[inline]
+    pub(super) fn probe_repaired(&mut self, ack: &Ack, blocks: &[Block]) -> bool {
+        let Some((end, retransmit)) = self.probe else { return false };
+        if ack.next < end {
+            return false;
+        }
+        let duplicate = ack.dsack && (blocks[0].start..blocks[0].end).contains(&(end - 1));
+        if !retransmit || duplicate {
+            self.probe = None;
+            false
+        } else if ack.next > end {
+            self.probe = None;
+            true
+        } else {
+            false
+        }
+    }
+}
+
+impl<C: Controller> Sender<C> {
+    /// The handshake's timer is due, so the SYN goes out again.
+    pub fn must_resend_syn(&self, now: Time) -> bool {
+        self.opened.is_none() && now >= self.timer.at
+    }
+
+    /// Time passed: does what is due. Call [`transmit`](Sender::transmit) afterwards.
+    pub fn on_timer(&mut self, now: Time, probe: &mut dyn Probe, mut emit: impl FnMut(Segment)) {
+        if now >= self.timer.at {
+            match self.timer.kind {
+                Kind::None | Kind::Handshake => {}
+                Kind::Reordering => self.on_reordering_timer(now, probe),
+                Kind::Probe => self.send_probe(now, probe, &mut emit),
+                Kind::Rto => self.on_timeout(now, probe),
+            }
+            self.decide();
+            self.arm(now);
+        }
+        if self.decision.wake_at.is_some_and(|at| now >= at) {
+            self.conn.next_departure = self.pacer.next.max(now);
+            self.call(now, probe, |controller, cx| controller.on_timer(cx));
+            self.decide();
+        }
+    }
+
+    /// Arms the timer for what comes first (RFC 8985 §7.2, RFC 6298 §5).
+    #[inline]
+    pub(super) fn arm(&mut self, now: Time) {
+        if self.una == self.next {
+            self.timer.stop();
+            return;
+        }
+        if let Some(at) = self.timer.reordering {
+            (self.timer.kind, self.timer.at) = (Kind::Reordering, at);
+            return;
+        }
+        let rto = self.timer.rto_base + self.rtt.rto();
+        let may_probe = self.phase == Phase::Open && self.sacked == 0 && self.lost == 0 && self.timer.probe.is_none();
+        if may_probe {
+            let mut pto = self.rtt.srtt * 2;
+            if self.next - self.una == 1 {
+                pto += MAX_ACK_DELAY;
+            }
+            (self.timer.kind, self.timer.at) = (Kind::Probe, (now + pto).min(rto));
+        } else {
+            (self.timer.kind, self.timer.at) = (Kind::Rto, rto.max(now));
+        }
+    }
+
+    /// RFC 8985 §6.2 step 5: declares lost what was sent long enough before the newest delivered segment.
+    ///
+    /// First transmissions are in order of sequence and retransmissions in a queue of their own, so each segment is
+    /// looked at once, not once an ACK.
+    #[inline]
+    pub(super) fn detect_losses(&mut self, now: Time, probe: &mut dyn Probe) {
+        self.timer.reordering = None;
+        if self.sacked == 0 && self.retransmitted.is_empty() {
+            return; // All that was sent before the newest delivered segment is acknowledged.
+        }
+        let Some(newest) = self.rack.newest else { return };
+        let recovering = self.phase != Phase::Open;
+        let reordering = self.rack.reordering_window(recovering, self.sacked, self.rtt.min, self.rtt.srtt);
+        let patience = self.rack.rtt + reordering;
+        let mut waits = false;
+
+        self.judged = self.judged.max(self.una);
+        while self.judged < self.next {
+            let seq = self.judged;
+            let sent = *self.window.get(seq);
+            if sent.state == State::Outstanding && sent.transmissions == 1 {
+                let when = self.bursts.get(sent.burst).sent;
+                if (when, seq) >= newest {
+                    break;
+                }
+                if now < when + patience {
+                    waits = true;
+                    break;
+                }
+                self.lose(now, seq, LossCause::Rack, probe);
+            }
+            self.judged += 1;
+        }
+        while let Some(&(seq, when)) = self.retransmitted.front() {
+            if self.is_current(seq, when) {
+                if (when, seq) >= newest {
+                    break;
+                }
+                if now < when + patience {
+                    waits = true;
+                    break;
+                }
+                self.lose(now, seq, LossCause::Rack, probe);
+            }
+            self.retransmitted.pop_front();
+        }
+        if waits {
+            self.timer.reordering = Some(newest.0 + patience);
+        }
+    }
+
+    /// Whether the retransmission of `seq` at `when` is the last one of a segment that is still outstanding.
+    fn is_current(&self, seq: u64, when: Time) -> bool {
+        if seq < self.una {
+            return false;
+        }
+        let sent = self.window.get(seq);
+        sent.state == State::Outstanding && self.bursts.get(sent.burst).sent == when
+    }
+
+    /// Segment `seq`, outstanding, is lost.
+    pub(super) fn lose(&mut self, now: Time, seq: u64, cause: LossCause, probe: &mut dyn Probe) {
+        let record = self.window.get_mut(seq);
+        debug_assert_eq!(record.state, State::Outstanding);
+        record.state = State::Lost;
+        let packet = self.bursts.snapshot(record);
+        let size = Bytes::new(u64::from(record.size));
+        self.conn.inflight -= size;
+        self.conn.lost += size;
+        self.lost += 1;
+        self.to_retransmit.push(Reverse(seq));
+        let new_range = seq != self.last_lost_end;
+        self.last_lost_end = seq + 1;
+        let lost = Lost { packet, lost_since_sent: self.conn.lost - packet.lost, new_range, cause };
+        self.call(now, probe, |controller, cx| controller.on_lost(cx, &lost));
+    }
+
+    fn on_reordering_timer(&mut self, now: Time, probe: &mut dyn Probe) {
+        let (prior_lost, undelivered) = (self.conn.lost, self.conn.smss * (self.next - self.una - self.sacked));
+        self.detect_losses(now, probe);
+        if self.conn.lost > prior_lost && self.phase == Phase::Open {
+            self.enter_recovery(now, undelivered, probe);
+            self.decide();
+            if let Some(prr) = &mut self.prr {
+                prr.on_ack(Bytes::ZERO, self.conn.inflight, false);
+            }
+        }
+    }
+
+    /// RFC 8985 §7.3: new data if there is any and the peer has room, else the last segment again; whatever the window.
+    fn send_probe(&mut self, now: Time, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
+        let Some(opened) = self.opened else { return };
+        if self.next < self.app.written(opened, now).min(self.right_edge) {
+            let size = self.app.size(self.next);
+            self.send_new(now, size, probe, emit);
+            self.timer.probe = Some((self.next, false));
+        } else {
+            let seq = self.next - 1;
+            let mut sent = *self.window.get(seq);
+            if sent.state != State::Outstanding {
+                return;
+            }
+            // The copy takes the original's place in flight: one of the two is assumed lost.
+            self.conn.inflight -= Bytes::new(u64::from(sent.size));
+            self.bursts.leave(sent.burst);
+            (sent.burst, sent.inflight) = self.depart(now, sent.size);
+            sent.transmissions = sent.transmissions.saturating_add(1);
+            *self.window.get_mut(seq) = sent;
+            self.retransmitted.push_back((seq, now));
+            self.departed(now, seq, probe);
+            emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true });
+            self.timer.probe = Some((self.next, true));
+        }
+        self.timer.restart_rto(now);
+    }
+
+    /// RFC 6298 §5.4–5.7, RFC 8985 §6.3.
+    fn on_timeout(&mut self, now: Time, probe: &mut dyn Probe) {
+        self.timer.probe = None;
+        self.timer.reordering = None;
+        let reordering = self.rack.reordering_window(true, self.sacked, self.rtt.min, self.rtt.srtt);
+        let patience = self.rack.rtt + reordering;
+        for seq in self.una..self.next {
+            let sent = *self.window.get(seq);
+            if sent.state == State::Outstanding {
+                let when = self.bursts.get(sent.burst).sent;
+                if seq == self.una || now >= when + patience {
+                    self.lose(now, seq, LossCause::Rto, probe);
+                }
+            }
+        }
+        self.rtt.back_off();
+        self.timer.restart_rto(now);
+        self.enter_loss(now, probe);
+    }
+}

@@ -1,0 +1,347 @@
+//! The sender: a TCP's data path around a congestion controller.
+//!
+//! The runner hands in ACKs and timer expiries, and after each lets the sender [transmit](Sender::transmit).
+//! - [`ack`]: what an ACK does (RFC 2018, 6298, delivery-rate sampling).
+//! - [`loss`]: RACK-TLP and the retransmission timeout (RFC 8985, 6298).
+//! - [`recovery`]: episodes, PRR, undo (RFC 9937, 2883, 4015).
+
+mod ack;
+mod loss;
+mod recovery;
+
+use core::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use cc::{Conn, Controller, Cx, Decision, Probe, RecoveryOwner};
+use units::{Bytes, Rng, Span, Time};
+
+pub use self::ack::AckOutcome;
+use self::loss::Timer;
+use self::recovery::{Episode, Phase};
+use crate::app::App;
+use crate::limit::{Limit, LimitClock};
+use crate::pacer::{Pacer, Pacing};
+use crate::prr::Prr;
+use crate::rack::Rack;
+use crate::rtt::RttEstimator;
+use crate::sent::{Bursts, Moment, Sent, State, Window};
+use crate::wire::{SMSS, Segment};
+
+/// Initial window (RFC 6928).
+pub(crate) const INITIAL_WINDOW: Bytes = Bytes::new(10 * SMSS.get());
+
+/// What a sender is made of.
+#[derive(Debug)]
+pub struct SenderConfig<C> {
+    /// The congestion controller.
+    pub controller: C,
+    /// Who moves the window in recovery.
+    pub owner: RecoveryOwner,
+    /// What there is to send.
+    pub app: App,
+    /// Whether to pace.
+    pub pacing: Pacing,
+    /// The controller's random stream.
+    pub rng: Rng,
+}
+
+/// A TCP sender.
+#[derive(Debug)]
+pub struct Sender<C> {
+    controller: C,
+    owner: RecoveryOwner,
+    rng: Rng,
+    conn: Conn,
+    /// The controller's, as it stood after the last event.
+    decision: Decision,
+    app: App,
+    /// When the handshake was done.
+    opened: Option<Time>,
+
+    /// SND.UNA, SND.NXT and the right edge of the peer's window, in segments.
+    una: u64,
+    next: u64,
+    right_edge: u64,
+    window: Window,
+    bursts: Bursts,
+
+    /// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2).
+    first_sent: Time,
+    delivered_at: Time,
+    app_limited_until: Option<Bytes>,
+    /// The window was fully used when this sequence had been sent.
+    cwnd_limited_until: u64,
+
+    rtt: RttEstimator,
+    rack: Rack,
+    /// Segments SACKed, and segments lost and not retransmitted, between `una` and `next`.
+    sacked: u64,
+    lost: u64,
+    /// These, lowest first (RFC 6675 NextSeg); may hold some that turned out not to be lost.
+    to_retransmit: BinaryHeap<Reverse<u64>>,
+    /// First transmissions below this were judged: delivered or lost.
+    judged: u64,
+    /// Retransmissions in order of time; entries that are no longer current are skipped.
+    retransmitted: VecDeque<(u64, Time)>,
+    /// The sequence behind the last one declared lost.
+    last_lost_end: u64,
+
+    phase: Phase,
+    episode: Episode,
+    prr: Option<Prr>,
+    timer: Timer,
+    pacer: Pacer,
+    limits: LimitClock,
+}
+
+impl<C: Controller> Sender<C> {
+    /// A sender that has not spoken yet; `now` is when it sends its SYN.
+    pub fn new(config: SenderConfig<C>, now: Time) -> Sender<C> {
+        let SenderConfig { controller, owner, app, pacing, rng } = config;
+        let decision = controller.decision();
+        let conn = Conn {
+            smss: SMSS,
+            initial_cwnd: INITIAL_WINDOW,
+            inflight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            delivered_ce: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            srtt: Span::ZERO,
+            min_rtt: Span::MAX,
+            app_limited: false,
+            cwnd_limited: false,
+            in_recovery: false,
+            next_departure: now,
+            offload_factor: 3,
+            paced: false,
+            pacing_rate: None,
+        };
+        Sender {
+            controller,
+            owner,
+            rng,
+            conn,
+            decision,
+            app,
+            opened: None,
+            una: 0,
+            next: 0,
+            right_edge: 0,
+            window: Window::new(),
+            bursts: Bursts::new(),
+            first_sent: now,
+            delivered_at: now,
+            app_limited_until: None,
+            cwnd_limited_until: 0,
+            rtt: RttEstimator::new(),
+            rack: Rack::new(),
+            sacked: 0,
+            lost: 0,
+            to_retransmit: BinaryHeap::new(),
+            judged: 0,
+            retransmitted: VecDeque::new(),
+            last_lost_end: 0,
+            phase: Phase::Open,
+            episode: Episode::default(),
+            prr: None,
+            timer: Timer::new(),
+            pacer: Pacer::new(pacing),
+            limits: LimitClock::new(now),
+        }
+    }
+
+    /// The SYN, sent now or again.
+    pub fn syn(&mut self, now: Time) -> Segment {
+        let retransmit = self.timer.handshake(now, &mut self.rtt);
+        Segment { seq: 0, sent: now, size: 0, syn: true, retransmit }
+    }
+
+    /// Sends what may be sent at `now`.
+    #[inline]
+    pub fn transmit(&mut self, now: Time, probe: &mut dyn Probe, mut emit: impl FnMut(Segment)) {
+        let Some(opened) = self.opened else { return };
+        let written = self.app.written(opened, now);
+        let cwnd = self.cwnd();
+        let first = self.next;
+        let limit = loop {
+            let lost = if self.lost > 0 { self.next_lost() } else { None };
+            let size = match lost {
+                Some(seq) => self.window.get(seq).size,
+                None if self.next >= written => break Limit::Application,
+                None if self.next >= self.right_edge => break Limit::ReceiveWindow,
+                None => self.app.size(self.next),
+            };
+            if self.conn.inflight + Bytes::new(u64::from(size)) > cwnd {
+                self.cwnd_limited_until = self.next;
+                break if self.phase == Phase::Open { Limit::Cwnd } else { Limit::Recovery };
+            }
+            if !self.pacer.open(now) {
+                break Limit::Pacing;
+            }
+            match lost {
+                Some(seq) => self.retransmit(now, seq, probe, &mut emit),
+                None => self.send_new(now, size, probe, &mut emit),
+            }
+        };
+        if self.conn.paced {
+            self.pacer.end_burst(now);
+            self.conn.next_departure = self.pacer.next.max(now);
+        }
+        self.limits.set(now, limit);
+        // draft-ietf-ccwg-bbr-06 §4.1.2.4: nothing unsent, nothing lost that waits, and room in the window.
+        if limit == Limit::Application || self.decision.mark_app_limited {
+            let mark = (self.conn.delivered + self.conn.inflight).max(Bytes::new(1));
+            self.app_limited_until = Some(mark);
+            self.conn.app_limited = true;
+        }
+        if self.next != first {
+            self.arm(now);
+        }
+    }
+
+    #[inline]
+    fn send_new(&mut self, now: Time, size: u16, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
+        let seq = self.next;
+        if seq == self.una {
+            self.timer.restart_rto(now);
+        }
+        self.window.reserve(self.una, seq);
+        let (burst, inflight) = self.depart(now, size);
+        *self.window.get_mut(seq) = Sent { inflight, burst, size, state: State::Outstanding, transmissions: 1 };
+        self.next += 1;
+        self.departed(now, seq, probe);
+        emit(Segment { seq, sent: now, size, syn: false, retransmit: false });
+    }
+
+    fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
+        let sent = *self.window.get(seq);
+        debug_assert_eq!(sent.state, State::Lost);
+        self.to_retransmit.pop();
+        self.lost -= 1;
+        self.bursts.leave(sent.burst);
+        let (burst, inflight) = self.depart(now, sent.size);
+        let transmissions = sent.transmissions.saturating_add(1);
+        *self.window.get_mut(seq) = Sent { inflight, burst, size: sent.size, state: State::Outstanding, transmissions };
+        self.retransmitted.push_back((seq, now));
+        self.episode.on_retransmit(now);
+        if seq == self.una {
+            self.timer.restart_rto(now);
+        }
+        self.departed(now, seq, probe);
+        self.arm(now);
+        emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true });
+    }
+
+    /// Counts a packet in flight and takes its snapshot: (burst, in-flight data with it).
+    #[inline]
+    fn depart(&mut self, now: Time, size: u16) -> (u32, Bytes) {
+        // draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins.
+        if self.conn.inflight == Bytes::ZERO {
+            self.first_sent = now;
+            self.delivered_at = now;
+        }
+        let bytes = Bytes::new(u64::from(size));
+        self.conn.inflight += bytes;
+        if self.conn.paced {
+            self.pacer.on_sent(now, bytes);
+            self.conn.next_departure = self.pacer.next.max(now);
+        }
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+        let moment = Moment {
+            now,
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: self.conn.delivered,
+            delivered_ce: self.conn.delivered_ce,
+            lost: self.conn.lost,
+            app_limited: self.app_limited_until.is_some(),
+        };
+        (self.bursts.join(&moment), self.conn.inflight)
+    }
+
+    #[inline]
+    fn departed(&mut self, now: Time, seq: u64, probe: &mut dyn Probe) {
+        let snapshot = self.bursts.snapshot(self.window.get(seq));
+        self.call(now, probe, |controller, cx| controller.on_sent(cx, &snapshot));
+    }
+
+    /// The lowest lost segment that was not retransmitted.
+    fn next_lost(&mut self) -> Option<u64> {
+        while let Some(&Reverse(seq)) = self.to_retransmit.peek() {
+            if seq >= self.una && self.window.get(seq).state == State::Lost {
+                return Some(seq);
+            }
+            self.to_retransmit.pop();
+        }
+        None
+    }
+
+    /// Makes one call of the contract.
+    #[inline]
+    fn call(&mut self, now: Time, probe: &mut dyn Probe, f: impl FnOnce(&mut C, &mut Cx<'_>)) {
+        f(&mut self.controller, &mut Cx { now, conn: &self.conn, rng: &mut self.rng, probe });
+    }
+
+    /// Reads the controller's decision, after the calls of one event.
+    #[inline]
+    fn decide(&mut self) {
+        self.decision = self.controller.decision();
+        let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
+        self.pacer.set(pacing_rate, send_quantum, cwnd, ssthresh, self.rtt.srtt, self.rtt.min);
+        self.conn.pacing_rate = self.pacer.rate;
+        self.conn.paced = self.pacer.rate.is_some();
+    }
+
+    /// The window in force.
+    #[inline]
+    pub fn cwnd(&self) -> Bytes {
+        match &self.prr {
+            Some(prr) => prr.cwnd,
+            None => self.decision.cwnd,
+        }
+    }
+
+    /// When the sender wants to be called next, if no ACK comes first.
+    #[inline]
+    pub fn wake_at(&self) -> Time {
+        let mut at = self.timer.at();
+        match self.limits.current() {
+            Limit::Pacing => at = at.min(self.pacer.next),
+            Limit::Application => {
+                if let Some(opened) = self.opened {
+                    at = at.min(self.app.ready_at(opened, self.next));
+                }
+            }
+            _ => {}
+        }
+        self.decision.wake_at.map_or(at, |wake| at.min(wake))
+    }
+
+    /// The connection.
+    pub fn conn(&self) -> &Conn {
+        &self.conn
+    }
+
+    /// The controller, to observe it.
+    pub fn controller(&self) -> &C {
+        &self.controller
+    }
+
+    /// The slow-start threshold in force.
+    pub fn ssthresh(&self) -> Bytes {
+        self.decision.ssthresh
+    }
+
+    /// What limits the flow, over time.
+    pub fn limits(&mut self) -> &mut LimitClock {
+        &mut self.limits
+    }
+
+    /// Everything there is to send was acknowledged.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.app.total() == Some(self.una)
+    }
+}

@@ -1,0 +1,125 @@
+//! Recovery episodes: their begin and end, PRR for the controllers that leave it to us, and the undo of what was spurious.
+
+use core::cmp::Reverse;
+
+use cc::{Controller, Probe, Recovery, RecoveryCause, RecoveryOwner};
+use units::{Bytes, Time};
+
+use super::Sender;
+use crate::prr::Prr;
+use crate::sent::{Sent, State};
+use crate::wire::{Ack, Block};
+
+/// Where the sender stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// No loss is being repaired.
+    Open,
+    /// Fast recovery.
+    Recovery,
+    /// After a retransmission timeout.
+    Loss,
+}
+
+/// The latest episode: its end, and what would show that it was spurious.
+#[derive(Debug, Default)]
+pub(super) struct Episode {
+    /// RecoveryPoint: SND.NXT when it began (RFC 6675 §5).
+    point: u64,
+    /// SND.UNA when it began; none once an undo is ruled out.
+    undo_from: Option<u64>,
+    /// Retransmissions not yet reported as duplicates (RFC 2883, RFC 3708).
+    retransmits: u64,
+    /// When its first retransmission left (RFC 4015 RetransmitTS).
+    first_retransmit: Option<Time>,
+}
+
+impl Episode {
+    fn begin(una: u64, next: u64) -> Episode {
+        Episode { point: next, undo_from: Some(una), retransmits: 0, first_retransmit: None }
+    }
+
+    pub(super) fn point(&self) -> u64 {
+        self.point
+    }
+
+    pub(super) fn on_retransmit(&mut self, now: Time) {
+        self.retransmits += 1;
+        self.first_retransmit.get_or_insert(now);
+    }
+}
+
+impl<C: Controller> Sender<C> {
+    /// Fast recovery begins. `recover_fs` is what can still be delivered (RFC 9937 §6).
+    pub(super) fn enter_recovery(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
+        self.phase = Phase::Recovery;
+        self.conn.in_recovery = true;
+        self.episode = Episode::begin(self.una, self.next);
+        self.tell(now, Recovery::Enter(RecoveryCause::Loss), probe);
+        if self.owner == RecoveryOwner::Prr {
+            self.prr = Some(Prr::new(self.controller.decision().ssthresh, recover_fs));
+        }
+    }
+
+    /// The retransmission timer fired and its losses are marked.
+    pub(super) fn enter_loss(&mut self, now: Time, probe: &mut dyn Probe) {
+        if self.phase == Phase::Open {
+            self.episode = Episode::begin(self.una, self.next);
+        } else {
+            // What was reduced already can't be undone as one piece.
+            self.episode = Episode { undo_from: None, ..Episode::begin(self.una, self.next) };
+        }
+        self.phase = Phase::Loss;
+        self.conn.in_recovery = false;
+        self.prr = None;
+        self.tell(now, Recovery::Timeout, probe);
+    }
+
+    /// Everything outstanding at the start of the episode was acknowledged.
+    pub(super) fn exit_recovery(&mut self, now: Time, probe: &mut dyn Probe) {
+        self.leave(now, Recovery::Exit, probe);
+        self.rack.on_recovery_exit();
+    }
+
+    /// Undo: the losses of the episode were none.
+    pub(super) fn undo(&mut self, now: Time, probe: &mut dyn Probe) {
+        self.episode.undo_from = None;
+        while let Some(Reverse(seq)) = self.to_retransmit.pop() {
+            if seq >= self.una && self.window.get(seq).state == State::Lost {
+                let record = self.window.get_mut(seq);
+                record.state = State::Outstanding;
+                self.conn.inflight += Bytes::new(u64::from(record.size));
+                self.lost -= 1;
+            }
+        }
+        self.judged = self.una;
+        self.leave(now, Recovery::Spurious, probe);
+    }
+
+    fn leave(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
+        self.phase = Phase::Open;
+        self.conn.in_recovery = false;
+        self.prr = None;
+        self.tell(now, change, probe);
+    }
+
+    /// Whether this ACK shows that the episode was spurious: all its retransmissions came as duplicates (DSACK,
+    /// RFC 2883), or an ACK of retransmitted data echoes a timestamp from before the retransmission (Eifel, RFC 3522).
+    #[inline]
+    pub(super) fn detect_spurious(&mut self, ack: &Ack, blocks: &[Block], head: Option<&Sent>) -> bool {
+        if ack.dsack {
+            self.rack.on_dsack(self.una, self.next);
+        }
+        let (Some(undo_from), Some(first_retransmit)) = (self.episode.undo_from, self.episode.first_retransmit) else {
+            return false;
+        };
+        if ack.dsack && blocks[0].start >= undo_from && self.episode.retransmits > 0 {
+            self.episode.retransmits -= blocks[0].end.saturating_sub(blocks[0].start).min(self.episode.retransmits);
+            if self.episode.retransmits == 0 {
+                return true;
+            }
+        }
+        let eifel = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
+        self.phase != Phase::Open && eifel
+    }
+}

@@ -1,0 +1,222 @@
+//! What was sent and is not yet cumulatively acknowledged, and the snapshots taken of the connection at each sending.
+
+use cc::{Ecn, Snapshot};
+use units::{Bytes, Time};
+
+/// Where a sent segment stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// In flight.
+    Outstanding,
+    /// Declared lost, not retransmitted since.
+    Lost,
+    /// Selectively acknowledged.
+    Sacked,
+}
+
+/// A sent segment: 16 bytes, since a flow may have a hundred thousand of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sent {
+    /// In-flight data with this segment, when it was last sent.
+    pub(crate) inflight: Bytes,
+    /// The burst that it was last sent in. Of a SACKed segment: how many from here on are known to be SACKed.
+    pub(crate) burst: u32,
+    pub(crate) size: u16,
+    pub(crate) state: State,
+    pub(crate) transmissions: u8,
+}
+
+/// The sent segments in a power-of-two ring by sequence number.
+#[derive(Debug)]
+pub(crate) struct Window {
+    ring: Box<[Sent]>,
+    mask: u64,
+}
+
+const NONE: Sent = Sent { inflight: Bytes::ZERO, burst: 0, size: 0, state: State::Sacked, transmissions: 0 };
+
+impl Window {
+    pub(crate) fn new() -> Window {
+        Window { ring: vec![NONE; 16].into(), mask: 15 }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, seq: u64) -> &Sent {
+        &self.ring[(seq & self.mask) as usize]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, seq: u64) -> &mut Sent {
+        &mut self.ring[(seq & self.mask) as usize]
+    }
+
+    /// Makes room for `next`, which is not sent yet, beside everything from `una` on.
+    #[inline]
+    pub(crate) fn reserve(&mut self, una: u64, next: u64) {
+        if next - una > self.mask {
+            self.grow(una, next);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, una: u64, next: u64) {
+        let size = self.ring.len() * 2;
+        let mut ring: Box<[Sent]> = vec![NONE; size].into();
+        for seq in una..next {
+            ring[(seq & (size as u64 - 1)) as usize] = *self.get(seq);
+        }
+        self.ring = ring;
+        self.mask = size as u64 - 1;
+    }
+}
+
+/// What the segments sent together share of their snapshots.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Burst {
+    pub(crate) sent: Time,
+    first_sent: Time,
+    delivered_at: Time,
+    delivered: Bytes,
+    pub(crate) lost: Bytes,
+    delivered_ce: Bytes,
+    /// Segments that still refer to this burst.
+    users: u32,
+    app_limited: bool,
+}
+
+/// The bursts that a segment in the window still refers to, in a ring by number.
+#[derive(Debug)]
+pub(crate) struct Bursts {
+    ring: Box<[Burst]>,
+    mask: u32,
+    /// Number of the oldest that is in use, and of the next one.
+    oldest: u32,
+    next: u32,
+}
+
+/// The connection's side of a snapshot, at the moment of sending.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Moment {
+    pub(crate) now: Time,
+    pub(crate) first_sent: Time,
+    pub(crate) delivered_at: Time,
+    pub(crate) delivered: Bytes,
+    pub(crate) delivered_ce: Bytes,
+    pub(crate) lost: Bytes,
+    pub(crate) app_limited: bool,
+}
+
+impl Bursts {
+    pub(crate) fn new() -> Bursts {
+        let none = Burst {
+            sent: Time::ZERO,
+            first_sent: Time::ZERO,
+            delivered_at: Time::ZERO,
+            delivered: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            delivered_ce: Bytes::ZERO,
+            users: 0,
+            app_limited: false,
+        };
+        Bursts { ring: vec![none; 8].into(), mask: 7, oldest: 0, next: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, number: u32) -> &Burst {
+        &self.ring[(number & self.mask) as usize]
+    }
+
+    /// The number of the burst of `moment`, for one more segment.
+    #[inline]
+    pub(crate) fn join(&mut self, moment: &Moment) -> u32 {
+        if self.next != self.oldest {
+            let number = self.next.wrapping_sub(1);
+            let last = &mut self.ring[(number & self.mask) as usize];
+            // `delivered` and `lost` can't change without an event, nor the rest without them.
+            if last.sent == moment.now
+                && last.delivered == moment.delivered
+                && last.lost == moment.lost
+                && last.app_limited == moment.app_limited
+            {
+                last.users += 1;
+                return number;
+            }
+        }
+        if self.next.wrapping_sub(self.oldest) > self.mask {
+            self.grow();
+        }
+        let number = self.next;
+        self.next = number.wrapping_add(1);
+        self.ring[(number & self.mask) as usize] = Burst {
+            sent: moment.now,
+            first_sent: moment.first_sent,
+            delivered_at: moment.delivered_at,
+            delivered: moment.delivered,
+            lost: moment.lost,
+            delivered_ce: moment.delivered_ce,
+            users: 1,
+            app_limited: moment.app_limited,
+        };
+        number
+    }
+
+    /// A segment no longer refers to burst `number`.
+    #[inline]
+    pub(crate) fn leave(&mut self, number: u32) {
+        let burst = &mut self.ring[(number & self.mask) as usize];
+        burst.users -= 1;
+        if burst.users == 0 && number == self.oldest {
+            self.release();
+        }
+    }
+
+    #[inline]
+    fn release(&mut self) {
+        while self.oldest != self.next && self.get(self.oldest).users == 0 {
+            self.oldest = self.oldest.wrapping_add(1);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let size = self.ring.len() * 2;
+        let mut ring = vec![self.ring[0]; size].into_boxed_slice();
+        let mut number = self.oldest;
+        while number != self.next {
+            ring[number as usize & (size - 1)] = *self.get(number);
+            number = number.wrapping_add(1);
+        }
+        self.ring = ring;
+        self.mask = size as u32 - 1;
+    }
+
+    /// The snapshot of a segment.
+    #[inline]
+    pub(crate) fn snapshot(&self, sent: &Sent) -> Snapshot {
+        let burst = self.get(sent.burst);
+        Snapshot {
+            sent: burst.sent,
+            first_sent: burst.first_sent,
+            delivered_at: burst.delivered_at,
+            delivered: burst.delivered,
+            delivered_ce: burst.delivered_ce,
+            lost: burst.lost,
+            inflight: sent.inflight,
+            size: sent.size,
+            app_limited: burst.app_limited,
+            ecn: Ecn::NotEct,
+            retransmit: sent.transmissions > 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_stay_small() {
+        assert_eq!(size_of::<Sent>(), 16);
+        assert!(size_of::<Burst>() <= 64);
+    }
+}

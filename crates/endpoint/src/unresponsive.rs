@@ -1,0 +1,53 @@
+//! Traffic that reacts to nothing: full packets at a constant rate, as of a UDP flood or a badly made video call.
+
+use units::{Rate, Time};
+
+use crate::wire::{HEADER, SMSS, Segment};
+
+/// A source of constant rate.
+#[derive(Clone, Debug)]
+pub struct Unresponsive {
+    rate: Rate,
+    started: Time,
+    next: u64,
+}
+
+impl Unresponsive {
+    /// Sends payload at `rate` from `now` on.
+    pub fn new(rate: Rate, now: Time) -> Unresponsive {
+        Unresponsive { rate, started: now, next: 0 }
+    }
+
+    /// When the next packet leaves.
+    pub fn next_at(&self) -> Time {
+        // From the start each time, so that rounding does not add up.
+        self.started + self.rate.time_for(SMSS * self.next)
+    }
+
+    /// The packet that leaves now.
+    pub fn send(&mut self, now: Time) -> Segment {
+        let seq = self.next;
+        self.next += 1;
+        Segment { seq, sent: now, size: SMSS.get() as u16, syn: false, retransmit: false }
+    }
+}
+
+const _: () = assert!(SMSS.get() + HEADER.get() == 1500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use units::Span;
+
+    #[test]
+    fn keeps_its_rate_exactly() {
+        let mut source = Unresponsive::new(Rate::from_bps(7_777_777), Time::from_nanos(3));
+        for _ in 0..1_000_000 {
+            let at = source.next_at();
+            source.send(at);
+        }
+        let expected = Span::from_nanos((1_000_000_u128 * 1448 * 8_000_000_000 / 7_777_777) as u64);
+        let error = (source.next_at() - Time::from_nanos(3)).as_nanos().abs_diff(expected.as_nanos());
+        assert!(error <= 1, "{error} ns");
+    }
+}

@@ -100,6 +100,10 @@ pub struct Conn {
     pub in_recovery: bool,
     /// When the pacer will let the next packet go; not before the present.
     pub next_departure: Time,
+    /// Packets are paced, by the controller's rate or the transport's.
+    pub paced: bool,
+    /// The pacing rate in force; none when not paced.
+    pub pacing_rate: Option<Rate>,
     /// How many send quanta the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3 for TCP, 1 for QUIC.
     pub offload_factor: u64,
 }

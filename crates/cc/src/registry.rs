@@ -6,7 +6,6 @@ use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recover
 /// Every controller behind one type: the built-in ones inline, so that the per-packet path has no dynamic dispatch, and
 /// a user's own behind a box.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a box would cost the per-packet path a cache miss")]
 pub enum AnyController {
     /// [`crate::algo::newreno`].
     NewReno(NewReno),

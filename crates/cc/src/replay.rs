@@ -17,7 +17,6 @@ pub struct Event {
 
 /// The calls of [`Controller`].
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "ACKs, the largest, are nearly all of a recording")]
 pub enum Call {
     /// [`Controller::on_sent`].
     Sent(Snapshot),

@@ -1,0 +1,259 @@
+//! CUBIC: RFC 9438, or Linux's variant of it.
+
+mod descriptor;
+mod epoch;
+mod law;
+
+pub use descriptor::DESCRIPTOR;
+
+use units::{Bytes, Time};
+
+use self::descriptor::Phase;
+use self::epoch::Epoch;
+use self::law::{Before, Law, Profile};
+use crate::kit::slow_start::{AnySlowStart, SlowStart};
+use crate::kit::window::{Episode, FlightSize, loss_window};
+use crate::{Ack, Config, Controller, Cx, Decision, Ecn, Lost, PathChange, Recovery, RecoveryCause, Snapshot};
+
+/// L of RFC 3465 in classic slow start: what a delayed ACK acknowledges.
+const ABC_LIMIT: f64 = 2.0;
+
+/// The controller.
+#[derive(Debug)]
+pub struct Cubic {
+    law: Law,
+    slow_start: AnySlowStart,
+    smss: f64,
+    /// 1 / SMSS.
+    per_byte: f64,
+    window: Window,
+    flight: FlightSize,
+    episode: Episode,
+    /// The window before the last reduction, for undo.
+    saved: Option<Window>,
+    /// Since when time may not count for the epoch: the last ACK (RFC 9438) or the last packet sent (Linux).
+    last_active: Time,
+    last_ack: Time,
+    ecn: Ecn,
+}
+
+/// All that a reduction changes and an undo restores (RFC 9438 §4.9).
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    /// Segments.
+    cwnd: f64,
+    ssthresh: Bytes,
+    /// Segments; zero when there is none.
+    w_max: f64,
+    cwnd_prior: f64,
+    /// None in slow start and in recovery.
+    epoch: Option<Epoch>,
+}
+
+impl Cubic {
+    /// One for a connection.
+    pub fn new(config: &Config) -> Cubic {
+        let profile = if config.word("profile") == "linux" { Profile::Linux } else { Profile::Rfc9438 };
+        let smss = config.smss.as_f64();
+        Cubic {
+            law: Law::new(profile, config.number("c"), config.number("beta"), config.flag("fast_convergence")),
+            slow_start: AnySlowStart::named(config.word("slow_start"), ABC_LIMIT),
+            smss,
+            per_byte: 1.0 / smss,
+            window: Window {
+                cwnd: config.initial_cwnd.as_f64() / smss,
+                ssthresh: Bytes::MAX,
+                w_max: 0.0,
+                cwnd_prior: 0.0,
+                epoch: None,
+            },
+            flight: FlightSize::default(),
+            episode: Episode::None,
+            saved: None,
+            last_active: Time::ZERO,
+            last_ack: Time::ZERO,
+            ecn: if config.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct },
+        }
+    }
+
+    #[inline]
+    fn cwnd(&self) -> Bytes {
+        // A small part of a byte keeps `segments -> bytes -> segments` from losing one.
+        Bytes::from_f64(self.window.cwnd * self.smss + 1e-3)
+    }
+
+    /// RFC 9438 §4.6 and §4.7: what is left, in segments, before its floor.
+    fn reduce(&mut self, cx: &Cx<'_>) -> f64 {
+        self.saved = Some(self.window);
+        let cwnd = self.window.cwnd;
+        let base = match self.law.profile {
+            Profile::Rfc9438 => self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte,
+            // Linux reduces the window, whatever of it was in use.
+            Profile::Linux => cwnd,
+        };
+        let left = base * self.law.beta;
+        self.window.w_max = self.law.w_max_after(cwnd, self.window.w_max);
+        self.window.cwnd_prior = cwnd;
+        self.window.ssthresh = Bytes::from_f64(left.max(2.0) * self.smss);
+        self.window.epoch = None;
+        self.slow_start.on_congestion();
+        left
+    }
+
+    fn on_timeout(&mut self, cx: &Cx<'_>) {
+        // RFC 5681 §3.1, as RFC 9438 §4.8 refers to it: one reduction an episode.
+        if self.episode == Episode::None {
+            self.reduce(cx);
+        }
+        self.episode = Episode::Timeout;
+        self.window.epoch = None;
+        // §4.8: the next epoch begins at its own plateau.
+        self.window.w_max = 0.0;
+        self.set_cwnd(loss_window(cx.conn));
+    }
+
+    fn undo(&mut self) {
+        self.episode = Episode::None;
+        let Some(saved) = self.saved.take() else { return };
+        let cwnd = self.window.cwnd.max(saved.cwnd);
+        let ssthresh = self.window.ssthresh.max(saved.ssthresh);
+        match self.law.profile {
+            // RFC 9438 §4.9.1.
+            Profile::Rfc9438 => self.window = Window { cwnd, ssthresh, ..saved },
+            // Linux begins a new epoch with the W_max of the reduction that was none.
+            Profile::Linux => self.window = Window { cwnd, ssthresh, epoch: None, ..self.window },
+        }
+    }
+
+    fn set_cwnd(&mut self, cwnd: Bytes) {
+        self.window.cwnd = cwnd.as_f64() * self.per_byte;
+    }
+
+    #[inline]
+    fn avoid_congestion(&mut self, cx: &Cx<'_>, ack: &Ack) {
+        let Window { cwnd, w_max, cwnd_prior, .. } = self.window;
+        let epoch = self.window.epoch.get_or_insert_with(|| Epoch::begin(cx.now, self.law.c, cwnd, w_max));
+        let acked = ack.newly_acked.as_f64() * self.per_byte;
+        self.window.cwnd = self.law.grow(epoch, cx.now, cx.conn, acked, &Before { cwnd, cwnd_prior, w_max });
+    }
+
+    /// RFC 9438 §4.2: an epoch does not age while the application, not the window, limits the flow.
+    #[inline]
+    fn exclude_since_active(&mut self, now: Time) {
+        if let Some(epoch) = &mut self.window.epoch {
+            epoch.exclude(now.since(self.last_active), now);
+        }
+        self.last_active = now;
+    }
+
+    fn phase(&self) -> Phase {
+        let Window { cwnd, epoch, .. } = self.window;
+        match epoch {
+            _ if self.episode == Episode::Recovery => Phase::Recovery,
+            _ if self.cwnd() < self.window.ssthresh => {
+                if self.slow_start.is_css() {
+                    Phase::Css
+                } else {
+                    Phase::SlowStart
+                }
+            }
+            Some(epoch) if epoch.w_cubic(epoch.age(self.last_ack)) < epoch.w_est => Phase::RenoFriendly,
+            Some(epoch) if cwnd < epoch.origin => Phase::Concave,
+            Some(_) | None => Phase::Convex,
+        }
+    }
+}
+
+impl Controller for Cubic {
+    #[inline]
+    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+        if packet.inflight == Bytes::new(u64::from(packet.size)) {
+            self.exclude_since_active(cx.now);
+        }
+        if self.law.profile == Profile::Linux {
+            self.last_active = cx.now;
+        }
+    }
+
+    fn on_lost(&mut self, _: &mut Cx<'_>, lost: &Lost) {
+        self.flight.on_lost(lost);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        self.flight.on_ack();
+        self.last_ack = cx.now;
+        if self.law.profile == Profile::Rfc9438 {
+            // Linux lets an epoch age while the application is the limit, as long as anything is sent.
+            if !cx.conn.cwnd_limited {
+                self.exclude_since_active(cx.now);
+            }
+            self.last_active = cx.now;
+        }
+        if cx.conn.in_recovery {
+            return;
+        }
+        let mut cwnd = self.cwnd();
+        if cwnd < self.window.ssthresh {
+            let used = self.slow_start.drive(cx, ack, &mut cwnd, &mut self.window.ssthresh);
+            if used {
+                self.set_cwnd(cwnd);
+                return;
+            }
+        }
+        if cx.conn.cwnd_limited {
+            self.avoid_congestion(cx, ack);
+        }
+    }
+
+    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        match change {
+            Recovery::Enter(cause) => {
+                let floor = match cause {
+                    RecoveryCause::Loss => 2.0,
+                    // RFC 9438 §4.6: marks can ask for less than two segments.
+                    RecoveryCause::Ecn => 1.0,
+                };
+                self.window.cwnd = self.reduce(cx).max(floor);
+                self.episode = Episode::Recovery;
+            }
+            Recovery::Exit => self.episode = Episode::None,
+            Recovery::Spurious => self.undo(),
+            Recovery::Timeout => self.on_timeout(cx),
+            Recovery::Persistent => {
+                // RFC 9002 §7.6.2: the minimum window.
+                self.on_timeout(cx);
+                self.window.cwnd = 2.0;
+            }
+        }
+    }
+
+    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+        match change {
+            PathChange::Mtu => {
+                // The window stays the same in bytes; what is left of the epoch is in other segments.
+                let scale = self.smss / cx.conn.smss.as_f64();
+                self.smss = cx.conn.smss.as_f64();
+                self.per_byte = 1.0 / self.smss;
+                self.window.cwnd = (self.window.cwnd * scale).max(1.0);
+                self.window.w_max *= scale;
+                self.window.cwnd_prior *= scale;
+                self.window.epoch = None;
+                self.saved = None;
+            }
+            PathChange::EcnFailed => self.ecn = Ecn::NotEct,
+            PathChange::Seed { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn decision(&self) -> Decision {
+        Decision { ecn: self.ecn, ..Decision::window(self.cwnd(), self.window.ssthresh) }
+    }
+
+    fn observe(&self, row: &mut Vec<f64>) {
+        let (w_est, k, t) =
+            self.window.epoch.map_or((0.0, 0.0, 0.0), |epoch| (epoch.w_est, epoch.k, epoch.age(self.last_ack)));
+        row.extend([f64::from(self.phase() as u8), self.window.w_max, w_est, k, t]);
+    }
+}

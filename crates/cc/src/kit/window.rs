@@ -1,0 +1,107 @@
+//! Arithmetic of classic windows, in bytes.
+
+use units::Bytes;
+
+use crate::{Conn, Lost};
+
+/// Which loss episode is under way: a window is reduced once in each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Episode {
+    /// None.
+    #[default]
+    None,
+    /// Fast recovery; the transport runs PRR.
+    Recovery,
+    /// After a timeout, until everything that was outstanding then is acknowledged.
+    Timeout,
+}
+
+/// The window after a timeout: what is left in flight, usually nothing, and one segment (RFC 5681 §3.1, equation 4).
+#[inline]
+pub fn loss_window(conn: &Conn) -> Bytes {
+    conn.inflight + conn.smss
+}
+
+/// FlightSize (RFC 5681 §2) at a congestion event.
+///
+/// [`Conn::inflight`] no longer has the packets in it that were just declared lost or selectively acknowledged.
+/// The former are counted here; a flight that filled the window *is* the window, which settles the latter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FlightSize {
+    just_lost: Bytes,
+}
+
+impl FlightSize {
+    /// A packet was declared lost.
+    #[inline]
+    pub fn on_lost(&mut self, lost: &Lost) {
+        self.just_lost += Bytes::new(u64::from(lost.packet.size));
+    }
+
+    /// An ACK was processed: what was lost before it belongs to an earlier event.
+    #[inline]
+    pub fn on_ack(&mut self) {
+        self.just_lost = Bytes::ZERO;
+    }
+
+    /// The flight size, at most `cwnd`: the window may be less than the flight after an earlier reduction.
+    pub fn at_event(&self, conn: &Conn, cwnd: Bytes) -> Bytes {
+        if conn.cwnd_limited { cwnd } else { cwnd.min(conn.inflight + self.just_lost) }
+    }
+}
+
+/// One segment more for every window of acknowledged bytes (RFC 3465 §2.1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AdditiveIncrease {
+    bytes_acked: Bytes,
+}
+
+impl AdditiveIncrease {
+    /// The window after `acked` more bytes.
+    #[inline]
+    pub fn grow(&mut self, mut cwnd: Bytes, acked: Bytes, smss: Bytes) -> Bytes {
+        self.bytes_acked += acked;
+        while self.bytes_acked >= cwnd {
+            self.bytes_acked -= cwnd;
+            cwnd += smss;
+        }
+        cwnd
+    }
+
+    /// What counts towards the next segment.
+    pub const fn bytes_acked(&self) -> Bytes {
+        self.bytes_acked
+    }
+
+    /// Forgets what has been counted: the window was reduced.
+    #[inline]
+    pub fn reset(&mut self) {
+        self.bytes_acked = Bytes::ZERO;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_segment_a_window_however_the_acks_come() {
+        let smss = Bytes::new(1_000);
+        for chunk in [500, 1_000, 2_000, 10_000] {
+            let (mut increase, mut cwnd) = (AdditiveIncrease::default(), Bytes::new(10_000));
+            for _ in 0..(10_000 / chunk) {
+                cwnd = increase.grow(cwnd, Bytes::new(chunk), smss);
+            }
+            assert_eq!(cwnd, Bytes::new(11_000), "acknowledged in chunks of {chunk}");
+        }
+    }
+
+    #[test]
+    fn what_is_left_over_counts_for_the_next_window() {
+        let mut increase = AdditiveIncrease::default();
+        let smss = Bytes::new(1_000);
+        // 10000 of 25000 pay for the eleventh segment, 11000 for the twelfth, 4000 remain.
+        assert_eq!(increase.grow(Bytes::new(10_000), Bytes::new(25_000), smss), Bytes::new(12_000));
+        assert_eq!(increase.grow(Bytes::new(12_000), Bytes::new(8_000), smss), Bytes::new(13_000));
+    }
+}

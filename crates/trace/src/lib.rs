@@ -1,1 +1,16 @@
-//! To come.
+//! What a run leaves behind: its metrics, computed while it runs in memory that does not grow with its length, and, if
+//! asked for, columns over time.
+//!
+//! `docs/metrics.md` gives each metric its formula.
+
+mod histogram;
+mod meter;
+mod recorder;
+mod summary;
+mod table;
+
+pub use histogram::Histogram;
+pub use meter::{FlowMeter, LinkMeter, Window};
+pub use recorder::{FlowRow, LinkRow, Recorder, TransitionRow};
+pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};
+pub use table::{Column, Data, Table, Trace};

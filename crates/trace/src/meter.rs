@@ -1,0 +1,157 @@
+//! What is measured while a run goes on: one meter a flow, one a link. Constant work a packet, no growth with time.
+
+use units::{Bytes, Rate, Span, Time};
+
+use crate::Histogram;
+
+/// The part of the run that counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// `measure_from`.
+    pub from: Time,
+    /// The end of the run.
+    pub to: Time,
+}
+
+impl Window {
+    /// Whether what happens at `time` counts.
+    #[inline]
+    pub fn holds(&self, time: Time) -> bool {
+        time >= self.from && time <= self.to
+    }
+}
+
+/// One flow's measurements.
+#[derive(Clone, Debug)]
+pub struct FlowMeter {
+    window: Window,
+    /// When its SYN left, or its first packet.
+    pub(crate) start: Time,
+    pub(crate) rtt: Histogram,
+    pub(crate) queue: Histogram,
+    pub(crate) sent: u64,
+    pub(crate) retransmits: u64,
+    pub(crate) delivered: Bytes,
+    pub(crate) last_byte: Option<Time>,
+    pub(crate) drops: u64,
+}
+
+impl FlowMeter {
+    /// Nothing measured yet.
+    pub fn new(window: Window, start: Time) -> FlowMeter {
+        FlowMeter {
+            window,
+            start,
+            rtt: Histogram::default(),
+            queue: Histogram::default(),
+            sent: 0,
+            retransmits: 0,
+            delivered: Bytes::ZERO,
+            last_byte: None,
+            drops: 0,
+        }
+    }
+
+    /// A data packet left the sender.
+    #[inline]
+    pub fn on_sent(&mut self, now: Time, retransmit: bool) {
+        if self.window.holds(now) {
+            self.sent += 1;
+            self.retransmits += u64::from(retransmit);
+        }
+    }
+
+    /// An RTT sample.
+    #[inline]
+    pub fn on_rtt(&mut self, now: Time, rtt: Span) {
+        if self.window.holds(now) {
+            self.rtt.add(rtt);
+        }
+    }
+
+    /// A packet reached the receiver after waiting so long in queues, and `in_order` more bytes reached the application.
+    #[inline]
+    pub fn on_delivered(&mut self, now: Time, waited: Span, in_order: Bytes) {
+        if self.window.holds(now) {
+            self.queue.add(waited);
+            self.delivered += in_order;
+        }
+    }
+
+    /// The transfer's last byte is there.
+    pub fn on_complete(&mut self, now: Time) {
+        if now <= self.window.to {
+            self.last_byte.get_or_insert(now);
+        }
+    }
+
+    /// A packet was lost on the way, in a queue or by chance.
+    pub fn on_dropped(&mut self, now: Time) {
+        self.drops += u64::from(self.window.holds(now));
+    }
+
+    /// goodput = in-order application bytes / (min(end, last byte) - max(start, measure_from)).
+    pub fn goodput(&self) -> Rate {
+        let active = self.active();
+        if active == Span::ZERO { Rate::ZERO } else { Rate::from_delivery(self.delivered, active) }
+    }
+
+    /// The part of the window in which the flow was active.
+    pub fn active(&self) -> Span {
+        self.last_byte.unwrap_or(self.window.to).since(self.start.max(self.window.from))
+    }
+}
+
+/// One link's measurements.
+#[derive(Clone, Debug)]
+pub struct LinkMeter {
+    window: Window,
+    /// Waiting times, weighted by how long their packets were being sent.
+    pub(crate) queue: Histogram,
+    busy: Span,
+    pub(crate) drops: u64,
+    pub(crate) losses: u64,
+    /// Data packets that left in the whole run.
+    pub(crate) packets: u64,
+}
+
+impl LinkMeter {
+    /// Nothing measured yet.
+    pub fn new(window: Window) -> LinkMeter {
+        LinkMeter { window, queue: Histogram::default(), busy: Span::ZERO, drops: 0, losses: 0, packets: 0 }
+    }
+
+    /// A packet that waited so long is being sent from `start` to `end`.
+    #[inline]
+    pub fn on_transmission(&mut self, waited: Span, start: Time, end: Time) {
+        if end <= self.window.to {
+            self.packets += 1;
+        }
+        let held = end.min(self.window.to).since(start.max(self.window.from));
+        self.busy += held;
+        self.queue.add_weighted(waited, held.as_nanos());
+    }
+
+    /// The queue had no room.
+    pub fn on_drop(&mut self, now: Time) {
+        self.drops += u64::from(self.window.holds(now));
+    }
+
+    /// A packet was lost by chance.
+    pub fn on_loss(&mut self, now: Time) {
+        self.losses += u64::from(self.window.holds(now));
+    }
+
+    /// The share of the window in which the link was sending.
+    pub fn utilisation(&self) -> f64 {
+        self.busy.as_secs_f64() / (self.window.to - self.window.from).as_secs_f64()
+    }
+
+    /// The time-weighted waiting time: at each instant that of the packet being sent, zero when there is none.
+    pub fn queue_delay(&self) -> Histogram {
+        let mut queue = self.queue.clone();
+        let idle = (self.window.to - self.window.from).saturating_sub(self.busy);
+        queue.add_weighted(Span::ZERO, idle.as_nanos());
+        queue
+    }
+}

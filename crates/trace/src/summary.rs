@@ -1,0 +1,206 @@
+//! The metrics of a run, as `--json` prints them: SI units, `null` where there is no sample.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use units::Span;
+
+use crate::{FlowMeter, Histogram, LinkMeter};
+
+/// A distribution of durations, in seconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Distribution {
+    /// Smallest.
+    pub min: Option<f64>,
+    /// Mean, exact.
+    pub mean: Option<f64>,
+    /// Median.
+    pub p50: Option<f64>,
+    /// 95th percentile.
+    pub p95: Option<f64>,
+    /// 99th percentile.
+    pub p99: Option<f64>,
+    /// Largest.
+    pub max: Option<f64>,
+}
+
+impl From<&Histogram> for Distribution {
+    fn from(histogram: &Histogram) -> Distribution {
+        let seconds = |span: Option<Span>| span.map(Span::as_secs_f64);
+        Distribution {
+            min: seconds(histogram.min()),
+            mean: histogram.mean(),
+            p50: seconds(histogram.quantile(0.5)),
+            p95: seconds(histogram.quantile(0.95)),
+            p99: seconds(histogram.quantile(0.99)),
+            max: seconds(histogram.max()),
+        }
+    }
+}
+
+/// One flow's metrics.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FlowSummary {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Its algorithm.
+    pub cc: String,
+    /// In-order application bytes over the time it was active, bit/s.
+    pub goodput_bps: f64,
+    /// Round-trip times, one sample an ACK.
+    pub rtt_s: Distribution,
+    /// Time spent waiting in queues, one sample a packet delivered.
+    pub queue_delay_s: Distribution,
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Data packets sent again.
+    pub retransmits: u64,
+    /// `retransmits / sent`.
+    pub loss_fraction: f64,
+    /// Its packets that queues dropped or chance lost.
+    pub drops: u64,
+    /// From SYN to the last byte; `null` for a flow that did not end.
+    pub completion_s: Option<f64>,
+    /// Share of its active time that each limit held.
+    pub limited_by: BTreeMap<&'static str, f64>,
+}
+
+impl FlowSummary {
+    /// From its meter and the time that each limit held.
+    pub fn new(name: String, cc: String, meter: &FlowMeter, limits: &[&'static str], held: &[Span]) -> FlowSummary {
+        let total: f64 = held.iter().map(|span| span.as_secs_f64()).sum();
+        let share = |span: &Span| if total > 0.0 { span.as_secs_f64() / total } else { 0.0 };
+        let sent = meter.sent;
+        FlowSummary {
+            name,
+            cc,
+            goodput_bps: meter.goodput().as_f64(),
+            rtt_s: Distribution::from(&meter.rtt),
+            queue_delay_s: Distribution::from(&meter.queue),
+            sent,
+            retransmits: meter.retransmits,
+            loss_fraction: if sent == 0 { 0.0 } else { meter.retransmits as f64 / sent as f64 },
+            drops: meter.drops,
+            completion_s: meter.last_byte.map(|last| (last - meter.start).as_secs_f64()),
+            limited_by: limits.iter().copied().zip(held.iter().map(share)).collect(),
+        }
+    }
+}
+
+/// One link's metrics.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LinkSummary {
+    /// Its name.
+    pub name: String,
+    /// Share of the time it was sending.
+    pub utilisation: f64,
+    /// Queueing delay over time.
+    pub queue_delay_s: Distribution,
+    /// Packets that its queue dropped.
+    pub drops: u64,
+    /// Packets that chance lost on it.
+    pub losses: u64,
+    /// Packets marked CE.
+    pub marks: u64,
+}
+
+impl LinkSummary {
+    /// From its meter.
+    pub fn new(name: String, meter: &LinkMeter) -> LinkSummary {
+        LinkSummary {
+            name,
+            utilisation: meter.utilisation(),
+            queue_delay_s: Distribution::from(&meter.queue_delay()),
+            drops: meter.drops,
+            losses: meter.losses,
+            marks: 0,
+        }
+    }
+}
+
+/// The metrics of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// Version of the program that made it.
+    pub version: &'static str,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Its length.
+    pub duration_s: f64,
+    /// What was before does not count.
+    pub measure_from_s: f64,
+    /// The flows, in the scenario's order.
+    pub flows: Vec<FlowSummary>,
+    /// The links; the bottleneck first.
+    pub links: Vec<LinkSummary>,
+    /// Jain's fairness index of the goodputs of the responsive flows; `null` without any.
+    pub jain: Option<f64>,
+    /// Data packets that left the bottleneck, in the whole run.
+    pub packets: u64,
+    /// Steps of the simulation.
+    pub events: u64,
+}
+
+/// Jain's fairness index: (Σx)² / (n·Σx²); none for no flow, 1 when all are zero.
+pub fn jain(rates: &[f64]) -> Option<f64> {
+    if rates.is_empty() {
+        return None;
+    }
+    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    Some(if squares == 0.0 { 1.0 } else { sum * sum / (rates.len() as f64 * squares) })
+}
+
+impl LinkMeter {
+    /// Data packets that left in the whole run.
+    pub fn packets(&self) -> u64 {
+        self.packets
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Window;
+    use units::{Bytes, Rate, Time};
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn jain_is_jains() {
+        assert_eq!(jain(&[]), None);
+        assert_eq!(jain(&[5.0, 5.0]), Some(1.0));
+        assert_eq!(jain(&[1.0, 0.0, 0.0, 0.0]), Some(0.25));
+        assert_eq!(jain(&[0.0, 0.0]), Some(1.0));
+    }
+
+    /// The worked example of docs/metrics.md.
+    #[test]
+    fn goodput_counts_from_the_later_of_start_and_measure_from_to_the_last_byte() {
+        let mut meter = FlowMeter::new(Window { from: at(1_000), to: at(5_000) }, at(500));
+        meter.on_delivered(at(900), Span::ZERO, Bytes::new(1_000_000));
+        meter.on_delivered(at(1_500), Span::from_millis(10), Bytes::new(250_000));
+        meter.on_delivered(at(3_000), Span::from_millis(30), Bytes::new(250_000));
+        assert_eq!(meter.goodput(), Rate::from_mbps(1), "500 kB in the 4 s from 1 s to 5 s");
+        meter.on_complete(at(3_000));
+        assert_eq!(meter.goodput(), Rate::from_mbps(2), "500 kB in the 2 s from 1 s to 3 s");
+        let flow = FlowSummary::new("a".into(), "cubic".into(), &meter, &[], &[]);
+        assert_eq!(flow.completion_s, Some(2.5));
+        assert_eq!(flow.queue_delay_s.mean, Some(0.02));
+    }
+
+    #[test]
+    fn a_link_weighs_waiting_by_time() {
+        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) });
+        meter.on_transmission(Span::from_millis(10), at(0), at(250));
+        meter.on_transmission(Span::from_millis(20), at(250), at(500));
+        meter.on_transmission(Span::from_millis(40), at(900), at(1_100));
+        let link = LinkSummary::new("bottleneck".into(), &meter);
+        assert!((link.utilisation - 0.6).abs() < 1e-12, "the last one is cut at the end of the run");
+        let mean = 0.010 * 0.25 + 0.020 * 0.25 + 0.040 * 0.1;
+        assert!((link.queue_delay_s.mean.unwrap() - mean).abs() < 1e-12);
+        assert_eq!(link.queue_delay_s.min, Some(0.0), "idle for 400 ms");
+        assert_eq!(meter.packets(), 2, "one was still on the wire");
+    }
+}

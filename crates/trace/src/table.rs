@@ -1,0 +1,75 @@
+//! Columns, as they are handed on.
+
+/// The trace of a run.
+#[derive(Clone, Debug)]
+pub struct Trace {
+    /// `flows`, `links`, `transitions`.
+    pub tables: Vec<Table>,
+}
+
+/// Columns of one length.
+#[derive(Clone, Debug)]
+pub struct Table {
+    /// Its name.
+    pub name: &'static str,
+    /// Its columns.
+    pub columns: Vec<Column>,
+}
+
+/// One column.
+#[derive(Clone, Debug)]
+pub struct Column {
+    /// Its name; an algorithm's own is `<algorithm>.<field>`.
+    pub name: String,
+    /// Unit of its numbers, or empty.
+    pub unit: &'static str,
+    /// Its values.
+    pub data: Data,
+}
+
+/// The values of a column.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Counts, sizes, times in ns.
+    U64(Vec<u64>),
+    /// Indices.
+    U32(Vec<u32>),
+    /// Measures; NaN is "none".
+    F64(Vec<f64>),
+    /// Words: an index into `labels` each; 255 is "none".
+    Label {
+        /// One a row.
+        codes: Vec<u8>,
+        /// The words.
+        labels: Vec<String>,
+    },
+}
+
+impl Trace {
+    /// A fingerprint of every value: two runs of one seed have the same.
+    pub fn hash(&self) -> u64 {
+        let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
+        for table in &self.tables {
+            for column in &table.columns {
+                column.name.bytes().for_each(|byte| hash.add(u64::from(byte)));
+                match &column.data {
+                    Data::U64(values) => values.iter().for_each(|value| hash.add(*value)),
+                    Data::U32(values) => values.iter().for_each(|value| hash.add(u64::from(*value))),
+                    Data::F64(values) => values.iter().for_each(|value| hash.add(value.to_bits())),
+                    Data::Label { codes, .. } => codes.iter().for_each(|value| hash.add(u64::from(*value))),
+                }
+            }
+        }
+        hash.0
+    }
+}
+
+/// FNV-1a over words: no protection against malice, enough to tell two runs apart.
+struct Fnv(u64);
+
+impl Fnv {
+    fn add(&mut self, word: u64) {
+        self.0 = (self.0 ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        self.0 ^= self.0 >> 29;
+    }
+}

@@ -58,8 +58,10 @@ pub(crate) struct Queue {
 #[derive(IntoPyObject)]
 pub(crate) struct Key {
     key: String,
-    units: String,
-    default: String,
+    kind: String,
+    required: bool,
+    default: Option<String>,
+    examples: Vec<String>,
     meaning: String,
 }
 
@@ -72,19 +74,17 @@ pub(crate) fn algorithms() -> Vec<Algorithm> {
 /// The queues that a link may have.
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Queue> {
-    path::QUEUES.iter().map(|&(name, purpose)| Queue { name, purpose }).collect()
+    path::QUEUES.iter().map(|queue| Queue { name: queue.name, purpose: queue.purpose }).collect()
 }
 
-/// Every key of a scenario with its units, its default and its meaning.
+/// Every key of a scenario, in the order in which one writes them.
 #[pyfunction]
 pub(crate) fn scenario_keys() -> Vec<Key> {
-    let text = |key: scenario::Key| Key {
-        key: key.key.into(),
-        units: key.units.into(),
-        default: key.default.into(),
-        meaning: key.meaning.into(),
+    let as_dict = |key| {
+        let scenario::Key { key, kind, required, default, examples, meaning } = key;
+        Key { key, kind, required, default, examples, meaning }
     };
-    scenario::explain().into_iter().map(text).collect()
+    scenario::explain().into_iter().map(as_dict).collect()
 }
 
 /// The JSON schema of a scenario, as text.

@@ -1,4 +1,4 @@
-//! A refused scenario as a Python exception.
+//! What was refused, as a Python exception.
 
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
@@ -11,20 +11,32 @@ create_exception!(
     "A scenario, or a setting of a run, that was refused. Its text names the file, the key, the value and the fix."
 );
 
-/// `error` as a [`ScenarioError`] with its parts as attributes.
+/// A [`ScenarioError`] with the parts of `error` as attributes.
 pub(crate) fn refused(py: Python<'_>, error: &scenario::Error) -> PyErr {
-    let raised = ScenarioError::new_err(error.to_string());
-    let value = raised.value(py);
-    let set = || -> PyResult<()> {
-        value.setattr("file", error.file())?;
-        value.setattr("line", error.line())?;
-        value.setattr("key", error.key())?;
-        value.setattr("value", error.value())?;
-        value.setattr("problem", error.problem())?;
-        value.setattr("fix", error.fix())
-    };
-    match set() {
-        Ok(()) => raised,
-        Err(failed) => failed,
+    let parts = [
+        ("file", error.file()),
+        ("key", error.key()),
+        ("value", error.value()),
+        ("problem", error.problem()),
+        ("fix", error.fix()),
+    ];
+    raise(py, error.to_string(), error.line(), &parts)
+}
+
+/// The same for `trace`, which is no key of the scenario.
+pub(crate) fn refused_trace(py: Python<'_>, value: &str) -> PyErr {
+    let problem = "neither a level nor an interval";
+    let fix = "give \"off\", \"ack\" for a row at every ACK, or an interval like \"10ms\"";
+    let text = format!("trace = {value:?}: {problem}\n  fix: {fix}");
+    raise(py, text, None, &[("file", ""), ("key", "trace"), ("value", value), ("problem", problem), ("fix", fix)])
+}
+
+fn raise(py: Python<'_>, text: String, line: Option<usize>, parts: &[(&str, &str)]) -> PyErr {
+    let error = ScenarioError::new_err(text);
+    let object = error.value(py);
+    let mut set = object.setattr("line", line);
+    for (name, value) in parts {
+        set = set.and_then(|()| object.setattr(*name, *value));
     }
+    set.map_or_else(|failed| failed, |()| error)
 }

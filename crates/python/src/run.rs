@@ -1,13 +1,13 @@
 //! One run in virtual time, in slices between which Python may interrupt it.
 
 use cc::Registry;
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::{Simulation, TraceLevel};
 use units::Span;
 
-use crate::error::refused;
+use crate::error::{refused, refused_trace};
 use crate::scenario_file::Scenario;
 use crate::table;
 
@@ -32,8 +32,8 @@ pub(crate) fn run(
     trace: &str,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
-    let level = level(trace)?;
-    let scenario = &scenario.get().0;
+    let level = level(trace).ok_or_else(|| refused_trace(py, trace))?;
+    let scenario = &scenario.get().inner;
     let made = py.detach(|| Simulation::new(scenario, &Registry::default(), level));
     let mut simulation = made.map_err(|error| refused(py, &error))?;
     let duration = scenario.duration.as_secs_f64();
@@ -48,8 +48,7 @@ pub(crate) fn run(
         let hash = run.trace.as_ref().map(trace::Trace::hash);
         (run, hash)
     });
-    let metrics =
-        serde_json::to_string(&run.summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+    let metrics = serde_json::to_string(&run.summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let mut tables = Vec::new();
     for table in run.trace.into_iter().flat_map(|trace| trace.tables) {
         let (name, units) = (table.name, table::units(py, &table)?.unbind());
@@ -95,15 +94,10 @@ impl RunResult {
 }
 
 /// `off`, `ack`, or the interval between two rows.
-fn level(text: &str) -> PyResult<TraceLevel> {
+fn level(text: &str) -> Option<TraceLevel> {
     match text {
-        "off" => Ok(TraceLevel::Off),
-        "ack" => Ok(TraceLevel::Acks),
-        interval => match interval.parse::<Span>() {
-            Ok(span) if span > Span::ZERO => Ok(TraceLevel::Every(span)),
-            _ => Err(PyValueError::new_err(format!(
-                "trace can't be {text:?}; give \"off\", \"ack\" (a row at every ACK), or an interval like \"10ms\""
-            ))),
-        },
+        "off" => Some(TraceLevel::Off),
+        "ack" => Some(TraceLevel::Acks),
+        interval => interval.parse().ok().filter(|span| *span > Span::ZERO).map(TraceLevel::Every),
     }
 }

@@ -1,4 +1,4 @@
-//! A scenario as Python sees it: opaque, checked, ready to run.
+//! A scenario as Python sees it: checked, ready to run.
 
 use pyo3::prelude::*;
 
@@ -7,7 +7,11 @@ use crate::error::refused;
 /// A checked scenario.
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
-pub(crate) struct Scenario(pub(crate) scenario::Scenario);
+pub(crate) struct Scenario {
+    pub(crate) inner: scenario::Scenario,
+    source: String,
+    file: String,
+}
 
 #[pymethods]
 impl Scenario {
@@ -16,36 +20,67 @@ impl Scenario {
     #[pyo3(signature = (text, file, overrides, seed=None))]
     fn parse(
         py: Python<'_>,
-        text: &str,
-        file: &str,
+        text: String,
+        file: String,
         overrides: Vec<(String, String)>,
         seed: Option<u64>,
     ) -> PyResult<Scenario> {
-        scenario::Scenario::parse_with(text, file, &overrides, seed)
-            .map(Scenario)
-            .map_err(|error| refused(py, &error))
+        match scenario::Scenario::parse_with(&text, &file, &overrides, seed) {
+            Ok(inner) => Ok(Scenario { inner, source: text, file }),
+            Err(error) => Err(refused(py, &error)),
+        }
+    }
+
+    /// The text that it was read from.
+    #[getter]
+    fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// What errors call it.
+    #[getter]
+    fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The first comment line, or None.
+    #[getter]
+    fn title(&self) -> Option<&str> {
+        self.inner.title.as_deref()
     }
 
     /// The seed of the run.
     #[getter]
     fn seed(&self) -> u64 {
-        self.0.seed
+        self.inner.seed
     }
 
-    /// How long the run lasts at most, in seconds of virtual time.
+    /// How long the run lasts, in seconds of virtual time.
     #[getter]
     fn duration_s(&self) -> f64 {
-        self.0.duration.as_secs_f64()
+        self.inner.duration.as_secs_f64()
     }
 
-    /// Whether another seed could give another result.
+    /// The rate of the bottleneck, in bit/s.
+    #[getter]
+    fn rate_bps(&self) -> u64 {
+        self.inner.path.rate.as_bps()
+    }
+
+    /// (name, cc) of every flow, in the order of the trace's flow numbers.
+    #[getter]
+    fn flows(&self) -> Vec<(&str, &str)> {
+        self.inner.flows.iter().map(|flow| (flow.name.as_str(), flow.cc.as_str())).collect()
+    }
+
+    /// Whether another seed can give another run.
     #[getter]
     fn is_random(&self) -> bool {
-        self.0.is_random()
+        self.inner.is_random()
     }
 
-    /// The whole scenario, every default filled in, as TOML.
+    /// The scenario with every default written out and every flow by itself, as TOML.
     fn to_toml(&self) -> String {
-        self.0.to_toml()
+        self.inner.to_toml()
     }
 }

@@ -1,0 +1,15 @@
+"""fullpipe: a laboratory for congestion control.
+
+    >>> import fullpipe
+    >>> run = fullpipe.run("scenarios/one-cubic.toml", trace="10ms")
+    >>> run.flows[0]["goodput_bps"]  # doctest: +SKIP
+    95143216.0
+    >>> run.plot("picture.png")  # doctest: +SKIP
+
+`import fullpipe` is quick: polars and matplotlib are loaded when a trace or a picture is asked for.
+"""
+
+from fullpipe._core import Scenario, ScenarioError, __version__
+from fullpipe.run import Run, load, run
+
+__all__ = ["Run", "Scenario", "ScenarioError", "__version__", "load", "run"]

@@ -1,0 +1,192 @@
+"""The compiled core: bindings of the Rust crates, with no logic of their own.
+
+Users call :mod:`fullpipe`; this module is what it stands on.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeAlias, TypedDict, final, type_check_only
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "RunResult",
+    "Scenario",
+    "ScenarioError",
+    "__version__",
+    "algorithms",
+    "queues",
+    "run",
+    "scenario_keys",
+    "schema",
+]
+
+__version__: str
+
+Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.uint32]
+Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
+
+@type_check_only
+class Specification(TypedDict):
+    """A document that an algorithm follows, with what of it is followed or departed from."""
+
+    name: str
+    note: str
+
+@type_check_only
+class Param(TypedDict):
+    """A parameter of an algorithm; `range` is that of a number, both ends included, `choices` are those of a word."""
+
+    name: str
+    unit: str
+    default: float | bool | str
+    range: tuple[float, float] | None
+    choices: list[str] | None
+    purpose: str
+    section: str
+
+@type_check_only
+class Field(TypedDict):
+    """A column that an algorithm adds to the trace; `labels` are a state's names, empty for a number."""
+
+    name: str
+    unit: str
+    purpose: str
+    labels: list[str]
+
+@type_check_only
+class Algorithm(TypedDict):
+    """What an algorithm says of itself. `recovery` is who moves the window in recovery; `needs` names signals."""
+
+    name: str
+    purpose: str
+    specifications: list[Specification]
+    params: list[Param]
+    fields: list[Field]
+    recovery: Literal["prr", "own"]
+    needs: list[str]
+
+@type_check_only
+class Queue(TypedDict):
+    """A queue that a link may have."""
+
+    name: str
+    purpose: str
+
+@type_check_only
+class Key(TypedDict):
+    """A key of a scenario, dotted; N stands for the number of a `[[flow]]`. `default` and `examples` are TOML."""
+
+    key: str
+    kind: str
+    required: bool
+    default: str | None
+    examples: list[str]
+    meaning: str
+
+class ScenarioError(ValueError):
+    """A scenario, or a setting of a run, that was refused. Its text names the file, the key, the value and the fix."""
+
+    file: str
+    line: int | None
+    key: str
+    value: str
+    problem: str
+    fix: str
+
+@final
+class Scenario:
+    """A checked scenario."""
+
+    @staticmethod
+    def parse(text: str, file: str, overrides: Sequence[tuple[str, str]], seed: int | None = None) -> Scenario:
+        """Reads and checks a scenario.
+
+        Args:
+            text: TOML.
+            file: What errors call it.
+            overrides: Dotted keys with values that count as written in the file: `("path.rate", "20mbit")`.
+            seed: Counts as the file's seed.
+
+        Raises:
+            ScenarioError: When something is wrong with it.
+        """
+    @property
+    def source(self) -> str:
+        """The text that it was read from."""
+    @property
+    def file(self) -> str:
+        """What errors call it."""
+    @property
+    def title(self) -> str | None:
+        """The first comment line, or None."""
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+    @property
+    def duration_s(self) -> float:
+        """How long the run lasts, in seconds of virtual time."""
+    @property
+    def rate_bps(self) -> int:
+        """The rate of the bottleneck, in bit/s."""
+    @property
+    def flows(self) -> list[tuple[str, str]]:
+        """(name, cc) of every flow, in the order of the trace's flow numbers. No two have the same name."""
+    @property
+    def is_random(self) -> bool:
+        """Whether another seed can give another result."""
+    def to_toml(self) -> str:
+        """The scenario with every default written out and every flow by itself, as TOML."""
+
+@final
+class RunResult:
+    """A finished run: its metrics, and its trace if one was recorded."""
+
+    def metrics_json(self) -> str:
+        """The metrics as one JSON object."""
+    @property
+    def trace_hash(self) -> str | None:
+        """A fingerprint of every value of the trace, 16 hexadecimal digits; None without a trace."""
+    @property
+    def tables(self) -> list[str]:
+        """The names of the recorded tables."""
+    def table(self, name: str) -> dict[str, Numbers | Labels]:
+        """The columns of a table, all of one length; a column of labels is the pair (codes, labels).
+
+        The arrays own the memory that the recorder filled: nothing is copied. Each call gives the same arrays.
+
+        Raises:
+            KeyError: When no table of that name was recorded.
+        """
+    def units(self, name: str) -> dict[str, str]:
+        """The unit of each column of a table; empty for names, labels and counts.
+
+        Raises:
+            KeyError: When no table of that name was recorded.
+        """
+
+def run(scenario: Scenario, trace: str, progress: Callable[[float, float, int], object] | None = None) -> RunResult:
+    """Runs a scenario with the GIL released.
+
+    Args:
+        scenario: What to run.
+        trace: `off`, `ack` for a row at every ACK, or the interval between two rows, like `10ms`.
+        progress: Called some hundred times a second with seconds done, seconds in all, and events done. What it
+            raises ends the run.
+
+    Raises:
+        ScenarioError: When the scenario can't run (an algorithm's parameter, memory) or `trace` is neither.
+        KeyboardInterrupt: On Ctrl-C, within some ten milliseconds.
+    """
+
+def algorithms() -> list[Algorithm]:
+    """The congestion-control algorithms, sorted by name."""
+
+def queues() -> list[Queue]:
+    """The queues that a link may have."""
+
+def scenario_keys() -> list[Key]:
+    """Every key of a scenario, in the order in which one writes them."""
+
+def schema() -> str:
+    """The JSON schema of a scenario, as text."""

@@ -1,0 +1,41 @@
+"""A trace's columns as a polars frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from fullpipe._core import Labels, Numbers
+
+
+def frame(columns: Mapping[str, Numbers | Labels], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+    """Makes a frame of a table of :meth:`fullpipe._core.RunResult.table`.
+
+    Args:
+        columns: The table. Numbers are not copied.
+        names: For a column of numbers that stand for names, the names: they become an Enum.
+    """
+    return pl.DataFrame([_series(name, column, names.get(name)) for name, column in columns.items()])
+
+
+def _series(name: str, column: Numbers | Labels, names: Sequence[str] | None) -> pl.Series:
+    if isinstance(column, tuple):
+        codes, labels = column
+        return _enum(name, pl.Series(codes), labels)
+    if name == "time":
+        return pl.Series(name, column / 1e9)  # ns to s: a float holds 100 days to the nanosecond
+    if names is not None:
+        return _enum(name, pl.Series(column), names)
+    series = pl.Series(name, column)
+    if column.dtype == np.float64 and np.isnan(column).any():
+        return series.fill_nan(None)
+    return series
+
+
+def _enum(name: str, codes: pl.Series, labels: Sequence[str]) -> pl.Series:
+    return pl.Series(name, labels, dtype=pl.Enum(labels)).gather(codes)

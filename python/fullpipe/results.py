@@ -1,0 +1,68 @@
+"""Directories of results: they appear whole or not at all, and nothing is ever overwritten."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterator
+
+    from fullpipe._core import Scenario
+    from fullpipe.run import Run
+
+
+@contextmanager
+def fresh_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Gives a directory beside `path` that becomes `path` when the block ends well, and vanishes when it doesn't.
+
+    Entering the block shows that `path` is free and can be written, before any work is done.
+
+    Raises:
+        FileExistsError: When `path` is anything but an empty directory.
+        OSError: When its parent can't be written.
+    """
+    target = Path(path)
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise FileExistsError(f"{target} exists already; name a new directory, results are never overwritten")
+    final = target.resolve()
+    aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+    try:
+        aside.mkdir(parents=True)
+    except OSError as error:
+        raise OSError(f"{target} can't be written: {error.strerror}; name a directory that can") from error
+    try:
+        yield aside
+        aside.rename(final)  # refused by the system if something has been put there meanwhile
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_run(run: Run, directory: Path) -> None:
+    """Writes what is kept of a run into an existing directory."""
+    (directory / "scenario.toml").write_text(run.scenario.source, encoding="utf-8")
+    (directory / "resolved.toml").write_text(run.scenario.to_toml(), encoding="utf-8")
+    (directory / "metrics.json").write_text(json.dumps(run.metrics, indent=2) + "\n", encoding="utf-8")
+    if run.has_trace:
+        run.trace("flows").write_parquet(directory / "trace.parquet")
+        run.trace("links").write_parquet(directory / "links.parquet")
+        run.trace("transitions").write_parquet(directory / "transitions.parquet")
+        run.plot(directory / "picture.png")
+
+
+def suited_interval(scenario: Scenario) -> str:
+    """The interval between two rows of a trace that shows every round trip of a minute and stays small for an hour.
+
+    About 6000 rows a flow and at most some 3 million in all, rounded to 1, 2 or 5 times a power of ten.
+    """
+    rows = min(6_000, 3_000_000 / len(scenario.flows))
+    exact = max(scenario.duration_s / rows, 1e-6)
+    power = 10 ** math.floor(math.log10(exact))
+    step = next(step for step in (1, 2, 5, 10) if step * power >= exact * 0.999)
+    return f"{round(step * power * 1e6)}us"

@@ -1,0 +1,205 @@
+"""One run: a scenario goes in, a :class:`Run` with metrics and trace comes out."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import polars as pl
+    from matplotlib.figure import Figure
+
+    from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics
+
+    Setting = str | int | float | bool
+    Progress = Callable[[float, float, int], object]
+
+
+def run(
+    scenario: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    trace: str = "off",
+    set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
+    progress: Progress | None = None,
+    **overrides: Setting,
+) -> Run:
+    """Runs a scenario in virtual time.
+
+    Args:
+        scenario: The path of a TOML file, or its text: whatever has a line break is text.
+        seed: The seed of everything random, instead of the scenario's.
+        trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like `"10ms"`.
+        set: Keys with values to use instead of the scenario's: `{"path.rate": "20mbit", "flow.0.params.beta": 0.8}`.
+            `fullpipe explain scenario` lists the keys.
+        progress: Called with (seconds done, seconds in all, events done) while the run lasts.
+        **overrides: The same as `set`, for keys that are in no table: `duration="10s"`.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        ScenarioError: When something is wrong with the scenario; the text says what, where and how to mend it.
+        OSError: When the file can't be read.
+        KeyboardInterrupt: On Ctrl-C.
+    """
+    return simulate(load(scenario, seed=seed, set=set, **overrides), trace=trace, progress=progress)
+
+
+def load(
+    scenario: str | os.PathLike[str],
+    *,
+    seed: int | None = None,
+    set: Mapping[str, Setting] | None = None,  # noqa: A002
+    **overrides: Setting,
+) -> _core.Scenario:
+    """Reads and checks a scenario without running it; the arguments are those of :func:`run`.
+
+    Raises:
+        ScenarioError: When something is wrong with the scenario.
+        OSError: When the file can't be read.
+    """
+    settings = [(key, _toml(value)) for key, value in {**(set or {}), **overrides}.items()]
+    if isinstance(scenario, str) and "\n" in scenario:
+        return _core.Scenario.parse(scenario, "<text>", settings, seed)
+    path = Path(scenario)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise OSError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+    return _core.Scenario.parse(text, str(path), settings, seed)
+
+
+def simulate(scenario: _core.Scenario, *, trace: str = "off", progress: Progress | None = None) -> Run:
+    """Runs a scenario that :func:`load` gave; the other arguments are those of :func:`run`."""
+    return Run(scenario, _core.run(scenario, trace, progress))
+
+
+def _toml(value: Setting) -> str:
+    """`value` as `--set` would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Run:
+    """A finished run.
+
+    Attributes:
+        scenario: What was run.
+        metrics: Everything that was measured, in SI units; :mod:`fullpipe.metrics` and `docs/metrics.md` explain it.
+        trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed give the same one on
+            every machine. None without a trace.
+    """
+
+    scenario: _core.Scenario
+    metrics: Metrics
+    trace_hash: str | None
+
+    def __init__(self, scenario: _core.Scenario, result: _core.RunResult) -> None:
+        self.scenario = scenario
+        self.metrics = cast("Metrics", json.loads(result.metrics_json()))
+        self.trace_hash = result.trace_hash
+        self._result = result
+        self._frames: dict[str, pl.DataFrame] = {}
+
+    def __repr__(self) -> str:
+        return f"<Run of {self.scenario.file}: {len(self.flows)} flows, {self.metrics['duration_s']:g} s, seed {self.seed}>"
+
+    @property
+    def seed(self) -> int:
+        """The seed of everything random in this run."""
+        return self.metrics["seed"]
+
+    @property
+    def flows(self) -> list[FlowMetrics]:
+        """The metrics of each flow, in the scenario's order."""
+        return self.metrics["flows"]
+
+    @property
+    def links(self) -> list[LinkMetrics]:
+        """The metrics of each link."""
+        return self.metrics["links"]
+
+    @property
+    def has_trace(self) -> bool:
+        """Whether a trace was recorded."""
+        return self.trace_hash is not None
+
+    def trace(self, table: str = "flows") -> pl.DataFrame:
+        """The recorded trace as a frame, one row a sample, in the order of time.
+
+        `time` is in seconds of virtual time from the start of the run, `flow` and `link` are names (Enum), states are
+        labels (Enum); sizes are in bytes, rates in bit/s, delays in seconds; null is "none yet".
+        :meth:`units` has the unit of every column.
+
+        Args:
+            table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as `<algorithm>.<field>`),
+                `"links"` (queue, sojourn, drops, marks) or `"transitions"` (each change of state, with its reason).
+
+        Raises:
+            ValueError: When nothing was recorded, or no such table.
+        """
+        if table not in self._frames:
+            from fullpipe.frame import frame
+
+            self._frames[table] = frame(self._result.table(self._check(table)), self._names())
+        return self._frames[table]
+
+    def units(self, table: str = "flows") -> dict[str, str]:
+        """The unit of each column of :meth:`trace`: `s`, `B`, `bit/s`, or empty for names, labels and counts.
+
+        Raises:
+            ValueError: When nothing was recorded, or no such table.
+        """
+        return {**self._result.units(self._check(table)), "time": "s"}
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draws window, rate, RTT and queue over time.
+
+        Args:
+            path: Where to save the picture, if at all; the ending (.png, .svg, .pdf) says as what.
+
+        Raises:
+            ValueError: When no trace was recorded.
+            OSError: When `path` can't be written.
+        """
+        from fullpipe.plot import picture
+
+        figure = picture(self)
+        if path is not None:
+            figure.savefig(path)
+        return figure
+
+    def save(self, directory: str | os.PathLike[str]) -> Path:
+        """Writes scenario.toml, resolved.toml, metrics.json and, with a trace, *.parquet and picture.png.
+
+        The directory appears whole or not at all.
+
+        Returns:
+            The directory.
+
+        Raises:
+            FileExistsError: When there is something already: nothing is overwritten.
+            OSError: When it can't be written.
+        """
+        from fullpipe.results import fresh_directory, write_run
+
+        with fresh_directory(directory) as aside:
+            write_run(self, aside)
+        return Path(directory)
+
+    def _check(self, table: str) -> str:
+        if not self.has_trace:
+            raise ValueError('no trace was recorded; run with trace="10ms" or trace="ack"')
+        if table not in self._result.tables:
+            raise ValueError(f"no table {table!r}; there are {', '.join(self._result.tables)}")
+        return table
+
+    def _names(self) -> dict[str, list[str]]:
+        """The names behind the numbers of a trace's columns."""
+        return {"flow": [flow["name"] for flow in self.flows], "link": [link["name"] for link in self.links]}

@@ -114,7 +114,7 @@ mod tests {
     proptest! {
         #[test]
         fn quantiles_are_within_half_a_percent_and_means_exact(
-            mut values in prop::collection::vec(0_u64..1 << 41, 1..400), q in 0.0..=1.0,
+            mut values in prop::collection::vec(0_u64..1 << 41, 1..400), q in 0.0..=1.0_f64,
         ) {
             let mut histogram = Histogram::default();
             for value in &values {

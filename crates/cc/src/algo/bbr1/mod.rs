@@ -1,0 +1,226 @@
+//! BBRv1 as in Linux `net/ipv4/tcp_bbr.c`, in bytes. Names are those of that file.
+
+mod aggregation;
+mod descriptor;
+mod drain;
+mod model;
+mod pacing;
+mod probe_bw;
+mod probe_rtt;
+mod startup;
+mod state;
+mod window;
+
+pub use descriptor::DESCRIPTOR;
+
+use units::{Bytes, Span, Time};
+
+use self::aggregation::AckAggregation;
+use self::model::{Model, Segment};
+use self::pacing::Pacing;
+use self::probe_bw::Cycle;
+use self::probe_rtt::ProbeRtt;
+use self::startup::FullPipe;
+use self::state::State;
+use self::window::Window;
+use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot, Transition};
+
+/// `bbr_cwnd_min_target`: segments that keep a path with delayed ACKs busy.
+const MIN_CWND: u64 = 4;
+
+/// What can be set and is looked at after the start.
+#[derive(Clone, Copy, Debug)]
+struct Settings {
+    high_gain: f64,
+    drain_gain: f64,
+    cwnd_gain: f64,
+    probe_rtt_duration: Span,
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct Bbr1 {
+    settings: Settings,
+    segment: Segment,
+    state: State,
+    pacing_gain: f64,
+    cwnd_gain: f64,
+    model: Model,
+    full_pipe: FullPipe,
+    cycle: Cycle,
+    probe_rtt: ProbeRtt,
+    aggregation: AckAggregation,
+    pacing: Pacing,
+    window: Window,
+    /// For export only: what the pipe held when STARTUP ended.
+    ssthresh: Bytes,
+    /// Sending again after idle, nothing acknowledged yet.
+    idle_restart: bool,
+    /// `delivered_mstamp`.
+    delivered_at: Time,
+}
+
+impl Bbr1 {
+    /// One for a connection.
+    pub fn new(config: &Config) -> Bbr1 {
+        let settings = Settings {
+            high_gain: config.number("high_gain"),
+            drain_gain: config.number("drain_gain"),
+            cwnd_gain: config.number("cwnd_gain"),
+            probe_rtt_duration: Span::from_secs_f64(config.number("probe_rtt_duration")),
+        };
+        let segment = Segment::new(config.smss);
+        let mut pacing = Pacing::new(segment, config.number("pacing_margin"), config.number("send_quantum_max"));
+        pacing.init_from_rtt(segment, config.initial_cwnd, config.handshake_rtt, settings.high_gain);
+        Bbr1 {
+            settings,
+            segment,
+            state: State::Startup,
+            pacing_gain: settings.high_gain,
+            cwnd_gain: settings.high_gain,
+            model: Model::new(
+                config.number("bw_window") as u64,
+                config.handshake_rtt.unwrap_or(Span::MAX),
+                Span::from_secs_f64(config.number("min_rtt_window")),
+                config.flag("min_rtt_refresh_on_equal"),
+            ),
+            full_pipe: FullPipe::default(),
+            cycle: Cycle::default(),
+            probe_rtt: ProbeRtt::default(),
+            aggregation: AckAggregation::default(),
+            pacing,
+            window: Window::new(config.initial_cwnd),
+            ssthresh: Bytes::MAX,
+            idle_restart: false,
+            delivered_at: Time::ZERO,
+        }
+    }
+
+    /// The only way from one state to another.
+    fn enter(&mut self, cx: &mut Cx<'_>, to: State, reason: &'static str) {
+        debug_assert!(self.state.may_become(to), "{:?} can't become {to:?}", self.state);
+        cx.probe.transition(cx.now, Transition { from: self.state.name(), to: to.name(), reason });
+        self.state = to;
+        if to == State::ProbeBw {
+            self.cycle.begin(cx.rng, self.delivered_at);
+        }
+    }
+
+    /// `bbr_update_gains`.
+    #[inline]
+    fn update_gains(&mut self) {
+        let Settings { high_gain, drain_gain, cwnd_gain, .. } = self.settings;
+        (self.pacing_gain, self.cwnd_gain) = match self.state {
+            State::Startup => (high_gain, high_gain),
+            // The window stays: only the pace shall fall.
+            State::Drain => (drain_gain, high_gain),
+            State::ProbeBw => (self.cycle.pacing_gain(), cwnd_gain),
+            State::ProbeRtt => (1.0, 1.0),
+        };
+    }
+
+    /// `bbr_set_pacing_rate`.
+    #[inline]
+    fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: f64) {
+        if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
+            self.pacing.init_from_rtt(self.segment, self.window.cwnd, Some(cx.conn.srtt), self.settings.high_gain);
+        }
+        self.pacing.follow(self.segment, self.model.max_bw() * gain, self.full_pipe.reached);
+    }
+}
+
+impl Controller for Bbr1 {
+    /// `bbr_cwnd_event`, CA_EVENT_TX_START.
+    #[inline]
+    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+        let from_idle = packet.inflight == Bytes::new(u64::from(packet.size));
+        if !from_idle || !cx.conn.app_limited {
+            return;
+        }
+        self.idle_restart = true;
+        self.aggregation.restart(cx.now);
+        match self.state {
+            // No more speed is needed than the path has: don't overrun a buffer for nothing.
+            State::ProbeBw => self.set_pacing_rate(cx, 1.0),
+            State::ProbeRtt => self.check_probe_rtt_done(cx),
+            State::Startup | State::Drain => {}
+        }
+    }
+
+    /// Losses count per ACK, as [`Ack::newly_lost`].
+    fn on_lost(&mut self, _: &mut Cx<'_>, _: &Lost) {}
+
+    /// `bbr_main`.
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        self.delivered_at = cx.now;
+        self.model.update_bw(cx.conn, ack);
+        self.aggregation.on_ack(cx.now, cx.conn, ack, &self.model, self.window.cwnd);
+        if self.model.round_start {
+            self.window.packet_conservation = false;
+        }
+        if self.state == State::ProbeBw {
+            self.update_cycle_phase(cx, ack);
+        }
+        self.full_pipe.on_ack(&self.model, ack);
+        self.check_drain(cx);
+        self.update_min_rtt(cx, ack);
+        self.update_gains();
+        self.set_pacing_rate(cx, self.pacing_gain);
+        self.set_cwnd(cx, ack);
+    }
+
+    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        match change {
+            Recovery::Enter(RecoveryCause::Loss) => self.window.enter_recovery(self.state),
+            // BBRv1 takes no notice of ECN.
+            Recovery::Enter(RecoveryCause::Ecn) => {}
+            Recovery::Exit => self.leave_recovery(cx.conn),
+            Recovery::Spurious => {
+                self.full_pipe.undo();
+                self.leave_recovery(cx.conn);
+            }
+            // Linux has no persistent congestion; it is the last of several timeouts.
+            Recovery::Timeout | Recovery::Persistent => {
+                self.window.on_timeout(cx.conn, self.state);
+                self.full_pipe.restart();
+            }
+        }
+    }
+
+    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+        if change == PathChange::Mtu {
+            self.segment = Segment::new(cx.conn.smss);
+            self.pacing.quantum = self.pacing.burst(self.segment);
+            self.window.cwnd = self.window.cwnd.max(cx.conn.smss);
+        }
+    }
+
+    #[inline]
+    fn decision(&self) -> Decision {
+        Decision {
+            pacing_rate: Some(self.pacing.rate),
+            send_quantum: self.pacing.quantum,
+            mark_app_limited: self.state == State::ProbeRtt,
+            ..Decision::window(self.window.cwnd, self.ssthresh)
+        }
+    }
+
+    fn observe(&self, row: &mut Vec<f64>) {
+        let min_rtt = if self.model.min_rtt == Span::MAX { 0.0 } else { self.model.min_rtt.as_secs_f64() };
+        row.extend([
+            f64::from(self.state as u8),
+            self.cycle.index as f64,
+            self.model.round.count() as f64,
+            self.model.max_bw() * 8.0,
+            min_rtt,
+            self.pacing_gain,
+            self.cwnd_gain,
+            self.aggregation.extra(&self.model),
+            self.full_pipe.bw * 8.0,
+            f64::from(self.full_pipe.count),
+            self.window.prior_cwnd.as_f64(),
+            f64::from(u8::from(self.window.packet_conservation)),
+        ]);
+    }
+}

@@ -1,1 +1,25 @@
-//! To come.
+//! Scenarios: TOML text becomes a [`Scenario`] in which every value is valid and every default filled in, or an
+//! [`Error`] that names the file, the key, the bad value and the fix.
+//!
+//! Every key is declared once, as a field of the structs in `raw.rs`: what it is called, its kind, its default and its
+//! meaning. Reading, writing, [`explain`] and the JSON [`schema`] all follow from there.
+//!
+//! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who does raises the same
+//! kind of error with [`Scenario::error`].
+
+mod buffer;
+mod declared;
+mod error;
+mod kinds;
+mod leaf;
+mod model;
+mod overrides;
+mod raw;
+mod resolve;
+mod shape;
+mod source;
+
+pub use buffer::{Buffer, Limit};
+pub use declared::{Key, explain, schema};
+pub use error::Error;
+pub use model::{Flow, PACKET, Pacing, Path, Queue, Scenario, UNRESPONSIVE, Value};

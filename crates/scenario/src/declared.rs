@@ -1,0 +1,90 @@
+//! The keys as declared in `raw.rs`, for programs (JSON schema) and for people (`explain`).
+
+use std::sync::LazyLock;
+
+use schemars::Schema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value as Json;
+
+use crate::raw;
+
+/// A key of a scenario file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]`, from 0: `path.rate`, `flow.N.cc`.
+    pub key: String,
+    /// What can be given: `duration`, `rate`, `"auto", "on" or "off"`, `table`.
+    pub kind: String,
+    /// Whether the key can't be left out.
+    pub required: bool,
+    /// What holds when it is left out, as TOML or in words; none for a required key.
+    pub default: Option<String>,
+    /// Values as they may be written, as TOML.
+    pub examples: Vec<String>,
+    /// What it means.
+    pub meaning: String,
+}
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+    // All in one piece: editors show it and the keys below are read from it without following references.
+    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings.into_generator().into_root_schema_for::<raw::Scenario>()
+});
+
+static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
+    let root = SCHEMA.as_value();
+    let mut keys = Vec::new();
+    section(root, "", &mut keys);
+    section(&root["properties"]["path"], "path.", &mut keys);
+    section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
+    keys
+});
+
+/// The JSON schema of scenario files, for editors: pretty-printed, the same every time.
+pub fn schema() -> String {
+    format!("{:#}\n", SCHEMA.as_value())
+}
+
+/// Every key that a scenario file can have, in the order in which one writes them.
+pub fn explain() -> Vec<Key> {
+    KEYS.clone()
+}
+
+pub(crate) fn keys() -> &'static [Key] {
+    &KEYS
+}
+
+/// The names of the keys right inside `table`: `""`, `"path."` or `"flow.N."`.
+pub(crate) fn names(table: &str) -> Vec<&'static str> {
+    let inside = |key: &'static Key| key.key.strip_prefix(table).filter(|name| !name.contains('.'));
+    keys().iter().filter_map(inside).collect()
+}
+
+/// Adds the keys of one object of the schema.
+fn section(object: &Json, prefix: &str, keys: &mut Vec<Key>) {
+    let empty = Vec::new();
+    let required = object["required"].as_array().unwrap_or(&empty);
+    for (name, property) in object["properties"].as_object().into_iter().flatten() {
+        let in_words = property["x-default"].as_str().map(str::to_owned);
+        keys.push(Key {
+            key: format!("{prefix}{name}"),
+            kind: kind(property),
+            required: required.iter().any(|required| required == name),
+            default: in_words.or_else(|| property.get("default").map(Json::to_string)),
+            examples: property["examples"].as_array().unwrap_or(&empty).iter().map(Json::to_string).collect(),
+            meaning: property["description"].as_str().unwrap_or_default().replace('\n', " "),
+        });
+    }
+}
+
+fn kind(property: &Json) -> String {
+    match (property["enum"].as_array(), property["title"].as_str(), property["type"].as_str()) {
+        (Some(words), ..) => words.iter().map(Json::to_string).collect::<Vec<_>>().join(" or "),
+        (None, Some("whole number"), _) => {
+            format!("whole number from {} to {}", property["minimum"], property["maximum"])
+        }
+        (None, Some(title), _) => title.to_owned(),
+        (None, None, Some("array")) => "tables".to_owned(),
+        (None, None, _) => "table".to_owned(),
+    }
+}

@@ -1,0 +1,101 @@
+//! The one error of scenarios: it names the file, the place, the key, the bad value and the fix.
+
+use std::fmt;
+
+/// Where something was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Somewhere in the file.
+    File,
+    /// On that line, counted from 1.
+    Line(usize),
+    /// On that line and column, counted from 1.
+    Column(usize, usize),
+    /// On the command line, as this text.
+    Override(String),
+}
+
+/// Why a scenario was refused.
+///
+/// Displayed as two lines: `scenario.toml:7: path.rate = "100": a rate needs a unit, like "100mbit"` and `  fix: …`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error(Box<Parts>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Parts {
+    pub(crate) file: String,
+    pub(crate) place: Place,
+    pub(crate) key: String,
+    pub(crate) value: String,
+    pub(crate) problem: String,
+    pub(crate) fix: String,
+}
+
+impl From<Parts> for Error {
+    fn from(parts: Parts) -> Error {
+        Error(Box::new(parts))
+    }
+}
+
+impl Error {
+    /// The file, as the caller named it.
+    pub fn file(&self) -> &str {
+        &self.0.file
+    }
+
+    /// The line, from 1; none for what is missing altogether or came from an override.
+    pub fn line(&self) -> Option<usize> {
+        match self.0.place {
+            Place::Line(line) | Place::Column(line, _) => Some(line),
+            Place::File | Place::Override(_) => None,
+        }
+    }
+
+    /// The dotted key (`flow.0.cc`), or empty when the text is no TOML at all.
+    pub fn key(&self) -> &str {
+        &self.0.key
+    }
+
+    /// The bad value as TOML, or empty when there is none.
+    pub fn value(&self) -> &str {
+        &self.0.value
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &str {
+        &self.0.problem
+    }
+
+    /// What to do about it.
+    pub fn fix(&self) -> &str {
+        &self.0.fix
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Parts { file, place, key, value, problem, fix } = &*self.0;
+        match place {
+            Place::File => write!(f, "{file}: ")?,
+            Place::Line(line) => write!(f, "{file}:{line}: ")?,
+            Place::Column(line, column) => write!(f, "{file}:{line}:{column}: ")?,
+            Place::Override(text) => write!(f, "{file} with {text}: ")?,
+        }
+        match (key.as_str(), value.as_str()) {
+            ("", _) => {}
+            (key, _) if matches!(place, Place::Override(text) if text.starts_with(&format!("--set {key}="))) => {}
+            (key, "") => write!(f, "{key}: ")?,
+            (key, value) => write!(f, "{key} = {value}: ")?,
+        }
+        write!(f, "{problem}\n  fix: {fix}")
+    }
+}
+
+/// As displayed, so that `unwrap` and a test's `Result` read well.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl std::error::Error for Error {}

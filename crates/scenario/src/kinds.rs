@@ -1,0 +1,357 @@
+//! The kinds of values: how each is read, written and described to editors.
+
+use std::str::FromStr;
+
+use schemars::{Schema, json_schema};
+use toml::Value as Toml;
+use units::{Bytes, Rate, Span, UnitError};
+
+use crate::leaf::{Kind, Refusal};
+use crate::model::{Pacing, Queue, Value};
+
+/// A duration of at most [`Delay::LONGEST`].
+#[derive(Debug)]
+pub(crate) struct Delay(pub(crate) Span);
+/// What a flow's RTT has on top of the path's: `"+20ms"`.
+#[derive(Debug)]
+pub(crate) struct Extra(pub(crate) Span);
+/// A probability below one: `"0.01%"`.
+#[derive(Debug)]
+pub(crate) struct Percent(pub(crate) f64);
+/// A name that is fit for file and column names.
+#[derive(Debug)]
+pub(crate) struct Name(pub(crate) String);
+/// A whole number in MIN..=MAX.
+#[derive(Debug)]
+pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
+
+impl Delay {
+    impl Name {
+    /// In characters; file systems allow 255, and results put more around a name.
+    pub(crate) const LONGEST: usize = 64;
+}
+
+const LONGEST: Span = Span::from_secs(100);
+}
+
+impl Name {
+    /// In characters; file systems allow 255, and results put more around a name.
+    pub(crate) const LONGEST: usize = 64;
+}
+
+const LONGEST: Span = Span::from_secs(1_000_000);
+const FASTEST: Rate = Rate::from_mbps(10_000_000);
+
+/// Reads a number and its unit; a bare number gets the fix with `units` put behind it.
+pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
+    value: &Toml,
+    units: [&str; 3],
+    example: &str,
+) -> Result<T, Refusal> {
+    let text = text_of(value);
+    text.parse().map_err(|error: UnitError| Refusal::new(error.to_string(), unit_fix(&text, units, example)))
+}
+
+/// The text of a value; a number in the place of a quantity is then only a quantity without its unit.
+pub(crate) fn text_of(value: &Toml) -> String {
+    match value {
+        Toml::String(text) => text.trim().to_owned(),
+        Toml::Table(_) | Toml::Array(_) => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// `write "100kbit", "100mbit" or "100gbit"` for a bare number, else the example.
+pub(crate) fn unit_fix(text: &str, [a, b, c]: [&str; 3], example: &str) -> String {
+    if is_decimal(text) {
+        format!("write \"{text}{a}\", \"{text}{b}\" or \"{text}{c}\"")
+    } else {
+        format!("write it like \"{example}\"")
+    }
+}
+
+/// Digits with at most one point among them.
+pub(crate) fn is_decimal(text: &str) -> bool {
+    text.contains(|c: char| c.is_ascii_digit())
+        && text.chars().all(|c| c.is_ascii_digit() || c == '.')
+        && text.matches('.').count() <= 1
+}
+
+fn duration(value: &Toml, longest: Span) -> Result<Span, Refusal> {
+    let span: Span = quantity(value, ["us", "ms", "s"], "50ms")?;
+    if span > longest {
+        return Err(Refusal::new(format!("longer than {longest}"), format!("give at most \"{longest}\"")));
+    }
+    Ok(span)
+}
+
+fn duration_schema(title: &str, prefix: &str, example: &str) -> Schema {
+    json_schema!({
+        "title": format!("{title} (ns, us, ms, s, min)"),
+        "type": "string",
+        "pattern": format!("^{prefix}[0-9.]+ *(ns|us|µs|ms|s|min)$"),
+        "examples": [example],
+    })
+}
+
+impl Kind for Span {
+    fn read(value: &Toml) -> Result<Span, Refusal> {
+        duration(value, LONGEST)
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(self.to_string())
+    }
+
+    fn schema() -> Schema {
+        duration_schema("duration", "", "5s")
+    }
+}
+
+impl Kind for Delay {
+    fn read(value: &Toml) -> Result<Delay, Refusal> {
+        duration(value, Delay::LONGEST).map(Delay)
+    }
+
+    fn write(&self) -> Toml {
+        self.0.write()
+    }
+
+    fn schema() -> Schema {
+        duration_schema("duration", "", "50ms")
+    }
+}
+
+impl Kind for Extra {
+    fn read(value: &Toml) -> Result<Extra, Refusal> {
+        let text = text_of(value);
+        let Some(more) = text.strip_prefix('+') else {
+            let example = if text.parse::<Span>().is_ok() { text.as_str() } else { "20ms" };
+            return Err(Refusal::new(
+                "a flow's rtt is what it has on top of path.rtt, and starts with \"+\"",
+                format!("write \"+{example}\" for that much more than path.rtt"),
+            ));
+        };
+        duration(&Toml::String(more.to_owned()), Delay::LONGEST).map(Extra)
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(format!("+{}", self.0))
+    }
+
+    fn schema() -> Schema {
+        duration_schema("\"+\" and a duration", "\\+", "+20ms")
+    }
+}
+
+impl Kind for Rate {
+    fn read(value: &Toml) -> Result<Rate, Refusal> {
+        let rate: Rate = quantity(value, ["kbit", "mbit", "gbit"], "100mbit")?;
+        match rate {
+            Rate::ZERO => Err(Refusal::new("at a rate of zero nothing moves", "give more than zero, like \"100mbit\"")),
+            rate if rate > FASTEST => {
+                Err(Refusal::new(format!("faster than {FASTEST}"), format!("give at most \"{FASTEST}\"")))
+            }
+            rate => Ok(rate),
+        }
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(self.to_string())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "rate (bit, kbit, mbit, gbit)",
+            "type": "string",
+            "pattern": "^[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])$",
+            "examples": ["100mbit"],
+        })
+    }
+}
+
+impl Kind for Bytes {
+    fn read(value: &Toml) -> Result<Bytes, Refusal> {
+        match quantity(value, ["B", "kB", "MB"], "1.5MB")? {
+            Bytes::ZERO => Err(Refusal::new("zero bytes are nothing", "give more, or leave the key out")),
+            bytes => Ok(bytes),
+        }
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(self.to_string())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "size (B, kB, MB, GB, KiB, MiB, GiB)",
+            "type": "string",
+            "pattern": "^[0-9.]+ *([kKmMgG][iI]?)?[bB]$",
+            "examples": ["3MB"],
+        })
+    }
+}
+
+impl Kind for Percent {
+    fn read(value: &Toml) -> Result<Percent, Refusal> {
+        let text = text_of(value);
+        let number = text.strip_suffix('%').map_or(text.as_str(), str::trim_end);
+        if !is_decimal(number) {
+            return Err(Refusal::new("not a percentage", "write it like \"0.01%\""));
+        }
+        if number == text {
+            return Err(Refusal::new("a loss needs a percent sign", format!("write \"{number}%\"")));
+        }
+        // Shifting the point in the text, not dividing, gives the float that is nearest to what was written.
+        match format!("{number}e-2").parse() {
+            Ok(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
+            _ => Err(Refusal::new("with all packets lost nothing arrives", "give less than \"100%\"")),
+        }
+    }
+
+    /// The inverse shift, on the shortest text of the float, so that the same float is read back.
+    fn write(&self) -> Toml {
+        let text = self.0.to_string();
+        let digits = format!("{:0<2}", text.strip_prefix("0.").unwrap_or_default());
+        let (whole, rest) = digits.split_at(2);
+        let whole = if whole == "00" { "0" } else { whole.trim_start_matches('0') };
+        let point = if rest.is_empty() { "" } else { "." };
+        Toml::String(format!("{whole}{point}{rest}%"))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "percentage (%)",
+            "type": "string",
+            "pattern": "^[0-9.]+ *%$",
+            "examples": ["0.01%"],
+        })
+    }
+}
+
+impl Kind for Name {
+    fn read(value: &Toml) -> Result<Name, Refusal> {
+        let fix =
+            "use 1 to 64 letters, digits, \"-\", \"_\" and \".\", starting with a letter or digit, like \"cubic-1\"";
+        let Toml::String(name) = value else { return Err(Refusal::new("a name is text", fix)) };
+        let fit = (1..=Name::LONGEST).contains(&name.len())
+            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+        if fit { Ok(Name(name.clone())) } else { Err(Refusal::new("unfit for file and column names", fix)) }
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(self.0.clone())
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "name",
+            "type": "string",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            "examples": ["cubic"],
+        })
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> Kind for Whole<MIN, MAX> {
+    fn read(value: &Toml) -> Result<Whole<MIN, MAX>, Refusal> {
+        let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
+        number.filter(|n| (MIN..=MAX).contains(n)).map(Whole).ok_or_else(|| {
+            Refusal::new(
+                format!("not a whole number from {MIN} to {MAX}"),
+                format!("write a whole number from {MIN} to {MAX}, without quotes"),
+            )
+        })
+    }
+
+    fn write(&self) -> Toml {
+        Toml::Integer(i64::try_from(self.0).expect("MAX is at most i64::MAX, the largest of TOML"))
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "title": "whole number", "type": "integer", "minimum": MIN, "maximum": MAX, "examples": [MIN.max(1)] })
+    }
+}
+
+impl Kind for Value {
+    fn read(value: &Toml) -> Result<Value, Refusal> {
+        match value {
+            Toml::Integer(n) => Ok(Value::Number(*n as f64)),
+            Toml::Float(n) if n.is_finite() => Ok(Value::Number(*n)),
+            Toml::Boolean(flag) => Ok(Value::Flag(*flag)),
+            Toml::String(word) => Ok(Value::Word(word.clone())),
+            _ => Err(Refusal::new(
+                "not a value that a parameter can have",
+                "give a finite number, true, false or a word in quotes",
+            )),
+        }
+    }
+
+    fn write(&self) -> Toml {
+        match self {
+            Value::Number(n) => Toml::Float(*n),
+            Value::Flag(flag) => Toml::Boolean(*flag),
+            Value::Word(word) => Toml::String(word.clone()),
+        }
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "title": "parameter", "type": ["number", "boolean", "string"] })
+    }
+}
+
+/// Reads one of some words.
+fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Result<T, Refusal> {
+    let text = text_of(value);
+    if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == text) {
+        return Ok(*choice);
+    }
+    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+    let known = format!("\"{}\"", words.join("\", \""));
+    Err(match units::nearest(&text, &words) {
+        Some(near) => Refusal::new(format!("not one of {known}"), format!("did you mean \"{near}\"?")),
+        None => Refusal::new(format!("not one of {known}"), format!("give {known}").replace("\", \"", "\" or \"")),
+    })
+}
+
+fn word_of<T: PartialEq>(value: &T, choices: &[(&'static str, T)]) -> Toml {
+    let (word, _) = choices.iter().find(|(_, choice)| choice == value).expect("every choice has its word");
+    Toml::String((*word).to_owned())
+}
+
+fn choice_schema<T>(choices: &[(&'static str, T)]) -> Schema {
+    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+    json_schema!({ "title": "choice", "type": "string", "enum": words })
+}
+
+const QUEUES: &[(&str, Queue)] = &[("pfifo", Queue::Pfifo)];
+const PACINGS: &[(&str, Pacing)] = &[("auto", Pacing::Auto), ("on", Pacing::On), ("off", Pacing::Off)];
+
+impl Kind for Queue {
+    fn read(value: &Toml) -> Result<Queue, Refusal> {
+        choose(value, QUEUES)
+    }
+
+    fn write(&self) -> Toml {
+        word_of(self, QUEUES)
+    }
+
+    fn schema() -> Schema {
+        choice_schema(QUEUES)
+    }
+}
+
+impl Kind for Pacing {
+    fn read(value: &Toml) -> Result<Pacing, Refusal> {
+        choose(value, PACINGS)
+    }
+
+    fn write(&self) -> Toml {
+        word_of(self, PACINGS)
+    }
+
+    fn schema() -> Schema {
+        choice_schema(PACINGS)
+    }
+}

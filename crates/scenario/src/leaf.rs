@@ -1,0 +1,80 @@
+//! A value of the file before it is read, which still knows what it should be.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::Error;
+use crate::source::{Source, show};
+
+/// Why a value is not of its kind.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) problem: String,
+    pub(crate) fix: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(problem: impl Into<String>, fix: impl Into<String>) -> Refusal {
+        Refusal { problem: problem.into(), fix: fix.into() }
+    }
+}
+
+/// What can stand to the right of a key.
+pub(crate) trait Kind: Sized {
+    /// Reads it from TOML.
+    fn read(value: &toml::Value) -> Result<Self, Refusal>;
+    /// Writes it so that [`Kind::read`] gives it back.
+    fn write(&self) -> toml::Value;
+    /// What an editor may know of it.
+    fn schema() -> Schema;
+}
+
+/// Any TOML value where a `T` is expected.
+///
+/// serde accepts all of them: it could tell neither the key nor the fix. [`Leaf::get`] does.
+#[derive(Debug)]
+pub(crate) struct Leaf<T> {
+    value: toml::Value,
+    kind: PhantomData<T>,
+}
+
+impl<T: Kind> Leaf<T> {
+    /// The leaf that reads as `value`.
+    pub(crate) fn of(value: &T) -> Leaf<T> {
+        Leaf { value: value.write(), kind: PhantomData }
+    }
+
+    /// What was written, or an error that names `key` in `source`.
+    pub(crate) fn get(&self, source: &Source, key: &str) -> Result<T, Error> {
+        T::read(&self.value).map_err(|refusal| source.error(key, show(&self.value), refusal.problem, refusal.fix))
+    }
+}
+
+impl<T> Serialize for Leaf<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(serializer)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Leaf<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Leaf<T>, D::Error> {
+        Ok(Leaf { value: toml::Value::deserialize(deserializer)?, kind: PhantomData })
+    }
+}
+
+impl<T: Kind> JsonSchema for Leaf<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Leaf".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        T::schema()
+    }
+}

@@ -1,0 +1,225 @@
+//! What a scenario is once it is read: quantities with their units, defaults filled in, flows counted out.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use units::{Bytes, Rate, Span};
+
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::source::Source;
+use crate::{overrides, raw, resolve, shape};
+
+/// An IP packet with a full segment in it: what buffers are counted in.
+pub const PACKET: Bytes = Bytes::new(1500);
+
+/// The `cc` of a flow that sends at its `app_rate` whatever happens to its packets.
+pub const UNRESPONSIVE: &str = "none";
+
+/// One experiment, valid throughout.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scenario {
+    /// The first comment line of the file.
+    pub title: Option<String>,
+    /// How long the run lasts.
+    pub duration: Span,
+    /// Metrics leave out what is before.
+    pub measure_from: Span,
+    /// The seed of everything random.
+    pub seed: u64,
+    /// Each flow starts up to this much later, uniformly.
+    pub start_jitter: Span,
+    /// Each packet reaches the first link up to this much later, uniformly and in order.
+    pub send_jitter: Span,
+    /// What the flows share.
+    pub path: Path,
+    /// The flows, each `count` expanded.
+    pub flows: Vec<Flow>,
+    pub(crate) written: Written<Source>,
+}
+
+/// The bottleneck and the way there and back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Path {
+    /// The bottleneck's rate.
+    pub rate: Rate,
+    /// The two-way propagation delay, without queueing.
+    pub rtt: Span,
+    /// How much waits in front of the bottleneck.
+    pub buffer: Buffer,
+    /// Which packet goes first, and which one is dropped.
+    pub queue: Queue,
+    /// The probability that a data packet is lost at random.
+    pub loss: f64,
+    /// The probability that an ACK is lost at random.
+    pub reverse_loss: f64,
+}
+
+/// How a queue is managed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Queue {
+    /// First in, first out; what finds it full is dropped.
+    Pfifo,
+}
+
+/// One sender and its receiver.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// Its name, unlike that of any other flow.
+    pub name: String,
+    /// Its congestion control, by name, or [`UNRESPONSIVE`].
+    pub cc: String,
+    /// What is set of the congestion control's parameters.
+    pub params: BTreeMap<String, Value>,
+    /// When it starts.
+    pub start: Span,
+    /// How much it transfers; without end if not given.
+    pub bytes: Option<Bytes>,
+    /// The rate at which the application provides data; without limit if not given.
+    pub app_rate: Option<Rate>,
+    /// What its RTT has on top of the path's.
+    pub extra_rtt: Span,
+    /// Whether its packets are spread over time.
+    pub pacing: Pacing,
+    /// The receive window, if not the default; see [`Scenario::receive_window`].
+    pub receive_window: Option<Bytes>,
+    /// Segments per ACK.
+    pub delayed_ack: u32,
+    /// The longest that an ACK waits for more segments.
+    pub ack_delay: Span,
+    /// Segments that arrive within this much of each other reach the receiver as one; zero is off.
+    pub gro: Span,
+    pub(crate) table: Written<usize>,
+}
+
+/// The value of an algorithm's parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A number, finite.
+    Number(f64),
+    /// True or false.
+    Flag(bool),
+    /// A word.
+    Word(String),
+}
+
+impl fmt::Display for Value {
+    /// As in TOML.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Number(n) => n.fmt(f),
+            Value::Flag(flag) => flag.fmt(f),
+            Value::Word(word) => write!(f, "{word:?}"),
+        }
+    }
+}
+
+/// Whether packets are spread over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pacing {
+    /// When the congestion control gives a rate.
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+/// Where something was written, which is no part of what it says: all are equal.
+#[derive(Clone, Debug)]
+pub(crate) struct Written<T>(pub(crate) T);
+
+impl<T> PartialEq for Written<T> {
+    fn eq(&self, _: &Written<T>) -> bool {
+        true
+    }
+}
+
+impl Scenario {
+    /// Reads a scenario. `file` is what errors call it.
+    pub fn parse(text: &str, file: &str) -> Result<Scenario, Error> {
+        Scenario::parse_with(text, file, &[], None)
+    }
+
+    /// Reads a scenario as if each `(key, value)` of `overrides`, like `("flow.0.cc", "bbr1")`, and then `seed` stood
+    /// in it instead of what does.
+    pub fn parse_with(
+        text: &str,
+        file: &str,
+        overrides: &[(String, String)],
+        seed: Option<u64>,
+    ) -> Result<Scenario, Error> {
+        let (mut source, mut table) = Source::read(text, file)?;
+        for (key, value) in overrides {
+            overrides::set(&mut table, &mut source, key, value)?;
+        }
+        if let Some(seed) = seed {
+            overrides::set_seed(&mut table, &mut source, seed);
+        }
+        shape::check(&table, &source)?;
+        let raw: raw::Scenario = table.try_into().expect("a table of this shape has every field, and leaves take all");
+        resolve::resolve(&raw, source, title(text))
+    }
+
+    /// The scenario as a file that reads as this one, with every default written out and every flow by itself.
+    ///
+    /// A receive window that is not given stays so: its default follows the path.
+    pub fn to_toml(&self) -> String {
+        let keys = toml::to_string(&raw::Scenario::from(self)).expect("all keys are text and all numbers fit");
+        match &self.title {
+            Some(title) => format!("# {title}\n{keys}"),
+            None => keys,
+        }
+    }
+
+    /// An error about `key`, such as `path.queue` or a [`Flow::key`], at the place where it was written.
+    ///
+    /// `value` is shown as it is: quote text (`format_args!("{text:?}")`).
+    pub fn error(
+        &self,
+        key: &str,
+        value: impl fmt::Display,
+        problem: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Error {
+        self.written.0.error(key, value, problem, fix)
+    }
+
+    /// Whether another seed can give another run.
+    pub fn is_random(&self) -> bool {
+        let jitter = self.start_jitter > Span::ZERO || self.send_jitter > Span::ZERO;
+        jitter || self.path.loss > 0.0 || self.path.reverse_loss > 0.0
+    }
+
+    /// The receive window of `flow`: given, or 2 x (BDP + buffer), with the BDP of the flow's own RTT.
+    pub fn receive_window(&self, flow: &Flow) -> Bytes {
+        let Path { rate, rtt, buffer, .. } = &self.path;
+        flow.receive_window.unwrap_or_else(|| {
+            (rate.bytes_in(*rtt + flow.extra_rtt) + buffer.limit(*rate, *rtt, PACKET).bytes(PACKET)) * 2
+        })
+    }
+}
+
+impl Flow {
+    /// Whether it ignores what happens to its packets.
+    pub fn is_unresponsive(&self) -> bool {
+        self.cc == UNRESPONSIVE
+    }
+
+    /// The dotted key of `name` in the `[[flow]]` that this flow was written in, for [`Scenario::error`].
+    pub fn key(&self, name: &str) -> String {
+        format!("flow.{}.{name}", self.table.0)
+    }
+}
+
+/// The first line of text among the comments at the top.
+fn title(text: &str) -> Option<String> {
+    text.trim_start_matches('\u{feff}')
+        .lines()
+        .map_while(|line| match line.trim() {
+            "" => Some(""),
+            line => line.strip_prefix('#').map(str::trim),
+        })
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+}

@@ -1,0 +1,122 @@
+//! `--set key=value`: changes to a scenario that count as written in its file.
+
+use toml::{Table, Value as Toml};
+
+use crate::declared::{Key, keys};
+use crate::error::Error;
+use crate::source::Source;
+
+/// Puts `text` in the place of what `key` has now.
+pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) -> Result<(), Error> {
+    source.note_override(key, format!("--set {key}={text}"));
+    let (flow, declared) = locate(key);
+    let refuse = |problem: String, fix: String| Err(source.error(key, format_args!("{text:?}"), problem, fix));
+    // A key of a flow is none without the flow's number.
+    let declared_at_all = |known: &&Key| known.key == declared && (flow.is_some() || !declared.starts_with("flow."));
+    let is_text = match keys().iter().find(declared_at_all) {
+        Some(known) if known.kind.starts_with("table") => {
+            return refuse(
+                "this is a table, not a value".to_owned(),
+                format!("set one of its keys: {}", inside(key, &declared)),
+            );
+        }
+        Some(known) => known.kind == "name",
+        None if flow.is_some() && is_param(&declared) => false,
+        None => return refuse("unknown key".to_owned(), unknown_fix(key, flow, &declared)),
+    };
+    let flows = root.get("flow").and_then(Toml::as_array).map_or(0, Vec::len);
+    if let Some(index) = flow.filter(|index| *index >= flows) {
+        let fix = match flows {
+            0 => "add a [[flow]] to the file".to_owned(),
+            1 => format!("the only one is {}", key.replacen(&index.to_string(), "0", 1)),
+            _ => format!(
+                "count from 0: the last one is {}",
+                key.replacen(&index.to_string(), &(flows - 1).to_string(), 1)
+            ),
+        };
+        return refuse(format!("the file has {flows} [[flow]]"), fix);
+    }
+    insert(root, key, literal(text, is_text));
+    Ok(())
+}
+
+/// Puts `seed` in the place of the one that is there.
+pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
+    source.note_override("seed", format!("--seed {seed}"));
+    // What TOML can't represent becomes text, which is refused like any other seed that is no number in range.
+    let value = i64::try_from(seed).map_or_else(|_| Toml::String(seed.to_string()), Toml::Integer);
+    root.insert("seed".to_owned(), value);
+}
+
+/// The flow's index in `key`, if it has one, and the key as declared, with N for it.
+fn locate(key: &str) -> (Option<usize>, String) {
+    let index_and_name = key.strip_prefix("flow.").and_then(|rest| rest.split_once('.'));
+    match index_and_name.and_then(|(index, name)| Some((parse_index(index)?, name))) {
+        Some((index, name)) => (Some(index), format!("flow.N.{name}")),
+        None => (None, key.to_owned()),
+    }
+}
+
+/// A flow's number as it is written in keys: no sign, no zeros in front.
+fn parse_index(text: &str) -> Option<usize> {
+    text.parse().ok().filter(|index: &usize| index.to_string() == text)
+}
+
+fn is_param(declared: &str) -> bool {
+    declared.strip_prefix("flow.N.params.").is_some_and(|name| !name.is_empty())
+}
+
+/// The keys that can be set inside a table, as the user would write them.
+fn inside(key: &str, declared: &str) -> String {
+    match declared {
+        "flow" => "flow.0.cc, flow.0.start…".to_owned(),
+        "path" => "path.rate, path.rtt…".to_owned(),
+        _ => format!("{key}.beta, for example"),
+    }
+}
+
+/// The nearest key that there is.
+fn unknown_fix(key: &str, flow: Option<usize>, declared: &str) -> String {
+    let known: Vec<&str> = keys().iter().map(|known| known.key.as_str()).collect();
+    let lacks_index = declared.strip_prefix("flow.").map(|name| format!("flow.N.{name}"));
+    let near = match lacks_index.filter(|with_index| flow.is_none() && known.contains(&with_index.as_str())) {
+        Some(with_index) => Some(with_index),
+        None => units::nearest(declared, &known).map(str::to_owned),
+    };
+    let index = flow.unwrap_or(0).to_string();
+    match near {
+        Some(near) => format!("did you mean {}?", near.replacen('N', &index, 1)),
+        None => match known.iter().find(|known| known.rsplit('.').next() == Some(key)) {
+            Some(full) => format!("did you mean {}?", full.replacen('N', &index, 1)),
+            None => "fullpipe explain scenario lists the keys".to_owned(),
+        },
+    }
+}
+
+/// What `text` is in TOML: itself if it is a number, true, false or quoted text, else the same in quotes.
+fn literal(text: &str, is_text: bool) -> Toml {
+    match text.parse::<Toml>() {
+        Ok(value @ Toml::String(_)) => value,
+        Ok(value @ (Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_))) if !is_text => value,
+        _ => Toml::String(text.to_owned()),
+    }
+}
+
+/// Sets `key`, making tables on the way. Where something else stands in a table's place, that stays, to be refused.
+fn insert(root: &mut Table, key: &str, value: Toml) {
+    let mut parts = key.splitn(if key.starts_with("flow.") { 4 } else { 2 }, '.').peekable();
+    let mut table = root;
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            table.insert(part.to_owned(), value);
+            return;
+        }
+        let mut inner = table.entry(part).or_insert_with(|| Toml::Table(Table::new()));
+        if let Toml::Array(flows) = inner {
+            let Some(flow) = parts.next().and_then(|index| flows.get_mut(parse_index(index)?)) else { return };
+            inner = flow;
+        }
+        let Some(next) = inner.as_table_mut() else { return };
+        table = next;
+    }
+}

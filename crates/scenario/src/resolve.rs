@@ -1,0 +1,201 @@
+//! From keys to meaning: reads every value, then refuses what contradicts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::{Bytes, Span};
+
+use crate::buffer::Limit;
+use crate::error::Error;
+use crate::kinds::{Delay, Extra, Name, Percent, Whole};
+use crate::leaf::{Kind, Leaf};
+use crate::model::{Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
+use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
+use crate::source::{Source, show};
+
+/// More than this no queue can be meant to hold.
+const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
+
+pub(crate) fn resolve(raw: &raw::Scenario, source: Source, title: Option<String>) -> Result<Scenario, Error> {
+    let Whole(seed) = raw.seed.get(&source, "seed")?;
+    let Delay(send_jitter) = raw.send_jitter.get(&source, "send_jitter")?;
+    let scenario = Scenario {
+        title,
+        duration: raw.duration.get(&source, "duration")?,
+        measure_from: raw.measure_from.get(&source, "measure_from")?,
+        seed,
+        start_jitter: raw.start_jitter.get(&source, "start_jitter")?,
+        send_jitter,
+        path: path(&raw.path, &source)?,
+        flows: flows(&raw.flow, &source)?,
+        written: Written(source),
+    };
+    check_times(&scenario)?;
+    Ok(scenario)
+}
+
+fn check_times(scenario: &Scenario) -> Result<(), Error> {
+    let Scenario { duration, measure_from, start_jitter, .. } = *scenario;
+    let refuse = |key: &str, span: Span, problem: &str, fix: String| {
+        Err(scenario.error(key, format_args!("\"{span}\""), problem, fix))
+    };
+    if duration == Span::ZERO {
+        return refuse("duration", duration, "a run of no time shows nothing", "give more, like \"60s\"".to_owned());
+    }
+    let before_end = format!("give less than the duration, \"{duration}\", or a longer duration");
+    if measure_from >= duration {
+        return refuse("measure_from", measure_from, "nothing is left to measure", before_end);
+    }
+    for flow in &scenario.flows {
+        if flow.start >= duration {
+            return refuse(&flow.key("start"), flow.start, "the run is over before the flow starts", before_end);
+        }
+        if flow.start + start_jitter > duration {
+            let problem = format!("flow {} may start after the end of the run", flow.name);
+            let fix = format!("give at most \"{}\", or a longer duration", duration - flow.start);
+            return refuse("start_jitter", start_jitter, &problem, fix);
+        }
+    }
+    Ok(())
+}
+
+fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
+    let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
+    let Percent(loss) = raw.loss.get(source, "path.loss")?;
+    let Percent(reverse_loss) = raw.reverse_loss.get(source, "path.reverse_loss")?;
+    let path = Path {
+        rate: raw.rate.get(source, "path.rate")?,
+        rtt,
+        buffer: raw.buffer.get(source, "path.buffer")?,
+        queue: raw.queue.get(source, "path.queue")?,
+        loss,
+        reverse_loss,
+    };
+    let limit = path.buffer.limit(path.rate, rtt, PACKET);
+    let refuse =
+        |problem: String, fix: &str| Err(source.error("path.buffer", show(&path.buffer.write()), problem, fix));
+    if limit.bytes(PACKET) < PACKET {
+        let holds = match limit {
+            Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),
+            Limit::Bytes(bytes) => format!("{bytes}, less than one packet of 1500 bytes"),
+        };
+        return refuse(format!("this buffer holds {holds}"), "give more, like \"1bdp\" or \"100packets\"");
+    }
+    if limit.bytes(PACKET) > LARGEST_BUFFER {
+        return refuse(format!("this buffer holds more than {LARGEST_BUFFER}"), "give less, like \"8bdp\"");
+    }
+    Ok(path)
+}
+
+/// Reads the flows, gives a name to those that have none, and counts them out.
+fn flows(raw: &[raw::Flow], source: &Source) -> Result<Vec<Flow>, Error> {
+    let mut tables = Vec::with_capacity(raw.len());
+    let mut total = 0;
+    for (i, raw) in raw.iter().enumerate() {
+        let (flow, named, count) = flow(raw, i, source)?;
+        total += count;
+        if total > MOST_FLOWS {
+            let problem = format!("more than {MOST_FLOWS} flows in all");
+            return Err(source.error(&flow.key("count"), count, problem, "give fewer"));
+        }
+        tables.push((flow, named, count));
+    }
+
+    // How many unnamed flows each cc has, and how many of them have their name already.
+    let mut unnamed: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (flow, _, count) in tables.iter().filter(|(_, named, _)| !named) {
+        unnamed.entry(flow.cc.clone()).or_default().0 += count;
+    }
+
+    let mut names = BTreeSet::new();
+    let mut flows = Vec::new();
+    for (flow, named, count) in tables {
+        for n in 1..=count {
+            let (all, number) = match unnamed.get_mut(&flow.cc) {
+                Some((all, before)) if !named => {
+                    *before += 1;
+                    (*all, *before)
+                }
+                _ => (count, n),
+            };
+            let name = if all == 1 { flow.name.clone() } else { format!("{}-{number}", flow.name) };
+            if name.len() > Name::LONGEST {
+                let problem = format!("with its number this name has more than {} characters", Name::LONGEST);
+                return Err(source.error(&flow.key("name"), format_args!("{name:?}"), problem, "shorten it"));
+            }
+            if !names.insert(name.clone()) {
+                let problem = "another flow has this name";
+                return Err(source.error(&flow.key("name"), format_args!("{name:?}"), problem, "give each its own"));
+            }
+            flows.push(Flow { name, ..flow.clone() });
+        }
+    }
+    Ok(flows)
+}
+
+/// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there are of it.
+fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64), Error> {
+    fn optional<T: Kind>(leaf: &Option<Leaf<T>>, source: &Source, key: &str) -> Result<Option<T>, Error> {
+        leaf.as_ref().map(|leaf| leaf.get(source, key)).transpose()
+    }
+    let key = |name: &str| format!("flow.{i}.{name}");
+    let Name(cc) = raw.cc.get(source, &key("cc"))?;
+    let name = optional(&raw.name, source, &key("name"))?;
+    let Whole(count) = raw.count.get(source, &key("count"))?;
+    let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
+    let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
+    let Delay(gro) = raw.gro.get(source, &key("gro"))?;
+    let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
+    let mut params = BTreeMap::new();
+    for (param, value) in &raw.params {
+        params.insert(param.clone(), value.get(source, &key(&format!("params.{param}")))?);
+    }
+    let named = name.is_some();
+    let flow = Flow {
+        name: name.map_or_else(|| cc.clone(), |Name(name)| name),
+        cc,
+        params,
+        start: raw.start.get(source, &key("start"))?,
+        bytes: optional(&raw.bytes, source, &key("bytes"))?,
+        app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
+        extra_rtt,
+        pacing: raw.pacing.get(source, &key("pacing"))?,
+        receive_window: optional(&raw.receive_window, source, &key("receive_window"))?,
+        delayed_ack: u32::try_from(delayed_ack).expect("its kind allows at most 64"),
+        ack_delay,
+        gro,
+        table: Written(i),
+    };
+    check_unresponsive(&flow, source)?;
+    if let Some(window) = flow.receive_window.filter(|window| *window < PACKET) {
+        let problem = "no full segment fits into this window";
+        return Err(source.error(&key("receive_window"), show(&window.write()), problem, "give at least \"1500B\""));
+    }
+    Ok((flow, named, count))
+}
+
+/// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control and ACKs.
+fn check_unresponsive(flow: &Flow, source: &Source) -> Result<(), Error> {
+    if flow.cc != UNRESPONSIVE {
+        return Ok(());
+    }
+    if flow.app_rate.is_none() {
+        let problem = "a flow with cc = \"none\" needs the rate at which it sends";
+        return Err(source.error(&flow.key("app_rate"), "", problem, "add app_rate = \"5mbit\", or give it a cc"));
+    }
+    let given = [
+        ("bytes", flow.bytes.map(|bytes| bytes.write())),
+        ("pacing", (flow.pacing != Pacing::Auto).then(|| flow.pacing.write())),
+        ("receive_window", flow.receive_window.map(|window| window.write())),
+        ("delayed_ack", (flow.delayed_ack != DELAYED_ACK).then(|| Whole::<1, 64>(flow.delayed_ack.into()).write())),
+        ("ack_delay", (flow.ack_delay != ACK_DELAY).then(|| flow.ack_delay.write())),
+        ("gro", (flow.gro != Span::ZERO).then(|| flow.gro.write())),
+        ("params", (!flow.params.is_empty()).then(|| toml::Value::Table(toml::Table::new()))),
+    ];
+    match given.into_iter().find_map(|(name, value)| Some((name, value?))) {
+        None => Ok(()),
+        Some((name, value)) => {
+            let problem = "a flow with cc = \"none\" has no congestion control and gets no ACKs, so this has no effect";
+            Err(source.error(&flow.key(name), show(&value), problem, format!("remove {name}, or give the flow a cc")))
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Whether a file has the right keys in the right tables, before any value is read.
+
+use toml::{Table, Value as Toml};
+
+use crate::declared::{keys, names};
+use crate::error::Error;
+use crate::source::{Source, join, show};
+
+/// Refuses unknown and missing keys, and values where tables should be.
+pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
+    check_names(root, "", "", source)?;
+    check_names(table(root, "path", "path", "start it with a line [path]", source)?, "path", "path.", source)?;
+    let flows = match &root["flow"] {
+        Toml::Array(flows) if flows.iter().all(Toml::is_table) => flows,
+        other => {
+            let fix = "start each flow with a line [[flow]], in double brackets";
+            return Err(source.error("flow", show(other), "the flows are tables in a list", fix));
+        }
+    };
+    if flows.is_empty() {
+        return Err(source.error("flow", "[]", "a scenario has at least one flow", "add a [[flow]] with its cc"));
+    }
+    for (i, flow) in flows.iter().filter_map(Toml::as_table).enumerate() {
+        let at = format!("flow.{i}");
+        check_names(flow, &at, "flow.N.", source)?;
+        if flow.contains_key("params") {
+            table(flow, "params", &join(&at, "params"), "write it like params = { beta = 0.7 }", source)?;
+        }
+    }
+    Ok(())
+}
+
+/// Checks the keys of the table at `at`, which is declared as `declared`.
+fn check_names(table: &Table, at: &str, declared: &str, source: &Source) -> Result<(), Error> {
+    let known = names(declared);
+    if let Some((name, value)) = table.iter().find(|(name, _)| !known.contains(&name.as_str())) {
+        return Err(source.error(&join(at, name), show(value), "unknown key", unknown_fix(name, &known)));
+    }
+    let missing = |name: &&&str| !table.contains_key(**name) && is_required(&format!("{declared}{name}"));
+    match known.iter().find(missing) {
+        None => Ok(()),
+        Some(name) => Err(source.error(&join(at, name), "", "missing", missing_fix(&format!("{declared}{name}")))),
+    }
+}
+
+fn table<'a>(outer: &'a Table, name: &str, key: &str, fix: &str, source: &Source) -> Result<&'a Table, Error> {
+    outer[name].as_table().ok_or_else(|| source.error(key, show(&outer[name]), "this is a table", fix))
+}
+
+fn is_required(declared: &str) -> bool {
+    keys().iter().any(|key| key.key == declared && key.required)
+}
+
+/// What to add for a required key that is not there.
+fn missing_fix(declared: &str) -> String {
+    let example = keys().iter().find(|key| key.key == declared).and_then(|key| key.examples.first());
+    match (declared, example) {
+        ("path", _) => "add a table [path] with rate, rtt and buffer".to_owned(),
+        ("flow", _) => "add a [[flow]] with its cc".to_owned(),
+        (_, Some(example)) => format!("add {} = {example}", declared.rsplit('.').next().unwrap_or(declared)),
+        (_, None) => "add it".to_owned(),
+    }
+}
+
+/// The nearest known name, or the table in which this one belongs, or all that are known.
+fn unknown_fix(name: &str, known: &[&str]) -> String {
+    let elsewhere = keys().iter().find(|key| key.key.rsplit('.').next() == Some(name));
+    match (elsewhere.map(|key| key.key.as_str()), units::nearest(name, known)) {
+        (Some(key), _) if key.starts_with("path.") => "it belongs in [path]".to_owned(),
+        (Some(key), _) if key.starts_with("flow.") => "it belongs in a [[flow]]".to_owned(),
+        (Some(_), _) => "it belongs at the top, above the first line in brackets".to_owned(),
+        (None, Some(near)) => format!("did you mean {near}?"),
+        (None, None) => format!("use one of {}", known.join(", ")),
+    }
+}

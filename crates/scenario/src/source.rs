@@ -1,0 +1,130 @@
+//! Where each key of a scenario was written, for error messages.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Error, Parts, Place};
+
+/// The file's name and the place of each key in it.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    file: String,
+    places: BTreeMap<String, Place>,
+}
+
+impl Source {
+    /// Reads TOML, and notes where each key stands.
+    pub(crate) fn read(text: &str, file: &str) -> Result<(Source, toml::Table), Error> {
+        let lines = Lines::new(text);
+        let syntax = |error: toml::de::Error| {
+            let (line, column) = lines.position(error.span().map_or(0, |span| span.start));
+            Error::from(Parts {
+                file: file.to_owned(),
+                place: Place::Column(line, column),
+                key: String::new(),
+                value: String::new(),
+                problem: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
+                fix: "correct the syntax there; text goes in quotes, like cc = \"cubic\" (see toml.io)".to_owned(),
+            })
+        };
+        let spanned = DeTable::parse(text).map_err(syntax)?;
+        let mut places = BTreeMap::new();
+        note_table(spanned.get_ref(), "", &lines, &mut places);
+        let table = toml::Table::deserialize(toml::Deserializer::from(spanned)).map_err(syntax)?;
+        Ok((Source { file: file.to_owned(), places }, table))
+    }
+
+    /// From now on `key` was written on the command line, as `text`.
+    pub(crate) fn note_override(&mut self, key: &str, text: String) {
+        self.places.insert(key.to_owned(), Place::Override(text));
+    }
+
+    /// An error about `key`, at the place of it or of the nearest table around it.
+    pub(crate) fn error(
+        &self,
+        key: &str,
+        value: impl Display,
+        problem: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Error {
+        let mut around = Some(key);
+        let place = loop {
+            match around {
+                None => break Place::File,
+                Some(at) => match self.places.get(at) {
+                    Some(place) => break place.clone(),
+                    None => around = at.rsplit_once('.').map(|(table, _)| table),
+                },
+            }
+        };
+        Error::from(Parts {
+            file: self.file.clone(),
+            place,
+            key: key.to_owned(),
+            value: value.to_string(),
+            problem: problem.into(),
+            fix: fix.into(),
+        })
+    }
+}
+
+/// `table.name`, or `name` at the top level.
+pub(crate) fn join(table: &str, name: &str) -> String {
+    if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
+}
+
+/// A value as an error shows it: on one line, text in quotes.
+pub(crate) fn show(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(text) => format!("{text:?}"),
+        toml::Value::Array(_) => "[…]".to_owned(),
+        toml::Value::Table(_) => "{…}".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn note_table(table: &DeTable<'_>, at: &str, lines: &Lines, places: &mut BTreeMap<String, Place>) {
+    for (name, value) in table {
+        let key = join(at, name.get_ref());
+        places.insert(key.clone(), Place::Line(lines.position(name.span().start).0));
+        note_value(value, &key, lines, places);
+    }
+}
+
+fn note_value(value: &Spanned<DeValue<'_>>, at: &str, lines: &Lines, places: &mut BTreeMap<String, Place>) {
+    match value.get_ref() {
+        DeValue::Table(table) => note_table(table, at, lines, places),
+        DeValue::Array(array) => {
+            for (i, element) in array.iter().enumerate() {
+                let key = join(at, &i.to_string());
+                places.insert(key.clone(), Place::Line(lines.position(element.span().start).0));
+                note_value(element, &key, lines, places);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Turns byte offsets into lines and columns.
+struct Lines<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl Lines<'_> {
+    fn new(text: &str) -> Lines<'_> {
+        let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
+        Lines { text, starts: std::iter::once(0).chain(after_breaks).collect() }
+    }
+
+    /// Line and column, both from 1; the column counts characters.
+    fn position(&self, offset: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|start| *start <= offset);
+        let before = self.text.get(self.starts[line - 1]..offset).unwrap_or_default();
+        (line, before.chars().count() + 1)
+    }
+}

@@ -26,12 +26,7 @@ pub(crate) struct Name(pub(crate) String);
 pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
 
 impl Delay {
-    impl Name {
-    /// In characters; file systems allow 255, and results put more around a name.
-    pub(crate) const LONGEST: usize = 64;
-}
-
-const LONGEST: Span = Span::from_secs(100);
+    const LONGEST: Span = Span::from_secs(100);
 }
 
 impl Name {

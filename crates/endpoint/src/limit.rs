@@ -52,9 +52,9 @@ impl LimitClock {
         self.current
     }
 
-    /// Forgets what was before `now`: measurement begins.
-    pub fn restart(&mut self, now: Time) {
-        self.since = now;
+    /// Counts from `from` on, which may be yet to come: measurement begins there.
+    pub fn restart(&mut self, from: Time) {
+        self.since = from;
         self.held = [Span::ZERO; LIMITS.len()];
     }
 

@@ -1,1 +1,65 @@
-//! To come.
+//! Runner 1: a scenario in virtual time, one seed, one thread.
+//!
+//! ```
+//! let text = r#"
+//!     duration = "2s"
+//!     [path]
+//!     rate = "10mbit"
+//!     rtt = "20ms"
+//!     buffer = "2bdp"
+//!     [[flow]]
+//!     cc = "cubic"
+//! "#;
+//! let scenario = scenario::Scenario::parse(text, "example.toml")?;
+//! let run = sim::run(&scenario, &cc::Registry::default(), sim::TraceLevel::Off)?;
+//! assert!(run.summary.flows[0].goodput_bps > 9e6);
+//! # Ok::<(), scenario::Error>(())
+//! ```
+
+mod agenda;
+mod build;
+mod engine;
+mod flow;
+mod lane;
+mod link;
+mod memory;
+mod observe;
+
+pub use build::PROVIDES;
+pub use engine::Simulation;
+pub use memory::memory_needed;
+
+use scenario::{Error, Scenario};
+use trace::{Summary, Trace};
+use units::Span;
+
+/// How much of a run is kept over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TraceLevel {
+    /// Nothing.
+    Off,
+    /// A row a flow and link at every interval.
+    Every(Span),
+    /// A row at every ACK; links at every millisecond.
+    Acks,
+}
+
+/// What a run gives.
+#[derive(Debug)]
+pub struct Run {
+    /// Its metrics.
+    pub summary: Summary,
+    /// Its trace, if one was asked for.
+    pub trace: Option<Trace>,
+}
+
+/// Runs a scenario to its end.
+///
+/// # Errors
+/// When the scenario names an algorithm that `registry` does not have, or one that can't run here, or a parameter that
+/// the algorithm refuses.
+pub fn run(scenario: &Scenario, registry: &cc::Registry, level: TraceLevel) -> Result<Run, Error> {
+    let mut simulation = Simulation::new(scenario, registry, level)?;
+    while !simulation.advance(u64::MAX) {}
+    Ok(simulation.finish())
+}

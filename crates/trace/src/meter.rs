@@ -96,6 +96,16 @@ impl FlowMeter {
         if active == Span::ZERO { Rate::ZERO } else { Rate::from_delivery(self.delivered, active) }
     }
 
+    /// When the flow began.
+    pub fn started(&self) -> Time {
+        self.start
+    }
+
+    /// When the transfer's last byte was there.
+    pub fn ended(&self) -> Option<Time> {
+        self.last_byte
+    }
+
     /// The part of the window in which the flow was active.
     pub fn active(&self) -> Span {
         self.last_byte.unwrap_or(self.window.to).since(self.start.max(self.window.from))

@@ -303,20 +303,21 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// When the sender wants to be called next, if no ACK comes first.
+    /// When to call [`on_timer`](Sender::on_timer), if no ACK comes first. It moves with every ACK, mostly away.
     #[inline]
-    pub fn wake_at(&self) -> Time {
-        let mut at = self.timer.at();
-        match self.limits.current() {
-            Limit::Pacing => at = at.min(self.pacer.next),
-            Limit::Application => {
-                if let Some(opened) = self.opened {
-                    at = at.min(self.app.ready_at(opened, self.next));
-                }
-            }
-            _ => {}
+    pub fn timer_at(&self) -> Time {
+        self.decision.wake_at.map_or(self.timer.at(), |wake| self.timer.at().min(wake))
+    }
+
+    /// When to let the sender [transmit](Sender::transmit) again, if no ACK comes first: the pacer's gate opens, or the
+    /// application will have written.
+    #[inline]
+    pub fn departure_at(&self) -> Time {
+        match (self.limits.current(), self.opened) {
+            (Limit::Pacing, _) => self.pacer.next,
+            (Limit::Application, Some(opened)) => self.app.ready_at(opened, self.next),
+            _ => Time::MAX,
         }
-        self.decision.wake_at.map_or(at, |wake| at.min(wake))
     }
 
     /// The connection.

@@ -1,0 +1,169 @@
+//! From a scenario to a simulation that can begin.
+
+use std::collections::BTreeMap;
+use std::collections::VecDeque;
+
+use cc::{Config, Descriptor, ParamValue, Registry, Signals};
+use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Sender, SenderConfig, Unresponsive};
+use path::{Bernoulli, Limit, Link, Serialiser};
+use scenario::{Error, Scenario, Value};
+use trace::{FlowMeter, Window};
+use units::{Rate, Rng, Span, Time, nearest};
+
+use crate::TraceLevel;
+use crate::agenda::{Agenda, Class};
+use crate::engine::Simulation;
+use crate::flow::{Armed, Flow, Network, Source, Transitions, Wire};
+use crate::lane::Lane;
+use crate::link::NetworkLink;
+use crate::observe::Observer;
+
+/// The signals that the simulated endpoint gives a controller.
+pub const PROVIDES: Signals = Signals::RATE_SAMPLE
+    .and(Signals::LOST_EACH)
+    .and(Signals::TX_INFLIGHT)
+    .and(Signals::SPURIOUS)
+    .and(Signals::PACING)
+    .and(Signals::TIMESTAMPS);
+
+/// An access link is this much faster than the bottleneck.
+const ACCESS_SPEED: u64 = 10;
+
+pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceLevel) -> Result<Simulation, Error> {
+    let end = Time::ZERO + scenario.duration;
+    let from = Time::ZERO + scenario.measure_from;
+    let window = Window { from, to: end };
+    let mut observer = Observer::new(level);
+    let mut network = Network { agenda: Agenda::default(), links: vec![bottleneck(scenario, window)], events: 0 };
+
+    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut flows = Vec::with_capacity(scenario.flows.len());
+    for (index, spec) in scenario.flows.iter().enumerate() {
+        let start = Time::ZERO + spec.start + jittered(scenario, spec);
+        let source = match spec.is_unresponsive() {
+            true => Source::Unresponsive(Unresponsive::new(spec.app_rate.unwrap_or(Rate::MAX), start)),
+            false => {
+                let descriptor = algorithm(scenario, spec, registry)?;
+                groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor));
+                let mut sender = sender(scenario, spec, descriptor, start)?;
+                sender.limits().restart(from.max(start));
+                Source::Tcp(sender)
+            }
+        };
+        let index = index as u32;
+        flows.push(Flow {
+            index,
+            source,
+            receiver: receiver(scenario, spec),
+            wire: wire(scenario, spec),
+            meter: FlowMeter::new(window, start),
+            timer: Armed::default(),
+            departure: Armed::default(),
+            total: spec.bytes,
+            transitions: Transitions { flow: index, wanted: observer.wants_transitions(), rows: Vec::new() },
+            group: groups.get(spec.cc.as_str()).copied().unwrap_or(0),
+            last: endpoint::AckOutcome::default(),
+        });
+        network.agenda.push(start, Class::Start, index, 0);
+    }
+    if let Some(interval) = observer.interval() {
+        network.agenda.push(Time::ZERO + interval, Class::Sample, 0, 0);
+    }
+    Ok(Simulation { scenario: scenario.clone(), network, flows, observer, now: Time::ZERO, end })
+}
+
+/// The dumbbell's one link. All propagation delay lies behind it, half of the RTT each way.
+fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
+    let path = &scenario.path;
+    let limit = match path.buffer.limit(path.rate, path.rtt, scenario::PACKET) {
+        scenario::Limit::Packets(packets) => Limit::Packets(packets),
+        scenario::Limit::Bytes(bytes) => Limit::Bytes(bytes),
+    };
+    NetworkLink::new("bottleneck", Link::new(path.rate, limit), path.rtt / 2, window)
+}
+
+fn jittered(scenario: &Scenario, spec: &scenario::Flow) -> Span {
+    let most = scenario.start_jitter.as_nanos();
+    if most == 0 {
+        return Span::ZERO;
+    }
+    Span::from_nanos(Rng::stream(scenario.seed, &spec.name, "start").below(most + 1))
+}
+
+fn algorithm(scenario: &Scenario, spec: &scenario::Flow, registry: &Registry) -> Result<&'static Descriptor, Error> {
+    let Some(descriptor) = registry.get(&spec.cc) else {
+        let known: Vec<&str> = registry.iter().map(|descriptor| descriptor.name).collect();
+        let list = known.join(", ");
+        let fix = match nearest(&spec.cc, &known) {
+            Some(near) => format!("did you mean \"{near}\"? there are {list} (and \"none\")"),
+            None => format!("use one of {list} (or \"none\")"),
+        };
+        return Err(scenario.error(&spec.key("cc"), &spec.cc, "no algorithm of this name", &fix));
+    };
+    let missing = descriptor.needs.missing_from(PROVIDES);
+    if !missing.is_empty() {
+        let problem = format!("{} can't do without {}, which this runner does not give", spec.cc, missing.join(", "));
+        return Err(scenario.error(&spec.key("cc"), &spec.cc, &problem, "use another runner or algorithm"));
+    }
+    Ok(descriptor)
+}
+
+fn sender(
+    scenario: &Scenario,
+    spec: &scenario::Flow,
+    descriptor: &'static Descriptor,
+    start: Time,
+) -> Result<Sender<cc::AnyController>, Error> {
+    let given = spec.params.iter().map(|(name, value)| {
+        let value = match value {
+            Value::Number(number) => ParamValue::Number(*number),
+            Value::Flag(flag) => ParamValue::Flag(*flag),
+            Value::Word(word) => ParamValue::Word(word.clone()),
+        };
+        (name.clone(), value)
+    });
+    let config = Config::new(descriptor, &given.collect(), SMSS, SMSS * 10).map_err(|error| {
+        let key = spec.key(&format!("params.{}", error.name));
+        scenario.error(&key, &error.value, &error.problem, &error.fix)
+    })?;
+    let app = match (spec.app_rate, spec.bytes) {
+        (Some(rate), bytes) => App::Paced { rate, bytes },
+        (None, Some(bytes)) => App::Transfer { bytes },
+        (None, None) => App::Unlimited,
+    };
+    let pacing = match spec.pacing {
+        scenario::Pacing::Auto => Pacing::Auto,
+        scenario::Pacing::On => Pacing::On,
+        scenario::Pacing::Off => Pacing::Off,
+    };
+    let rng = Rng::stream(scenario.seed, &spec.name, "controller");
+    let controller = (descriptor.build)(&config);
+    Ok(Sender::new(SenderConfig { controller, owner: descriptor.recovery, app, pacing, rng }, start))
+}
+
+fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
+    let policy = AckPolicy { every: spec.delayed_ack, delay: spec.ack_delay, coalesce: spec.gro };
+    Receiver::new(policy, scenario.receive_window(spec))
+}
+
+fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
+    let path = &scenario.path;
+    let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
+    let forward = path.rtt / 2 + spec.extra_rtt / 2;
+    let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
+    Wire {
+        access: Serialiser::new(Rate::from_bps(path.rate.as_bps().saturating_mul(ACCESS_SPEED))),
+        jitter,
+        last_entry: Time::ZERO,
+        route: [0].into(),
+        lanes: [Lane::default()].into(),
+        extra_delay: spec.extra_rtt / 2,
+        loss: Bernoulli::new(path.loss, stream("loss")),
+        reverse_route: [].into(),
+        ack_lanes: [Lane::default()].into(),
+        reverse_delay: (path.rtt + spec.extra_rtt).saturating_sub(forward),
+        reverse_loss: Bernoulli::new(path.reverse_loss, stream("reverse_loss")),
+        blocks: [VecDeque::new()].into(),
+        delayed_ack: Armed::default(),
+    }
+}

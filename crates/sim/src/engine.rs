@@ -1,0 +1,293 @@
+//! The loop: takes what is due first, lets it happen, and goes on inside a flow for as long as nothing else can come before.
+
+use endpoint::{Ack, Block, LIMITS, MAX_BLOCKS};
+use scenario::{Error, Scenario};
+use trace::{FlowSummary, LinkSummary, Summary, jain};
+use units::{Span, Time};
+
+use crate::agenda::{Class, Entry};
+use crate::flow::{Far, Flow, Network, Source};
+use crate::observe::Observer;
+use crate::{Run, TraceLevel, build};
+
+/// A run in progress.
+#[derive(Debug)]
+pub struct Simulation {
+    pub(crate) scenario: Scenario,
+    pub(crate) network: Network,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) observer: Observer,
+    pub(crate) now: Time,
+    pub(crate) end: Time,
+}
+
+impl Simulation {
+    /// A run about to begin.
+    ///
+    /// # Errors
+    /// As of [`run`](crate::run).
+    pub fn new(scenario: &Scenario, registry: &cc::Registry, level: TraceLevel) -> Result<Simulation, Error> {
+        build::simulation(scenario, registry, level)
+    }
+
+    /// Takes no short cuts from now on: every packet and ACK goes through the agenda. Slower, and the same to the bit;
+    /// a test holds the two against each other.
+    pub fn step_by_step(&mut self) {
+        self.network.agenda.stepping = true;
+    }
+
+    /// Goes on for about `steps` steps; true when the run is over.
+    pub fn advance(&mut self, steps: u64) -> bool {
+        let until = self.network.events.saturating_add(steps);
+        while self.network.events < until {
+            match self.network.agenda.pop() {
+                Some(entry) if entry.at <= self.end => self.happen(entry),
+                _ => {
+                    self.now = self.end;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The time reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Steps taken.
+    pub fn events(&self) -> u64 {
+        self.network.events
+    }
+
+    #[inline]
+    fn happen(&mut self, entry: Entry) {
+        self.now = entry.at;
+        if entry.class() == Class::Sample {
+            self.network.events += 1;
+            self.observer.sample(entry.at, &mut self.flows, &mut self.network);
+            return;
+        }
+        let flow = &mut self.flows[entry.flow()];
+        let step = Step { network: &mut self.network, observer: &mut self.observer, end: self.end };
+        match entry.class() {
+            Class::Start => step.start(flow, entry.at),
+            Class::Segment => step.segments(flow, entry.at, entry.hop()),
+            Class::Ack => step.acks(flow, entry.at, entry.hop()),
+            Class::DelayedAck => step.delayed_ack(flow, entry.at),
+            Class::Timer => step.timer(flow, entry.at),
+            Class::Departure => step.departure(flow, entry.at),
+            Class::Sample => {}
+        }
+    }
+
+    /// The run's results. A run that was not over gives what it has.
+    pub fn finish(mut self) -> Run {
+        let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
+        for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {
+            if let Source::Tcp(_) = flow.source {
+                rates.push(flow.meter.goodput().as_f64());
+            }
+            let held = flow.limits_held(self.end);
+            flows.push(FlowSummary::new(spec.name.clone(), spec.cc.clone(), &flow.meter, &LIMITS, &held));
+        }
+        let links = self.network.links.iter().map(|link| LinkSummary::new(link.name.clone(), &link.meter)).collect();
+        let summary = Summary {
+            version: env!("CARGO_PKG_VERSION"),
+            seed: self.scenario.seed,
+            duration_s: self.scenario.duration.as_secs_f64(),
+            measure_from_s: self.scenario.measure_from.as_secs_f64(),
+            flows,
+            links,
+            jain: jain(&rates),
+            packets: self.network.links[0].meter.packets(),
+            events: self.network.events,
+        };
+        Run { summary, trace: self.observer.finish(&mut self.flows) }
+    }
+}
+
+/// One entry's happening: what it may touch beside its flow.
+struct Step<'a> {
+    network: &'a mut Network,
+    observer: &'a mut Observer,
+    end: Time,
+}
+
+impl Step<'_> {
+    fn start(mut self, flow: &mut Flow, now: Time) {
+        self.network.events += 1;
+        match &mut flow.source {
+            Source::Tcp(sender) => {
+                let syn = sender.syn(now);
+                flow.far().enter(self.network, now, syn);
+                self.rearm(flow, now);
+            }
+            Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
+        }
+    }
+
+    /// Packets of a flow arrive at a link.
+    fn segments(self, flow: &mut Flow, mut now: Time, hop: usize) {
+        while let Some((_, packet)) = flow.wire.lanes[hop].pop() {
+            flow.far().arrive(self.network, hop, now, packet);
+            let Some(next) = flow.wire.lanes[hop].next_at() else { return };
+            if !self.network.agenda.is_first(next) || next > self.end {
+                return self.network.agenda.push(next, Class::Segment, flow.index, hop as u8);
+            }
+            now = next;
+        }
+    }
+
+    /// ACKs of a flow arrive at a link, or at the sender.
+    #[inline]
+    fn acks(mut self, flow: &mut Flow, mut now: Time, hop: usize) {
+        while let Some((_, ack)) = flow.wire.ack_lanes[hop].pop() {
+            let mut blocks = [Block::default(); MAX_BLOCKS];
+            let count = usize::from(ack.blocks);
+            for block in &mut blocks[..count] {
+                *block = flow.wire.blocks[hop].pop_front().expect("an ACK's blocks travel with it");
+            }
+            self.network.events += 1;
+            if hop < flow.wire.reverse_route.len() {
+                self.ack_at_link(flow, now, hop, ack, &blocks[..count]);
+            } else {
+                self.ack_at_sender(flow, now, &ack, &blocks[..count]);
+            }
+            let Some(next) = flow.wire.ack_lanes[hop].next_at() else { return };
+            if !self.network.agenda.is_first(next) || next > self.end {
+                return self.network.agenda.push(next, Class::Ack, flow.index, hop as u8);
+            }
+            now = next;
+        }
+    }
+
+    fn ack_at_link(&mut self, flow: &mut Flow, now: Time, hop: usize, ack: Ack, blocks: &[Block]) {
+        let link = &mut self.network.links[flow.wire.reverse_route[hop]];
+        if let Some((_, at)) = link.arrive(now, endpoint::ACK_SIZE) {
+            flow.wire.ack_hop(self.network, flow.index, hop + 1, at, ack, blocks);
+        }
+    }
+
+    #[inline]
+    fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
+        let Source::Tcp(sender) = &mut flow.source else { return };
+        flow.last = sender.on_ack(now, ack, blocks, &mut flow.transitions);
+        if let Some(rtt) = flow.last.rtt {
+            flow.meter.on_rtt(now, rtt);
+        }
+        self.transmit(flow, now);
+        if self.observer.every_ack() {
+            self.observer.flow(now, flow);
+        }
+    }
+
+    fn delayed_ack(self, flow: &mut Flow, now: Time) {
+        if flow.wire.delayed_ack.fired(now) {
+            self.network.events += 1;
+            flow.far().on_time(self.network, now);
+        }
+    }
+
+    fn timer(mut self, flow: &mut Flow, now: Time) {
+        if !flow.timer.fired(now) {
+            return;
+        }
+        self.network.events += 1;
+        let Flow { source: Source::Tcp(sender), .. } = flow else { return };
+        if sender.must_resend_syn(now) {
+            let syn = sender.syn(now);
+            flow.far().enter(self.network, now, syn);
+            return self.rearm(flow, now);
+        }
+        let (sender, transitions, mut far) = flow.split();
+        sender.on_timer(now, transitions, |segment| far.enter(self.network, now, segment));
+        self.transmit(flow, now);
+    }
+
+    fn departure(mut self, flow: &mut Flow, now: Time) {
+        if !flow.departure.fired(now) {
+            return;
+        }
+        self.network.events += 1;
+        match flow.source {
+            Source::Tcp(_) => self.transmit(flow, now),
+            Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
+        }
+    }
+
+    fn emit_unresponsive(&mut self, flow: &mut Flow, mut now: Time) {
+        loop {
+            let Source::Unresponsive(source) = &mut flow.source else { return };
+            let segment = source.send(now);
+            let next = source.next_at();
+            flow.far().enter(self.network, now, segment);
+            if !self.network.agenda.is_first(next) || next > self.end {
+                return flow.departure.arm(&mut self.network.agenda, next, Class::Departure, flow.index);
+            }
+            self.network.events += 1;
+            now = next;
+        }
+    }
+
+    #[inline]
+    fn transmit(&mut self, flow: &mut Flow, now: Time) {
+        let (sender, transitions, mut far) = flow.split();
+        sender.transmit(now, transitions, |segment| far.enter(self.network, now, segment));
+        self.rearm(flow, now);
+    }
+
+    /// Sees to it that the sender is called when it wants to be.
+    #[inline]
+    fn rearm(&mut self, flow: &mut Flow, now: Time) {
+        let Source::Tcp(sender) = &flow.source else { return };
+        flow.timer.arm(&mut self.network.agenda, sender.timer_at().max(now), Class::Timer, flow.index);
+        flow.departure.arm(&mut self.network.agenda, sender.departure_at().max(now), Class::Departure, flow.index);
+    }
+}
+
+impl Flow {
+    /// The part of the flow that a packet meets once it has left.
+    #[inline]
+    pub(crate) fn far(&mut self) -> Far<'_> {
+        Far {
+            index: self.index,
+            wire: &mut self.wire,
+            receiver: &mut self.receiver,
+            meter: &mut self.meter,
+            total: self.total,
+            responsive: matches!(self.source, Source::Tcp(_)),
+        }
+    }
+
+    /// Sender and far side, both to change.
+    ///
+    /// # Panics
+    /// For unresponsive traffic, which has no sender of this kind.
+    #[inline]
+    fn split(&mut self) -> (&mut endpoint::Sender<cc::AnyController>, &mut crate::flow::Transitions, Far<'_>) {
+        let Source::Tcp(sender) = &mut self.source else { unreachable!("only a TCP sender transmits") };
+        let far = Far {
+            index: self.index,
+            wire: &mut self.wire,
+            receiver: &mut self.receiver,
+            meter: &mut self.meter,
+            total: self.total,
+            responsive: true,
+        };
+        (sender, &mut self.transitions, far)
+    }
+
+    fn limits_held(&mut self, end: Time) -> [Span; LIMITS.len()] {
+        let until = self.meter.ended().unwrap_or(end);
+        match &mut self.source {
+            Source::Tcp(sender) => sender.limits().held(until),
+            Source::Unresponsive(_) => {
+                let mut held = [Span::ZERO; LIMITS.len()];
+                held[endpoint::Limit::Application as usize] = self.meter.active();
+                held
+            }
+        }
+    }
+}

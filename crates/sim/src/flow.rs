@@ -1,0 +1,248 @@
+//! One flow: its endpoints and what it has on the way between them.
+
+use std::collections::VecDeque;
+
+use cc::{AnyController, Probe, Transition};
+use endpoint::{Ack, Block, Receiver, Segment, Sender, Unresponsive};
+use path::{Bernoulli, Serialiser};
+use trace::{FlowMeter, TransitionRow};
+use units::{Rng, Span, Time};
+
+use crate::agenda::{Agenda, Class};
+use crate::lane::Lane;
+use crate::link::NetworkLink;
+
+/// Who sends.
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all flows are of the large kind")]
+pub(crate) enum Source {
+    Tcp(Sender<AnyController>),
+    Unresponsive(Unresponsive),
+}
+
+/// A data packet between two hops, and how long it has waited in queues so far.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Travelling {
+    pub(crate) segment: Segment,
+    pub(crate) waited: Span,
+}
+
+/// A flow.
+#[derive(Debug)]
+pub(crate) struct Flow {
+    pub(crate) index: u32,
+    pub(crate) source: Source,
+    pub(crate) receiver: Receiver,
+    pub(crate) wire: Wire,
+    pub(crate) meter: FlowMeter,
+    /// The agenda entries that count; later ones of the same class are stale.
+    pub(crate) timer: Armed,
+    pub(crate) departure: Armed,
+    /// Segments of the whole transfer in bytes, if it ends.
+    pub(crate) total: Option<units::Bytes>,
+    pub(crate) transitions: Transitions,
+    /// The trace's group of columns, and what the last ACK told.
+    pub(crate) group: usize,
+    pub(crate) last: endpoint::AckOutcome,
+}
+
+/// What lies between the endpoints: its own access link and delays, and the lanes to the network's links.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) access: Serialiser,
+    /// Each packet reaches the first link up to this much later.
+    pub(crate) jitter: Option<(Rng, Span)>,
+    pub(crate) last_entry: Time,
+    /// Indices of the links on the way, and a lane to each.
+    pub(crate) route: Box<[usize]>,
+    pub(crate) lanes: Box<[Lane<Travelling>]>,
+    /// From the last link to the receiver, beyond the links' own delays.
+    pub(crate) extra_delay: Span,
+    pub(crate) loss: Bernoulli,
+    /// The same for ACKs: a lane to each link, and one to the sender.
+    pub(crate) reverse_route: Box<[usize]>,
+    pub(crate) ack_lanes: Box<[Lane<Ack>]>,
+    pub(crate) reverse_delay: Span,
+    pub(crate) reverse_loss: Bernoulli,
+    /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
+    pub(crate) blocks: Box<[VecDeque<Block>]>,
+    pub(crate) delayed_ack: Armed,
+}
+
+/// A lazy deadline: the agenda entry that is armed, if any. An entry that fires early is armed anew, one that is no
+/// longer the armed one is ignored.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Armed(Time);
+
+impl Default for Armed {
+    fn default() -> Armed {
+        Armed(Time::MAX)
+    }
+}
+
+impl Armed {
+    /// Sees to it that the agenda calls at `at` or earlier.
+    #[inline]
+    pub(crate) fn arm(&mut self, agenda: &mut Agenda, at: Time, class: Class, flow: u32) {
+        if at < self.0 {
+            self.0 = at;
+            agenda.push(at, class, flow, 0);
+        }
+    }
+
+    /// An entry of `at` fired: whether it is the armed one.
+    #[inline]
+    pub(crate) fn fired(&mut self, at: Time) -> bool {
+        let current = self.0 == at;
+        if current {
+            self.0 = Time::MAX;
+        }
+        current
+    }
+}
+
+/// Collects transitions, when somebody wants them.
+#[derive(Debug)]
+pub(crate) struct Transitions {
+    pub(crate) flow: u32,
+    pub(crate) wanted: bool,
+    pub(crate) rows: Vec<TransitionRow>,
+}
+
+impl Probe for Transitions {
+    fn transition(&mut self, time: Time, Transition { from, to, reason }: Transition) {
+        if self.wanted {
+            self.rows.push(TransitionRow { time, flow: self.flow, from, to, reason });
+        }
+    }
+}
+
+/// What the flows share, and a step of the network may change.
+#[derive(Debug)]
+pub(crate) struct Network {
+    pub(crate) agenda: Agenda,
+    pub(crate) links: Vec<NetworkLink>,
+    pub(crate) events: u64,
+}
+
+/// The receiving side of a flow, for the time of a step: what a data packet meets once it has left the sender.
+pub(crate) struct Far<'a> {
+    pub(crate) index: u32,
+    pub(crate) wire: &'a mut Wire,
+    pub(crate) receiver: &'a mut Receiver,
+    pub(crate) meter: &'a mut FlowMeter,
+    pub(crate) total: Option<units::Bytes>,
+    pub(crate) responsive: bool,
+}
+
+impl Far<'_> {
+    /// A packet leaves the sender.
+    #[inline]
+    pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: Segment) {
+        if !segment.syn {
+            self.meter.on_sent(now, segment.retransmit);
+        }
+        let (_, mut at) = self.wire.access.transmit(now, segment.wire_size());
+        if let Some((rng, most)) = &mut self.wire.jitter {
+            let late = Span::from_nanos(rng.below(most.as_nanos() + 1));
+            at = (at + late).max(self.wire.last_entry);
+            self.wire.last_entry = at;
+        }
+        self.hop(network, 0, at, Travelling { segment, waited: Span::ZERO });
+    }
+
+    /// A packet is on its way to hop `hop`, where it will be at `at`: it arrives now if nothing can come before.
+    #[inline]
+    fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: Travelling) {
+        let lane = &mut self.wire.lanes[hop];
+        if lane.is_empty() && network.agenda.is_first(at) {
+            self.arrive(network, hop, at, packet);
+        } else if lane.push(at, packet) {
+            network.agenda.push(at, Class::Segment, self.index, hop as u8);
+        }
+    }
+
+    /// A packet arrives at the link of hop `hop`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
+        network.events += 1;
+        let link = &mut network.links[self.wire.route[hop]];
+        if hop == 0 && self.wire.loss.loses_next() {
+            link.meter.on_loss(now);
+            self.meter.on_dropped(now);
+            return;
+        }
+        let Some((waited, at)) = link.arrive(now, packet.segment.wire_size()) else {
+            self.meter.on_dropped(now);
+            return;
+        };
+        packet.waited += waited;
+        if hop + 1 < self.wire.route.len() {
+            self.hop(network, hop + 1, at, packet);
+        } else {
+            self.receive(network, at + self.wire.extra_delay, packet);
+        }
+    }
+
+    /// The receiver gets a packet that arrives at `at`, known before that time comes: arrivals are in order, and nothing
+    /// else that happens until then can reach the receiver.
+    #[inline]
+    fn receive(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+        network.events += 1;
+        let Far { index, wire, receiver, meter, total, responsive } = self;
+        if !*responsive {
+            meter.on_delivered(at, packet.waited, units::Bytes::new(u64::from(packet.segment.size)));
+            return;
+        }
+        let before = receiver.in_order();
+        receiver.on_segment(at, &packet.segment, |at, ack, blocks| wire.acknowledge(network, *index, at, ack, blocks));
+        if !packet.segment.syn {
+            let in_order = receiver.in_order();
+            meter.on_delivered(at, packet.waited, in_order - before);
+            if *total == Some(in_order) {
+                meter.on_complete(at);
+            }
+        }
+        if let Some(due) = receiver.ack_due() {
+            wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *index);
+        }
+    }
+
+    /// The delayed ACK may be due.
+    pub(crate) fn on_time(&mut self, network: &mut Network, now: Time) {
+        let Far { index, wire, receiver, .. } = self;
+        receiver.on_time(now, |at, ack, blocks| wire.acknowledge(network, *index, at, ack, blocks));
+        if let Some(due) = receiver.ack_due() {
+            wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *index);
+        }
+    }
+}
+
+impl Wire {
+    /// An ACK leaves the receiver at `at`.
+    #[inline]
+    fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
+        if self.reverse_loss.loses_next() {
+            return;
+        }
+        self.ack_hop(network, flow, 0, at, ack, blocks);
+    }
+
+    /// An ACK is on its way to hop `hop` of the reverse route, or behind the last one to the sender.
+    #[inline]
+    pub(crate) fn ack_hop(
+        &mut self,
+        network: &mut Network,
+        flow: u32,
+        hop: usize,
+        at: Time,
+        ack: Ack,
+        blocks: &[Block],
+    ) {
+        let at = if hop == self.reverse_route.len() { at + self.reverse_delay } else { at };
+        self.blocks[hop].extend(blocks);
+        if self.ack_lanes[hop].push(at, ack) {
+            network.agenda.push(at, Class::Ack, flow, hop as u8);
+        }
+    }
+}

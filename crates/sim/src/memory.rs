@@ -1,0 +1,40 @@
+//! How much memory a run may need, so that one that can't fit is refused before it starts.
+
+use endpoint::SMSS;
+use scenario::Scenario;
+use units::Bytes;
+
+use crate::TraceLevel;
+
+/// Of each segment in flight: its record, its share of a burst, its place in the link's queue, its ACK on the way; twice,
+/// since rings and queues double when they grow.
+const PER_SEGMENT: u64 = 2 * (16 + 32 + 16 + 20);
+/// Of each flow: its state and its histograms.
+const PER_FLOW: u64 = 16 * 1024;
+/// Of each row of a trace; twice, since columns double too.
+const PER_ROW: u64 = 2 * 160;
+
+/// An upper estimate of what a run of `scenario` holds at once.
+pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
+    let path = &scenario.path;
+    let capacity =
+        path.rate.bytes_in(path.rtt) + path.buffer.limit(path.rate, path.rtt, scenario::PACKET).bytes(scenario::PACKET);
+    let mut segments = 0_u64;
+    for flow in &scenario.flows {
+        let extra = path.rate.bytes_in(flow.extra_rtt);
+        // Not more than the path and its buffer hold, even when the window would allow it; a slow start may overshoot it
+        // twofold before it notices.
+        let most = scenario.receive_window(flow).min((capacity + extra) * 2);
+        segments = segments.saturating_add(most.get() / SMSS.get());
+    }
+    // All flows together can't hold more than that either.
+    let flows = scenario.flows.len() as u64;
+    let shared = (capacity.get() / SMSS.get()).saturating_mul(4).saturating_add(flows.saturating_mul(64));
+    let rows = match level {
+        TraceLevel::Off => 0.0,
+        TraceLevel::Every(interval) => scenario.duration.as_secs_f64() / interval.as_secs_f64() * (flows + 1) as f64,
+        TraceLevel::Acks => path.rate.as_f64() / 8.0 / 1500.0 * scenario.duration.as_secs_f64(),
+    };
+    let trace = Bytes::from_f64(rows * PER_ROW as f64);
+    Bytes::new(PER_SEGMENT) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
+}

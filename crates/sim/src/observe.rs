@@ -1,0 +1,105 @@
+//! What goes into the trace, and when.
+
+use endpoint::LIMITS;
+use trace::{FlowRow, Recorder, Trace};
+use units::{Span, Time};
+
+use crate::TraceLevel;
+use crate::agenda::Class;
+use crate::flow::{Flow, Network, Source};
+
+/// Links are sampled this often when flows are at every ACK.
+const LINK_INTERVAL: Span = Span::from_millis(1);
+
+/// The recorder, if there is one, and its pace.
+#[derive(Debug)]
+pub(crate) struct Observer {
+    recorder: Option<Recorder>,
+    level: TraceLevel,
+    scratch: Vec<f64>,
+}
+
+impl Observer {
+    pub(crate) fn new(level: TraceLevel) -> Observer {
+        let recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
+        Observer { recorder, level, scratch: Vec::new() }
+    }
+
+    /// Declares an algorithm's columns; gives their group.
+    pub(crate) fn declare(&mut self, descriptor: &cc::Descriptor) -> usize {
+        let fields = descriptor.fields.iter().map(|field| (field.name, field.unit, field.labels));
+        self.recorder.as_mut().map_or(0, |recorder| recorder.declare(descriptor.name, fields))
+    }
+
+    pub(crate) fn wants_transitions(&self) -> bool {
+        self.recorder.is_some()
+    }
+
+    #[inline]
+    pub(crate) fn every_ack(&self) -> bool {
+        self.level == TraceLevel::Acks
+    }
+
+    /// Between samples, if samples are taken.
+    pub(crate) fn interval(&self) -> Option<Span> {
+        match self.level {
+            TraceLevel::Off => None,
+            TraceLevel::Every(interval) => Some(interval),
+            TraceLevel::Acks => Some(LINK_INTERVAL),
+        }
+    }
+
+    /// A sample is due.
+    pub(crate) fn sample(&mut self, now: Time, flows: &mut [Flow], network: &mut Network) {
+        if !self.every_ack() {
+            for flow in flows {
+                self.flow(now, flow);
+            }
+        }
+        if let Some(recorder) = &mut self.recorder {
+            for (index, link) in network.links.iter_mut().enumerate() {
+                recorder.link(link.observe(now, index as u32));
+            }
+        }
+        if let Some(interval) = self.interval() {
+            network.agenda.push(now + interval, Class::Sample, 0, 0);
+        }
+    }
+
+    /// A flow's row.
+    pub(crate) fn flow(&mut self, now: Time, flow: &mut Flow) {
+        let (Some(recorder), Source::Tcp(sender)) = (&mut self.recorder, &mut flow.source) else { return };
+        if now < flow.meter.started() {
+            return;
+        }
+        let limited_by = sender.limits().current() as u8;
+        let conn = sender.conn();
+        let row = FlowRow {
+            time: now,
+            flow: flow.index,
+            cwnd: sender.cwnd(),
+            inflight: conn.inflight,
+            ssthresh: sender.ssthresh(),
+            pacing_rate: conn.pacing_rate,
+            delivery_rate: flow.last.rate,
+            rtt: flow.last.rtt,
+            srtt: conn.srtt,
+            min_rtt: conn.min_rtt,
+            delivered: conn.delivered,
+            lost: conn.lost,
+            limited_by,
+        };
+        self.scratch.clear();
+        cc::Controller::observe(sender.controller(), &mut self.scratch);
+        recorder.flow(&row, flow.group, &self.scratch);
+    }
+
+    /// The trace.
+    pub(crate) fn finish(self, flows: &mut [Flow]) -> Option<Trace> {
+        let mut recorder = self.recorder?;
+        let mut transitions: Vec<_> = flows.iter_mut().flat_map(|flow| flow.transitions.rows.drain(..)).collect();
+        transitions.sort_by_key(|row| (row.time, row.flow));
+        transitions.into_iter().for_each(|row| recorder.transition(row));
+        Some(recorder.finish())
+    }
+}

@@ -151,7 +151,8 @@ class RunResult:
     def tables(self) -> list[str]:
         """The names of the recorded tables."""
     def table(self, name: str) -> dict[str, Numbers | Labels]:
-        """The columns of a table, all of one length; a column of labels is the pair (codes, labels).
+        """The columns of a table, all of one length; a column of labels is the pair (codes, labels),
+        255 being none. NaN in a column of floats is none, too.
 
         The arrays own the memory that the recorder filled: nothing is copied. Each call gives the same arrays.
 

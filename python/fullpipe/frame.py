@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from fullpipe._core import Labels, Numbers
 
+_NO_LABEL = 255
+
 
 def frame(columns: Mapping[str, Numbers | Labels], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
     """Makes a frame of a table of :meth:`fullpipe._core.RunResult.table`.
@@ -26,7 +28,7 @@ def frame(columns: Mapping[str, Numbers | Labels], names: Mapping[str, Sequence[
 def _series(name: str, column: Numbers | Labels, names: Sequence[str] | None) -> pl.Series:
     if isinstance(column, tuple):
         codes, labels = column
-        return _enum(name, pl.Series(codes), labels)
+        return _enum(name, pl.Series(codes).replace(_NO_LABEL, None), labels)
     if name == "time":
         return pl.Series(name, column / 1e9)  # ns to s: a float holds 100 days to the nanosecond
     if names is not None:

@@ -3,9 +3,10 @@
 from typing import TypedDict
 
 
-class Quantiles(TypedDict):
-    """The distribution of a delay, in seconds; all None when there was no sample."""
+class Distribution(TypedDict):
+    """A distribution of delays, in seconds; all None when there was no sample."""
 
+    min: float | None
     mean: float | None
     p50: float | None
     p95: float | None
@@ -13,49 +14,49 @@ class Quantiles(TypedDict):
     max: float | None
 
 
-class RttQuantiles(Quantiles):
-    """The distribution of the RTT samples, in seconds."""
-
-    min: float | None
-
-
 class FlowMetrics(TypedDict):
     """What became of one flow.
 
-    `completion_s` is the time from its SYN to its last byte, None unless it was a transfer that ended; `limited_by`
-    the share of time (0 to 1) during which each limit held; `loss_fraction` retransmitted / sent data packets.
+    `sent`, `retransmits` and `drops` count data packets, `loss_fraction` is retransmits / sent, `completion_s` the
+    time from the SYN to the last byte (None for a flow that did not end), `limited_by` the share of time, 0 to 1,
+    that each limit held.
     """
 
     name: str
     cc: str
     goodput_bps: float
-    rtt_s: RttQuantiles
-    queue_delay_s: Quantiles
+    rtt_s: Distribution
+    queue_delay_s: Distribution
+    sent: int
     retransmits: int
     loss_fraction: float
+    drops: int
     completion_s: float | None
     limited_by: dict[str, float]
 
 
 class LinkMetrics(TypedDict):
-    """What became of one link; `utilisation` is a share (0 to 1), `drops` and `marks` count packets."""
+    """What became of one link; `utilisation` is a share, 0 to 1; `drops`, `losses` (by chance), `marks` count packets."""
 
     name: str
     utilisation: float
-    queue_delay_s: Quantiles
+    queue_delay_s: Distribution
     drops: int
+    losses: int
     marks: int
 
 
 class Metrics(TypedDict):
     """A run's metrics.
 
-    `jain` is Jain's index of the flows' goodputs, `packets` the data packets that left the bottleneck, `events` those
-    that the simulator handled.
+    What was before `measure_from_s` does not count; `jain` is Jain's index of the responsive flows' goodputs (None
+    without any), `packets` the data packets that left the bottleneck in the whole run, `events` the simulator's steps.
     """
 
+    version: str
     seed: int
     duration_s: float
+    measure_from_s: float
     flows: list[FlowMetrics]
     links: list[LinkMetrics]
     jain: float | None

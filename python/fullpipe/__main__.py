@@ -1,0 +1,5 @@
+"""`python -m fullpipe`."""
+
+from fullpipe.cli import main
+
+main()

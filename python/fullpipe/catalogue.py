@@ -1,0 +1,164 @@
+"""What there is, in words: the texts of `fullpipe list` and `fullpipe explain`."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from rich.console import RenderableType
+
+    from fullpipe._core import Algorithm, Field, Key, Param, Queue, Specification
+
+
+class UnknownNameError(LookupError):
+    """There is nothing of that name to explain."""
+
+
+def names(entries: Iterable[Algorithm | Queue]) -> str:
+    """A line an entry: its name, then what it is for."""
+    listed = list(entries)
+    width = max(len(entry["name"]) for entry in listed)
+    return "\n".join(f"{entry['name']:{width}}  {entry['purpose']}".rstrip() for entry in listed)
+
+
+def explain(name: str) -> Iterator[RenderableType]:
+    """The paragraphs about an algorithm, a queue, `scenario`, or a key of a scenario.
+
+    Raises:
+        UnknownNameError: When there is nothing of that name; the text has the nearest.
+    """
+    algorithms = {algorithm["name"]: algorithm for algorithm in _core.algorithms()}
+    queues = {queue["name"]: queue for queue in _core.queues()}
+    keys = {key["key"]: key for key in _core.scenario_keys()}
+    if name in algorithms:
+        return _algorithm(algorithms[name])
+    if name in queues:
+        return _queue(queues[name])
+    if name == "scenario":
+        return _scenario(list(keys.values()))
+    if name in keys:
+        return iter([_keys([keys[name]])])
+    known = [*algorithms, *queues, "scenario", *keys]
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join([*algorithms, *queues, 'scenario'])}"
+    raise UnknownNameError(f"nothing is called {name!r}; {hint}")
+
+
+def _algorithm(algorithm: Algorithm) -> Iterator[RenderableType]:
+    yield _title(algorithm["name"], algorithm["purpose"])
+    yield _head("Specification")
+    yield _specifications(algorithm["specifications"])
+    yield _head("Parameters, in a flow's params = { name = value }")
+    yield _params(algorithm["params"])
+    yield _head(f"Trace fields, as {algorithm['name']}.<field>")
+    yield _fields(algorithm["fields"])
+    owner = "the transport, by PRR (RFC 9937)" if algorithm["recovery"] == "prr" else "the algorithm itself"
+    needs = ", ".join(algorithm["needs"]) or "nothing special"
+    yield _head("In the connection")
+    yield _indent(Text(f"The window during loss recovery is set by {owner}. Needs {needs}."))
+
+
+def _queue(queue: Queue) -> Iterator[RenderableType]:
+    yield _title(queue["name"], queue["purpose"])
+    yield _indent(Text(f'In a scenario: path.queue = "{queue["name"]}". Its limit is path.buffer.'))
+
+
+def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
+    yield _title("scenario", "One experiment as a TOML file.")
+    yield _head("At the top")
+    yield _keys([key for key in keys if "." not in key["key"] and not key["kind"].startswith("table")])
+    yield _head("In [path]")
+    yield _keys([key for key in keys if key["key"].startswith("path.")])
+    yield _head("In each [[flow]]; --set counts them from 0: flow.0.cc")
+    yield _keys([key for key in keys if key["key"].startswith("flow.")])
+
+
+def _keys(keys: Iterable[Key]) -> RenderableType:
+    grid = _grid(wide=1)
+    for key in keys:
+        if key["required"]:
+            default = "must be given"
+        else:
+            default = f"default {key['default']}"
+        example = f", like {' or '.join(key['examples'])}" if key["examples"] else ""
+        text = Text(key["meaning"])
+        text.append(f"\n{key['kind']}{example}; {default}", style="dim")
+        grid.add_row(Text(key["key"], style="bold"), text)
+    return _indent(grid)
+
+
+def _specifications(specifications: Iterable[Specification]) -> RenderableType:
+    grid = _grid(wide=0)
+    for specification in specifications:
+        text = Text(specification["name"], style="bold")
+        if specification["note"]:
+            text.append(f": {specification['note']}", style="not bold")
+        grid.add_row(text)
+    return _or_none(grid)
+
+
+def _params(params: Iterable[Param]) -> RenderableType:
+    grid = _grid(wide=1)
+    for param in params:
+        text = Text(param["purpose"])
+        text.append(f"\n{_domain(param)}", style="dim")
+        if param["section"]:
+            text.append(f"; {param['section']}", style="dim")
+        grid.add_row(Text(param["name"], style="bold"), text)
+    return _or_none(grid)
+
+
+def _domain(param: Param) -> str:
+    unit = f" {param['unit']}" if param["unit"] else ""
+    if param["range"] is not None:
+        low, high = param["range"]
+        return f"default {param['default']:g}{unit}, from {low:g} to {high:g}{unit}"
+    if param["choices"] is not None:
+        words = ", ".join(f'"{word}"' for word in param["choices"])
+        return f'default "{param["default"]}", one of {words}'
+    return f"default {str(param['default']).lower()}, true or false"
+
+
+def _fields(fields: Iterable[Field]) -> RenderableType:
+    grid = _grid(wide=1)
+    for field in fields:
+        about = f"one of {', '.join(field['labels'])}" if field["labels"] else field["unit"]
+        text = Text(field["purpose"])
+        if about:
+            text.append(f" ({about})", style="dim")
+        grid.add_row(Text(field["name"], style="bold"), text)
+    return _or_none(grid)
+
+
+def _title(name: str, purpose: str) -> Text:
+    return Text.assemble((name, "bold"), f": {purpose}" if purpose else "")
+
+
+def _head(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _grid(wide: int) -> Table:
+    """A table without lines; its column number `wide` takes what room there is."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for _ in range(wide):
+        grid.add_column(no_wrap=True)
+    grid.add_column()
+    return grid
+
+
+def _or_none(grid: Table) -> RenderableType:
+    return _indent(grid if grid.row_count else Text("none"))
+
+
+def _indent(content: RenderableType) -> Padding:
+    return Padding(content, (0, 0, 0, 2))

@@ -1,0 +1,164 @@
+"""The command `fullpipe`.
+
+What is slow to import (numpy, polars, matplotlib, rich) is imported where it is used, so that `--help` is quick.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from contextlib import contextmanager, nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from fullpipe import Run, ScenarioError, __version__, _core, load
+from fullpipe.run import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+app = typer.Typer(
+    help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
+    no_args_is_help=True,
+    rich_markup_mode=None,  # plain help: rich would take longer to load than all the rest
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def main() -> None:
+    """Runs the command. Exit codes: 0 done, 1 what was checked did not hold, 2 wrong use or input, 130 Ctrl-C."""
+    app()
+
+
+class Kind(StrEnum):
+    """What can be listed."""
+
+    ALGORITHMS = "algorithms"
+    QUEUES = "queues"
+
+
+@app.command("run")
+def run_command(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML file; see `explain scenario`.")],
+    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the scenario's seed.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Instead of a value of the scenario; repeatable."),
+    ] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="off|10ms|ack", help="Record every so often, or at every ACK. With --out on by itself."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep metrics, trace and a picture in a new directory.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")] = False,
+) -> None:
+    """Run a scenario in virtual time and print what came of it.
+
+    For example: fullpipe run scenarios/one-cubic.toml --set path.rate=20mbit --out results/first
+    """
+    from fullpipe.progress import Bar
+    from fullpipe.results import fresh_directory, suited_interval, write_run
+
+    settings = dict(_setting(text) for text in set_ or [])
+    with _kindly():
+        loaded = load(scenario, seed=seed, set=settings)
+        level = trace or (suited_interval(loaded) if out else "off")
+        with fresh_directory(out) if out else nullcontext() as aside:
+            start = time.perf_counter()
+            with Bar() as bar:
+                run = simulate(loaded, trace=level, progress=bar)
+            wall_s = time.perf_counter() - start
+            if aside:
+                write_run(run, aside)
+    if as_json:
+        typer.echo(json.dumps(run.metrics))
+    else:
+        _print(run, wall_s, out)
+
+
+@app.command("list")
+def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
+    """List what a scenario can name, the exact name first on each line."""
+    from fullpipe.catalogue import names
+
+    typer.echo(names(_core.algorithms() if kind is Kind.ALGORITHMS else _core.queues()))
+
+
+@app.command("explain")
+def explain_command(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="An algorithm, a queue, a key like path.rate, or `scenario`.")
+    ],
+) -> None:
+    """Explain an algorithm, a queue, or the keys of a scenario."""
+    from rich.console import Console
+
+    from fullpipe.catalogue import UnknownNameError, explain
+
+    try:
+        paragraphs = list(explain(name))
+    except UnknownNameError as error:
+        _fail(error)
+    console = Console(highlight=False)
+    for paragraph in paragraphs:
+        console.print(paragraph)
+
+
+@app.command("schema")
+def schema_command() -> None:
+    """Print the JSON schema of a scenario, for editors."""
+    typer.echo(_core.schema(), nl=False)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"fullpipe {__version__}")
+        raise typer.Exit
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals):
+        raise typer.BadParameter(f"{text!r} is not KEY=VALUE, like path.rate=20mbit", param_hint="--set")
+    return key.strip(), value.strip()
+
+
+def _print(run: Run, wall_s: float, out: Path | None) -> None:
+    from rich.console import Console
+
+    from fullpipe.table import show
+
+    console = Console(highlight=False)
+    title = f": {run.scenario.title}" if run.scenario.title else ""
+    console.print(f"{run.scenario.file}{title}", style="bold", markup=False)
+    show(run, console, wall_s)
+    if out:
+        kept = "metrics, trace and picture.png" if run.has_trace else "metrics"
+        console.print(f"{kept} kept in {out}", markup=False, soft_wrap=True)
+
+
+@contextmanager
+def _kindly() -> Iterator[None]:
+    """Turns what a user can mend into a message and exit code 2."""
+    try:
+        yield
+    except (ScenarioError, FileExistsError) as error:
+        _fail(error)
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
+
+
+def _fail(problem: object) -> NoReturn:
+    print(f"error: {problem}", file=sys.stderr)
+    raise typer.Exit(2)

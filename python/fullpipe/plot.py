@@ -1,0 +1,195 @@
+"""A run over time in one picture: window, rate, RTT, queue."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from fullpipe.metrics import FlowMetrics
+    from fullpipe.run import Run
+
+    Values = NDArray[np.float64]
+
+# Okabe and Ito's colours, which differ for every kind of colour vision; without yellow, too pale on white.
+# https://jfly.uni-koeln.de/color/
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_GREY = "#666666"
+_POINTS = 800
+_BINS = 200
+
+
+class _Panels(NamedTuple):
+    window: Axes
+    rate: Axes
+    rtt: Axes
+    queue: Axes
+
+
+def picture(run: Run) -> Figure:
+    """Draws a run. Up to seven flows are a line each; of more, each algorithm is a median and a band.
+
+    Raises:
+        ValueError: When the run has no trace.
+    """
+    trace = run.trace()
+    figure = Figure(figsize=(10, 9.5), dpi=110, layout="constrained")
+    panels = _Panels(*figure.subplots(4, 1, sharex=True))
+    few = len(run.flows) <= len(_COLOURS)
+    _dress(figure, panels, run, few)
+    if few:
+        _draw_flows(panels, trace, run)
+        _reference(panels.rate, run.scenario.rate_bps / 1e6, "link rate")
+    else:
+        _draw_algorithms(panels, trace, run)
+        _reference(panels.rate, run.scenario.rate_bps / len(run.flows) / 1e6, "fair share")
+    _draw_queue(panels.queue, run)
+    for panel in panels:
+        panel.set_ylim(bottom=0)
+        panel.set_xlim(0, run.metrics["duration_s"])
+    handles, labels = panels.rtt.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper right", ncols=4, frameon=False)
+    return figure
+
+
+def _dress(figure: Figure, panels: _Panels, run: Run, few: bool) -> None:
+    figure.suptitle(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", x=0.01, ha="left", weight="bold")
+    whose = "" if few else ": median, and 10 % to 90 % of the flows"
+    titles = {
+        panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", "kB"),
+        panels.rate: (f"delivery rate{whose}", "Mbit/s"),
+        panels.rtt: (f"round-trip time{whose}", "ms"),
+        panels.queue: ("queue at the bottleneck; a tick is a drop", "packets"),
+    }
+    for panel, (title, unit) in titles.items():
+        panel.set_title(title, loc="left", fontsize="medium")
+        panel.set_ylabel(unit)
+        panel.grid(color="#dddddd", linewidth=0.6)
+        panel.spines[["top", "right"]].set_visible(False)
+    panels.queue.set_xlabel("time, s")
+
+
+def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run) -> None:
+    """A colour a flow."""
+    for flow, colour in zip(run.flows, _COLOURS, strict=False):
+        rows = trace.filter(pl.col("flow") == flow["name"])
+        if rows.is_empty():
+            continue
+        time = _column(rows, "time")
+        label = flow["name"] if flow["name"].startswith(flow["cc"]) else f"{flow['name']} ({flow['cc']})"
+        _draw_line(panels.window, time, _column(rows, "inflight") / 1e3, colour, pale=True)
+        _draw_line(panels.window, time, _column(rows, "cwnd") / 1e3, colour)
+        _draw_line(panels.rtt, time, _column(rows, "rtt") * 1e3, colour, label)
+        edges = _edges(run)
+        rates = _rates(time, _column(rows, "delivered"), edges) / 1e6
+        panels.rate.plot((edges[:-1] + edges[1:]) / 2, rates, color=colour, linewidth=1.2)
+
+
+def _draw_line(panel: Axes, time: Values, values: Values, colour: str, label: str = "", pale: bool = False) -> None:
+    """A line; one of too many points is that of their means, in a band from the least to the most."""
+    known = np.isfinite(values)
+    time, values = time[known], values[known]
+    size = len(values) // _POINTS
+    if size >= 4:
+        whole = len(values) // size * size  # the last few points, less than a bucket, are left out
+        buckets = values[:whole].reshape(-1, size)
+        time, values = time[:whole].reshape(-1, size).mean(axis=1), buckets.mean(axis=1)
+        if not pale:
+            panel.fill_between(
+                time, buckets.min(axis=1), buckets.max(axis=1), color=colour, alpha=0.22, linewidth=0, zorder=1.5
+            )
+    alpha, width = (0.4, 0.9) if pale else (1.0, 1.2)
+    panel.plot(time, values, color=colour, label=label or "_", alpha=alpha, linewidth=width)
+
+
+def _draw_algorithms(panels: _Panels, trace: pl.DataFrame, run: Run) -> None:
+    """A colour an algorithm."""
+    edges = _edges(run)
+    middles = (edges[:-1] + edges[1:]) / 2
+    for cc, colour in zip(sorted({flow["cc"] for flow in run.flows}), _COLOURS, strict=False):
+        flows = [flow for flow in run.flows if flow["cc"] == cc]
+        rows = trace.filter(pl.col("flow").is_in([flow["name"] for flow in flows]))
+        _draw_band(panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, colour, f"{len(flows)} × {cc}")
+        _draw_band(panels.window, middles, _binned(rows, "cwnd", edges) / 1e3, colour)
+        _draw_band(panels.rate, middles, _rate_quantiles(rows, flows, edges) / 1e6, colour)
+
+
+def _draw_band(panel: Axes, time: Values, quantiles: Values, colour: str, label: str = "_") -> None:
+    low, middle, high = quantiles
+    panel.fill_between(time, low, high, color=colour, alpha=0.22, linewidth=0)
+    panel.plot(time, middle, color=colour, label=label, linewidth=1.2)
+
+
+def _binned(rows: pl.DataFrame, column: str, edges: Values) -> Values:
+    """The 10 %, 50 % and 90 % quantiles of a column in each bin; shape (3, bins), NaN where nothing is."""
+    quantiles = np.full((3, len(edges) - 1), np.nan)
+    spots = (
+        rows.select(bin=(pl.col("time") / (edges[1] - edges[0])).cast(pl.Int64), value=pl.col(column).cast(pl.Float64))
+        .filter(pl.col("value").is_not_null(), pl.col("bin") < len(edges) - 1)
+        .group_by("bin")
+        .agg(low=pl.col("value").quantile(0.1), middle=pl.col("value").median(), high=pl.col("value").quantile(0.9))
+    )
+    quantiles[:, spots["bin"].to_numpy()] = spots.select("low", "middle", "high").to_numpy().T
+    return quantiles
+
+
+def _rate_quantiles(rows: pl.DataFrame, flows: list[FlowMetrics], edges: Values) -> Values:
+    """The same of the flows' delivery rates, in bit/s."""
+    groups = rows.select("flow", "time", "delivered").partition_by("flow", include_key=False)
+    rates = [_rates(_column(group, "time"), _column(group, "delivered"), edges) for group in groups]
+    if not rates:
+        return np.full((3, len(edges) - 1), np.nan)
+    quantiles: Values = np.quantile(np.stack(rates), [0.1, 0.5, 0.9], axis=0)
+    return quantiles
+
+
+def _draw_queue(panel: Axes, run: Run) -> None:
+    rows = run.trace("links").filter(pl.col("link") == run.links[0]["name"])
+    time = _column(rows, "time")
+    _draw_line(panel, time, _column(rows, "queue_packets"), _GREY)
+    drops = time[1:][np.diff(_column(rows, "drops")) > 0]
+    if len(drops):
+        ticks = np.unique(np.round(drops / run.metrics["duration_s"] * 2000)) / 2000 * run.metrics["duration_s"]
+        panel.plot(
+            ticks, np.full(len(ticks), 0.97), "|", color="#D55E00", markersize=7, transform=panel.get_xaxis_transform()
+        )
+
+
+def _reference(panel: Axes, height: float, label: str) -> None:
+    panel.axhline(height, color=_GREY, linestyle="--", linewidth=1, zorder=1)
+    panel.annotate(
+        label,
+        (1, height),
+        xycoords=panel.get_yaxis_transform(),
+        xytext=(-2, 3),
+        textcoords="offset points",
+        ha="right",
+        color=_GREY,
+        fontsize="small",
+    )
+
+
+def _edges(run: Run) -> Values:
+    """The edges of the bins that rates are averaged over: of two round trips at least."""
+    round_trips = [flow["rtt_s"]["min"] or 0.0 for flow in run.flows]
+    duration = run.metrics["duration_s"]
+    bins = int(min(_BINS, max(duration / max(2 * max(round_trips), 1e-6), 1)))
+    return np.linspace(0, duration, bins + 1)
+
+
+def _rates(time: Values, delivered: Values, edges: Values) -> Values:
+    """Bytes delivered over time as a rate in each bin, in bit/s."""
+    rates: Values = np.diff(np.interp(edges, time, delivered)) * 8 / np.diff(edges)
+    return rates
+
+
+def _column(rows: pl.DataFrame, name: str) -> Values:
+    """A column as floats, NaN for none and for "without limit" (2^62 and more)."""
+    values = rows[name].cast(pl.Float64).to_numpy()
+    return np.where(values < 2.0**62, values, np.nan)

@@ -1,0 +1,152 @@
+"""The metrics of a run as tables for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+    from fullpipe.metrics import FlowMetrics, LinkMetrics
+    from fullpipe.run import Run
+
+_MOST_FLOWS = 20
+_NONE = "–"
+
+
+def show(run: Run, console: Console, wall_s: float) -> None:
+    """Prints the tables and one line about the run, which took `wall_s` seconds of real time."""
+    each = len(run.flows) <= _MOST_FLOWS
+    console.print(_flows(run.flows) if each else _algorithms(run.flows))
+    console.print(_links(run.links))
+    console.print(_facts(run, wall_s), highlight=False)
+
+
+def _flows(flows: Sequence[FlowMetrics]) -> Table:
+    """A line a flow."""
+    unit, scale = _rate_unit(flow["goodput_bps"] for flow in flows)
+    apart = any(not flow["name"].startswith(flow["cc"]) for flow in flows)
+    ended = any(flow["completion_s"] is not None for flow in flows)
+    table = _table("flow", *(["cc"] if apart else []))
+    _numbers(table, f"goodput\n{unit}", "RTT ms\nmean", "\np95", "\np99", "queue\nms", "re-\nsent", "loss\n%")
+    if ended:
+        _numbers(table, "done\ns")
+    table.add_column("limited by", vertical="bottom")
+    for flow in flows:
+        rtt = flow["rtt_s"]
+        table.add_row(
+            Text(flow["name"]),
+            *([Text(flow["cc"])] if apart else []),
+            _digits(flow["goodput_bps"] / scale),
+            *(_ms(value) for value in (rtt["mean"], rtt["p95"], rtt["p99"], flow["queue_delay_s"]["mean"])),
+            f"{flow['retransmits']}",
+            _percent(flow["loss_fraction"]),
+            *([_digits(flow["completion_s"])] if ended else []),
+            _limit(flow["limited_by"]),
+        )
+    return table
+
+
+def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
+    """A line an algorithm, for runs with more flows than fit."""
+    unit, scale = _rate_unit(flow["goodput_bps"] for flow in flows)
+    table = _table("cc")
+    _numbers(table, "flows", f"goodput of one, {unit}\nlowest", "\nmedian", "\nhighest", f"of all\n{unit}")
+    _numbers(table, "RTT ms\nmedian", "queue\nms", "re-\nsent", "loss\n%")
+    for cc in sorted({flow["cc"] for flow in flows}):
+        those = [flow for flow in flows if flow["cc"] == cc]
+        rates = [flow["goodput_bps"] / scale for flow in those]
+        sent = sum(flow["sent"] for flow in those)
+        resent = sum(flow["retransmits"] for flow in those)
+        table.add_row(
+            Text(cc),
+            f"{len(those)}",
+            *(_digits(value) for value in (min(rates), median(rates), max(rates), sum(rates))),
+            _ms(_median(flow["rtt_s"]["mean"] for flow in those)),
+            _ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
+            f"{resent}",
+            _percent(resent / sent if sent else 0.0),
+        )
+    return table
+
+
+def _links(links: Sequence[LinkMetrics]) -> Table:
+    table = _table("link")
+    _numbers(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses", "marks")
+    for link in links:
+        queue = link["queue_delay_s"]
+        table.add_row(
+            Text(link["name"]),
+            f"{link['utilisation'] * 100:.1f}",
+            *(_ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
+            *(f"{count}" for count in (link["drops"], link["losses"], link["marks"])),
+        )
+    return table
+
+
+def _facts(run: Run, wall_s: float) -> str:
+    metrics = run.metrics
+    facts = [f"seed {run.seed}"]
+    if len(run.flows) > 1 and metrics["jain"] is not None:
+        facts.append(f"Jain's fairness {metrics['jain']:.3f}")
+    facts.append(f"{metrics['packets']:,} packets in {wall_s:.2f} s")
+    if run.trace_hash is not None:
+        facts.append(f"trace {run.trace_hash}")
+    return " · ".join(facts)
+
+
+def _table(*words: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    for word in words:
+        table.add_column(word, vertical="bottom", overflow="fold")
+    return table
+
+
+def _numbers(table: Table, *headers: str) -> None:
+    for header in headers:
+        table.add_column(header, justify="right", vertical="bottom", no_wrap=True)
+
+
+def _limit(shares: dict[str, float]) -> str:
+    """What held for longest, and for how much of the time."""
+    if not any(shares.values()):
+        return _NONE
+    name = max(shares, key=lambda limit: shares[limit])
+    return f"{name.replace('_', ' ')} {shares[name] * 100:.0f} %"
+
+
+def _rate_unit(rates: Iterable[float]) -> tuple[str, float]:
+    """The unit for a column of rates in bit/s, and what it is worth."""
+    most = max(rates, default=0.0)
+    return next(
+        ((unit, scale) for unit, scale in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)) if most >= scale),
+        ("bit/s", 1.0),
+    )
+
+
+def _median(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
+
+
+def _ms(seconds: float | None) -> str:
+    return _NONE if seconds is None else _digits(seconds * 1e3)
+
+
+def _percent(share: float) -> str:
+    return "0" if share == 0 else f"{share * 100:.2g}" if share < 0.01 else f"{share * 100:.1f}"
+
+
+def _digits(value: float | None) -> str:
+    """Three digits that count, or all before the point."""
+    if value is None:
+        return _NONE
+    size = abs(value)
+    return f"{value:.{0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 3}f}"

@@ -45,8 +45,9 @@ impl FlightSize {
     }
 
     /// The flight size, at most `cwnd`: the window may be less than the flight after an earlier reduction.
-    pub fn at_event(&self, conn: &Conn, cwnd: Bytes) -> Bytes {
-        if conn.cwnd_limited { cwnd } else { cwnd.min(conn.inflight + self.just_lost) }
+    pub fn at_event(&mut self, conn: &Conn, cwnd: Bytes) -> Bytes {
+        let just_lost = core::mem::take(&mut self.just_lost);
+        if conn.cwnd_limited { cwnd } else { cwnd.min(conn.inflight + just_lost) }
     }
 }
 

@@ -1,0 +1,211 @@
+//! A script that plays the transport: a window-limited flow whose ACKs come as the test says.
+
+use std::collections::BTreeMap;
+
+use cc::{
+    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, ParamValue, Probe,
+    RateSample, Recovery, RecoveryCause, Registry, RttSample, Snapshot, Transition,
+};
+use units::{Bytes, Rate, Rng, Span, Time};
+
+/// Payload of a packet.
+pub(crate) const SMSS: Bytes = Bytes::new(1_448);
+
+/// Keeps the transitions that a controller reports.
+#[derive(Debug, Default)]
+pub(crate) struct Log(pub(crate) Vec<(Time, Transition)>);
+
+impl Probe for Log {
+    fn transition(&mut self, now: Time, transition: Transition) {
+        self.0.push((now, transition));
+    }
+}
+
+/// The algorithm of that name with these parameters, and its trace's columns.
+pub(crate) fn build(name: &str, params: &[(&str, ParamValue)]) -> (AnyController, Vec<&'static str>) {
+    let descriptor = Registry::default().get(name).expect("a built-in algorithm");
+    let given: BTreeMap<String, ParamValue> =
+        params.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
+    let config = Config::new(descriptor, &given, SMSS, SMSS * 10).expect("declared parameters");
+    ((descriptor.build)(&config), descriptor.fields.iter().map(|field| field.name).collect())
+}
+
+/// A connection that has seen nothing yet.
+pub(crate) fn fresh_conn() -> Conn {
+    Conn {
+        smss: SMSS,
+        initial_cwnd: SMSS * 10,
+        inflight: Bytes::ZERO,
+        delivered: Bytes::ZERO,
+        delivered_ce: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        srtt: Span::ZERO,
+        min_rtt: Span::MAX,
+        app_limited: false,
+        cwnd_limited: true,
+        in_recovery: false,
+        next_departure: Time::ZERO,
+        paced: false,
+        pacing_rate: None,
+        offload_factor: 3,
+    }
+}
+
+/// A word as a parameter.
+pub(crate) fn word(text: &str) -> ParamValue {
+    ParamValue::Word(text.to_owned())
+}
+
+/// The column called `name` of the controller's trace.
+pub(crate) fn observed(cc: &AnyController, fields: &[&str], name: &str) -> f64 {
+    let mut row = Vec::new();
+    cc.observe(&mut row);
+    row[fields.iter().position(|field| *field == name).expect("a declared field")]
+}
+
+/// The scripted transport.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    pub(crate) cc: AnyController,
+    pub(crate) conn: Conn,
+    pub(crate) now: Time,
+    pub(crate) log: Log,
+    /// What rate samples say.
+    pub(crate) rate: Option<Rate>,
+    rng: Rng,
+    fields: Vec<&'static str>,
+}
+
+impl Driver {
+    pub(crate) fn new(name: &str, params: &[(&str, ParamValue)]) -> Driver {
+        let (cc, fields) = build(name, params);
+        let rng = Rng::stream(1, "flow", "cc");
+        Driver { cc, conn: fresh_conn(), now: Time::ZERO, log: Log::default(), rate: None, rng, fields }
+    }
+
+    /// Makes one call of the contract.
+    pub(crate) fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Cx<'_>)) {
+        let mut cx = Cx { now: self.now, conn: &self.conn, rng: &mut self.rng, probe: &mut self.log };
+        call(&mut self.cc, &mut cx);
+    }
+
+    pub(crate) fn decision(&self) -> Decision {
+        self.cc.decision()
+    }
+
+    /// The window in segments.
+    pub(crate) fn cwnd(&self) -> f64 {
+        self.decision().cwnd.as_f64() / SMSS.as_f64()
+    }
+
+    /// The threshold in segments.
+    pub(crate) fn ssthresh(&self) -> f64 {
+        self.decision().ssthresh.as_f64() / SMSS.as_f64()
+    }
+
+    pub(crate) fn field(&self, name: &str) -> f64 {
+        observed(&self.cc, &self.fields, name)
+    }
+
+    /// Transitions so far, as `from>to`.
+    pub(crate) fn transitions(&self) -> Vec<String> {
+        self.log.0.iter().map(|(_, change)| format!("{}>{}", change.from, change.to)).collect()
+    }
+
+    /// A full-sized packet sent when `delivered` was acknowledged.
+    pub(crate) fn packet(&self, delivered: Bytes) -> Snapshot {
+        Snapshot {
+            sent: self.now,
+            first_sent: self.now,
+            delivered_at: self.now,
+            delivered,
+            delivered_ce: Bytes::ZERO,
+            lost: self.conn.lost,
+            inflight: self.conn.inflight,
+            size: SMSS.get() as u16,
+            app_limited: self.conn.app_limited,
+            ecn: Ecn::NotEct,
+            retransmit: false,
+        }
+    }
+
+    /// An ACK for `acked` bytes whose newest packet was sent when `delivered` was acknowledged.
+    pub(crate) fn ack(&mut self, delivered: Bytes, acked: Bytes, rtt: Span) {
+        let prior_inflight = self.conn.inflight;
+        self.conn.delivered += acked;
+        self.conn.inflight = self.conn.inflight.saturating_sub(acked);
+        self.conn.srtt = rtt;
+        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.conn.next_departure = self.now;
+        let ack = Ack {
+            newest: self.packet(delivered),
+            newly_acked: acked,
+            newly_lost: Bytes::ZERO,
+            prior_inflight,
+            rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            rate: RateSample {
+                rate: self.rate,
+                interval: rtt,
+                delivered: acked,
+                lost: Bytes::ZERO,
+                delivered_ce: Bytes::ZERO,
+                app_limited: self.conn.app_limited,
+            },
+            ecn: EcnCounts::default(),
+            tlp_repair: false,
+        };
+        self.call(|cc, cx| cc.on_ack(cx, &ack));
+        // A bulk flow fills the window again.
+        self.conn.inflight = self.decision().cwnd;
+    }
+
+    /// A round: a window of packets acknowledged one by one, the ACKs spread over `rtt`.
+    pub(crate) fn round(&mut self, rtt: Span) {
+        let packets = (self.cwnd() as u64).max(1);
+        self.round_of(packets, rtt / packets, |_| rtt);
+    }
+
+    /// A round of `packets` ACKs, `spacing` apart, the i-th with an RTT of `rtt(i)`.
+    pub(crate) fn round_of(&mut self, packets: u64, spacing: Span, rtt: impl Fn(u64) -> Span) {
+        let delivered = self.conn.delivered;
+        for i in 0..packets {
+            self.now += spacing;
+            self.ack(delivered, SMSS, rtt(i));
+        }
+    }
+
+    /// A packet is lost and fast recovery begins.
+    pub(crate) fn lose(&mut self) {
+        self.mark_lost(SMSS, LossCause::Rack);
+        self.conn.in_recovery = true;
+        self.recovery(Recovery::Enter(RecoveryCause::Loss));
+    }
+
+    /// Everything outstanding is lost and the timer fires.
+    pub(crate) fn time_out(&mut self) {
+        self.mark_lost(self.conn.inflight, LossCause::Rto);
+        self.conn.in_recovery = false;
+        self.recovery(Recovery::Timeout);
+    }
+
+    /// Fast recovery ends.
+    pub(crate) fn recover(&mut self) {
+        self.conn.in_recovery = false;
+        self.recovery(Recovery::Exit);
+        self.conn.inflight = self.decision().cwnd;
+    }
+
+    pub(crate) fn recovery(&mut self, change: Recovery) {
+        self.call(|cc, cx| cc.on_recovery(cx, change));
+    }
+
+    fn mark_lost(&mut self, bytes: Bytes, cause: LossCause) {
+        for _ in 0..bytes.get() / SMSS.get() {
+            let packet = self.packet(self.conn.delivered);
+            self.conn.lost += SMSS;
+            self.conn.inflight -= SMSS;
+            let lost = Lost { packet, lost_since_sent: SMSS, new_range: true, cause };
+            self.call(|cc, cx| cc.on_lost(cx, &lost));
+        }
+    }
+}

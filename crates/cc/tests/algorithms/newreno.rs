@@ -1,0 +1,146 @@
+//! NewReno: RFC 5681, RFC 6582, RFC 3465.
+
+use cc::{PathChange, Recovery, RecoveryCause};
+use units::{Bytes, Span};
+
+use crate::driver::{Driver, SMSS};
+
+const RTT: Span = Span::from_millis(100);
+
+/// In congestion avoidance with a window of `segments`.
+fn in_avoidance(segments: u64) -> Driver {
+    let mut driver = Driver::new("newreno", &[]);
+    while driver.cwnd() < 2.0 * segments as f64 {
+        let missing = SMSS * (2 * segments) - driver.decision().cwnd;
+        driver.ack(driver.conn.delivered, missing.min(SMSS * 2), RTT);
+    }
+    driver.lose();
+    driver.recover();
+    assert_eq!(driver.cwnd(), segments as f64);
+    driver
+}
+
+#[test]
+fn slow_start_doubles_the_window_every_round() {
+    let mut driver = Driver::new("newreno", &[]);
+    for window in [10.0, 20.0, 40.0, 80.0] {
+        assert_eq!(driver.cwnd(), window);
+        driver.round(RTT);
+    }
+}
+
+#[test]
+fn an_ack_counts_two_segments_at_most() {
+    let mut driver = Driver::new("newreno", &[]);
+    driver.ack(Bytes::ZERO, SMSS * 8, RTT);
+    assert_eq!(driver.cwnd(), 12.0);
+}
+
+#[test]
+fn congestion_avoidance_adds_one_segment_a_round() {
+    let mut driver = in_avoidance(50);
+    for window in [50.0, 51.0, 52.0, 53.0] {
+        assert_eq!(driver.cwnd(), window);
+        driver.round(RTT);
+    }
+}
+
+#[test]
+fn all_losses_of_a_window_halve_it_once() {
+    let mut driver = in_avoidance(80);
+    driver.lose();
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (40.0, 40.0));
+    // More losses come in the same recovery, which the transport reports with no second Enter.
+    driver.round(RTT);
+    assert_eq!(driver.cwnd(), 40.0, "nothing grows in recovery");
+    driver.recover();
+    assert_eq!(driver.cwnd(), 40.0);
+}
+
+#[test]
+fn a_flight_below_the_window_counts_not_the_window() {
+    let mut driver = in_avoidance(80);
+    driver.conn.inflight = SMSS * 30;
+    driver.conn.cwnd_limited = false;
+    driver.lose();
+    assert_eq!(driver.ssthresh(), 15.0, "half of 29 left in flight and one lost");
+}
+
+#[test]
+fn no_growth_while_the_window_is_not_used() {
+    for mut driver in [Driver::new("newreno", &[]), in_avoidance(20)] {
+        driver.conn.cwnd_limited = false;
+        let window = driver.cwnd();
+        driver.round(RTT);
+        assert_eq!(driver.cwnd(), window);
+    }
+}
+
+#[test]
+fn a_timeout_restarts_from_one_segment_and_repeated_ones_keep_the_threshold() {
+    let mut driver = in_avoidance(80);
+    driver.time_out();
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 40.0));
+    driver.conn.inflight = SMSS;
+    driver.time_out();
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 40.0), "RFC 5681 §3.1: held constant");
+    driver.round(RTT);
+    driver.round(RTT);
+    assert_eq!(driver.cwnd(), 4.0, "slow start");
+    while driver.cwnd() < 40.0 {
+        driver.round(RTT);
+    }
+    assert_eq!(driver.cwnd(), 40.0, "which ends at the threshold");
+    driver.round(RTT);
+    assert_eq!(driver.cwnd(), 41.0);
+}
+
+#[test]
+fn the_threshold_is_two_segments_at_least() {
+    let mut driver = in_avoidance(10);
+    for window in [5.0, 2.5, 2.0, 2.0] {
+        driver.lose();
+        driver.recover();
+        assert_eq!((driver.cwnd(), driver.ssthresh()), (window, window));
+    }
+}
+
+#[test]
+fn a_spurious_recovery_or_timeout_is_undone() {
+    for timeout in [false, true] {
+        let mut driver = in_avoidance(80);
+        if timeout {
+            driver.time_out()
+        } else {
+            driver.lose()
+        }
+        driver.conn.in_recovery = false;
+        driver.recovery(Recovery::Spurious);
+        assert_eq!((driver.cwnd(), driver.ssthresh()), (80.0, 80.0));
+        driver.recovery(Recovery::Spurious);
+        assert_eq!(driver.cwnd(), 80.0, "there is nothing left to undo");
+    }
+}
+
+#[test]
+fn a_mark_halves_as_a_loss_does() {
+    let mut driver = in_avoidance(80);
+    driver.recovery(Recovery::Enter(RecoveryCause::Ecn));
+    assert_eq!(driver.cwnd(), 40.0);
+}
+
+#[test]
+fn persistent_congestion_leaves_the_minimum_window() {
+    let mut driver = in_avoidance(80);
+    driver.recovery(Recovery::Persistent);
+    assert_eq!(driver.cwnd(), 2.0);
+}
+
+#[test]
+fn a_larger_segment_lifts_a_window_below_it() {
+    let mut driver = in_avoidance(80);
+    driver.time_out();
+    driver.conn.smss = Bytes::new(9_000);
+    driver.call(|cc, cx| cc::Controller::on_path(cc, cx, PathChange::Mtu));
+    assert_eq!(driver.decision().cwnd, Bytes::new(9_000));
+}

@@ -1,0 +1,224 @@
+//! A path in small: one bottleneck with a drop-tail queue and all delay behind it, one bulk flow, every packet
+//! acknowledged. Enough for a controller to close its loop; the real models are elsewhere.
+
+use std::collections::VecDeque;
+
+use cc::{
+    Ack, AnyController, Conn, Controller, Cx, Ecn, EcnCounts, LossCause, Lost, ParamValue, RateSample, Recovery,
+    RecoveryCause, RttSample, Snapshot,
+};
+use units::{Bytes, Rate, Rng, Span, Time};
+
+use crate::driver::{Log, SMSS, build, fresh_conn, observed};
+
+/// 1500 bytes on the wire.
+const WIRE: Bytes = Bytes::new(1_500);
+/// Packets that arrive after a missing one until it counts as lost.
+const REORDERING: u64 = 3;
+
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    number: u64,
+    packet: Snapshot,
+    /// When its ACK comes; none for a dropped one.
+    acked_at: Option<Time>,
+}
+
+/// The flow and its path.
+#[derive(Debug)]
+pub(crate) struct Path {
+    pub(crate) cc: AnyController,
+    pub(crate) conn: Conn,
+    pub(crate) now: Time,
+    pub(crate) log: Log,
+    /// Queue limit, packets that wait.
+    pub(crate) limit: u64,
+    transmission: Span,
+    delay: Span,
+    link_free: Time,
+    flight: VecDeque<InFlight>,
+    next_number: u64,
+    recovery_point: Option<u64>,
+    first_sent: Time,
+    delivered_at: Time,
+    /// The transport's own pacing of a controller that gives no rate: Linux's 2 and 1.2 times cwnd / srtt.
+    pace_window: bool,
+    rng: Rng,
+    fields: Vec<&'static str>,
+}
+
+impl Path {
+    pub(crate) fn new(name: &str, params: &[(&str, ParamValue)], rate: Rate, delay: Span, limit: u64) -> Path {
+        let (cc, fields) = build(name, params);
+        Path {
+            cc,
+            conn: fresh_conn(),
+            now: Time::ZERO,
+            log: Log::default(),
+            limit,
+            transmission: rate.time_for(WIRE),
+            delay,
+            link_free: Time::ZERO,
+            flight: VecDeque::new(),
+            next_number: 0,
+            recovery_point: None,
+            first_sent: Time::ZERO,
+            delivered_at: Time::ZERO,
+            pace_window: false,
+            rng: Rng::stream(1, "flow", "cc"),
+            fields,
+        }
+    }
+
+    /// Paces a window as Linux does under `fq`.
+    pub(crate) fn paced(mut self) -> Path {
+        self.pace_window = true;
+        self
+    }
+
+    pub(crate) fn field(&self, name: &str) -> f64 {
+        observed(&self.cc, &self.fields, name)
+    }
+
+    /// Packets that wait at the bottleneck.
+    pub(crate) fn queue(&self) -> u64 {
+        (self.link_free.since(self.now).as_nanos().saturating_sub(1)) / self.transmission.as_nanos()
+    }
+
+    /// Runs until `end`; `watch` is called after every ACK, with its RTT.
+    pub(crate) fn run(&mut self, end: Time, mut watch: impl FnMut(&Path, Span)) {
+        loop {
+            let decision = self.cc.decision();
+            let may_send = self.conn.inflight + SMSS <= decision.cwnd;
+            let send_at = if may_send { self.now.max(self.conn.next_departure) } else { Time::MAX };
+            let ack_at = self.flight.iter().find_map(|sent| sent.acked_at).unwrap_or(Time::MAX);
+            if send_at.min(ack_at) >= end {
+                self.now = end;
+                return;
+            }
+            if send_at < ack_at {
+                self.now = send_at;
+                self.send();
+            } else {
+                self.now = ack_at;
+                let rtt = self.receive();
+                watch(self, rtt);
+            }
+        }
+    }
+
+    fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Cx<'_>)) {
+        let mut cx = Cx { now: self.now, conn: &self.conn, rng: &mut self.rng, probe: &mut self.log };
+        call(&mut self.cc, &mut cx);
+    }
+
+    fn pacing_rate(&self) -> Option<Rate> {
+        let decision = self.cc.decision();
+        let window_rate = || {
+            let gain = if decision.cwnd < decision.ssthresh / 2 { 2.0 } else { 1.2 };
+            Rate::from_delivery(decision.cwnd, self.conn.srtt).mul_f64(gain)
+        };
+        decision.pacing_rate.or_else(|| (self.pace_window && self.conn.srtt > Span::ZERO).then(window_rate))
+    }
+
+    fn send(&mut self) {
+        if self.conn.inflight == Bytes::ZERO {
+            (self.first_sent, self.delivered_at) = (self.now, self.now);
+        }
+        self.conn.inflight += SMSS;
+        let packet = Snapshot {
+            sent: self.now,
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: self.conn.delivered,
+            delivered_ce: Bytes::ZERO,
+            lost: self.conn.lost,
+            inflight: self.conn.inflight,
+            size: SMSS.get() as u16,
+            app_limited: self.conn.app_limited,
+            ecn: Ecn::NotEct,
+            retransmit: false,
+        };
+        let acked_at = (self.queue() <= self.limit).then(|| {
+            self.link_free = self.link_free.max(self.now) + self.transmission;
+            self.link_free + self.delay
+        });
+        self.flight.push_back(InFlight { number: self.next_number, packet, acked_at });
+        self.next_number += 1;
+        self.conn.pacing_rate = self.pacing_rate();
+        self.conn.paced = self.conn.pacing_rate.is_some();
+        let gap = self.conn.pacing_rate.map_or(Span::ZERO, |rate| rate.time_for(SMSS));
+        self.conn.next_departure = self.conn.next_departure.max(self.now) + gap;
+        self.call(|cc, cx| cc.on_sent(cx, &packet));
+    }
+
+    fn receive(&mut self) -> Span {
+        let prior_inflight = self.conn.inflight;
+        let at = self.flight.iter().position(|sent| sent.acked_at.is_some()).expect("an ACK is due");
+        let InFlight { number, packet, .. } = self.flight.remove(at).expect("just found");
+        let rtt = self.now - packet.sent;
+        self.conn.inflight -= SMSS;
+        self.conn.delivered += SMSS;
+        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.conn.srtt = if self.conn.srtt == Span::ZERO { rtt } else { (self.conn.srtt * 7 + rtt) / 8 };
+        self.first_sent = packet.sent;
+        self.delivered_at = self.now;
+        self.conn.next_departure = self.conn.next_departure.max(self.now);
+        if self.cc.decision().mark_app_limited {
+            self.conn.app_limited = true;
+        } else if packet.app_limited || self.conn.app_limited {
+            self.conn.app_limited = false;
+        }
+
+        let newly_lost = self.detect_losses(number);
+        let interval = (packet.sent - packet.first_sent).max(self.now - packet.delivered_at);
+        let delivered = self.conn.delivered - packet.delivered;
+        let ack = Ack {
+            newest: packet,
+            newly_acked: SMSS,
+            newly_lost,
+            prior_inflight,
+            rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            rate: RateSample {
+                rate: (interval >= self.conn.min_rtt).then(|| Rate::from_delivery(delivered, interval)),
+                interval,
+                delivered,
+                lost: self.conn.lost - packet.lost,
+                delivered_ce: Bytes::ZERO,
+                app_limited: packet.app_limited,
+            },
+            ecn: EcnCounts::default(),
+            tlp_repair: false,
+        };
+        self.call(|cc, cx| cc.on_ack(cx, &ack));
+        if self.recovery_point.is_some_and(|point| number >= point) {
+            self.recovery_point = None;
+            self.conn.in_recovery = false;
+            self.call(|cc, cx| cc.on_recovery(cx, Recovery::Exit));
+        }
+        rtt
+    }
+
+    fn detect_losses(&mut self, newest: u64) -> Bytes {
+        let mut newly_lost = Bytes::ZERO;
+        while let Some(oldest) = self.flight.front()
+            && oldest.acked_at.is_none()
+            && oldest.number + REORDERING <= newest
+        {
+            let packet = oldest.packet;
+            self.flight.pop_front();
+            self.conn.inflight -= SMSS;
+            self.conn.lost += SMSS;
+            newly_lost += SMSS;
+            let lost_since_sent = self.conn.lost - packet.lost;
+            let lost = Lost { packet, lost_since_sent, new_range: true, cause: LossCause::Rack };
+            self.call(|cc, cx| cc.on_lost(cx, &lost));
+        }
+        if newly_lost > Bytes::ZERO && self.recovery_point.is_none() {
+            self.recovery_point = Some(self.next_number);
+            self.conn.in_recovery = true;
+            self.call(|cc, cx| cc.on_recovery(cx, Recovery::Enter(RecoveryCause::Loss)));
+        }
+        newly_lost
+    }
+}

@@ -130,9 +130,9 @@ impl Step<'_> {
 
     /// Packets of a flow arrive at a link.
     fn segments(self, flow: &mut Flow, mut now: Time, hop: usize) {
-        while let Some((_, packet)) = flow.wire.lanes[hop].pop() {
+        while let Some(packet) = flow.wire.lanes[hop].front() {
             flow.far().arrive(self.network, hop, now, packet);
-            let Some(next) = flow.wire.lanes[hop].next_at() else { return };
+            let Some(next) = flow.wire.lanes[hop].advance() else { return };
             if !self.network.agenda.is_first(next) || next > self.end {
                 return self.network.agenda.push(next, Class::Segment, flow.index, hop as u8);
             }
@@ -143,7 +143,7 @@ impl Step<'_> {
     /// ACKs of a flow arrive at a link, or at the sender.
     #[inline]
     fn acks(mut self, flow: &mut Flow, mut now: Time, hop: usize) {
-        while let Some((_, ack)) = flow.wire.ack_lanes[hop].pop() {
+        while let Some(ack) = flow.wire.ack_lanes[hop].front() {
             let mut blocks = [Block::default(); MAX_BLOCKS];
             let count = usize::from(ack.blocks);
             for block in &mut blocks[..count] {
@@ -155,7 +155,7 @@ impl Step<'_> {
             } else {
                 self.ack_at_sender(flow, now, &ack, &blocks[..count]);
             }
-            let Some(next) = flow.wire.ack_lanes[hop].next_at() else { return };
+            let Some(next) = flow.wire.ack_lanes[hop].advance() else { return };
             if !self.network.agenda.is_first(next) || next > self.end {
                 return self.network.agenda.push(next, Class::Ack, flow.index, hop as u8);
             }

@@ -16,7 +16,7 @@ impl<T> Default for Lane<T> {
     }
 }
 
-impl<T> Lane<T> {
+impl<T: Copy> Lane<T> {
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()
@@ -30,13 +30,34 @@ impl<T> Lane<T> {
         self.items.len() == 1
     }
 
+    /// What arrives first. It stays while it is dealt with, so that what is added meanwhile does not count as the first.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<(Time, T)> {
-        self.items.pop_front()
+    pub(crate) fn front(&self) -> Option<T> {
+        self.items.front().map(|(_, item)| *item)
     }
 
+    /// The first was dealt with; when the next one arrives.
     #[inline]
-    pub(crate) fn next_at(&self) -> Option<Time> {
+    pub(crate) fn advance(&mut self) -> Option<Time> {
+        self.items.pop_front();
         self.items.front().map(|(at, _)| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_calls_for_an_agenda_entry() {
+        let mut lane = Lane::default();
+        assert!(lane.push(Time::from_nanos(1), 'a'));
+        assert!(!lane.push(Time::from_nanos(2), 'b'));
+        assert_eq!(lane.advance(), Some(Time::from_nanos(2)));
+        assert_eq!(lane.front(), Some('b'));
+        assert!(!lane.push(Time::from_nanos(9), 'c'), "added while the last one is dealt with: it is taken from there");
+        assert_eq!(lane.advance(), Some(Time::from_nanos(9)));
+        assert_eq!(lane.advance(), None);
+        assert!(lane.push(Time::from_nanos(10), 'd'));
     }
 }

@@ -44,7 +44,10 @@ pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
     example: &str,
 ) -> Result<T, Refusal> {
     let text = text_of(value);
-    text.parse().map_err(|error: UnitError| Refusal::new(error.to_string(), unit_fix(&text, units, example)))
+    text.parse().map_err(|error: UnitError| match error.to_string().split_once("; ") {
+        Some((problem, fix)) => Refusal::new(problem, fix),
+        None => Refusal::new(error.to_string(), unit_fix(&text, units, example)),
+    })
 }
 
 /// The text of a value; a number in the place of a quantity is then only a quantity without its unit.
@@ -58,7 +61,8 @@ pub(crate) fn text_of(value: &Toml) -> String {
 
 /// `write "100kbit", "100mbit" or "100gbit"` for a bare number, else the example.
 pub(crate) fn unit_fix(text: &str, [a, b, c]: [&str; 3], example: &str) -> String {
-    if is_decimal(text) {
+    // A long number was meant in another unit than these.
+    if is_decimal(text) && text.len() <= 6 {
         format!("write \"{text}{a}\", \"{text}{b}\" or \"{text}{c}\"")
     } else {
         format!("write it like \"{example}\"")
@@ -303,11 +307,11 @@ fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Result<T, Ref
         return Ok(*choice);
     }
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-    let known = format!("\"{}\"", words.join("\", \""));
-    Err(match units::nearest(&text, &words) {
-        Some(near) => Refusal::new(format!("not one of {known}"), format!("did you mean \"{near}\"?")),
-        None => Refusal::new(format!("not one of {known}"), format!("give {known}").replace("\", \"", "\" or \"")),
-    })
+    let fix = match units::nearest(&text, &words) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("write one of them, like \"{}\"", words[0]),
+    };
+    Err(Refusal::new(format!("not one of \"{}\"", words.join("\", \"")), fix))
 }
 
 fn word_of<T: PartialEq>(value: &T, choices: &[(&'static str, T)]) -> Toml {

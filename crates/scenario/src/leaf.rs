@@ -41,6 +41,13 @@ pub(crate) struct Leaf<T> {
     kind: PhantomData<T>,
 }
 
+impl<T> Leaf<T> {
+    /// What was written, as an error shows it.
+    pub(crate) fn show(&self) -> String {
+        show(&self.value)
+    }
+}
+
 impl<T: Kind> Leaf<T> {
     /// The leaf that reads as `value`.
     pub(crate) fn of(value: &T) -> Leaf<T> {
@@ -49,7 +56,7 @@ impl<T: Kind> Leaf<T> {
 
     /// What was written, or an error that names `key` in `source`.
     pub(crate) fn get(&self, source: &Source, key: &str) -> Result<T, Error> {
-        T::read(&self.value).map_err(|refusal| source.error(key, show(&self.value), refusal.problem, refusal.fix))
+        T::read(&self.value).map_err(|refusal| source.error(key, self.show(), refusal.problem, refusal.fix))
     }
 }
 

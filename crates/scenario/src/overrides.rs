@@ -75,21 +75,15 @@ fn inside(key: &str, declared: &str) -> String {
     }
 }
 
-/// The nearest key that there is.
+/// The key that was meant: it lacks its table or its flow's number, or has a slip of the pen.
 fn unknown_fix(key: &str, flow: Option<usize>, declared: &str) -> String {
-    let known: Vec<&str> = keys().iter().map(|known| known.key.as_str()).collect();
-    let lacks_index = declared.strip_prefix("flow.").map(|name| format!("flow.N.{name}"));
-    let near = match lacks_index.filter(|with_index| flow.is_none() && known.contains(&with_index.as_str())) {
-        Some(with_index) => Some(with_index),
-        None => units::nearest(declared, &known).map(str::to_owned),
-    };
-    let index = flow.unwrap_or(0).to_string();
-    match near {
-        Some(near) => format!("did you mean {}?", near.replacen('N', &index, 1)),
-        None => match known.iter().find(|known| known.rsplit('.').next() == Some(key)) {
-            Some(full) => format!("did you mean {}?", full.replacen('N', &index, 1)),
-            None => "fullpipe explain scenario lists the keys".to_owned(),
-        },
+    let known: Vec<&str> =
+        keys().iter().filter(|known| !known.kind.starts_with("table")).map(|known| known.key.as_str()).collect();
+    let bare = key.strip_prefix("flow.").unwrap_or(key);
+    let meant = known.iter().find(|known| known.rsplit('.').next() == Some(bare)).copied();
+    match meant.or_else(|| units::nearest(declared, &known)) {
+        Some(meant) => format!("did you mean {}?", meant.replacen('N', &flow.unwrap_or(0).to_string(), 1)),
+        None => "fullpipe explain scenario lists the keys".to_owned(),
     }
 }
 

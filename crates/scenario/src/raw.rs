@@ -79,7 +79,7 @@ pub(crate) struct Path {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
-    /// The flow's name in tables and file names. With a count above 1 it is numbered: a-1, a-2…
+    /// The flow's name in tables and file names. With a count above 1 it is numbered: a-1, a-2 and so on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Name>", example = &"a")]
     #[schemars(extend("x-default" = "that of cc, numbered where several unnamed flows have the same"))]

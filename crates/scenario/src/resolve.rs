@@ -10,7 +10,7 @@ use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
-use crate::source::{Source, show};
+use crate::source::Source;
 
 /// More than this no queue can be meant to hold.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
@@ -29,30 +29,31 @@ pub(crate) fn resolve(raw: &raw::Scenario, source: Source, title: Option<String>
         flows: flows(&raw.flow, &source)?,
         written: Written(source),
     };
-    check_times(&scenario)?;
+    check_times(&scenario, raw)?;
     Ok(scenario)
 }
 
-fn check_times(scenario: &Scenario) -> Result<(), Error> {
+fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
     let Scenario { duration, measure_from, start_jitter, .. } = *scenario;
-    let refuse = |key: &str, span: Span, problem: &str, fix: String| {
-        Err(scenario.error(key, format_args!("\"{span}\""), problem, fix))
-    };
+    let refuse =
+        |key: &str, leaf: &Leaf<Span>, problem: &str, fix: String| Err(scenario.error(key, leaf.show(), problem, fix));
     if duration == Span::ZERO {
-        return refuse("duration", duration, "a run of no time shows nothing", "give more, like \"60s\"".to_owned());
+        let fix = "give more, like \"60s\"".to_owned();
+        return refuse("duration", &raw.duration, "a run of no time shows nothing", fix);
     }
     let before_end = format!("give less than the duration, \"{duration}\", or a longer duration");
     if measure_from >= duration {
-        return refuse("measure_from", measure_from, "nothing is left to measure", before_end);
+        return refuse("measure_from", &raw.measure_from, "nothing is left to measure", before_end);
     }
     for flow in &scenario.flows {
         if flow.start >= duration {
-            return refuse(&flow.key("start"), flow.start, "the run is over before the flow starts", before_end);
+            let start = &raw.flow[flow.table.0].start;
+            return refuse(&flow.key("start"), start, "the run is over before the flow starts", before_end);
         }
         if flow.start + start_jitter > duration {
             let problem = format!("flow {} may start after the end of the run", flow.name);
             let fix = format!("give at most \"{}\", or a longer duration", duration - flow.start);
-            return refuse("start_jitter", start_jitter, &problem, fix);
+            return refuse("start_jitter", &raw.start_jitter, &problem, fix);
         }
     }
     Ok(())
@@ -71,8 +72,7 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         reverse_loss,
     };
     let limit = path.buffer.limit(path.rate, rtt, PACKET);
-    let refuse =
-        |problem: String, fix: &str| Err(source.error("path.buffer", show(&path.buffer.write()), problem, fix));
+    let refuse = |problem: String, fix: &str| Err(source.error("path.buffer", raw.buffer.show(), problem, fix));
     if limit.bytes(PACKET) < PACKET {
         let holds = match limit {
             Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),
@@ -95,7 +95,7 @@ fn flows(raw: &[raw::Flow], source: &Source) -> Result<Vec<Flow>, Error> {
         total += count;
         if total > MOST_FLOWS {
             let problem = format!("more than {MOST_FLOWS} flows in all");
-            return Err(source.error(&flow.key("count"), count, problem, "give fewer"));
+            return Err(source.error(&flow.key("count"), count, problem, "lower the counts"));
         }
         tables.push((flow, named, count));
     }
@@ -165,16 +165,16 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
         gro,
         table: Written(i),
     };
-    check_unresponsive(&flow, source)?;
-    if let Some(window) = flow.receive_window.filter(|window| *window < PACKET) {
+    check_unresponsive(&flow, raw, source)?;
+    if let Some(window) = raw.receive_window.as_ref().filter(|_| flow.receive_window < Some(PACKET)) {
         let problem = "no full segment fits into this window";
-        return Err(source.error(&key("receive_window"), show(&window.write()), problem, "give at least \"1500B\""));
+        return Err(source.error(&key("receive_window"), window.show(), problem, "give at least \"1500B\""));
     }
     Ok((flow, named, count))
 }
 
 /// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control and ACKs.
-fn check_unresponsive(flow: &Flow, source: &Source) -> Result<(), Error> {
+fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     if flow.cc != UNRESPONSIVE {
         return Ok(());
     }
@@ -182,20 +182,17 @@ fn check_unresponsive(flow: &Flow, source: &Source) -> Result<(), Error> {
         let problem = "a flow with cc = \"none\" needs the rate at which it sends";
         return Err(source.error(&flow.key("app_rate"), "", problem, "add app_rate = \"5mbit\", or give it a cc"));
     }
-    let given = [
-        ("bytes", flow.bytes.map(|bytes| bytes.write())),
-        ("pacing", (flow.pacing != Pacing::Auto).then(|| flow.pacing.write())),
-        ("receive_window", flow.receive_window.map(|window| window.write())),
-        ("delayed_ack", (flow.delayed_ack != DELAYED_ACK).then(|| Whole::<1, 64>(flow.delayed_ack.into()).write())),
-        ("ack_delay", (flow.ack_delay != ACK_DELAY).then(|| flow.ack_delay.write())),
-        ("gro", (flow.gro != Span::ZERO).then(|| flow.gro.write())),
-        ("params", (!flow.params.is_empty()).then(|| toml::Value::Table(toml::Table::new()))),
+    let given: [Option<(&str, String)>; 6] = [
+        raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),
+        raw.receive_window.as_ref().map(|window| ("receive_window", window.show())),
+        (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.pacing.show())),
+        (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.delayed_ack.show())),
+        (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.ack_delay.show())),
+        (flow.gro != Span::ZERO).then(|| ("gro", raw.gro.show())),
     ];
-    match given.into_iter().find_map(|(name, value)| Some((name, value?))) {
-        None => Ok(()),
-        Some((name, value)) => {
-            let problem = "a flow with cc = \"none\" has no congestion control and gets no ACKs, so this has no effect";
-            Err(source.error(&flow.key(name), show(&value), problem, format!("remove {name}, or give the flow a cc")))
-        }
-    }
+    let given = given.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
+    let params = raw.params.iter().map(|(name, value)| (format!("params.{name}"), value.show()));
+    let Some((key, value)) = given.chain(params).next() else { return Ok(()) };
+    let problem = "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
+    Err(source.error(&flow.key(&key), value, problem, format!("remove {key}, or give the flow a cc")))
 }

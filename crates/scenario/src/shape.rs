@@ -44,7 +44,7 @@ fn check_names(table: &Table, at: &str, declared: &str, source: &Source) -> Resu
 }
 
 fn table<'a>(outer: &'a Table, name: &str, key: &str, fix: &str, source: &Source) -> Result<&'a Table, Error> {
-    outer[name].as_table().ok_or_else(|| source.error(key, show(&outer[name]), "this is a table", fix))
+    outer[name].as_table().ok_or_else(|| source.error(key, show(&outer[name]), "a table is needed here", fix))
 }
 
 fn is_required(declared: &str) -> bool {

@@ -20,21 +20,31 @@ impl Source {
     /// Reads TOML, and notes where each key stands.
     pub(crate) fn read(text: &str, file: &str) -> Result<(Source, toml::Table), Error> {
         let lines = Lines::new(text);
-        let syntax = |error: toml::de::Error| {
+        let refuse = |error: &toml::de::Error, problem: String, fix: &str| {
             let (line, column) = lines.position(error.span().map_or(0, |span| span.start));
             Error::from(Parts {
                 file: file.to_owned(),
                 place: Place::Column(line, column),
                 key: String::new(),
                 value: String::new(),
-                problem: format!("this is not TOML: {}", error.message().replace('\n', ", ")),
-                fix: "correct the syntax there; text goes in quotes, like cc = \"cubic\" (see toml.io)".to_owned(),
+                problem,
+                fix: fix.to_owned(),
             })
         };
+        let syntax = |error: toml::de::Error| {
+            let (problem, fix) = match error.message() {
+                message if message.contains("must be quoted") => ("text without quotes", "put quotes around it"),
+                message if message.contains("duplicate key") => ("this is here a second time", "keep one of the two"),
+                message => (message, "correct this line; toml.io describes the format"),
+            };
+            refuse(&error, format!("this is not TOML: {}", problem.replace('\n', ", ")), fix)
+        };
+        // Whatever is TOML is a table of it, but for numbers that don't fit.
+        let too_large = |error| refuse(&error, "TOML has no number this large".to_owned(), "give a smaller one");
         let spanned = DeTable::parse(text).map_err(syntax)?;
         let mut places = BTreeMap::new();
         note_table(spanned.get_ref(), "", &lines, &mut places);
-        let table = toml::Table::deserialize(toml::Deserializer::from(spanned)).map_err(syntax)?;
+        let table = toml::Table::deserialize(toml::Deserializer::from(spanned)).map_err(too_large)?;
         Ok((Source { file: file.to_owned(), places }, table))
     }
 

@@ -1,0 +1,251 @@
+//! What users are told when a scenario is wrong: every message, in `errors.txt`, to be read by people.
+//!
+//! `FULLPIPE_BLESS=1 cargo test` rewrites that file; read the difference before you commit it.
+
+use std::fmt::Write as _;
+
+use scenario::Scenario;
+
+const BASE: &str = r#"# Two flows
+duration = "60s"
+measure_from = "5s"
+seed = 1
+
+[path]
+rate = "100mbit"
+rtt = "50ms"
+buffer = "8bdp"
+loss = "0%"
+
+[[flow]]
+name = "a"
+cc = "cubic"
+start = "0s"
+
+[[flow]]
+cc = "none"
+app_rate = "5mbit"
+"#;
+
+/// Lines of [`BASE`] and what stands there instead.
+const EDITS: &[(&str, &str)] = &[
+    // Syntax.
+    (r#"duration = "60s""#, "duration = 60s"),
+    (r#"cc = "cubic""#, "cc = cubic"),
+    (r#"rtt = "50ms""#, "rtt = \"50ms"),
+    ("[path]", "[path"),
+    ("seed = 1", "seed = 1\nseed = 2"),
+    ("seed = 1", "seed = 99999999999999999999"),
+    // Keys.
+    ("seed = 1", "sede = 1"),
+    ("seed = 1", "colour = 1"),
+    (r#"loss = "0%""#, r#"loss_rate = "0%""#),
+    (r#"loss = "0%""#, "seed = 3"),
+    (r#"name = "a""#, r#"nmae = "a""#),
+    (r#"name = "a""#, r#"buffer = "1bdp""#),
+    (r#"seed = 1"#, r#"cc = "cubic""#),
+    (r#"duration = "60s""#, ""),
+    (r#"rate = "100mbit""#, ""),
+    (r#"rtt = "50ms""#, ""),
+    (r#"buffer = "8bdp""#, ""),
+    (r#"cc = "cubic""#, ""),
+    ("[path]", "[paht]"),
+    ("[path]", "[[path]]"),
+    (r#"name = "a""#, "params = 0.7"),
+    // Quantities.
+    (r#"duration = "60s""#, "duration = 60"),
+    (r#"duration = "60s""#, r#"duration = "60""#),
+    (r#"duration = "60s""#, r#"duration = "0s""#),
+    (r#"duration = "60s""#, r#"duration = "-1s""#),
+    (r#"duration = "60s""#, r#"duration = "1 hour""#),
+    (r#"duration = "60s""#, r#"duration = "1000001s""#),
+    (r#"duration = "60s""#, "duration = true"),
+    (r#"duration = "60s""#, r#"duration = ["60s"]"#),
+    (r#"measure_from = "5s""#, r#"measure_from = "60s""#),
+    (r#"measure_from = "5s""#, r#"start_jitter = "61s""#),
+    (r#"measure_from = "5s""#, r#"send_jitter = "0.1ns""#),
+    (r#"measure_from = "5s""#, r#"send_jitter = "101s""#),
+    ("seed = 1", "seed = -1"),
+    ("seed = 1", "seed = \"one\""),
+    (r#"rate = "100mbit""#, r#"rate = "100""#),
+    (r#"rate = "100mbit""#, "rate = 100"),
+    (r#"rate = "100mbit""#, "rate = 1e8"),
+    (r#"rate = "100mbit""#, r#"rate = "100MB""#),
+    (r#"rate = "100mbit""#, r#"rate = "0mbit""#),
+    (r#"rate = "100mbit""#, r#"rate = "-5mbit""#),
+    (r#"rate = "100mbit""#, "rate = -5"),
+    (r#"rate = "100mbit""#, r#"rate = "10001gbit""#),
+    (r#"rate = "100mbit""#, r#"rate = """#),
+    (r#"rtt = "50ms""#, "rtt = 50"),
+    (r#"rtt = "50ms""#, r#"rtt = "101s""#),
+    (r#"rtt = "50ms""#, r#"rtt = "0ms""#),
+    (r#"buffer = "8bdp""#, "buffer = 400"),
+    (r#"buffer = "8bdp""#, "buffer = 1.5"),
+    (r#"buffer = "8bdp""#, r#"buffer = "0.001bdp""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "0packets""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "1.5packets""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "1499B""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "0.1ms""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "8xbdp""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "large""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "1e9bdp""#),
+    (r#"buffer = "8bdp""#, r#"buffer = "1000000000000packets""#),
+    (r#"loss = "0%""#, "loss = 0.01"),
+    (r#"loss = "0%""#, r#"loss = "0.01""#),
+    (r#"loss = "0%""#, r#"loss = "100%""#),
+    (r#"loss = "0%""#, r#"reverse_loss = "120%""#),
+    (r#"loss = "0%""#, r#"loss = "-1%""#),
+    (r#"loss = "0%""#, r#"queue = "pfifio""#),
+    (r#"loss = "0%""#, r#"queue = "codel""#),
+    // Flows.
+    (r#"name = "a""#, r#"name = "a b""#),
+    (r#"name = "a""#, r#"name = "../a""#),
+    (r#"name = "a""#, "name = \"two\\nlines\""),
+    (r#"name = "a""#, r#"name = """#),
+    (r#"name = "a""#, "name = 1"),
+    (r#"name = "a""#, r#"name = "none""#),
+    (r#"name = "a""#, "name = \"a23456789-123456789-123456789-123456789-123456789-123456789-123\"\ncount = 2"),
+    (r#"cc = "cubic""#, r#"cc = "cu bic""#),
+    (r#"start = "0s""#, r#"start = "60s""#),
+    (r#"start = "0s""#, r#"bytes = "0B""#),
+    (r#"start = "0s""#, "bytes = 3000000"),
+    (r#"start = "0s""#, r#"app_rate = "0mbit""#),
+    (r#"start = "0s""#, r#"rtt = "20ms""#),
+    (r#"start = "0s""#, r#"rtt = "+20""#),
+    (r#"start = "0s""#, "rtt = 20"),
+    (r#"start = "0s""#, "count = 0"),
+    (r#"start = "0s""#, "count = 1000000"),
+    (r#"start = "0s""#, "count = 1000001"),
+    (r#"start = "0s""#, "count = \"10\""),
+    (r#"start = "0s""#, r#"pacing = "yes""#),
+    (r#"start = "0s""#, "pacing = true"),
+    (r#"start = "0s""#, r#"receive_window = "1000B""#),
+    (r#"start = "0s""#, "delayed_ack = 0"),
+    (r#"start = "0s""#, "delayed_ack = 65"),
+    (r#"start = "0s""#, r#"ack_delay = "200""#),
+    (r#"start = "0s""#, r#"gro = "off""#),
+    (r#"start = "0s""#, "params = { beta = [0.7] }"),
+    (r#"start = "0s""#, "params = { beta = nan }"),
+    // Unresponsive flows.
+    (r#"app_rate = "5mbit""#, ""),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nbytes = \"3MB\""),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\npacing = \"on\""),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nreceive_window = \"3MB\""),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\ndelayed_ack = 1"),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nack_delay = \"1ms\""),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\ngro = \"1ms\""),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nparams = { beta = 0.7 }"),
+];
+
+/// Texts by themselves.
+const TEXTS: &[&str] = &[
+    "",
+    "duration = \"60s\"",
+    "duration = \"60s\"\n[path]",
+    "duration = \"60s\"\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"1bdp\" }",
+    "duration = \"60s\"\nflow = []\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"9packets\" }",
+    "duration = \"60s\"\npath = \"dumbbell\"\nflow = []",
+    "duration = \"60s\"\npath = { rate = \"1mbit\", rtt = \"50ms\", buffer = \"9packets\" }\n[flow]\ncc = \"cubic\"",
+];
+
+/// Overrides of [`BASE`].
+const OVERRIDES: &[(&str, &str)] = &[
+    ("path.rate", "100"),
+    ("path.rat", "1mbit"),
+    ("rate", "1mbit"),
+    ("path", "fast"),
+    ("path.rate.unit", "mbit"),
+    ("colour", "red"),
+    ("", ""),
+    ("flow", "cubic"),
+    ("flow.cc", "cubic"),
+    ("flow.N.cc", "cubic"),
+    ("flow.00.cc", "cubic"),
+    ("flow.2.cc", "cubic"),
+    ("flow.0", "cubic"),
+    ("flow.0.c", "cubic"),
+    ("flow.0.params", "0.7"),
+    ("flow.0.params.", "0.7"),
+    ("flow.0.params.beta", "inf"),
+    ("flow.0.count", "0"),
+    ("flow.1.params.beta", "0.7"),
+    ("flow.1.cc", "a b"),
+    ("duration", "5s"),
+    ("duration", "4s"),
+    ("seed", "-1"),
+];
+
+fn refusal(text: &str, overrides: &[(String, String)]) -> String {
+    match Scenario::parse_with(text, "scenario.toml", overrides, None) {
+        Ok(scenario) => panic!("accepted:\n{text}\n{overrides:?}\n{scenario:?}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Each line of `text` behind `mark`.
+fn marked(mark: &str, text: &str) -> String {
+    text.lines().map(|line| format!("{mark}{line}").trim_end().to_owned() + "\n").collect()
+}
+
+#[test]
+fn every_message_is_as_reviewed() {
+    let mut report =
+        format!("Every wrong scenario of errors.rs, and what users are told.\n\nThe scenario:\n{}", marked("  ", BASE));
+    report.push_str("\nWith - instead of +\n");
+    for (old, new) in EDITS {
+        assert_eq!(BASE.matches(&format!("{old}\n")).count(), 1, "{old}");
+        let error = refusal(&BASE.replace(&format!("{old}\n"), &format!("{new}\n")), &[]);
+        write!(report, "\n{}{}{error}\n", marked("- ", old), marked("+ ", new)).unwrap();
+    }
+    report.push_str("\nBy themselves\n");
+    for text in TEXTS {
+        write!(report, "\n{}{}\n", marked("+ ", text), refusal(text, &[])).unwrap();
+    }
+    report.push_str("\nWith --set\n");
+    for (key, value) in OVERRIDES {
+        let error = refusal(BASE, &[((*key).to_owned(), (*value).to_owned())]);
+        write!(report, "\n--set {key}={value}\n{error}\n").unwrap();
+    }
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/errors.txt");
+    if std::env::var_os("FULLPIPE_BLESS").is_some() {
+        std::fs::write(file, &report).unwrap();
+    }
+    let reviewed = std::fs::read_to_string(file).unwrap_or_default();
+    for (line, (now, before)) in report.lines().zip(reviewed.lines()).enumerate() {
+        assert_eq!(now, before, "errors.txt, line {}; FULLPIPE_BLESS=1 rewrites it", line + 1);
+    }
+    assert_eq!(report, reviewed, "FULLPIPE_BLESS=1 rewrites errors.txt");
+}
+
+#[test]
+fn the_seed_of_the_command_line_is_checked_too() {
+    let error = Scenario::parse_with(BASE, "scenario.toml", &[], Some(u64::MAX)).unwrap_err();
+    assert!(error.to_string().starts_with("scenario.toml with --seed 18446744073709551615: seed = "), "{error}");
+}
+
+#[test]
+fn an_error_tells_its_parts() {
+    let text = BASE.replace("100mbit", "100");
+    let error = Scenario::parse(&text, "scenario.toml").unwrap_err();
+    assert_eq!(
+        (error.file(), error.line(), error.key(), error.value()),
+        ("scenario.toml", Some(7), "path.rate", "\"100\"")
+    );
+    assert_eq!(error.problem(), "a rate needs a unit, like \"100mbit\"");
+    assert_eq!(error.fix(), "write \"100kbit\", \"100mbit\" or \"100gbit\"");
+}
+
+#[test]
+fn who_knows_the_algorithms_raises_the_same_errors() {
+    let scenario = Scenario::parse(BASE, "scenario.toml").unwrap();
+    let flow = &scenario.flows[0];
+    let error =
+        scenario.error(&flow.key("cc"), format_args!("{:?}", flow.cc), "no such algorithm", "did you mean cubic?");
+    assert_eq!(
+        error.to_string(),
+        "scenario.toml:14: flow.0.cc = \"cubic\": no such algorithm\n  fix: did you mean cubic?"
+    );
+    // A parameter that is nowhere in the file is reported at its flow.
+    let error = scenario.error(&scenario.flows[1].key("params.beta"), "", "missing", "give it");
+    assert_eq!(error.line(), Some(17));
+}

@@ -1,0 +1,320 @@
+//! What good scenarios mean: values, defaults, names, overrides, and the way back to TOML.
+
+use proptest::prelude::*;
+use scenario::{Buffer, Limit, PACKET, Pacing, Queue, Scenario, Value};
+use units::{Bytes, Rate, Span};
+
+/// Every key, none at its default.
+const FULL: &str = r#"
+# Every key there is
+# and a second line
+duration = "60s"
+measure_from = "5s"
+seed = 7
+start_jitter = "50ms"
+send_jitter = "120us"
+
+[path]
+rate = "100mbit"
+rtt = "50ms"
+buffer = "8bdp"
+queue = "pfifo"
+loss = "0.01%"
+reverse_loss = "12.5%"
+
+[[flow]]
+name = "a"
+cc = "cubic"
+start = "1s"
+bytes = "3MB"
+app_rate = "5mbit"
+rtt = "+20ms"
+count = 2
+pacing = "on"
+receive_window = "64KiB"
+delayed_ack = 1
+ack_delay = "25ms"
+gro = "1ms"
+params = { beta = 0.7, friendly = true, mode = "fast", rounds = 3 }
+"#;
+
+const LEAST: &str = r#"
+duration = "60s"
+path = { rate = "100mbit", rtt = "50ms", buffer = "1bdp" }
+[[flow]]
+cc = "cubic"
+"#;
+
+fn parse(text: &str) -> Scenario {
+    Scenario::parse(text, "scenario.toml").unwrap()
+}
+
+fn with(text: &str, overrides: &[(&str, &str)]) -> Scenario {
+    let overrides: Vec<_> = overrides.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Scenario::parse_with(text, "scenario.toml", &overrides, None).unwrap()
+}
+
+fn names(text: &str) -> Vec<String> {
+    parse(text).flows.into_iter().map(|flow| flow.name).collect()
+}
+
+#[test]
+fn every_key_is_read() {
+    let scenario = parse(FULL);
+    assert_eq!(scenario.title.as_deref(), Some("Every key there is"));
+    assert_eq!((scenario.duration, scenario.measure_from, scenario.seed), (Span::from_secs(60), Span::from_secs(5), 7));
+    assert_eq!((scenario.start_jitter, scenario.send_jitter), (Span::from_millis(50), Span::from_micros(120)));
+    let path = &scenario.path;
+    assert_eq!((path.rate, path.rtt), (Rate::from_mbps(100), Span::from_millis(50)));
+    assert_eq!((path.buffer, path.queue), (Buffer::Bdp(8.0), Queue::Pfifo));
+    assert_eq!((path.loss, path.reverse_loss), (0.0001, 0.125));
+    let [flow, second] = &scenario.flows[..] else { panic!("{:?}", scenario.flows) };
+    assert_eq!((flow.name.as_str(), second.name.as_str(), flow.cc.as_str()), ("a-1", "a-2", "cubic"));
+    assert_eq!((flow.start, flow.extra_rtt), (Span::from_secs(1), Span::from_millis(20)));
+    assert_eq!((flow.bytes, flow.app_rate), (Some(Bytes::new(3_000_000)), Some(Rate::from_mbps(5))));
+    assert_eq!((flow.pacing, flow.receive_window), (Pacing::On, Some(Bytes::new(65_536))));
+    assert_eq!((flow.delayed_ack, flow.ack_delay, flow.gro), (1, Span::from_millis(25), Span::from_millis(1)));
+    let params: Vec<_> = flow.params.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+    let expected = [
+        ("beta", Value::Number(0.7)),
+        ("friendly", Value::Flag(true)),
+        ("mode", Value::Word("fast".to_owned())),
+        ("rounds", Value::Number(3.0)),
+    ];
+    assert_eq!(params, expected);
+    assert_eq!(second.key("cc"), "flow.0.cc", "both come from one table");
+}
+
+#[test]
+fn every_default_is_filled_in() {
+    let written_out = r#"
+        duration = "60s"
+        measure_from = "0s"
+        seed = 1
+        start_jitter = "0s"
+        send_jitter = "0s"
+        [path]
+        rate = "100mbit"
+        rtt = "50ms"
+        buffer = "1bdp"
+        queue = "pfifo"
+        loss = "0%"
+        reverse_loss = "0%"
+        [[flow]]
+        name = "cubic"
+        cc = "cubic"
+        start = "0s"
+        rtt = "+0s"
+        count = 1
+        pacing = "auto"
+        delayed_ack = 2
+        ack_delay = "40ms"
+        gro = "0s"
+        params = {}
+    "#;
+    assert_eq!(parse(LEAST), parse(written_out));
+}
+
+#[test]
+fn flows_without_a_name_are_called_by_their_cc() {
+    let path = "duration = \"9s\"\npath = { rate = \"1mbit\", rtt = \"1ms\", buffer = \"9packets\" }\n";
+    let flows =
+        |lines: &[&str]| names(&lines.iter().fold(path.to_owned(), |text, line| text + "[[flow]]\n" + line + "\n"));
+    assert_eq!(flows(&["cc = \"cubic\"", "cc = \"bbr1\""]), ["cubic", "bbr1"]);
+    assert_eq!(flows(&["cc = \"cubic\"", "cc = \"bbr1\"", "cc = \"cubic\""]), ["cubic-1", "bbr1", "cubic-2"]);
+    assert_eq!(flows(&["cc = \"cubic\"", "cc = \"cubic\"\ncount = 2"]), ["cubic-1", "cubic-2", "cubic-3"]);
+    assert_eq!(flows(&["cc = \"cubic\"\nname = \"a\"", "cc = \"cubic\""]), ["a", "cubic"]);
+    assert_eq!(flows(&["cc = \"cubic\"\nname = \"a\"\ncount = 3"]), ["a-1", "a-2", "a-3"]);
+}
+
+#[test]
+fn the_title_is_the_first_comment_line() {
+    let title = |top: &str| parse(&format!("{top}{LEAST}")).title;
+    assert_eq!(title("\n#\n#  One flow  \n# more\n").as_deref(), Some("One flow"));
+    assert_eq!(title(""), None);
+    assert_eq!(title("seed = 2 # lucky\n# not at the top\n"), None);
+}
+
+#[test]
+fn a_buffer_counts_whole_packets() {
+    let limit = |buffer: &str| {
+        let scenario = with(LEAST, &[("path.buffer", buffer)]);
+        scenario.path.buffer.limit(scenario.path.rate, scenario.path.rtt, PACKET)
+    };
+    assert_eq!(limit("8bdp"), Limit::Packets(3_333), "8 x 625000 B are 3333.3 packets");
+    assert_eq!(limit("100ms"), Limit::Packets(833), "1.25 MB are 833.3 packets");
+    assert_eq!(limit("400packets"), Limit::Packets(400));
+    assert_eq!(limit("1.5MB"), Limit::Bytes(Bytes::new(1_500_000)));
+    assert_eq!(limit("1500B"), Limit::Bytes(PACKET));
+    assert_eq!(limit("0.0024bdp"), Limit::Packets(1), "1500 B exactly");
+    // Whatever tenth of a BDP of 300 packets: never one short because the factor is not exact in binary.
+    for tenths in 1..=1_000 {
+        let buffer = Buffer::Bdp(f64::from(tenths) / 10.0);
+        let limit = buffer.limit(Rate::from_mbps(36), Span::from_millis(100), PACKET);
+        assert_eq!(limit, Limit::Packets(30 * u64::from(tenths as u32)));
+    }
+}
+
+#[test]
+fn the_receive_window_follows_the_flows_own_rtt() {
+    let scenario = with(LEAST, &[("flow.0.rtt", "+50ms")]);
+    // 2 x (100 Mbit/s x 100 ms + 416 packets)
+    assert_eq!(scenario.receive_window(&scenario.flows[0]), Bytes::new(2 * (1_250_000 + 416 * 1_500)));
+    let scenario = with(LEAST, &[("flow.0.receive_window", "1MB")]);
+    assert_eq!(scenario.receive_window(&scenario.flows[0]), Bytes::new(1_000_000));
+}
+
+#[test]
+fn a_path_may_have_no_delay() {
+    assert_eq!(with(LEAST, &[("path.rtt", "0s"), ("path.buffer", "10packets")]).path.rtt, Span::ZERO);
+}
+
+#[test]
+fn randomness_is_loss_or_jitter() {
+    assert!(!parse(LEAST).is_random());
+    for (key, value) in
+        [("start_jitter", "1ms"), ("send_jitter", "1us"), ("path.loss", "0.001%"), ("path.reverse_loss", "1%")]
+    {
+        assert!(with(LEAST, &[(key, value)]).is_random(), "{key}");
+    }
+}
+
+#[test]
+fn an_override_counts_as_written() {
+    for (key, value, written, instead) in [
+        ("path.rate", "20mbit", "rate = \"100mbit\"", "rate = \"20mbit\""),
+        ("path.rate", "\"20mbit\"", "rate = \"100mbit\"", "rate = \"20mbit\""),
+        ("flow.0.cc", "bbr1", "cc = \"cubic\"", "cc = \"bbr1\""),
+        ("flow.0.name", "1", "name = \"a\"", "name = \"1\""),
+        ("flow.0.name", "true", "name = \"a\"", "name = \"true\""),
+        ("flow.0.count", "10", "count = 2", "count = 10"),
+        ("flow.0.rtt", "+0s", "rtt = \"+20ms\"", "rtt = \"+0s\""),
+        ("flow.0.params.beta", "0.5", "beta = 0.7", "beta = 0.5"),
+        ("flow.0.params.beta", "off", "beta = 0.7", "beta = \"off\""),
+        ("flow.0.params.friendly", "false", "friendly = true", "friendly = false"),
+        ("flow.0.params.mode", "slow", "mode = \"fast\"", "mode = \"slow\""),
+        ("seed", "3", "seed = 7", "seed = 3"),
+        ("path.loss", "2%", "loss = \"0.01%\"", "loss = \"2%\""),
+    ] {
+        assert_eq!(FULL.matches(written).count(), 1, "{written}");
+        assert_eq!(with(FULL, &[(key, value)]), parse(&FULL.replace(written, instead)), "{key}={value}");
+    }
+}
+
+#[test]
+fn overrides_add_what_is_not_there_and_the_last_one_counts() {
+    let scenario = with(LEAST, &[("seed", "2"), ("flow.0.params.beta", "0.5"), ("seed", "3"), ("path.loss", "1%")]);
+    assert_eq!((scenario.seed, scenario.path.loss), (3, 0.01));
+    assert_eq!(scenario.flows[0].params["beta"], Value::Number(0.5));
+    let overrides = [("seed".to_owned(), "2".to_owned())];
+    assert_eq!(Scenario::parse_with(LEAST, "scenario.toml", &overrides, Some(4)).unwrap().seed, 4);
+    let without_path = LEAST.lines().filter(|line| !line.starts_with("path")).collect::<Vec<_>>().join("\n");
+    let path = [("path.rate", "100mbit"), ("path.rtt", "50ms"), ("path.buffer", "1bdp")];
+    assert_eq!(with(&without_path, &path), parse(LEAST));
+}
+
+#[test]
+fn the_scenarios_of_the_project_are_read_and_say_what_they_are() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let mut count = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "toml") {
+            continue;
+        }
+        let scenario = parse_file(&path);
+        assert!(scenario.title.is_some(), "{} has no comment at its top", path.display());
+        assert_eq!(parse(&scenario.to_toml()).to_toml(), scenario.to_toml());
+        count += 1;
+    }
+    assert!(count >= 8, "{count} scenarios found");
+}
+
+fn parse_file(path: &std::path::Path) -> Scenario {
+    let text = std::fs::read_to_string(path).unwrap();
+    Scenario::parse(&text, &path.display().to_string()).unwrap()
+}
+
+#[test]
+fn a_scenario_is_written_with_every_default() {
+    let expected = r#"# Every key there is
+duration = "60s"
+measure_from = "5s"
+seed = 7
+start_jitter = "50ms"
+send_jitter = "120us"
+
+[path]
+rate = "100mbit"
+rtt = "50ms"
+buffer = "8bdp"
+queue = "pfifo"
+loss = "0.01%"
+reverse_loss = "12.5%"
+
+[[flow]]
+name = "a"
+cc = "cubic"
+start = "1s"
+bytes = "3MB"
+app_rate = "5mbit"
+rtt = "+20ms"
+count = 1
+pacing = "on"
+receive_window = "65.536kB"
+delayed_ack = 1
+ack_delay = "25ms"
+gro = "1ms"
+
+[flow.params]
+beta = 0.7
+friendly = true
+mode = "fast"
+rounds = 3.0
+"#;
+    assert_eq!(with(FULL, &[("flow.0.count", "1")]).to_toml(), expected);
+}
+
+/// Texts of valid scenarios, with values of every kind and size.
+fn scenarios() -> impl Strategy<Value = String> {
+    let duration = (1_u64..1_000_000_000_000_000).prop_map(|ns| format!("{ns}ns"));
+    let buffer = prop_oneof![
+        (1_u64..1_000_000).prop_map(|n| format!("{n}packets")),
+        (1_500_u64..10_000_000_000).prop_map(|n| format!("{n}B")),
+        (1.0..1e3_f64).prop_map(|n| format!("{n}bdp")),
+        (15_u64..1_000_000).prop_map(|n| format!("{n}ms")),
+    ];
+    let loss =
+        prop_oneof![Just("0".to_owned()), (0.0..99.9_f64).prop_map(|p| p.to_string()), Just("0.000001".to_owned())];
+    let value = prop_oneof![
+        any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| format!("{n:e}")),
+        any::<i64>().prop_map(|n| n.to_string()),
+        any::<bool>().prop_map(|flag| flag.to_string()),
+        "[^'\\p{C}]*".prop_map(|word| format!("'{word}'")),
+    ];
+    let param = ("[^'\\p{C}]{0,8}", value);
+    let flow = (prop_oneof!["cubic", "bbr1"], 0_u64..=1 << 62, 1..4, 1..=64, 0_u64..100_000, prop::option::of(param));
+    let flow = flow.prop_map(|(cc, bytes, count, delayed_ack, us, param)| {
+        let bytes = if bytes == 0 { String::new() } else { format!("bytes = \"{bytes}B\"\n") };
+        let params = param.map_or(String::new(), |(name, value)| format!("params = {{ '{name}' = {value} }}\n"));
+        let times = format!("rtt = \"+{us}us\"\nack_delay = \"{us}us\"\ngro = \"{us}us\"\n");
+        format!("[[flow]]\ncc = \"{cc}\"\n{bytes}count = {count}\ndelayed_ack = {delayed_ack}\n{times}{params}")
+    });
+    let path = (1_000_000_u64..10_000_000_000, 12_u64..100_000, buffer, loss).prop_map(|(bps, ms, buffer, loss)| {
+        format!("[path]\nrate = \"{bps}bit\"\nrtt = \"{ms}ms\"\nbuffer = \"{buffer}\"\nloss = \"{loss}%\"\n")
+    });
+    let top = ("[^\\p{C}]*", duration, 0..=i64::MAX);
+    (top, path, prop::collection::vec(flow, 1..5)).prop_map(|((title, duration, seed), path, flows)| {
+        format!("# {title}\nduration = \"{duration}\"\nseed = {seed}\n{path}{}", flows.concat())
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_reads_back(text in scenarios()) {
+        let scenario = Scenario::parse(&text, "scenario.toml").map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let written = scenario.to_toml();
+        prop_assert_eq!(&parse(&written), &scenario, "{}", &written);
+        prop_assert_eq!(parse(&written).to_toml(), written);
+    }
+}

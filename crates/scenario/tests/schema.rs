@@ -1,0 +1,109 @@
+//! The JSON schema as committed, and that it agrees with what the parser takes.
+
+use scenario::{Scenario, explain, schema};
+
+/// A scenario in which most values of any key are possible.
+const BASE: &str = r#"
+duration = "1000s"
+path = { rate = "1gbit", rtt = "1s", buffer = "1bdp" }
+[[flow]]
+cc = "cubic"
+"#;
+
+#[test]
+fn the_committed_schema_is_the_generated_one() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/scenario.schema.json");
+    if std::env::var_os("FULLPIPE_BLESS").is_some() {
+        std::fs::write(file, schema()).unwrap();
+    }
+    let committed = std::fs::read_to_string(file).unwrap_or_default();
+    assert!(committed == schema(), "scenario.schema.json is out of date; FULLPIPE_BLESS=1 cargo test rewrites it");
+}
+
+#[test]
+fn every_key_is_explained() {
+    for key in explain() {
+        assert!(key.meaning.ends_with('.'), "{key:?}");
+        assert_eq!(key.required, key.default.is_none(), "{key:?}");
+    }
+}
+
+#[test]
+fn examples_and_defaults_are_accepted() {
+    for key in explain() {
+        let written = key.default.iter().filter(|default| default.starts_with('"') || default.parse::<u64>().is_ok());
+        for value in key.examples.iter().chain(written) {
+            // An unresponsive flow needs its rate too.
+            let mut overrides = vec![("flow.0.app_rate".to_owned(), "5mbit".to_owned())];
+            overrides.push((key.key.replace('N', "0"), value.clone()));
+            if let Err(error) = Scenario::parse_with(BASE, "scenario.toml", &overrides, None) {
+                panic!("{} = {value}, from its declaration: {error}", key.key);
+            }
+        }
+    }
+}
+
+#[test]
+fn patterns_agree_with_the_parser() {
+    let root: serde_json::Value = serde_json::from_str(&schema()).unwrap();
+    let texts = [
+        "1s",
+        "1.5 s",
+        "+20ms",
+        "2min",
+        "128µs",
+        "20ns",
+        "1",
+        "s",
+        "1 hour",
+        "-1s",
+        "100mbit",
+        "2.5Gbit/s",
+        "20mbps",
+        "64bit",
+        "100MB",
+        "64KiB",
+        "1500b",
+        "1.5kB",
+        "8bdp",
+        "8BDP",
+        "400packets",
+        "1Packet",
+        "0.01%",
+        "5 %",
+        "0.5",
+        "a-1",
+        "a b",
+        "",
+        "auto",
+        "Auto",
+        "off",
+        "pfifo",
+        "none!",
+    ];
+    for key in explain().into_iter().filter(|key| !key.kind.starts_with("table")) {
+        let (table, name) = key.key.rsplit_once('.').unwrap_or(("", &key.key));
+        let table = match table {
+            "" => &root,
+            "path" => &root["properties"]["path"],
+            _ => &root["properties"]["flow"]["items"],
+        };
+        let property = &table["properties"][name];
+        for text in texts {
+            let by_schema = match (property["pattern"].as_str(), property["enum"].as_array()) {
+                (Some(pattern), _) => regex_lite::Regex::new(pattern).unwrap().is_match(text),
+                (None, Some(words)) => words.iter().any(|word| word == text),
+                (None, None) => false,
+            };
+            let overrides = vec![
+                ("flow.0.app_rate".to_owned(), "5mbit".to_owned()),
+                (key.key.replace('N', "0"), format!("{text:?}")),
+            ];
+            let refused = Scenario::parse_with(BASE, "scenario.toml", &overrides, None).err();
+            // The parser refuses more: what is too large or too small, and what contradicts another key.
+            let fits = |error: scenario::Error| error.fix().starts_with("give ") || error.key() != overrides[1].0;
+            let by_parser = refused.is_none_or(fits);
+            assert_eq!(by_schema, by_parser, "{} = {text:?}", key.key);
+        }
+    }
+}

@@ -15,6 +15,7 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "algorithms",
+    "memory_needed",
     "queues",
     "run",
     "scenario_keys",
@@ -23,8 +24,8 @@ __all__ = [
 
 __version__: str
 
-Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.uint32]
-Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
+_Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.uint32]
+_Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
 
 @type_check_only
 class Specification(TypedDict):
@@ -150,11 +151,11 @@ class RunResult:
     @property
     def tables(self) -> list[str]:
         """The names of the recorded tables."""
-    def table(self, name: str) -> dict[str, Numbers | Labels]:
-        """The columns of a table, all of one length; a column of labels is the pair (codes, labels),
-        255 being none. NaN in a column of floats is none, too.
+    def table(self, name: str) -> dict[str, _Numbers | _Labels]:
+        """The columns of a table, all of one length.
 
-        The arrays own the memory that the recorder filled: nothing is copied. Each call gives the same arrays.
+        A column of labels is the pair (codes, labels), with the code 255 for none; a float's none is NaN. The arrays own the
+        memory that the recorder filled: nothing is copied, and each call gives the same arrays.
 
         Raises:
             KeyError: When no table of that name was recorded.
@@ -178,6 +179,13 @@ def run(scenario: Scenario, trace: str, progress: Callable[[float, float, int], 
     Raises:
         ScenarioError: When the scenario can't run (an algorithm's parameter, memory) or `trace` is neither.
         KeyboardInterrupt: On Ctrl-C, within some ten milliseconds.
+    """
+
+def memory_needed(scenario: Scenario, trace: str) -> int:
+    """An upper estimate of the memory that a run holds at once, in bytes; `trace` is that of :func:`run`.
+
+    Raises:
+        ScenarioError: When `trace` is no level.
     """
 
 def algorithms() -> list[Algorithm]:

@@ -85,10 +85,7 @@ def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
 def _keys(keys: Iterable[Key]) -> RenderableType:
     grid = _grid(wide=1)
     for key in keys:
-        if key["required"]:
-            default = "must be given"
-        else:
-            default = f"default {key['default']}"
+        default = "must be given" if key["required"] else f"default {key['default']}"
         example = f", like {' or '.join(key['examples'])}" if key["examples"] else ""
         text = Text(key["meaning"])
         text.append(f"\n{key['kind']}{example}; {default}", style="dim")

@@ -3,23 +3,19 @@
 What is slow to import (numpy, polars, matplotlib, rich) is imported where it is used, so that `--help` is quick.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import time
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import Annotated, NoReturn
 
 import typer
 
 from fullpipe import Run, ScenarioError, __version__, _core, load
 from fullpipe.run import simulate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 app = typer.Typer(
     help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",

@@ -10,7 +10,10 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe._core import Labels, Numbers
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.uint32]
+    Labels = tuple[NDArray[np.uint8], list[str]]
 
 _NO_LABEL = 255
 

@@ -36,7 +36,10 @@ class FlowMetrics(TypedDict):
 
 
 class LinkMetrics(TypedDict):
-    """What became of one link; `utilisation` is a share, 0 to 1; `drops`, `losses` (by chance), `marks` count packets."""
+    """What became of one link.
+
+    `utilisation` is a share, 0 to 1; `drops` (of the queue), `losses` (by chance) and `marks` count packets.
+    """
 
     name: str
     utilisation: float

@@ -51,7 +51,7 @@ def picture(run: Run) -> Figure:
         _reference(panels.rate, run.scenario.rate_bps / len(run.flows) / 1e6, "fair share")
     _draw_queue(panels.queue, run)
     for panel in panels:
-        panel.set_ylim(bottom=0)
+        panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
         panel.set_xlim(0, run.metrics["duration_s"])
     handles, labels = panels.rtt.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=4, frameon=False)
@@ -157,7 +157,7 @@ def _draw_queue(panel: Axes, run: Run) -> None:
     if len(drops):
         ticks = np.unique(np.round(drops / run.metrics["duration_s"] * 2000)) / 2000 * run.metrics["duration_s"]
         panel.plot(
-            ticks, np.full(len(ticks), 0.97), "|", color="#D55E00", markersize=7, transform=panel.get_xaxis_transform()
+            ticks, np.full(len(ticks), 0.965), "|", color="#D55E00", markersize=7, transform=panel.get_xaxis_transform()
         )
 
 

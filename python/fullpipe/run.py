@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from fullpipe import _core
+from fullpipe.memory import refuse_too_large
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping
 
     import polars as pl
@@ -77,7 +78,13 @@ def load(
 
 
 def simulate(scenario: _core.Scenario, *, trace: str = "off", progress: Progress | None = None) -> Run:
-    """Runs a scenario that :func:`load` gave; the other arguments are those of :func:`run`."""
+    """Runs a scenario that :func:`load` gave; the other arguments are those of :func:`run`.
+
+    Raises:
+        ScenarioError: When the scenario can't run, or would need more memory than there is.
+        KeyboardInterrupt: On Ctrl-C.
+    """
+    refuse_too_large(scenario, trace)
     return Run(scenario, _core.run(scenario, trace, progress))
 
 
@@ -108,7 +115,8 @@ class Run:
         self._frames: dict[str, pl.DataFrame] = {}
 
     def __repr__(self) -> str:
-        return f"<Run of {self.scenario.file}: {len(self.flows)} flows, {self.metrics['duration_s']:g} s, seed {self.seed}>"
+        duration_s = self.metrics["duration_s"]
+        return f"<Run of {self.scenario.file}: {len(self.flows)} flows, {duration_s:g} s, seed {self.seed}>"
 
     @property
     def seed(self) -> int:

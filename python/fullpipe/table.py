@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
@@ -38,7 +38,7 @@ def _flows(flows: Sequence[FlowMetrics]) -> Table:
     _numbers(table, f"goodput\n{unit}", "RTT ms\nmean", "\np95", "\np99", "queue\nms", "re-\nsent", "loss\n%")
     if ended:
         _numbers(table, "done\ns")
-    table.add_column("limited by", vertical="bottom")
+    _last(table)
     for flow in flows:
         rtt = flow["rtt_s"]
         table.add_row(
@@ -55,24 +55,25 @@ def _flows(flows: Sequence[FlowMetrics]) -> Table:
 
 
 def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
-    """A line an algorithm, for runs with more flows than fit."""
+    """A line an algorithm, for runs with more flows than fit; delays are the median of the flows' means."""
     unit, scale = _rate_unit(flow["goodput_bps"] for flow in flows)
-    table = _table("cc")
-    _numbers(table, "flows", f"goodput of one, {unit}\nlowest", "\nmedian", "\nhighest", f"of all\n{unit}")
-    _numbers(table, "RTT ms\nmedian", "queue\nms", "re-\nsent", "loss\n%")
+    table = _table("flows")
+    _numbers(table, f"{unit}\nleast", "\nmedian", "\nmost", "\ntotal")
+    _numbers(table, "RTT\nms", "queue\nms", "re-\nsent", "loss\n%")
+    _last(table)
     for cc in sorted({flow["cc"] for flow in flows}):
         those = [flow for flow in flows if flow["cc"] == cc]
         rates = [flow["goodput_bps"] / scale for flow in those]
         sent = sum(flow["sent"] for flow in those)
         resent = sum(flow["retransmits"] for flow in those)
         table.add_row(
-            Text(cc),
-            f"{len(those)}",
+            Text(f"{len(those)} × {cc}"),
             *(_digits(value) for value in (min(rates), median(rates), max(rates), sum(rates))),
             _ms(_median(flow["rtt_s"]["mean"] for flow in those)),
             _ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
             f"{resent}",
             _percent(resent / sent if sent else 0.0),
+            _limit(_mean_shares(those)),
         )
     return table
 
@@ -95,7 +96,7 @@ def _facts(run: Run, wall_s: float) -> str:
     metrics = run.metrics
     facts = [f"seed {run.seed}"]
     if len(run.flows) > 1 and metrics["jain"] is not None:
-        facts.append(f"Jain's fairness {metrics['jain']:.3f}")
+        facts.append(f"Jain {metrics['jain']:.3f}")
     facts.append(f"{metrics['packets']:,} packets in {wall_s:.2f} s")
     if run.trace_hash is not None:
         facts.append(f"trace {run.trace_hash}")
@@ -105,8 +106,12 @@ def _facts(run: Run, wall_s: float) -> str:
 def _table(*words: str) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for word in words:
-        table.add_column(word, vertical="bottom", overflow="fold")
+        table.add_column(word, vertical="bottom", no_wrap=True, overflow="ellipsis", min_width=8, max_width=20)
     return table
+
+
+def _last(table: Table) -> None:
+    table.add_column("limited by", vertical="bottom", min_width=10)
 
 
 def _numbers(table: Table, *headers: str) -> None:
@@ -120,6 +125,11 @@ def _limit(shares: dict[str, float]) -> str:
         return _NONE
     name = max(shares, key=lambda limit: shares[limit])
     return f"{name.replace('_', ' ')} {shares[name] * 100:.0f} %"
+
+
+def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
+    limits = {limit for flow in flows for limit in flow["limited_by"]}
+    return {limit: fmean(flow["limited_by"].get(limit, 0.0) for flow in flows) for limit in sorted(limits)}
 
 
 def _rate_unit(rates: Iterable[float]) -> tuple[str, float]:
@@ -148,5 +158,6 @@ def _digits(value: float | None) -> str:
     """Three digits that count, or all before the point."""
     if value is None:
         return _NONE
-    size = abs(value)
-    return f"{value:.{0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 else 3}f}"
+    if value == 0:
+        return "0"
+    return f"{value:.{0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 3}f}"

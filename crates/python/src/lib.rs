@@ -18,7 +18,7 @@ mod _core {
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]
-    use crate::run::{RunResult, run};
+    use crate::run::{RunResult, memory_needed, run};
     #[pymodule_export]
     use crate::scenario_file::Scenario;
 

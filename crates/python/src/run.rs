@@ -57,6 +57,13 @@ pub(crate) fn run(
     Ok(RunResult { metrics, trace_hash, tables })
 }
 
+/// An upper estimate of the memory that a run holds at once, in bytes.
+#[pyfunction]
+pub(crate) fn memory_needed(py: Python<'_>, scenario: &Bound<'_, Scenario>, trace: &str) -> PyResult<u64> {
+    let level = level(trace).ok_or_else(|| refused_trace(py, trace))?;
+    Ok(sim::memory_needed(&scenario.get().inner, level).get())
+}
+
 #[pymethods]
 impl RunResult {
     /// The metrics as one JSON object.

@@ -1,0 +1,53 @@
+# Two commands are enough: `make run` and `make test`. Each sets up what it needs, once.
+
+PYTHON ?= python3
+UV := $(shell command -v uv || echo target/tools/bin/uv)
+UV_VERSION := 0.13.9
+BIN := .venv/bin
+READY := .venv/.ready
+
+# What the installed package is made of.
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+
+export UV_PYTHON_DOWNLOADS := never
+export UV_PYTHON := $(PYTHON)
+
+.PHONY: run setup test test-rust test-python lint bench-smoke clean
+.DEFAULT_GOAL := run
+
+run: setup
+	$(BIN)/fullpipe reproduce microsoft
+
+setup: $(READY)
+
+# The Python part is installed in place: a change of it needs no new build.
+$(READY): $(SOURCES) $(UV)
+	$(UV) sync --locked
+	@touch $@
+
+target/tools/bin/uv:
+	$(PYTHON) -m venv target/tools
+	target/tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+test: test-rust test-python
+
+# The extension is tested from Python.
+test-rust:
+	cargo test --workspace --exclude fullpipe-python
+
+test-python: setup
+	$(BIN)/pytest
+
+lint: setup
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- --deny warnings
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest fullpipe._core
+
+bench-smoke:
+	cargo bench --package fullpipe-sim -- --test
+
+clean:
+	rm -rf target .venv python/fullpipe/*.so

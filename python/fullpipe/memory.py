@@ -1,0 +1,47 @@
+"""A run that would need more memory than the machine has is refused before it starts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from fullpipe import _core
+
+
+def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:
+    """Compares what a run may need with what is free.
+
+    Raises:
+        ScenarioError: When it is too much, or `trace` is no level.
+    """
+    needed, free = _core.memory_needed(scenario, trace), available()
+    if free is None or needed <= free:
+        return
+    without_trace = _core.memory_needed(scenario, "off")
+    if without_trace <= free:
+        key, value, fix = "trace", trace, "record less often, like trace 100ms, or run for a shorter time"
+    else:
+        key, value, fix = "path", "", "lower path.rate, path.rtt, path.buffer or the number of flows"
+    problem = f"the run may need {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free"
+    place = f"{key} = {value}" if value else key
+    error = _core.ScenarioError(f"{scenario.file}: {place}: {problem}\n  fix: {fix}")
+    error.file, error.line, error.key, error.value, error.problem, error.fix = (
+        scenario.file,
+        None,
+        key,
+        value,
+        problem,
+        fix,
+    )
+    raise error
+
+
+def available() -> int | None:
+    """The bytes of memory that can be had without swapping; None where the system does not say."""
+    try:
+        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return None

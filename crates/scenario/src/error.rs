@@ -75,20 +75,27 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Parts { file, place, key, value, problem, fix } = &*self.0;
-        match place {
-            Place::File => write!(f, "{file}: ")?,
-            Place::Line(line) => write!(f, "{file}:{line}: ")?,
-            Place::Column(line, column) => write!(f, "{file}:{line}:{column}: ")?,
-            Place::Override(text) => write!(f, "{file} with {text}: ")?,
-        }
-        match (key.as_str(), value.as_str()) {
-            ("", _) => {}
-            (key, _) if matches!(place, Place::Override(text) if text.starts_with(&format!("--set {key}="))) => {}
-            (key, "") => write!(f, "{key}: ")?,
-            (key, value) => write!(f, "{key} = {value}: ")?,
-        }
-        write!(f, "{problem}\n  fix: {fix}")
+        let said = matches!(place, Place::Override(text) if text.starts_with(&format!("--set {key}=")));
+        let place = match place {
+            Place::File => file.clone(),
+            Place::Line(line) => format!("{file}:{line}"),
+            Place::Column(line, column) => format!("{file}:{line}:{column}"),
+            Place::Override(text) => format!("{file} with {text}"),
+        };
+        let subject = match (key.as_str(), value.as_str()) {
+            // There is none, or the override has named it already.
+            (key, _) if key.is_empty() || said => String::new(),
+            (key, "") => format!("{key}: "),
+            (key, value) => format!("{key} = {value}: "),
+        };
+        write!(f, "{}\n  fix: {}", one_line(&format!("{place}: {subject}{problem}")), one_line(fix))
     }
+}
+
+/// `text` with what the user put into it escaped, as far as it would break the line or the terminal.
+fn one_line(text: &str) -> String {
+    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
 }
 
 /// As displayed, so that `unwrap` and a test's `Result` read well.

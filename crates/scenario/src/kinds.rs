@@ -44,7 +44,7 @@ pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
     example: &str,
 ) -> Result<T, Refusal> {
     let text = text_of(value);
-    text.parse().map_err(|error: UnitError| match error.to_string().split_once("; ") {
+    text.parse().map_err(|error: UnitError| match error.to_string().rsplit_once("; ") {
         Some((problem, fix)) => Refusal::new(problem, fix),
         None => Refusal::new(error.to_string(), unit_fix(&text, units, example)),
     })

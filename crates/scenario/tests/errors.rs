@@ -39,6 +39,7 @@ const EDITS: &[(&str, &str)] = &[
     // Keys.
     ("seed = 1", "sede = 1"),
     ("seed = 1", "colour = 1"),
+    ("seed = 1", r#""two\nlines" = 1"#),
     (r#"loss = "0%""#, r#"loss_rate = "0%""#),
     (r#"loss = "0%""#, "seed = 3"),
     (r#"name = "a""#, r#"nmae = "a""#),
@@ -76,6 +77,7 @@ const EDITS: &[(&str, &str)] = &[
     (r#"rate = "100mbit""#, "rate = -5"),
     (r#"rate = "100mbit""#, r#"rate = "10001gbit""#),
     (r#"rate = "100mbit""#, r#"rate = """#),
+    (r#"rate = "100mbit""#, r#"rate = "100m\nbit""#),
     (r#"rtt = "50ms""#, "rtt = 50"),
     (r#"rtt = "50ms""#, r#"rtt = "101s""#),
     (r#"rtt = "50ms""#, r#"rtt = "0ms""#),

@@ -94,8 +94,9 @@ impl NewReno {
     }
 
     fn on_timeout(&mut self, cx: &Cx<'_>) {
-        // RFC 5681 §3.1: ssthresh is set by the first timeout only; RFC 6582 §4 says the same of one inside recovery.
-        if self.episode == Episode::None {
+        // RFC 5681 §3.1: repeated timeouts hold ssthresh. §4.3: one inside recovery, where a retransmission was lost, is
+        // a second sign of congestion.
+        if self.episode != Episode::Timeout {
             self.reduce(cx);
         }
         self.episode = Episode::Timeout;

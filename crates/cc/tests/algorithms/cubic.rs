@@ -179,6 +179,17 @@ fn after_a_timeout_the_epoch_begins_at_its_own_plateau() {
 }
 
 #[test]
+fn a_timeout_inside_recovery_reduces_again_but_not_in_linux() {
+    for (profile, left) in [("rfc9438", 49.0), ("linux", 70.0)] {
+        let mut driver = cubic(profile);
+        grow_to(&mut driver, 100);
+        driver.lose();
+        driver.time_out();
+        assert!((driver.ssthresh() - left).abs() < 0.01, "{profile}: {}", driver.ssthresh());
+    }
+}
+
+#[test]
 fn time_without_use_of_the_window_does_not_age_the_epoch() {
     let mut used = after_loss_at(cubic("rfc9438"), 1_000);
     let mut driver = after_loss_at(cubic("rfc9438"), 1_000);

@@ -96,6 +96,15 @@ fn a_timeout_restarts_from_one_segment_and_repeated_ones_keep_the_threshold() {
 }
 
 #[test]
+fn a_timeout_inside_recovery_is_a_second_sign_of_congestion() {
+    let mut driver = in_avoidance(80);
+    driver.lose();
+    driver.conn.inflight = SMSS * 40;
+    driver.time_out();
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 20.0));
+}
+
+#[test]
 fn the_threshold_is_two_segments_at_least() {
     let mut driver = in_avoidance(10);
     for window in [5.0, 2.5, 2.0, 2.0] {

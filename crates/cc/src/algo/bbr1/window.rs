@@ -58,7 +58,8 @@ impl Window {
         if ack.newly_lost > Bytes::ZERO {
             self.cwnd = self.cwnd.saturating_sub(ack.newly_lost).max(conn.smss);
         }
-        let conserved = conn.inflight + ack.newly_acked;
+        // Packets that left before segments grew may be smaller than one.
+        let conserved = (conn.inflight + ack.newly_acked).max(conn.smss);
         if self.entering {
             self.entering = false;
             self.packet_conservation = true;

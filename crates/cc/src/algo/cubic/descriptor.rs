@@ -74,7 +74,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "what governs the window",
             labels: &["slow_start", "css", "reno_friendly", "concave", "convex", "recovery"],
         },
-        Field { name: "w_max", unit: "segments", purpose: "W_max; 0 before the first congestion", labels: &[] },
+        Field {
+            name: "w_max",
+            unit: "segments",
+            purpose: "W_max; 0 before the first congestion and after a timeout",
+            labels: &[],
+        },
         Field { name: "w_est", unit: "segments", purpose: "W_est, the Reno-friendly window; 0 unset", labels: &[] },
         Field { name: "k", unit: "s", purpose: "K: from the epoch's start to its plateau", labels: &[] },
         Field { name: "t", unit: "s", purpose: "the epoch's age, at the last ACK", labels: &[] },

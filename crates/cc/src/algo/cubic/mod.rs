@@ -101,8 +101,14 @@ impl Cubic {
     }
 
     fn on_timeout(&mut self, cx: &Cx<'_>) {
-        // RFC 5681 §3.1, as RFC 9438 §4.8 refers to it: one reduction an episode.
-        if self.episode == Episode::None {
+        let reduces = match self.law.profile {
+            // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: repeated timeouts hold ssthresh, but one inside
+            // recovery, where a retransmission was lost, is a second sign of congestion.
+            Profile::Rfc9438 => self.episode != Episode::Timeout,
+            // Linux reduces once, however recovery goes on.
+            Profile::Linux => self.episode == Episode::None,
+        };
+        if reduces {
             self.reduce(cx);
         }
         self.episode = Episode::Timeout;
@@ -118,7 +124,7 @@ impl Cubic {
         let cwnd = self.window.cwnd.max(saved.cwnd);
         let ssthresh = self.window.ssthresh.max(saved.ssthresh);
         match self.law.profile {
-            // RFC 9438 §4.9.1.
+            // RFC 9438 §4.9.
             Profile::Rfc9438 => self.window = Window { cwnd, ssthresh, ..saved },
             // Linux begins a new epoch with the W_max of the reduction that was none.
             Profile::Linux => self.window = Window { cwnd, ssthresh, epoch: None, ..self.window },
@@ -209,10 +215,10 @@ impl Controller for Cubic {
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
         match change {
             Recovery::Enter(cause) => {
-                let floor = match cause {
-                    RecoveryCause::Loss => 2.0,
-                    // RFC 9438 §4.6: marks can ask for less than two segments.
-                    RecoveryCause::Ecn => 1.0,
+                let floor = match (self.law.profile, cause) {
+                    // RFC 9438 §4.6: marks can ask for less than two segments; not in Linux.
+                    (Profile::Rfc9438, RecoveryCause::Ecn) => 1.0,
+                    _ => 2.0,
                 };
                 self.window.cwnd = self.reduce(cx).max(floor);
                 self.episode = Episode::Recovery;

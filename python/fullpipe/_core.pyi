@@ -154,8 +154,8 @@ class RunResult:
     def table(self, name: str) -> dict[str, _Numbers | _Labels]:
         """The columns of a table, all of one length.
 
-        A column of labels is the pair (codes, labels), with the code 255 for none; a float's none is NaN. The arrays own the
-        memory that the recorder filled: nothing is copied, and each call gives the same arrays.
+        A column of labels is the pair (codes, labels), with the code 255 for none; a float's none is NaN. The arrays
+        own the memory that the recorder filled: nothing is copied, and each call gives the same arrays.
 
         Raises:
             KeyError: When no table of that name was recorded.

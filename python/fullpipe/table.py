@@ -24,17 +24,17 @@ _NONE = "–"
 def show(run: Run, console: Console, wall_s: float) -> None:
     """Prints the tables and one line about the run, which took `wall_s` seconds of real time."""
     each = len(run.flows) <= _MOST_FLOWS
-    console.print(_flows(run.flows) if each else _algorithms(run.flows))
-    console.print(_links(run.links))
-    console.print(_facts(run, wall_s), highlight=False)
+    for table in (_flows(run.flows) if each else _algorithms(run.flows), _links(run.links)):
+        console.print("")
+        console.print(table)
+    console.print(f"\n{_facts(run, wall_s)}", highlight=False)
 
 
 def _flows(flows: Sequence[FlowMetrics]) -> Table:
     """A line a flow."""
     unit, scale = _rate_unit(flow["goodput_bps"] for flow in flows)
-    apart = any(not flow["name"].startswith(flow["cc"]) for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
-    table = _table("flow", *(["cc"] if apart else []))
+    table = _table("flow")
     _numbers(table, f"goodput\n{unit}", "RTT ms\nmean", "\np95", "\np99", "queue\nms", "re-\nsent", "loss\n%")
     if ended:
         _numbers(table, "done\ns")
@@ -42,8 +42,7 @@ def _flows(flows: Sequence[FlowMetrics]) -> Table:
     for flow in flows:
         rtt = flow["rtt_s"]
         table.add_row(
-            Text(flow["name"]),
-            *([Text(flow["cc"])] if apart else []),
+            Text(flow["name"] if flow["name"].startswith(flow["cc"]) else f"{flow['name']} ({flow['cc']})"),
             _digits(flow["goodput_bps"] / scale),
             *(_ms(value) for value in (rtt["mean"], rtt["p95"], rtt["p99"], flow["queue_delay_s"]["mean"])),
             f"{flow['retransmits']}",
@@ -103,20 +102,20 @@ def _facts(run: Run, wall_s: float) -> str:
     return " · ".join(facts)
 
 
-def _table(*words: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
-    for word in words:
-        table.add_column(word, vertical="bottom", no_wrap=True, overflow="ellipsis", min_width=8, max_width=20)
+def _table(what: str) -> Table:
+    """A table whose first column, the name of `what`, is the one that shrinks where room is short."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
+    table.add_column(what, vertical="bottom", overflow="fold", max_width=14)
     return table
 
 
 def _last(table: Table) -> None:
-    table.add_column("limited by", vertical="bottom", min_width=10)
+    table.add_column("limited by", vertical="bottom", width=11)
 
 
 def _numbers(table: Table, *headers: str) -> None:
     for header in headers:
-        table.add_column(header, justify="right", vertical="bottom", no_wrap=True)
+        table.add_column(header, justify="right", vertical="bottom", no_wrap=True, min_width=6)
 
 
 def _limit(shares: dict[str, float]) -> str:

@@ -1,0 +1,64 @@
+"""What the tests share: a short scenario, and a way to call the command."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Protocol
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SCENARIO = """\
+# Two flows, two seconds
+duration = "2s"
+seed = 7
+start_jitter = "20ms"
+[path]
+rate = "10mbit"
+rtt = "20ms"
+buffer = "1bdp"
+[[flow]]
+cc = "cubic"
+[[flow]]
+cc = "bbr1"
+"""
+
+LONG = SCENARIO.replace('"2s"', '"5000s"').replace("10mbit", "10gbit")
+
+
+class Fullpipe(Protocol):
+    """Calls the command with arguments, in the test's own directory."""
+
+    def __call__(self, *args: str) -> subprocess.CompletedProcess[str]:
+        """Runs it to its end."""
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
+    """A short scenario as a file."""
+    path = tmp_path / "short.toml"
+    path.write_text(SCENARIO)
+    return path
+
+
+@pytest.fixture
+def command() -> list[str]:
+    """What starts the command in a process of its own."""
+    return [sys.executable, "-m", "fullpipe"]
+
+
+@pytest.fixture
+def fullpipe(command: list[str], tmp_path: Path) -> Fullpipe:
+    """The command."""
+    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
+
+    def call(*args: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [*command, *args], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
+        )
+
+    return call

@@ -1,0 +1,163 @@
+"""`fullpipe.run` and what it gives."""
+
+from __future__ import annotations
+
+import pickle
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+import fullpipe
+from conftest import LONG, SCENARIO
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_run_has_metrics_of_its_flows_and_links(scenario: Path) -> None:
+    run = fullpipe.run(scenario)
+    assert [flow["name"] for flow in run.flows] == ["cubic", "bbr1"]
+    assert sum(flow["goodput_bps"] for flow in run.flows) == pytest.approx(9.3e6, rel=0.1)
+    assert 0.02 < run.flows[0]["rtt_s"]["mean"] < 0.045  # type: ignore[operator]
+    assert run.links[0]["utilisation"] > 0.9
+    assert run.seed == run.metrics["seed"] == 7
+    assert run.trace_hash is None
+
+
+def test_a_scenario_may_be_text() -> None:
+    assert fullpipe.run(SCENARIO).metrics["duration_s"] == 2
+
+
+def test_settings_replace_those_of_the_scenario() -> None:
+    run = fullpipe.run(SCENARIO, seed=3, set={"path.rate": "5mbit", "flow.0.count": 2}, duration="1s")
+    assert (run.seed, run.metrics["duration_s"], len(run.flows)) == (3, 1, 3)
+    assert run.scenario.rate_bps == 5_000_000
+    assert run.scenario.source == SCENARIO
+    assert 'rate = "5mbit"' in run.scenario.to_toml()
+
+
+def test_the_same_seed_gives_the_same_trace_and_another_seed_another() -> None:
+    hashes = [fullpipe.run(SCENARIO, seed=seed, trace="ack").trace_hash for seed in (1, 1, 2)]
+    assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_the_resolved_scenario_is_the_same_experiment() -> None:
+    run = fullpipe.run(SCENARIO, set={"path.loss": "0.1%"}, trace="10ms")
+    again = fullpipe.run(run.scenario.to_toml(), trace="10ms")
+    assert again.trace_hash == run.trace_hash
+
+
+def test_a_trace_is_a_frame_with_names_and_seconds() -> None:
+    run = fullpipe.run(SCENARIO, trace="10ms")
+    flows = run.trace()
+    assert flows.schema["flow"] == pl.Enum(["cubic", "bbr1"])
+    assert isinstance(flows.schema["limited_by"], pl.Enum)
+    assert flows["time"].is_sorted()
+    assert 1.9 < flows["time"].max() <= 2  # type: ignore[operator]
+    assert flows.filter(pl.col("flow") == "cubic")["bbr1.state"].null_count() > 0
+    assert not flows["rtt"].is_nan().any()
+    assert set(run.units()) == set(flows.columns)
+    assert (run.units()["time"], run.units()["cwnd"], run.units()["pacing_rate"]) == ("s", "B", "bit/s")
+    assert run.trace("links").columns[:3] == ["time", "link", "queue_packets"]
+    assert {"from", "to", "reason"} <= set(run.trace("transitions").columns)
+
+
+def test_columns_are_handed_over_without_a_copy() -> None:
+    result = _core.run(_core.Scenario.parse(SCENARIO, "a.toml", []), "ack")
+    assert result.tables == ["flows", "links", "transitions"]
+    first, second = result.table("flows")["rtt"], result.table("flows")["rtt"]
+    assert isinstance(first, np.ndarray)
+    assert first is second
+    assert first.base is not None
+    with pytest.raises(KeyError):
+        result.table("nonsense")
+
+
+def test_a_trace_that_is_not_there_says_what_to_do() -> None:
+    with pytest.raises(ValueError, match='run with trace="10ms"'):
+        fullpipe.run(SCENARIO).trace()
+    with pytest.raises(ValueError, match="there are flows, links, transitions"):
+        fullpipe.run(SCENARIO, trace="100ms").trace("nonsense")
+
+
+def test_progress_is_reported_and_may_end_a_run() -> None:
+    class EnoughError(Exception):
+        pass
+
+    seen: list[tuple[float, float, int]] = []
+
+    def progress(done_s: float, duration_s: float, events: int) -> None:
+        seen.append((done_s, duration_s, events))
+        if len(seen) == 3:
+            raise EnoughError
+
+    with pytest.raises(EnoughError):
+        fullpipe.run(LONG, progress=progress)
+    assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)
+    assert seen[-1][1] == 5000
+    assert seen[-1][2] > seen[0][2] > 0
+
+
+def test_an_error_has_its_parts() -> None:
+    with pytest.raises(fullpipe.ScenarioError) as caught:
+        fullpipe.run(SCENARIO.replace("10mbit", "0mbit"))
+    error = caught.value
+    assert (error.file, error.line, error.key, error.value) == ("<text>", 6, "path.rate", '"0mbit"')
+    assert error.problem in str(error)
+    assert error.fix in str(error)
+    assert pickle.loads(pickle.dumps(error)).key == "path.rate"
+
+
+def test_a_trace_level_that_is_none_is_refused() -> None:
+    with pytest.raises(fullpipe.ScenarioError, match='"10ms"') as caught:
+        fullpipe.run(SCENARIO, trace="often")
+    assert (caught.value.key, caught.value.value, caught.value.line) == ("trace", "often", None)
+
+
+def test_a_run_that_can_not_fit_in_memory_is_refused() -> None:
+    with pytest.raises(fullpipe.ScenarioError, match="GB of memory"):
+        fullpipe.run(LONG, trace="1us")
+
+
+def test_a_missing_file_is_an_os_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        fullpipe.run(tmp_path / "nothing.toml")
+    (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(OSError, match="UTF-8"):
+        fullpipe.run(tmp_path / "binary.toml")
+
+
+def test_saving_keeps_everything_and_overwrites_nothing(tmp_path: Path) -> None:
+    run = fullpipe.run(SCENARIO, trace="10ms")
+    kept = run.save(tmp_path / "deep" / "kept")
+    assert sorted(file.name for file in kept.iterdir()) == [
+        "links.parquet",
+        "metrics.json",
+        "picture.png",
+        "resolved.toml",
+        "scenario.toml",
+        "trace.parquet",
+        "transitions.parquet",
+    ]
+    assert pl.read_parquet(kept / "trace.parquet").equals(run.trace())
+    with pytest.raises(FileExistsError):
+        run.save(kept)
+    assert list(kept.parent.iterdir()) == [kept]
+
+
+@pytest.mark.parametrize("flows", [1, 12])
+def test_a_picture_has_four_panels(tmp_path: Path, flows: int) -> None:
+    run = fullpipe.run(SCENARIO, trace="ack", set={"flow.1.count": flows})
+    figure = run.plot(tmp_path / "picture.svg")
+    assert [axes.get_ylabel() for axes in figure.axes] == ["kB", "Mbit/s", "ms", "packets"]
+    assert (tmp_path / "picture.svg").stat().st_size > 10_000
+
+
+def test_a_flow_without_a_trace_is_no_trouble(tmp_path: Path) -> None:
+    run = fullpipe.run(SCENARIO.replace('"bbr1"', '"none"\napp_rate = "1mbit"'), trace="10ms")
+    run.save(tmp_path / "kept")
+    assert run.trace()["flow"].unique().to_list() == ["cubic"]
+    assert run.flows[1]["rtt_s"]["mean"] is None

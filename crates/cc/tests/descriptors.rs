@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cc::{Config, Controller, Domain, Registry};
+use cc::{Config, Controller, Descriptor, Domain, Field, Param, Registry};
 
 #[test]
 fn descriptors_are_complete() {
@@ -80,6 +80,43 @@ fn a_row_has_a_value_for_every_field() {
         for (field, value) in descriptor.fields.iter().zip(&row) {
             let labelled = field.labels.is_empty() || field.labels.len() > *value as usize;
             assert!(value.is_finite() && labelled, "{}.{} is {value}", descriptor.name, field.name);
+        }
+    }
+}
+
+/// The page's tables, as the descriptor has them.
+fn tables(descriptor: &Descriptor) -> [String; 2] {
+    let mut params =
+        String::from("| Parameter | Default | Range | Unit | Purpose | Section |\n|---|---|---|---|---|---|\n");
+    for param in descriptor.params {
+        let (default, range) = match param.domain {
+            Domain::Number { default, min, max } => (default.to_string(), format!("{min} to {max}")),
+            Domain::Flag { default } => (default.to_string(), "true, false".to_owned()),
+            Domain::Choice(words) => (words[0].to_owned(), words.join(", ")),
+        };
+        let Param { name, unit, purpose, section, .. } = param;
+        params += &format!("| `{name}` | {default} | {range} | {unit} | {purpose} | {section} |\n");
+    }
+    let mut fields = String::from("| Field | Unit | Meaning |\n|---|---|---|\n");
+    for Field { name, unit, purpose, labels } in descriptor.fields {
+        let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
+        fields += &format!("| `{name}` | {unit} | {purpose}{labels} |\n");
+    }
+    [params, fields]
+}
+
+#[test]
+fn every_algorithm_has_its_page_with_its_tables() {
+    for descriptor in Registry::default().iter() {
+        let page = format!("{}/../../docs/models/{}.md", env!("CARGO_MANIFEST_DIR"), descriptor.name);
+        let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page}: {error}"));
+        let sections =
+            ["Description", "Specification", "Deviations", "Parameters", "Trace fields", "Validation", "References"];
+        for section in sections {
+            assert!(text.contains(&format!("\n## {section}\n")), "{page} has no section {section}");
+        }
+        for table in tables(descriptor) {
+            assert!(text.contains(&table), "{page} does not have this table:\n{table}");
         }
     }
 }

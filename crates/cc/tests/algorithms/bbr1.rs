@@ -52,6 +52,17 @@ fn with_the_first_rtt_the_rate_starts_anew() {
 }
 
 #[test]
+fn the_handshakes_rtt_counts_from_the_first_packet() {
+    let mut driver = Driver::new("bbr1", &[]);
+    (driver.conn.srtt, driver.conn.min_rtt) = (RTT, RTT);
+    let first = Snapshot { inflight: SMSS, ..driver.packet(Bytes::ZERO) };
+    driver.call(|cc, cx| cc.on_sent(cx, &first));
+    let rate = HIGH_GAIN * 14_480.0 * 8.0 / 0.04 * 0.99;
+    assert!((driver.decision().pacing_rate.unwrap().as_f64() / rate - 1.0).abs() < 1e-6);
+    assert_eq!(driver.field("min_rtt"), 0.04);
+}
+
+#[test]
 fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     let mut driver = Driver::new("bbr1", &[]);
     for (mbps, count) in [(10, 0), (13, 0), (16, 1), (16, 2), (17, 0), (17, 1), (17, 2)] {

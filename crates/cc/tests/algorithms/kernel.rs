@@ -1,5 +1,5 @@
-//! CUBIC's profile "linux" and BBRv1 against a real kernel's TCP over its own netem, in simulated time: Linux 6.12
-//! (BBRv1: the same), one flow for 30 or 60 s, the first 2 s left out, fq pacing.
+//! CUBIC's profile "linux" and BBRv1 against real kernels' TCP (Linux 6.12 and 6.1) over their own netem, in simulated
+//! time: one flow for 30 or 60 s, the first 2 s left out, fq pacing.
 //!
 //! The path here is far simpler than the kernel's (no delayed ACKs, no offload, no PRR), so what agrees is the law.
 

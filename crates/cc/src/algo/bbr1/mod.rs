@@ -119,20 +119,28 @@ impl Bbr1 {
         };
     }
 
+    /// Starts from the first RTT that is known: the handshake's, where the transport takes it.
+    #[inline]
+    fn take_first_rtt(&mut self, cx: &Cx<'_>) {
+        if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
+            self.pacing.init_from_rtt(self.segment, self.window.cwnd, Some(cx.conn.srtt), self.settings.high_gain);
+            self.model.seed_min_rtt(cx.now, cx.conn.min_rtt);
+        }
+    }
+
     /// `bbr_set_pacing_rate`.
     #[inline]
     fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: f64) {
-        if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
-            self.pacing.init_from_rtt(self.segment, self.window.cwnd, Some(cx.conn.srtt), self.settings.high_gain);
-        }
+        self.take_first_rtt(cx);
         self.pacing.follow(self.segment, self.model.max_bw() * gain, self.full_pipe.reached);
     }
 }
 
 impl Controller for Bbr1 {
-    /// `bbr_cwnd_event`, CA_EVENT_TX_START.
+    /// `bbr_init` with the first packet, and `bbr_cwnd_event`, CA_EVENT_TX_START.
     #[inline]
     fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+        self.take_first_rtt(cx);
         let from_idle = packet.inflight == Bytes::new(u64::from(packet.size));
         if !from_idle || !cx.conn.app_limited {
             return;

@@ -83,6 +83,14 @@ impl Model {
         expired
     }
 
+    /// The connection's minimum RTT when the first is known.
+    pub(super) fn seed_min_rtt(&mut self, now: Time, min_rtt: Span) {
+        if min_rtt < self.min_rtt {
+            self.min_rtt = min_rtt;
+            self.min_rtt_stamp = Some(now);
+        }
+    }
+
     /// The minimum was just probed for: wait a whole window until the next time.
     pub(super) fn refresh_min_rtt(&mut self, now: Time) {
         self.min_rtt_stamp = Some(now);

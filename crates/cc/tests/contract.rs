@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use cc::replay::{Call, Event, replay};
 use cc::{
-    Ack, AnyController, Config, Conn, Controller, Decision, Descriptor, Ecn, EcnCounts, LossCause, Lost, PathChange,
-    RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
+    Ack, AnyController, Config, Conn, Controller, Decision, Descriptor, Domain, EcnCounts, LossCause, Lost, ParamValue,
+    PathChange, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Rng, Span, Time};
@@ -79,7 +79,7 @@ struct Transport {
 }
 
 impl Transport {
-    fn new(descriptor: &'static Descriptor) -> Transport {
+    fn new(descriptor: &'static Descriptor, config: &Config) -> Transport {
         let conn = Conn {
             smss: SMSS,
             initial_cwnd: SMSS * 10,
@@ -99,7 +99,7 @@ impl Transport {
         };
         Transport {
             descriptor,
-            cc: (descriptor.build)(&Config::defaults(descriptor)),
+            cc: (descriptor.build)(config),
             rng: rng(),
             now: Time::ZERO,
             conn,
@@ -285,6 +285,28 @@ impl Transport {
     }
 }
 
+/// Every algorithm with its defaults, and with each word and each flag that it can be given instead.
+fn variants() -> Vec<(&'static Descriptor, Config)> {
+    let mut all = Vec::new();
+    for descriptor in Registry::default().iter() {
+        let defaults = Config::defaults(descriptor);
+        for param in descriptor.params {
+            let values = match param.domain {
+                Domain::Number { .. } => Vec::new(),
+                Domain::Flag { default } => vec![ParamValue::Flag(!default)],
+                Domain::Choice(words) => words[1..].iter().map(|word| ParamValue::Word((*word).into())).collect(),
+            };
+            for value in values {
+                let given = [(param.name.to_owned(), value)].into();
+                let config = Config::new(descriptor, &given, defaults.smss, defaults.initial_cwnd);
+                all.push((descriptor, config.expect("what is declared may be given")));
+            }
+        }
+        all.push((descriptor, defaults));
+    }
+    all
+}
+
 fn rng() -> Rng {
     Rng::stream(1, "flow", "cc")
 }
@@ -292,23 +314,15 @@ fn rng() -> Rng {
 proptest! {
     #[test]
     fn decisions_stay_sane_and_replay_exactly(steps in steps()) {
-        for descriptor in Registry::default().iter() {
-            let mut transport = Transport::new(descriptor);
+        for (descriptor, config) in variants() {
+            let mut transport = Transport::new(descriptor, &config);
             for step in &steps {
                 transport.play(step);
             }
             transport.drain();
 
-            let fresh = &mut (descriptor.build)(&Config::defaults(descriptor));
+            let fresh = &mut (descriptor.build)(&config);
             prop_assert_eq!(replay(fresh, &mut rng(), &transport.events), transport.decisions);
         }
-    }
-}
-
-#[test]
-fn a_classic_flow_sends_what_its_peer_can_mark_only_if_told_to() {
-    for descriptor in Registry::default().iter() {
-        let controller = (descriptor.build)(&Config::defaults(descriptor));
-        assert_eq!(controller.decision().ecn, Ecn::NotEct, "{}", descriptor.name);
     }
 }

@@ -91,6 +91,8 @@ impl<C: Controller> Sender<C> {
         let newly_lost = self.conn.lost - prior_lost;
         if newly_lost > Bytes::ZERO && self.phase == Phase::Open {
             self.enter_recovery(now, prior_undelivered, probe);
+        } else if self.phase != Phase::Open && self.una >= self.episode.point() && self.is_repairing() {
+            self.next_episode(now, prior_undelivered, probe);
         }
 
         let newest = self.bursts.snapshot(&record);

@@ -191,7 +191,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Whether the retransmission of `seq` at `when` is the last one of a segment that is still outstanding.
-    fn is_current(&self, seq: u64, when: Time) -> bool {
+    pub(super) fn is_current(&self, seq: u64, when: Time) -> bool {
         if seq < self.una {
             return false;
         }

@@ -35,10 +35,6 @@ pub(super) struct Episode {
 }
 
 impl Episode {
-    fn begin(una: u64, next: u64) -> Episode {
-        Episode { point: next, undo_from: Some(una), retransmits: 0, first_retransmit: None }
-    }
-
     pub(super) fn point(&self) -> u64 {
         self.point
     }
@@ -54,7 +50,7 @@ impl<C: Controller> Sender<C> {
     pub(super) fn enter_recovery(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
         self.phase = Phase::Recovery;
         self.conn.in_recovery = true;
-        self.episode = Episode::begin(self.una, self.next);
+        self.episode = self.begin_episode();
         self.tell(now, Recovery::Enter(RecoveryCause::Loss), probe);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(self.controller.decision().ssthresh, recover_fs));
@@ -63,12 +59,10 @@ impl<C: Controller> Sender<C> {
 
     /// The retransmission timer fired and its losses are marked.
     pub(super) fn enter_loss(&mut self, now: Time, probe: &mut dyn Probe) {
-        if self.phase == Phase::Open {
-            self.episode = Episode::begin(self.una, self.next);
-        } else {
-            // What was reduced already can't be undone as one piece.
-            self.episode = Episode { undo_from: None, ..Episode::begin(self.una, self.next) };
-        }
+        let episode = self.begin_episode();
+        // What was reduced already can't be undone as one piece.
+        let undo_from = episode.undo_from.filter(|_| self.phase == Phase::Open);
+        self.episode = Episode { undo_from, ..episode };
         self.phase = Phase::Loss;
         self.conn.in_recovery = false;
         self.prr = None;
@@ -79,6 +73,38 @@ impl<C: Controller> Sender<C> {
     pub(super) fn exit_recovery(&mut self, now: Time, probe: &mut dyn Probe) {
         self.leave(now, Recovery::Exit, probe);
         self.rack.on_recovery_exit();
+    }
+
+    /// The episode is over, but segments sent since it began were lost too: that is congestion anew (RFC 5681 §3.2), so
+    /// the next episode begins with the same ACK (Linux: tcp_fastretrans_alert). A controller with a recovery of its own
+    /// stays in it, as Linux's BBR does, which looks only at the state that an ACK leaves behind.
+    pub(super) fn next_episode(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
+        if self.owner == RecoveryOwner::Own && self.phase == Phase::Recovery {
+            self.rack.on_recovery_exit();
+            self.episode = self.begin_episode();
+        } else {
+            self.exit_recovery(now, probe);
+            self.enter_recovery(now, recover_fs, probe);
+        }
+    }
+
+    /// Whether a segment that was declared lost is still to be delivered (Linux: lost_out).
+    pub(super) fn is_repairing(&self) -> bool {
+        self.lost > 0 || self.retransmissions_out() > 0
+    }
+
+    /// Retransmissions that may still be on the way (Linux: retrans_out).
+    fn retransmissions_out(&self) -> u64 {
+        self.retransmitted.iter().filter(|(seq, when)| self.is_current(*seq, *when)).count() as u64
+    }
+
+    /// An episode from here on. While retransmissions of the one before may still be answered, their timestamps prove
+    /// nothing about this one: the first of them remains the mark (Linux: retrans_stamp and tcp_any_retrans_done).
+    fn begin_episode(&self) -> Episode {
+        let retransmits = self.retransmissions_out();
+        let head_again = self.una < self.next && self.window.get(self.una).transmissions > 1;
+        let first_retransmit = self.episode.first_retransmit.filter(|_| retransmits > 0 || head_again);
+        Episode { point: self.next, undo_from: Some(self.una), retransmits, first_retransmit }
     }
 
     /// Undo: the losses of the episode were none.

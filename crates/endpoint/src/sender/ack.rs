@@ -11,7 +11,7 @@ use crate::wire::{Ack, Block};
 /// What an ACK told, for whoever measures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckOutcome {
-    /// RTT of the newest segment that was sent once and is newly acknowledged.
+    /// RTT of the newest segment that was sent once and is newly acknowledged; if there is none, the timestamp's.
     pub rtt: Option<Span>,
     /// The delivery rate.
     pub rate: Option<Rate>,
@@ -75,7 +75,7 @@ impl<C: Controller> Sender<C> {
         self.conn.delivered += delivery.bytes;
         self.delivered_at = now;
         self.first_sent = sent;
-        let rtt = self.measure_rtt(now, &delivery);
+        let rtt = self.measure_rtt(now, &delivery, advanced.then_some(ack.echo));
         self.rack.on_delivered(now, sent, seq, record.transmissions > 1, self.rtt.min);
         self.rack.on_sequence(delivery.lowest_once, delivery.highest);
         if self.app_limited_until.is_some_and(|mark| self.conn.delivered > mark) {
@@ -205,10 +205,12 @@ impl<C: Controller> Sender<C> {
         delivery.highest = delivery.highest.max(seq + 1);
     }
 
-    /// RFC 6298 takes the oldest segment's RTT, delay of the ACK included; controllers and users get the newest's.
+    /// RFC 6298 takes the oldest segment's RTT, delay of the ACK included; controllers and users get the newest's. When
+    /// all that is acknowledged had been retransmitted, the timestamp tells which of the copies is answered
+    /// (RFC 7323 §4.1): `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
     #[inline]
-    fn measure_rtt(&mut self, now: Time, delivery: &Delivery) -> Option<Span> {
-        let (first, newest) = (delivery.first_once?, delivery.newest_once?);
+    fn measure_rtt(&mut self, now: Time, delivery: &Delivery, echo: Option<Time>) -> Option<Span> {
+        let (first, newest) = (delivery.first_once.or(echo)?, delivery.newest_once.or(echo)?);
         let rtt = now - newest;
         self.rtt.sample(now - first);
         self.rtt.sample_min(rtt);

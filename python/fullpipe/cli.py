@@ -4,17 +4,16 @@ What is slow to import (numpy, polars, matplotlib, rich) is imported where it is
 """
 
 import json
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
-from fullpipe import Run, ScenarioError, __version__, _core, load
+from fullpipe import Run, __version__, _core, load
+from fullpipe.errors import fail, kindly
 from fullpipe.run import simulate
 
 app = typer.Typer(
@@ -64,7 +63,7 @@ def run_command(
     from fullpipe.results import fresh_directory, suited_interval, write_run
 
     settings = dict(_setting(text) for text in set_ or [])
-    with _kindly():
+    with kindly():
         loaded = load(scenario, seed=seed, set=settings)
         level = trace or (suited_interval(loaded) if out else "off")
         with fresh_directory(out) if out else nullcontext() as aside:
@@ -102,7 +101,7 @@ def explain_command(
     try:
         paragraphs = list(explain(name))
     except UnknownNameError as error:
-        _fail(error)
+        fail(error)
     console = Console(highlight=False)
     for paragraph in paragraphs:
         console.print(paragraph)
@@ -142,19 +141,3 @@ def _print(run: Run, wall_s: float, out: Path | None) -> None:
     if out:
         kept = "metrics, trace and picture.png" if run.has_trace else "metrics"
         console.print(f"{kept} kept in {out}", markup=False, soft_wrap=True)
-
-
-@contextmanager
-def _kindly() -> Iterator[None]:
-    """Turns what a user can mend into a message and exit code 2."""
-    try:
-        yield
-    except (ScenarioError, FileExistsError) as error:
-        _fail(error)
-    except OSError as error:
-        _fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
-
-
-def _fail(problem: object) -> NoReturn:
-    print(f"error: {problem}", file=sys.stderr)
-    raise typer.Exit(2)

@@ -25,6 +25,11 @@ _POINTS = 800
 _BINS = 200
 
 
+class _Size(NamedTuple):
+    unit: str
+    bytes: float
+
+
 class _Panels(NamedTuple):
     window: Axes
     rate: Axes
@@ -39,15 +44,16 @@ def picture(run: Run) -> Figure:
         ValueError: When the run has no trace.
     """
     trace = run.trace()
+    size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
     figure = Figure(figsize=(10, 9.5), dpi=110, layout="constrained")
     panels = _Panels(*figure.subplots(4, 1, sharex=True))
     few = len(run.flows) <= len(_COLOURS)
-    _dress(figure, panels, run, few)
+    _dress(figure, panels, run, few, size.unit)
     if few:
-        _draw_flows(panels, trace, run)
+        _draw_flows(panels, trace, run, size.bytes)
         _reference(panels.rate, run.scenario.rate_bps / 1e6, "link rate")
     else:
-        _draw_algorithms(panels, trace, run)
+        _draw_algorithms(panels, trace, run, size.bytes)
         _reference(panels.rate, run.scenario.rate_bps / len(run.flows) / 1e6, "fair share")
     _draw_queue(panels.queue, run)
     for panel in panels:
@@ -58,11 +64,11 @@ def picture(run: Run) -> Figure:
     return figure
 
 
-def _dress(figure: Figure, panels: _Panels, run: Run, few: bool) -> None:
+def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> None:
     figure.suptitle(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", x=0.01, ha="left", weight="bold")
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
-        panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", "kB"),
+        panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", size),
         panels.rate: (f"delivery rate{whose}", "Mbit/s"),
         panels.rtt: (f"round-trip time{whose}", "ms"),
         panels.queue: ("queue at the bottleneck; a tick is a drop", "packets"),
@@ -75,7 +81,7 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool) -> None:
     panels.queue.set_xlabel("time, s")
 
 
-def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run) -> None:
+def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run, size: float) -> None:
     """A colour a flow."""
     for flow, colour in zip(run.flows, _COLOURS, strict=False):
         rows = trace.filter(pl.col("flow") == flow["name"])
@@ -83,11 +89,12 @@ def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run) -> None:
             continue
         time = _column(rows, "time")
         label = flow["name"] if flow["name"].startswith(flow["cc"]) else f"{flow['name']} ({flow['cc']})"
-        _draw_line(panels.window, time, _column(rows, "inflight") / 1e3, colour, pale=True)
-        _draw_line(panels.window, time, _column(rows, "cwnd") / 1e3, colour)
+        _draw_line(panels.window, time, _column(rows, "inflight") / size, colour, pale=True)
+        _draw_line(panels.window, time, _column(rows, "cwnd") / size, colour)
         _draw_line(panels.rtt, time, _column(rows, "rtt") * 1e3, colour, label)
         edges = _edges(run)
         rates = _rates(time, _column(rows, "delivered"), edges) / 1e6
+        rates[(edges[1:] < time[0]) | (edges[:-1] > time[-1])] = np.nan  # before it began, after it ended
         panels.rate.plot((edges[:-1] + edges[1:]) / 2, rates, color=colour, linewidth=1.2)
 
 
@@ -108,7 +115,7 @@ def _draw_line(panel: Axes, time: Values, values: Values, colour: str, label: st
     panel.plot(time, values, color=colour, label=label or "_", alpha=alpha, linewidth=width)
 
 
-def _draw_algorithms(panels: _Panels, trace: pl.DataFrame, run: Run) -> None:
+def _draw_algorithms(panels: _Panels, trace: pl.DataFrame, run: Run, size: float) -> None:
     """A colour an algorithm."""
     edges = _edges(run)
     middles = (edges[:-1] + edges[1:]) / 2
@@ -116,7 +123,7 @@ def _draw_algorithms(panels: _Panels, trace: pl.DataFrame, run: Run) -> None:
         flows = [flow for flow in run.flows if flow["cc"] == cc]
         rows = trace.filter(pl.col("flow").is_in([flow["name"] for flow in flows]))
         _draw_band(panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, colour, f"{len(flows)} × {cc}")
-        _draw_band(panels.window, middles, _binned(rows, "cwnd", edges) / 1e3, colour)
+        _draw_band(panels.window, middles, _binned(rows, "cwnd", edges) / size, colour)
         _draw_band(panels.rate, middles, _rate_quantiles(rows, flows, edges) / 1e6, colour)
 
 
@@ -187,6 +194,11 @@ def _rates(time: Values, delivered: Values, edges: Values) -> Values:
     """Bytes delivered over time as a rate in each bin, in bit/s."""
     rates: Values = np.diff(np.interp(edges, time, delivered)) * 8 / np.diff(edges)
     return rates
+
+
+def _most(rows: pl.DataFrame, name: str) -> float:
+    values = _column(rows, name)
+    return float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
 
 
 def _column(rows: pl.DataFrame, name: str) -> Values:

@@ -43,22 +43,24 @@ def picture(run: Run) -> Figure:
     Raises:
         ValueError: When the run has no trace.
     """
-    trace = run.trace()
+    trace = _while_active(run)
+    until = _until(run, trace)
+    edges = _edges(run, until)
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
     figure = Figure(figsize=(10, 9.5), dpi=110, layout="constrained")
     panels = _Panels(*figure.subplots(4, 1, sharex=True))
     few = len(run.flows) <= len(_COLOURS)
     _dress(figure, panels, run, few, size.unit)
     if few:
-        _draw_flows(panels, trace, run, size.bytes)
+        _draw_flows(panels, trace, run, edges, size.bytes)
         _reference(panels.rate, run.scenario.rate_bps / 1e6, "link rate")
     else:
-        _draw_algorithms(panels, trace, run, size.bytes)
+        _draw_algorithms(panels, trace, run, edges, size.bytes)
         _reference(panels.rate, run.scenario.rate_bps / len(run.flows) / 1e6, "fair share")
-    _draw_queue(panels.queue, run)
+    _draw_queue(panels.queue, run, until)
     for panel in panels:
         panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
-        panel.set_xlim(0, run.metrics["duration_s"])
+        panel.set_xlim(0, until)
     handles, labels = panels.rtt.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=4, frameon=False)
     return figure
@@ -81,7 +83,7 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> N
     panels.queue.set_xlabel("time, s")
 
 
-def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run, size: float) -> None:
+def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, size: float) -> None:
     """A colour a flow."""
     for flow, colour in zip(run.flows, _COLOURS, strict=False):
         rows = trace.filter(pl.col("flow") == flow["name"])
@@ -92,7 +94,6 @@ def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run, size: float) -> 
         _draw_line(panels.window, time, _column(rows, "inflight") / size, colour, pale=True)
         _draw_line(panels.window, time, _column(rows, "cwnd") / size, colour)
         _draw_line(panels.rtt, time, _column(rows, "rtt") * 1e3, colour, label)
-        edges = _edges(run)
         rates = _rates(time, _column(rows, "delivered"), edges) / 1e6
         rates[(edges[1:] < time[0]) | (edges[:-1] > time[-1])] = np.nan  # before it began, after it ended
         panels.rate.plot((edges[:-1] + edges[1:]) / 2, rates, color=colour, linewidth=1.2)
@@ -115,9 +116,8 @@ def _draw_line(panel: Axes, time: Values, values: Values, colour: str, label: st
     panel.plot(time, values, color=colour, label=label or "_", alpha=alpha, linewidth=width)
 
 
-def _draw_algorithms(panels: _Panels, trace: pl.DataFrame, run: Run, size: float) -> None:
+def _draw_algorithms(panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, size: float) -> None:
     """A colour an algorithm."""
-    edges = _edges(run)
     middles = (edges[:-1] + edges[1:]) / 2
     for cc, colour in zip(sorted({flow["cc"] for flow in run.flows}), _COLOURS, strict=False):
         flows = [flow for flow in run.flows if flow["cc"] == cc]
@@ -156,13 +156,13 @@ def _rate_quantiles(rows: pl.DataFrame, flows: list[FlowMetrics], edges: Values)
     return quantiles
 
 
-def _draw_queue(panel: Axes, run: Run) -> None:
-    rows = run.trace("links").filter(pl.col("link") == run.links[0]["name"])
+def _draw_queue(panel: Axes, run: Run, until: float) -> None:
+    rows = run.trace("links").filter(pl.col("link") == run.links[0]["name"], pl.col("time") <= until)
     time = _column(rows, "time")
     _draw_line(panel, time, _column(rows, "queue_packets"), _GREY)
     drops = time[1:][np.diff(_column(rows, "drops")) > 0]
     if len(drops):
-        ticks = np.unique(np.round(drops / run.metrics["duration_s"] * 2000)) / 2000 * run.metrics["duration_s"]
+        ticks = np.unique(np.round(drops / until * 2000)) / 2000 * until
         panel.plot(
             ticks, np.full(len(ticks), 0.965), "|", color="#D55E00", markersize=7, transform=panel.get_xaxis_transform()
         )
@@ -182,12 +182,30 @@ def _reference(panel: Axes, height: float, label: str) -> None:
     )
 
 
-def _edges(run: Run) -> Values:
+def _while_active(run: Run) -> pl.DataFrame:
+    """The flows' trace without what follows the last byte of a transfer."""
+    trace = run.trace()
+    ended = [flow["name"] for flow in run.flows if flow["completion_s"] is not None]
+    if not ended:
+        return trace
+    all_delivered = pl.col("delivered") == pl.col("delivered").max().over("flow")
+    still = pl.col("time") <= pl.col("time").filter(all_delivered).min().over("flow")
+    return trace.filter(still | ~pl.col("flow").is_in(ended))
+
+
+def _until(run: Run, trace: pl.DataFrame) -> float:
+    """Where the picture ends: with the run, or soon after the last of its flows."""
+    duration_s = run.metrics["duration_s"]
+    if trace.is_empty() or any(flow["completion_s"] is None for flow in run.flows):
+        return duration_s
+    return min(duration_s, float(_column(trace, "time")[-1]) * 1.05)
+
+
+def _edges(run: Run, until: float) -> Values:
     """The edges of the bins that rates are averaged over: of two round trips at least."""
     round_trips = [flow["rtt_s"]["min"] or 0.0 for flow in run.flows]
-    duration = run.metrics["duration_s"]
-    bins = int(min(_BINS, max(duration / max(2 * max(round_trips), 1e-6), 1)))
-    return np.linspace(0, duration, bins + 1)
+    bins = int(min(_BINS, max(until / max(2 * max(round_trips), 1e-6), 1)))
+    return np.linspace(0, until, bins + 1)
 
 
 def _rates(time: Values, delivered: Values, edges: Values) -> Values:

@@ -54,11 +54,14 @@ def _flows(flows: Sequence[FlowMetrics]) -> Table:
 
 
 def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
-    """A line an algorithm, for runs with more flows than fit; delays are the median of the flows' means."""
+    """A line an algorithm, for runs with more flows than fit; delays are medians of the flows' means."""
     unit, scale = _rate_unit(flow["goodput_bps"] for flow in flows)
+    ended = any(flow["completion_s"] is not None for flow in flows)
     table = _table("flows")
-    _numbers(table, f"{unit}\nleast", "\nmedian", "\nmost", "\ntotal")
+    _numbers(table, f"{unit}\nleast", "\nmedian", "\nmost")
     _numbers(table, "RTT\nms", "queue\nms", "re-\nsent", "loss\n%")
+    if ended:
+        _numbers(table, "ended", "after\ns")
     _last(table)
     for cc in sorted({flow["cc"] for flow in flows}):
         those = [flow for flow in flows if flow["cc"] == cc]
@@ -67,11 +70,12 @@ def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
         resent = sum(flow["retransmits"] for flow in those)
         table.add_row(
             Text(f"{len(those)} × {cc}"),
-            *(_digits(value) for value in (min(rates), median(rates), max(rates), sum(rates))),
+            *(_digits(value) for value in (min(rates), median(rates), max(rates))),
             _ms(_median(flow["rtt_s"]["mean"] for flow in those)),
             _ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
             f"{resent}",
             _percent(resent / sent if sent else 0.0),
+            *(_ends(those) if ended else []),
             _limit(_mean_shares(those)),
         )
     return table
@@ -124,6 +128,12 @@ def _limit(shares: dict[str, float]) -> str:
         return _NONE
     name = max(shares, key=lambda limit: shares[limit])
     return f"{name.replace('_', ' ')} {shares[name] * 100:.0f} %"
+
+
+def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:
+    """How many transfers ended, and the median time that they took."""
+    times = [flow["completion_s"] for flow in flows if flow["completion_s"] is not None]
+    return f"{len(times)}", _digits(_median(times))
 
 
 def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:

@@ -8,6 +8,7 @@ use units::{Span, Time};
 use crate::agenda::{Class, Entry};
 use crate::flow::{Far, Flow, Network, Source};
 use crate::observe::Observer;
+use crate::prefetch::prefetch;
 use crate::{Run, TraceLevel, build};
 
 /// A run in progress.
@@ -41,7 +42,10 @@ impl Simulation {
         let until = self.network.events.saturating_add(steps);
         while self.network.events < until {
             match self.network.agenda.pop() {
-                Some(entry) if entry.at <= self.end => self.happen(entry),
+                Some(entry) if entry.at() <= self.end => {
+                    self.anticipate(&entry);
+                    self.happen(entry);
+                }
                 _ => {
                     self.now = self.end;
                     return true;
@@ -49,6 +53,14 @@ impl Simulation {
             }
         }
         false
+    }
+
+    /// Fetches the flow that comes next, if it is another one.
+    #[inline]
+    fn anticipate(&self, entry: &Entry) {
+        if let Some(next) = self.network.agenda.next().filter(|next| next.flow() != entry.flow()) {
+            prefetch(&self.flows[next.flow()]);
+        }
     }
 
     /// The time reached.
@@ -63,21 +75,22 @@ impl Simulation {
 
     #[inline]
     fn happen(&mut self, entry: Entry) {
-        self.now = entry.at;
+        let now = entry.at();
+        self.now = now;
         if entry.class() == Class::Sample {
             self.network.events += 1;
-            self.observer.sample(entry.at, &mut self.flows, &mut self.network);
+            self.observer.sample(now, &mut self.flows, &mut self.network);
             return;
         }
         let flow = &mut self.flows[entry.flow()];
         let step = Step { network: &mut self.network, observer: &mut self.observer, end: self.end };
         match entry.class() {
-            Class::Start => step.start(flow, entry.at),
-            Class::Segment => step.segments(flow, entry.at, entry.hop()),
-            Class::Ack => step.acks(flow, entry.at, entry.hop()),
-            Class::DelayedAck => step.delayed_ack(flow, entry.at),
-            Class::Timer => step.timer(flow, entry.at),
-            Class::Departure => step.departure(flow, entry.at),
+            Class::Start => step.start(flow, now),
+            Class::Segment => step.segments(flow, now, entry.hop()),
+            Class::Ack => step.acks(flow, now, entry.hop()),
+            Class::DelayedAck => step.delayed_ack(flow, now),
+            Class::Timer => step.timer(flow, now),
+            Class::Departure => step.departure(flow, now),
             Class::Sample => {}
         }
     }

@@ -24,6 +24,7 @@ mod lane;
 mod link;
 mod memory;
 mod observe;
+mod prefetch;
 
 pub use build::PROVIDES;
 pub use engine::Simulation;

@@ -2,6 +2,45 @@
 
 use units::Span;
 
+/// Values that a [`Sampler`] keeps back.
+const HELD: usize = 13;
+
+/// A histogram for many flows at once: values are kept back in one cache line and sorted in when it is full, since each
+/// of ten thousand histograms is cold whenever it is its turn.
+#[derive(Clone, Debug, Default)]
+pub struct Sampler {
+    held: [u32; HELD],
+    count: u32,
+    histogram: Box<Histogram>,
+}
+
+impl Sampler {
+    /// Counts `value` once.
+    #[inline]
+    pub fn add(&mut self, value: Span) {
+        let Ok(ns) = u32::try_from(value.as_nanos()) else { return self.histogram.add(value) };
+        self.held[self.count as usize] = ns;
+        self.count += 1;
+        if self.count as usize == HELD {
+            self.settle();
+        }
+    }
+
+    #[inline(never)]
+    fn settle(&mut self) {
+        for ns in &self.held[..core::mem::take(&mut self.count) as usize] {
+            self.histogram.add(Span::from_nanos(u64::from(*ns)));
+        }
+    }
+
+    /// The histogram of all values.
+    pub fn histogram(&self) -> Histogram {
+        let mut settled = self.clone();
+        settled.settle();
+        *settled.histogram
+    }
+}
+
 /// Buckets an octave: neighbours differ by at most 1/128, so a bucket's middle is within 1/256 of what is in it.
 const SLOTS: usize = 128;
 /// 2^42 ns are 73 minutes; what is longer counts as that.

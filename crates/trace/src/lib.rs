@@ -9,7 +9,7 @@ mod recorder;
 mod summary;
 mod table;
 
-pub use histogram::Histogram;
+pub use histogram::{Histogram, Sampler};
 pub use meter::{FlowMeter, LinkMeter, Window};
 pub use recorder::{FlowRow, LinkRow, Recorder, TransitionRow};
 pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};

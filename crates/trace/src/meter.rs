@@ -2,7 +2,7 @@
 
 use units::{Bytes, Rate, Span, Time};
 
-use crate::Histogram;
+use crate::{Histogram, Sampler};
 
 /// The part of the run that counts.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +27,8 @@ pub struct FlowMeter {
     window: Window,
     /// When its SYN left, or its first packet.
     pub(crate) start: Time,
-    pub(crate) rtt: Histogram,
-    pub(crate) queue: Histogram,
+    pub(crate) rtt: Sampler,
+    pub(crate) queue: Sampler,
     pub(crate) sent: u64,
     pub(crate) retransmits: u64,
     pub(crate) delivered: Bytes,
@@ -42,8 +42,8 @@ impl FlowMeter {
         FlowMeter {
             window,
             start,
-            rtt: Histogram::default(),
-            queue: Histogram::default(),
+            rtt: Sampler::default(),
+            queue: Sampler::default(),
             sent: 0,
             retransmits: 0,
             delivered: Bytes::ZERO,

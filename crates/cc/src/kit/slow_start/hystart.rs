@@ -28,6 +28,8 @@ pub struct HyStart {
     round: RoundCounter,
     round_start: Time,
     last_ack: Time,
+    /// `delay_min`: of data alone; the handshake's small packets are faster.
+    delay_min: Option<Span>,
     round_min_rtt: Option<Span>,
     samples: u32,
 }
@@ -41,25 +43,25 @@ impl HyStart {
     }
 
     /// The ACKs come in an unbroken train as long as the pipe.
-    fn train_fills_pipe(&mut self, now: Time, conn: &Conn) -> bool {
+    fn train_fills_pipe(&mut self, now: Time, delay_min: Span, conn: &Conn) -> bool {
         if now.since(self.last_ack) > ACK_DELTA {
             return false;
         }
         self.last_ack = now;
         // A packet may have waited for half an RTT in the pacer: only an unpaced train shows the pipe by half of it.
-        let threshold = conn.min_rtt + ack_delay(conn);
+        let threshold = delay_min + ack_delay(conn);
         now.since(self.round_start) > if conn.paced { threshold } else { threshold / 2 }
     }
 
     /// The least RTT of this round's first samples is far above the path's.
-    fn delay_has_grown(&mut self, rtt: Span, conn: &Conn) -> bool {
+    fn delay_has_grown(&mut self, rtt: Span, delay_min: Span) -> bool {
         let least = self.round_min_rtt.map_or(rtt, |least| least.min(rtt));
         self.round_min_rtt = Some(least);
         if self.samples < MIN_SAMPLES {
             self.samples += 1;
             return false;
         }
-        least > conn.min_rtt + (conn.min_rtt / 8).clamp(DELAY_MIN, DELAY_MAX)
+        least > delay_min + (delay_min / 8).clamp(DELAY_MIN, DELAY_MAX)
     }
 }
 
@@ -71,16 +73,26 @@ fn ack_delay(conn: &Conn) -> Span {
 impl SlowStart for HyStart {
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack, cwnd: Bytes) -> Step {
         let grow = Step::Grow(ack.newly_acked);
-        let (Some(rtt), true) = (ack.rtt, cwnd >= cx.conn.smss * LOW_WINDOW) else { return grow };
+        let Some(rtt) = ack.rtt else { return grow };
+        let delay_min = self.delay_min.map_or(rtt.raw, |least| least.min(rtt.raw));
+        self.delay_min = Some(delay_min);
+        // Rounds count from the first ACK on, so that they begin where a flight's ACKs begin, whatever the window.
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
             self.new_round(cx.now);
         }
-        if self.train_fills_pipe(cx.now, cx.conn) {
+        if cwnd < cx.conn.smss * LOW_WINDOW {
+            return grow;
+        }
+        if self.train_fills_pipe(cx.now, delay_min, cx.conn) {
             Step::Exit("ACK train as long as the minimum RTT")
-        } else if self.delay_has_grown(rtt.raw, cx.conn) {
+        } else if self.delay_has_grown(rtt.raw, delay_min) {
             Step::Exit("RTT above its minimum by an eighth")
         } else {
             grow
         }
+    }
+
+    fn on_congestion(&mut self) {
+        self.delay_min = None;
     }
 }

@@ -94,18 +94,6 @@ pub(crate) struct Bursts {
     next: u32,
 }
 
-/// The connection's side of a snapshot, at the moment of sending.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Moment {
-    pub(crate) now: Time,
-    pub(crate) first_sent: Time,
-    pub(crate) delivered_at: Time,
-    pub(crate) delivered: Bytes,
-    pub(crate) delivered_ce: Bytes,
-    pub(crate) lost: Bytes,
-    pub(crate) app_limited: bool,
-}
-
 impl Bursts {
     pub(crate) fn new() -> Bursts {
         let none = Burst {
@@ -126,17 +114,17 @@ impl Bursts {
         &self.ring[(number & self.mask) as usize]
     }
 
-    /// The number of the burst of `moment`, for one more segment.
+    /// The number of the burst that a segment of `snapshot` belongs to.
     #[inline]
-    pub(crate) fn join(&mut self, moment: &Moment) -> u32 {
+    pub(crate) fn join(&mut self, snapshot: &Snapshot) -> u32 {
         if self.next != self.oldest {
             let number = self.next.wrapping_sub(1);
             let last = &mut self.ring[(number & self.mask) as usize];
             // `delivered` and `lost` can't change without an event, nor the rest without them.
-            if last.sent == moment.now
-                && last.delivered == moment.delivered
-                && last.lost == moment.lost
-                && last.app_limited == moment.app_limited
+            if last.sent == snapshot.sent
+                && last.delivered == snapshot.delivered
+                && last.lost == snapshot.lost
+                && last.app_limited == snapshot.app_limited
             {
                 last.users += 1;
                 return number;
@@ -148,14 +136,14 @@ impl Bursts {
         let number = self.next;
         self.next = number.wrapping_add(1);
         self.ring[(number & self.mask) as usize] = Burst {
-            sent: moment.now,
-            first_sent: moment.first_sent,
-            delivered_at: moment.delivered_at,
-            delivered: moment.delivered,
-            lost: moment.lost,
-            delivered_ce: moment.delivered_ce,
+            sent: snapshot.sent,
+            first_sent: snapshot.first_sent,
+            delivered_at: snapshot.delivered_at,
+            delivered: snapshot.delivered,
+            lost: snapshot.lost,
+            delivered_ce: snapshot.delivered_ce,
             users: 1,
-            app_limited: moment.app_limited,
+            app_limited: snapshot.app_limited,
         };
         number
     }

@@ -19,7 +19,7 @@ const CASES: [Case; 9] = [
     ("cubic-100m", "100mbit", "50ms", "8bdp", 1000, 1, "cc = \"cubic\"", "0%"),
     ("bbr1-100m", "100mbit", "50ms", "8bdp", 1000, 1, "cc = \"bbr1\"", "0%"),
     ("cubic-10flows", "1gbit", "10ms", "8bdp", 100, 10, "cc = \"cubic\"", "0%"),
-    ("cubic-10000flows", "10gbit", "10ms", "8bdp", 2, 10_000, "cc = \"cubic\"", "0%"),
+    ("cubic-10000flows", "10gbit", "10ms", "8bdp", 10, 10_000, "cc = \"cubic\"", "0%"),
     ("cubic-lossy", "10gbit", "10ms", "1bdp", 20, 1, "cc = \"cubic\"\nparams = { slow_start = \"classic\" }", "0%"),
     ("bbr1-lossy", "1gbit", "10ms", "8bdp", 100, 1, "cc = \"bbr1\"", "1%"),
 ];

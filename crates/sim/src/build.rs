@@ -7,6 +7,7 @@ use cc::{Config, Descriptor, ParamValue, Registry, Signals};
 use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Sender, SenderConfig, Unresponsive};
 use path::{Bernoulli, Limit, Link, Serialiser};
 use scenario::{Error, Scenario, Value};
+use smallvec::smallvec;
 use trace::{FlowMeter, Window};
 use units::{Rate, Rng, Span, Time, nearest};
 
@@ -155,15 +156,15 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
         access: Serialiser::new(Rate::from_bps(path.rate.as_bps().saturating_mul(ACCESS_SPEED))),
         jitter,
         last_entry: Time::ZERO,
-        route: [0].into(),
-        lanes: [Lane::default()].into(),
+        route: smallvec![0],
+        lanes: smallvec![Lane::default()],
         extra_delay: spec.extra_rtt / 2,
         loss: Bernoulli::new(path.loss, stream("loss")),
-        reverse_route: [].into(),
-        ack_lanes: [Lane::default()].into(),
+        reverse_route: smallvec![],
+        ack_lanes: smallvec![Lane::default()],
         reverse_delay: (path.rtt + spec.extra_rtt).saturating_sub(forward),
         reverse_loss: Bernoulli::new(path.reverse_loss, stream("reverse_loss")),
-        blocks: [VecDeque::new()].into(),
+        blocks: smallvec![VecDeque::new()],
         delayed_ack: Armed::default(),
     }
 }

@@ -5,12 +5,16 @@ use std::collections::VecDeque;
 use cc::{AnyController, Probe, Transition};
 use endpoint::{Ack, Block, Receiver, Segment, Sender, Unresponsive};
 use path::{Bernoulli, Serialiser};
+use smallvec::SmallVec;
 use trace::{FlowMeter, TransitionRow};
 use units::{Rng, Span, Time};
 
 use crate::agenda::{Agenda, Class};
 use crate::lane::Lane;
 use crate::link::NetworkLink;
+
+/// One item a hop; that of a dumbbell's one hop lies in the flow itself.
+pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
 
 /// Who sends.
 #[derive(Debug)]
@@ -54,18 +58,18 @@ pub(crate) struct Wire {
     pub(crate) jitter: Option<(Rng, Span)>,
     pub(crate) last_entry: Time,
     /// Indices of the links on the way, and a lane to each.
-    pub(crate) route: Box<[usize]>,
-    pub(crate) lanes: Box<[Lane<Travelling>]>,
+    pub(crate) route: PerHop<usize>,
+    pub(crate) lanes: PerHop<Lane<Travelling>>,
     /// From the last link to the receiver, beyond the links' own delays.
     pub(crate) extra_delay: Span,
     pub(crate) loss: Bernoulli,
     /// The same for ACKs: a lane to each link, and one to the sender.
-    pub(crate) reverse_route: Box<[usize]>,
-    pub(crate) ack_lanes: Box<[Lane<Ack>]>,
+    pub(crate) reverse_route: PerHop<usize>,
+    pub(crate) ack_lanes: PerHop<Lane<Ack>>,
     pub(crate) reverse_delay: Span,
     pub(crate) reverse_loss: Bernoulli,
     /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
-    pub(crate) blocks: Box<[VecDeque<Block>]>,
+    pub(crate) blocks: PerHop<VecDeque<Block>>,
     pub(crate) delayed_ack: Armed,
 }
 

@@ -237,18 +237,15 @@ impl<C: Controller> Sender<C> {
             self.timer.probe = Some((self.next, false));
         } else {
             let seq = self.next - 1;
-            let mut sent = *self.window.get(seq);
+            let sent = *self.window.get(seq);
             if sent.state != State::Outstanding {
                 return;
             }
             // The copy takes the original's place in flight: one of the two is assumed lost.
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
             self.bursts.leave(sent.burst);
-            (sent.burst, sent.inflight) = self.depart(now, sent.size);
-            sent.transmissions = sent.transmissions.saturating_add(1);
-            *self.window.get_mut(seq) = sent;
+            self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
             self.retransmitted.push_back((seq, now));
-            self.departed(now, seq, probe);
             emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true });
             self.timer.probe = Some((self.next, true));
         }

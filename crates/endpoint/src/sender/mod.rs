@@ -12,7 +12,7 @@ mod recovery;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use cc::{Conn, Controller, Cx, Decision, Probe, RecoveryOwner};
+use cc::{Conn, Controller, Cx, Decision, Ecn, Probe, RecoveryOwner, Snapshot};
 use units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
@@ -24,7 +24,7 @@ use crate::pacer::{Pacer, Pacing};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rtt::RttEstimator;
-use crate::sent::{Bursts, Moment, Sent, State, Window};
+use crate::sent::{Bursts, Sent, State, Window};
 use crate::wire::{SMSS, Segment};
 
 /// Initial window (RFC 6928).
@@ -206,10 +206,8 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
         }
         self.window.reserve(self.una, seq);
-        let (burst, inflight) = self.depart(now, size);
-        *self.window.get_mut(seq) = Sent { inflight, burst, size, state: State::Outstanding, transmissions: 1 };
         self.next += 1;
-        self.departed(now, seq, probe);
+        self.depart(now, seq, size, 1, probe);
         emit(Segment { seq, sent: now, size, syn: false, retransmit: false });
     }
 
@@ -219,22 +217,19 @@ impl<C: Controller> Sender<C> {
         self.to_retransmit.pop();
         self.lost -= 1;
         self.bursts.leave(sent.burst);
-        let (burst, inflight) = self.depart(now, sent.size);
-        let transmissions = sent.transmissions.saturating_add(1);
-        *self.window.get_mut(seq) = Sent { inflight, burst, size: sent.size, state: State::Outstanding, transmissions };
+        self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
         self.retransmitted.push_back((seq, now));
         self.episode.on_retransmit(now);
         if seq == self.una {
             self.timer.restart_rto(now);
         }
-        self.departed(now, seq, probe);
         self.arm(now);
         emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true });
     }
 
-    /// Counts a packet in flight and takes its snapshot: (burst, in-flight data with it).
+    /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
     #[inline]
-    fn depart(&mut self, now: Time, size: u16) -> (u32, Bytes) {
+    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, probe: &mut dyn Probe) {
         // draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins.
         if self.conn.inflight == Bytes::ZERO {
             self.first_sent = now;
@@ -249,21 +244,22 @@ impl<C: Controller> Sender<C> {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
-        let moment = Moment {
-            now,
+        let snapshot = Snapshot {
+            sent: now,
             first_sent: self.first_sent,
             delivered_at: self.delivered_at,
             delivered: self.conn.delivered,
             delivered_ce: self.conn.delivered_ce,
             lost: self.conn.lost,
+            inflight: self.conn.inflight,
+            size,
             app_limited: self.app_limited_until.is_some(),
+            ecn: Ecn::NotEct,
+            retransmit: transmissions > 1,
         };
-        (self.bursts.join(&moment), self.conn.inflight)
-    }
-
-    #[inline]
-    fn departed(&mut self, now: Time, seq: u64, probe: &mut dyn Probe) {
-        let snapshot = self.bursts.snapshot(self.window.get(seq));
+        let burst = self.bursts.join(&snapshot);
+        let sent = Sent { inflight: snapshot.inflight, burst, size, state: State::Outstanding, transmissions };
+        *self.window.get_mut(seq) = sent;
         self.call(now, probe, |controller, cx| controller.on_sent(cx, &snapshot));
     }
 

@@ -38,7 +38,17 @@ impl Law {
     /// W_max after congestion at window `cwnd`.
     pub(super) fn w_max_after(&self, cwnd: f64, w_max: f64) -> f64 {
         // RFC 9438 §4.7: below the last maximum, leave room to others.
-        if self.fast_convergence && cwnd < w_max { cwnd * (1.0 + self.beta) * 0.5 } else { cwnd }
+        if self.fast_convergence && cwnd < w_max { self.whole(cwnd * (1.0 + self.beta) * 0.5) } else { cwnd }
+    }
+
+    /// Linux counts windows in whole segments. It matters where two are compared: losses at 214.5 and 214.4 segments are
+    /// losses at one window there, and call for no fast convergence.
+    pub(super) fn whole(&self, segments: f64) -> f64 {
+        match self.profile {
+            Profile::Rfc9438 => segments,
+            // Windows that were bytes may be a little below what they stand for.
+            Profile::Linux => (segments + 1e-6) as i64 as f64,
+        }
     }
 
     /// The window after `acked` segments more.
@@ -69,18 +79,20 @@ impl Law {
     /// Linux speaks of `cnt`, the ACKs for one segment more; here, of segments more for a window of ACKs: `cwnd / cnt`.
     #[inline]
     fn grow_linux(&self, epoch: &mut Epoch, t: f64, delay_min: f64, share: f64, before: &Before) -> f64 {
-        let cwnd = before.cwnd;
-        // Linux looks ahead by the minimum RTT, and never quite stops: cnt = 100 cwnd.
-        let mut increase = (epoch.w_cubic(t + delay_min) - cwnd).max(0.01);
+        let cwnd = self.whole(before.cwnd);
+        // Linux looks ahead by the minimum RTT, and never quite stops: cnt = 100 cwnd. What the cubic function is off its
+        // plateau is rounded down, so the plateau comes early: 1.4 s before K.
+        let target = epoch.origin - self.whole(epoch.origin - epoch.w_cubic(t + delay_min));
+        let mut increase = (target - cwnd).max(0.01);
         if before.w_max == 0.0 {
             // No congestion since the start or a timeout: cnt <= 20, at least 5 % an RTT.
             increase = increase.max(cwnd * 0.05);
         }
         // The slope stays alpha where RFC 9438 §4.3 turns to 1, and the window follows W_est an RTT behind.
         epoch.w_est += self.alpha * share;
-        increase = increase.max(epoch.w_est - cwnd);
+        increase = increase.max(self.whole(epoch.w_est) - cwnd);
         // cnt >= 2.
-        cwnd + increase.min(0.5 * cwnd) * share
+        before.cwnd + increase.min(0.5 * cwnd) * share
     }
 }
 

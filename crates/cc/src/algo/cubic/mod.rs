@@ -85,13 +85,13 @@ impl Cubic {
     /// RFC 9438 §4.6 and §4.7: what is left, in segments, before its floor.
     fn reduce(&mut self, cx: &Cx<'_>) -> f64 {
         self.saved = Some(self.window);
-        let cwnd = self.window.cwnd;
+        let cwnd = self.law.whole(self.window.cwnd);
         let base = match self.law.profile {
             Profile::Rfc9438 => self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte,
             // Linux reduces the window, whatever of it was in use.
             Profile::Linux => cwnd,
         };
-        let left = base * self.law.beta;
+        let left = self.law.whole(base * self.law.beta);
         self.window.w_max = self.law.w_max_after(cwnd, self.window.w_max);
         self.window.cwnd_prior = cwnd;
         self.window.ssthresh = Bytes::from_f64(left.max(2.0) * self.smss);

@@ -79,6 +79,32 @@ def run_command(
         _print(run, wall_s, out)
 
 
+@app.command("reproduce")
+def reproduce_command(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A table of published/, or the path of such a file.")],
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each case, instead of the table's.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the results in a new directory, not in results/NAME-NNN.")
+    ] = None,
+    variants: Annotated[bool, typer.Option("--variants", help="Count what the table's variants meet, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of the cells, and nothing else.")] = False,
+) -> None:
+    """Run what others published, and compare cell by cell. Exit code 1 when a cell is missed.
+
+    For example: fullpipe reproduce microsoft
+    """
+    from fullpipe.reproduce.command import reproduce
+    from fullpipe.reproduce.reader import PublishedError
+
+    try:
+        with kindly():
+            met = reproduce(name, seeds=seeds, out=out, as_json=as_json, variants=variants)
+    except PublishedError as error:
+        fail(error)
+    if not met:
+        raise typer.Exit(1)
+
+
 @app.command("list")
 def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
     """List what a scenario can name, the exact name first on each line."""

@@ -1,0 +1,1 @@
+"""Results of others, run again: `published/*.toml` goes in, a table of verdicts and pictures come out."""

@@ -1,0 +1,82 @@
+"""Values out of a TOML file: taken if they are as they should be, else refused with file, key, value and fix."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+Json = str | int | float | bool | list["Json"] | dict[str, "Json"]
+Table = dict[str, Json]
+
+
+class PublishedError(ValueError):
+    """A published table that was refused. Its text names the file, the key, the value and the fix."""
+
+
+class Reader:
+    """Takes values out of TOML, and refuses what is not as it should be."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def refuse(self, key: str, value: object, problem: str, fix: str) -> NoReturn:
+        """Raises the error; a `value` of None is not shown."""
+        shown = "" if value is None else f" = {json.dumps(value, ensure_ascii=False, default=str)}"
+        raise PublishedError(f"{self.file}: {key}{shown}: {problem}\n  fix: {fix}")
+
+    def only(self, table: Table, where: str, known: Iterable[str]) -> None:
+        """Refuses a key that is not known."""
+        for key in table:
+            if key not in known:
+                self.refuse(f"{where}{key}", None, "there is no such key", f"use one of {', '.join(known)}")
+
+    def table(self, value: Json | None, key: str) -> Table:
+        """A table."""
+        if not isinstance(value, dict):
+            self.refuse(key, value, "is missing" if value is None else "is no table", f"write a table [{key}]")
+        return value
+
+    def tables(self, value: Json | None, key: str) -> list[Table]:
+        """A list of tables."""
+        if not isinstance(value, list):
+            self.refuse(key, value, "is no list of tables", f"write [[{key}]] before each")
+        return [self.table(each, f"{key}[{number}]") for number, each in enumerate(value)]
+
+    def text(self, value: Json | None, key: str) -> str:
+        """A text that is not blank."""
+        if not isinstance(value, str) or not value.strip():
+            problem = "is missing" if value is None else "is no text"
+            self.refuse(key, value, problem, f'write {key.rpartition(".")[2]} = "…"')
+        return value
+
+    def texts(self, value: Json | None, key: str) -> list[str]:
+        """One text or more."""
+        if not isinstance(value, list) or not value:
+            problem = "is missing" if value is None else "is no list of texts"
+            self.refuse(key, value, problem, f'write {key.rpartition(".")[2]} = ["…", "…"]')
+        return [self.text(each, f"{key}[{number}]") for number, each in enumerate(value)]
+
+    def number(self, value: Json | None, key: str, least: float) -> float:
+        """A finite number, `least` or more."""
+        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value < float("inf"):
+            self.refuse(key, value, "is no number that fits", f"write a number of {least:g} or more, without quotes")
+        return float(value)
+
+    def whole(self, value: Json | None, key: str) -> int:
+        """A whole number, 1 or more."""
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            self.refuse(key, value, "is no whole number that fits", "write a whole number of 1 or more")
+        return value
+
+
+def merged(base: Table, changes: Table) -> Table:
+    """`base` with `changes`, table by table."""
+    both = dict(base)
+    for key, value in changes.items():
+        old = both.get(key)
+        both[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+    return both

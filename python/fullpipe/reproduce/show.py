@@ -1,0 +1,147 @@
+"""The verdicts as a table: for a terminal of 100 columns, and as Markdown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from fullpipe.reproduce.study import Judged, Outcome, Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
+
+    from fullpipe.published import Published
+
+_STYLES = {Verdict.MET: "green", Verdict.MISSED: "bold red", Verdict.REPORT: "yellow", Verdict.SKIPPED: "dim"}
+_COLUMNS = ("published", "ours", "least – most", "close enough", "verdict", "because")
+
+
+def show(published: Published, outcomes: Sequence[Outcome], seeds: int, console: Console) -> None:
+    """Prints a block of lines a case, then the cases that were skipped, then the notes and the sums."""
+    notes = _notes(outcomes)
+    console.print(published.title, style="bold", markup=False)
+    console.print(f"{seeds} runs a case, ours is the mean over them; rates in Mbit/s, RTTs in ms, losses in packets")
+    for name in dict.fromkeys(outcome.case.table for outcome in outcomes):
+        ran = [outcome for outcome in outcomes if outcome.case.table == name and not outcome.skipped]
+        if ran:
+            console.print(Text(f"\n{name}", style="bold"))
+            console.print(Text(_line("", *_COLUMNS[:4], "verdict"), style="dim"))
+        for outcome in ran:
+            _show_case(outcome, notes, console)
+    skipped = [outcome for outcome in outcomes if outcome.skipped]
+    if skipped:
+        console.print(Text("\nSkipped", style="bold"))
+    for outcome in skipped:
+        values = "  ".join(f"{judged.cell.metric.name} {_digits(judged.cell.published)}" for judged in outcome.cells)
+        console.print(Text(f"{outcome.case.name:<47} {values:<34} {outcome.cells[0].reason}", style="dim"))
+    console.print()
+    for number, reason in enumerate(notes, 1):
+        console.print(f"[{number}] {reason}", markup=False)
+    console.print(Text(sums(outcomes), style="bold"))
+
+
+def sums(outcomes: Iterable[Outcome]) -> str:
+    """One line: how many cells came to which verdict."""
+    cells = [judged for outcome in outcomes for judged in outcome.cells]
+    count = Counter(judged.verdict for judged in cells)
+    near = sum(judged.verdict is Verdict.REPORT and judged.inside is True for judged in cells)
+    return (
+        f"{count[Verdict.MET]} of {count[Verdict.MET] + count[Verdict.MISSED]} judged cells met, "
+        f"{count[Verdict.MISSED]} missed; {count[Verdict.REPORT]} reported, {near} of them close enough; "
+        f"{count[Verdict.SKIPPED]} skipped"
+    )
+
+
+def markdown(published: Published, outcomes: Sequence[Outcome], seeds: int) -> str:
+    """The whole table, skipped cells and all."""
+    lines = [
+        f"# {published.title}",
+        "",
+        f"Source: {published.source}.",
+        "",
+        f"{seeds} runs a case (seeds 1 to {seeds}); ours is the mean over them, unless the metric says otherwise. "
+        "Rates in Mbit/s, RTTs in ms, losses in packets. A cell that is reported is printed and not judged.",
+        "",
+        sums(outcomes) + ".",
+        "",
+        "| case | metric | " + " | ".join(_COLUMNS) + " |",
+        "|---|---|--:|--:|--:|--:|---|---|",
+    ]
+    for outcome in outcomes:
+        for number, judged in enumerate(outcome.cells):
+            case = f"`{outcome.case.name}`" if number == 0 else ""
+            cells = (*_numbers(judged), judged.verdict.value, _because(judged))
+            lines.append(f"| {case} | {judged.cell.metric.name} | " + " | ".join(cells) + " |")
+        if outcome.jain is not None:
+            lines.append(f"| | Jain | | {outcome.jain:.3f} | | | | for comparison |")
+    return "\n".join(lines) + "\n"
+
+
+def show_variants(rows: Sequence[tuple[str, Sequence[Outcome]]], console: Console) -> None:
+    """Prints how many cells each variant meets, and which it misses."""
+    console.print(Text("\nVariants", style="bold"))
+    for name, outcomes in rows:
+        console.print(Text(f"{name}: ", style="bold").append(sums(outcomes).partition("; ")[0], style="default"))
+        for outcome in outcomes:
+            for judged in outcome.cells:
+                if judged.verdict is Verdict.MISSED:
+                    published, ours, spread, _ = _numbers(judged)
+                    what = f"{judged.cell.metric.name} {ours} ({spread}) for {published}"
+                    console.print(Text(f"  {outcome.case.name}  {what}", style="dim"))
+
+
+def _show_case(outcome: Outcome, notes: Sequence[str], console: Console) -> None:
+    """A case's name, and a line a cell."""
+    console.print(Text(outcome.case.name, style="bold"))
+    for judged in outcome.cells:
+        line = Text(_line(judged.cell.metric.name, *_numbers(judged)))
+        line.append(judged.verdict.value, style=_STYLES[judged.verdict])
+        console.print(line.append(_remark(judged, notes)))
+    if outcome.jain is not None:
+        console.print(Text(_line("Jain", "", f"{outcome.jain:.2f}", "", "", "for comparison"), style="dim"))
+
+
+def _line(metric: str, published: str, ours: str, spread: str, close: str, verdict: str = "") -> str:
+    return f"  {metric:<9}{published:>9}  {ours:>7}  {spread:>14}  {close:>14}   {verdict}"
+
+
+def _numbers(judged: Judged) -> tuple[str, str, str, str]:
+    """Published, ours, its range over the runs, and what is close enough."""
+    low, high = judged.cell.tolerance.interval(judged.cell.published)
+    ours = judged.ours
+    return (
+        _digits(judged.cell.published),
+        "–" if ours is None else _digits(ours.value),
+        "–" if ours is None else f"{_digits(ours.least)} – {_digits(ours.most)}",
+        f"{_digits(low)} – {_digits(high)}",
+    )
+
+
+def _remark(judged: Judged, notes: Sequence[str]) -> str:
+    """What stands behind the verdict in a terminal, short."""
+    if judged.verdict is Verdict.REPORT:
+        return f", {'close enough' if judged.inside else 'off'} [{notes.index(judged.reason) + 1}]"
+    return f", {judged.reason}" if judged.reason else ""
+
+
+def _because(judged: Judged) -> str:
+    if judged.verdict is Verdict.REPORT:
+        return f"{'close enough' if judged.inside else 'off'}, but {judged.reason}"
+    return judged.reason or "close enough"
+
+
+def _notes(outcomes: Iterable[Outcome]) -> list[str]:
+    """The reasons why cells are only reported, each once."""
+    cells = (judged for outcome in outcomes for judged in outcome.cells)
+    return list(dict.fromkeys(judged.reason for judged in cells if judged.verdict is Verdict.REPORT))
+
+
+def _digits(value: float) -> str:
+    """Whole numbers as they are, others with one digit after the point below 100."""
+    if value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) < 99.95 else f"{value:.0f}"

@@ -121,8 +121,8 @@ fn from_window(cwnd: Bytes, ssthresh: Bytes, srtt: Span) -> Option<Rate> {
 
 /// Linux's tcp_tso_autosize: about a millisecond's worth, more at small RTTs, whole segments, at least two.
 fn autosize(rate: Rate, min_rtt: Span) -> Bytes {
-    let millisecond = rate.as_bps() / 8 >> 10;
-    let halvings = min_rtt.as_nanos() / 1_000 >> 9;
+    let millisecond = (rate.as_bps() / 8) >> 10;
+    let halvings = (min_rtt.as_nanos() / 1_000) >> 9;
     let near = if halvings < 32 { MAX_QUANTUM.get() >> halvings } else { 0 };
     let bytes = (millisecond + near).min(MAX_QUANTUM.get());
     SMSS * (bytes / SMSS.get()).max(2)

@@ -40,12 +40,8 @@ impl Rack {
 
     /// RFC 8985 §6.2 step 2: the newest segment of an ACK, by time of its last transmission.
     #[inline]
-    pub(crate) fn on_delivered(&mut self, now: Time, sent: Time, seq: u64, retransmit: bool, min_rtt: Span) {
-        let rtt = now - sent;
-        if retransmit && rtt < min_rtt {
-            return; // It answers the original, not the retransmission.
-        }
-        self.rtt = rtt;
+    pub(crate) fn on_delivered(&mut self, now: Time, sent: Time, seq: u64) {
+        self.rtt = now - sent;
         if self.newest.is_none_or(|newest| newest < (sent, seq)) {
             self.newest = Some((sent, seq));
         }
@@ -58,6 +54,11 @@ impl Rack {
             self.reordering = true;
         }
         self.highest = self.highest.max(highest);
+    }
+
+    /// The original of a retransmitted segment arrived behind later ones, as its timestamp shows.
+    pub(crate) fn on_late_original(&mut self) {
+        self.reordering = true;
     }
 
     /// RFC 8985 §6.2 step 4: a duplicate was reported.
@@ -112,16 +113,5 @@ mod tests {
             rack.on_recovery_exit();
         }
         assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(10), "forgotten after 16 recoveries");
-    }
-
-    #[test]
-    fn an_ambiguous_retransmission_is_no_sample() {
-        let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
-        let mut rack = Rack::new();
-        rack.on_delivered(at(140), at(100), 7, false, Span::from_millis(40));
-        rack.on_delivered(at(150), at(145), 3, true, Span::from_millis(40));
-        assert_eq!((rack.newest, rack.rtt), (Some((at(100), 7)), Span::from_millis(40)));
-        rack.on_delivered(at(190), at(145), 3, true, Span::from_millis(40));
-        assert_eq!(rack.newest, Some((at(145), 3)));
     }
 }

@@ -86,9 +86,9 @@ pub struct Receiver {
     blocks: [Block; REMEMBERED],
     known: usize,
     duplicate: Option<u64>,
-    /// Segments in order that no ACK has answered, and when the first of them came.
+    /// Segments in order that no ACK has answered, and when the latest train of them began.
     pending: u32,
-    pending_since: Time,
+    train_since: Time,
     due: Option<Time>,
     quick: u32,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
@@ -110,7 +110,7 @@ impl Receiver {
             known: 0,
             duplicate: None,
             pending: 0,
-            pending_since: Time::ZERO,
+            train_since: Time::ZERO,
             due: None,
             quick: QUICK_ACKS,
             ts_recent: Time::ZERO,
@@ -140,13 +140,13 @@ impl Receiver {
         }
         let seq = segment.seq;
         // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
-        if seq <= self.last_ack {
+        if seq <= self.last_ack && segment.sent >= self.ts_recent {
             self.ts_recent = segment.sent;
         }
         if seq == self.next && self.early.count == 0 {
             self.accept(segment);
-            if self.pending == 0 {
-                self.pending_since = now;
+            if self.pending == 0 || now > self.train_since + self.policy.coalesce {
+                self.train_since = now;
             }
             self.pending += 1;
             if self.pending >= self.policy.every || self.quick > 0 {
@@ -180,13 +180,13 @@ impl Receiver {
         }
     }
 
-    /// An ACK is called for: at once, or when the coalescing window of its first segment ends.
+    /// An ACK is called for: at once, or when the coalescing window of the train ends.
     #[inline]
     fn answer(&mut self, now: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         if self.policy.coalesce == Span::ZERO || self.pending >= MAX_COALESCED {
             self.acknowledge(now, emit);
         } else {
-            self.due = Some(self.pending_since + self.policy.coalesce);
+            self.due = Some(self.train_since + self.policy.coalesce);
         }
     }
 
@@ -283,6 +283,9 @@ mod tests {
         Segment { seq, sent, size: 1448, syn: false, retransmit: false }
     }
 
+    /// An ACK: milliseconds, the next segment expected, the blocks.
+    type Line = (u64, u64, Vec<(u64, u64)>);
+
     /// A receiver past its quick ACKs, and a log of what it sends.
     struct Bench {
         receiver: Receiver,
@@ -308,7 +311,7 @@ mod tests {
                 .on_segment(at, &segment(seq, at), |at, ack, blocks| self.log.push((at, ack, blocks.to_vec())));
         }
 
-        fn sent(&mut self) -> Vec<(u64, u64, Vec<(u64, u64)>)> {
+        fn sent(&mut self) -> Vec<Line> {
             self.log
                 .drain(..)
                 .map(|(at, ack, blocks)| {
@@ -382,6 +385,33 @@ mod tests {
         }
         bench.receive(ms(12), 26);
         assert_eq!(bench.sent(), [(11, 26, vec![])]);
+    }
+
+    #[test]
+    fn a_train_begins_with_the_segment_that_the_last_one_was_too_early_for() {
+        let mut bench = Bench::new(AckPolicy { coalesce: Span::from_millis(1), ..POLICY });
+        for n in 0..16 {
+            bench.receive(ms(100 + 10 * n), 16 + n);
+        }
+        bench.receive(ms(310), 32);
+        bench.sent();
+        bench.receive(ms(330), 33);
+        bench.receive(ms(340), 34);
+        assert_eq!(bench.sent(), [(331, 34, vec![])], "not before the second of them came");
+    }
+
+    #[test]
+    fn the_timestamp_echoed_never_goes_back() {
+        let mut bench = Bench::new(POLICY);
+        let mut receive = |at, seq, sent| {
+            bench
+                .receiver
+                .on_segment(at, &segment(seq, sent), |at, ack, blocks| bench.log.push((at, ack, blocks.to_vec())));
+        };
+        receive(ms(20), 17, ms(10));
+        receive(ms(30), 16, ms(25));
+        receive(ms(40), 16, ms(9));
+        assert_eq!(bench.log[2].1.echo, ms(25), "RFC 7323 §4.3 (2): the original, after its retransmission");
     }
 
     proptest! {

@@ -17,7 +17,8 @@ pub(crate) enum State {
 /// A sent segment: 16 bytes, since a flow may have a hundred thousand of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// In-flight data with this segment, when it was last sent.
+    /// In-flight data with this segment, when it was last sent. Of a SACKed segment: how many up to here are known to be
+    /// SACKed.
     pub(crate) inflight: Bytes,
     /// The burst that it was last sent in. Of a SACKed segment: how many from here on are known to be SACKed.
     pub(crate) burst: u32,

@@ -22,11 +22,13 @@ struct Delivery {
     bytes: Bytes,
     /// The most recently sent of these: (sent, seq), and its record.
     newest: Option<(Time, u64, Sent)>,
-    /// Send times of the first and the newest segment that were sent once.
+    /// Of the segments that were sent once: when the first of them left, and (sent, seq) of the newest.
     first_once: Option<Time>,
-    newest_once: Option<Time>,
+    newest_once: Option<(Time, u64)>,
     lowest_once: u64,
     highest: u64,
+    /// One of these was retransmitted.
+    retransmitted: bool,
 }
 
 impl<C: Controller> Sender<C> {
@@ -41,8 +43,6 @@ impl<C: Controller> Sender<C> {
         let prior_inflight = self.conn.inflight;
         let prior_undelivered = self.undelivered();
         let head = (ack.next > prior_una).then(|| *self.window.get(prior_una));
-        let undo = self.detect_spurious(ack, blocks, head.as_ref());
-
         let mut delivery = Delivery {
             bytes: Bytes::ZERO,
             newest: None,
@@ -50,11 +50,13 @@ impl<C: Controller> Sender<C> {
             newest_once: None,
             lowest_once: u64::MAX,
             highest: 0,
+            retransmitted: false,
         };
         for seq in prior_una..ack.next.min(self.next) {
             self.deliver(seq, &mut delivery);
         }
         self.una = prior_una.max(ack.next.min(self.next));
+        let ambiguous = delivery.retransmitted;
         for block in &blocks[usize::from(ack.dsack)..] {
             self.deliver_block(*block, &mut delivery);
         }
@@ -63,30 +65,37 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
             self.rtt.end_backoff();
         }
+        let undo = self.detect_spurious(ack, blocks, head.as_ref());
         if undo {
             self.undo(now, probe);
         }
+        let tlp_repair = self.timer.probe_repaired(ack, blocks, delivery.newest.is_some());
         let Some((sent, seq, record)) = delivery.newest else {
             // Nothing new: a pure duplicate, or a probe's echo.
             self.decide();
+            if undo {
+                self.arm(now);
+            }
             return AckOutcome::default();
         };
 
         self.conn.delivered += delivery.bytes;
         self.delivered_at = now;
         self.first_sent = sent;
-        let rtt = self.measure_rtt(now, &delivery, advanced.then_some(ack.echo));
-        self.rack.on_delivered(now, sent, seq, record.transmissions > 1, self.rtt.min);
+        let rtt = self.measure_rtt(now, &delivery, ambiguous, advanced.then_some(ack.echo));
+        // RFC 8985 §6.2 step 2: what answers the original says nothing of the retransmission.
+        let original = record.transmissions > 1 && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
+        if let Some((sent, seq)) = if original { delivery.newest_once } else { Some((sent, seq)) } {
+            self.rack.on_delivered(now, sent, seq);
+        }
         self.rack.on_sequence(delivery.lowest_once, delivery.highest);
         if self.app_limited_until.is_some_and(|mark| self.conn.delivered > mark) {
             self.app_limited_until = None;
             self.conn.app_limited = false;
         }
         self.conn.cwnd_limited = prior_una < self.cwnd_limited_until;
-        self.conn.next_departure = self.pacer.next.max(now);
 
         let prior_lost = self.conn.lost;
-        let tlp_repair = self.timer.probe_repaired(ack, blocks);
         self.detect_losses(now, probe);
         let newly_lost = self.conn.lost - prior_lost;
         if newly_lost > Bytes::ZERO && self.phase == Phase::Open {
@@ -115,7 +124,7 @@ impl<C: Controller> Sender<C> {
         if tlp_repair && self.phase == Phase::Open {
             // RFC 8985 §7.4: the loss was repaired, its signal remains.
             self.enter_recovery(now, prior_undelivered, probe);
-            self.exit_recovery(now, probe);
+            self.leave(now, Recovery::Exit, probe);
         }
         self.decide();
         if let Some(prr) = &mut self.prr {
@@ -174,12 +183,14 @@ impl<C: Controller> Sender<C> {
                 let record = self.window.get_mut(seq);
                 record.state = State::Sacked;
                 record.burst = 1;
+                record.inflight = Bytes::new(1);
                 self.sacked += 1;
                 seq += 1;
             }
         }
         if start < end {
             self.window.get_mut(start).burst = (end - start) as u32;
+            self.window.get_mut(end - 1).inflight = Bytes::new(end - start);
         }
     }
 
@@ -199,18 +210,23 @@ impl<C: Controller> Sender<C> {
         }
         if sent.transmissions == 1 {
             delivery.first_once.get_or_insert(when);
-            delivery.newest_once = delivery.newest_once.max(Some(when));
+            delivery.newest_once = delivery.newest_once.max(Some((when, seq)));
             delivery.lowest_once = delivery.lowest_once.min(seq);
+        } else {
+            delivery.retransmitted = true;
         }
         delivery.highest = delivery.highest.max(seq + 1);
     }
 
     /// RFC 6298 takes the oldest segment's RTT, delay of the ACK included; controllers and users get the newest's. When
-    /// all that is acknowledged had been retransmitted, the timestamp tells which of the copies is answered
-    /// (RFC 7323 §4.1): `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
+    /// a retransmission is acknowledged, what was sent once may only have waited behind it, but the timestamp tells which
+    /// of the copies is answered (RFC 7323 §4.1): `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
     #[inline]
-    fn measure_rtt(&mut self, now: Time, delivery: &Delivery, echo: Option<Time>) -> Option<Span> {
-        let (first, newest) = (delivery.first_once.or(echo)?, delivery.newest_once.or(echo)?);
+    fn measure_rtt(&mut self, now: Time, delivery: &Delivery, ambiguous: bool, echo: Option<Time>) -> Option<Span> {
+        let (first, newest) = match (delivery.first_once, delivery.newest_once) {
+            (Some(first), Some((newest, _))) if !ambiguous => (first, newest),
+            _ => (echo?, echo?),
+        };
         let rtt = now - newest;
         self.rtt.sample(now - first);
         self.rtt.sample_min(rtt);

@@ -70,9 +70,14 @@ impl Timer {
         again
     }
 
-    /// RFC 8985 §7.4: whether this ACK shows that the probe repaired a loss.
+    /// A loss recovery begins (RFC 8985 §7.1): the segment that an unanswered probe retransmitted.
+    pub(super) fn end_probe(&mut self) -> Option<u64> {
+        self.probe.take().and_then(|(end, retransmit)| retransmit.then(|| end - 1))
+    }
+
+    /// RFC 8985 §7.4: whether this ACK, which acknowledges something new or not, shows that the probe repaired a loss.
     #[inline]
-    pub(super) fn probe_repaired(&mut self, ack: &Ack, blocks: &[Block]) -> bool {
+    pub(super) fn probe_repaired(&mut self, ack: &Ack, blocks: &[Block], new: bool) -> bool {
         let Some((end, retransmit)) = self.probe else { return false };
         if ack.next < end {
             return false;
@@ -85,6 +90,9 @@ impl Timer {
             self.probe = None;
             true
         } else {
+            if !new && blocks.is_empty() {
+                self.probe = None; // A duplicate without SACK: both copies arrived.
+            }
             false
         }
     }
@@ -109,7 +117,6 @@ impl<C: Controller> Sender<C> {
             self.arm(now);
         }
         if self.decision.wake_at.is_some_and(|at| now >= at) {
-            self.conn.next_departure = self.pacer.next.max(now);
             self.call(now, probe, |controller, cx| controller.on_timer(cx));
             self.decide();
         }
@@ -128,6 +135,8 @@ impl<C: Controller> Sender<C> {
         }
         let rto = self.timer.rto_base + self.rtt.rto();
         let may_probe = self.phase == Phase::Open && self.sacked == 0 && self.lost == 0 && self.timer.probe.is_none();
+        // §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its timestamp gives the RTT sample that
+        // must come before the next.
         if may_probe {
             let mut pto = self.rtt.srtt * 2;
             if self.next - self.una == 1 {
@@ -153,7 +162,7 @@ impl<C: Controller> Sender<C> {
         let recovering = self.phase != Phase::Open;
         let reordering = self.rack.reordering_window(recovering, self.sacked, self.rtt.min, self.rtt.srtt);
         let patience = self.rack.rtt + reordering;
-        let mut waits = false;
+        let mut waits = None;
 
         self.judged = self.judged.max(self.una);
         while self.judged < self.next {
@@ -165,7 +174,7 @@ impl<C: Controller> Sender<C> {
                     break;
                 }
                 if now < when + patience {
-                    waits = true;
+                    waits = self.latest_before(newest);
                     break;
                 }
                 self.lose(now, seq, LossCause::Rack, probe);
@@ -178,16 +187,48 @@ impl<C: Controller> Sender<C> {
                     break;
                 }
                 if now < when + patience {
-                    waits = true;
+                    waits = waits.max(self.latest_again_before(newest));
                     break;
                 }
                 self.lose(now, seq, LossCause::Rack, probe);
             }
             self.retransmitted.pop_front();
         }
-        if waits {
-            self.timer.reordering = Some(newest.0 + patience);
+        self.timer.reordering = waits.map(|when| when + patience);
+    }
+
+    /// When the last of the first transmissions before `newest` left that is not delivered. What was SACKed between the
+    /// two is skipped run by run.
+    fn latest_before(&self, newest: (Time, u64)) -> Option<Time> {
+        let mut seq = newest.1.min(self.next - 1);
+        // A newest that is a retransmission has later ones, by sequence, among what left before it.
+        while seq + 1 < self.next && self.sent_once(seq + 1).is_some_and(|when| (when, seq + 1) < newest) {
+            seq += 1;
         }
+        loop {
+            if let Some(when) = self.sent_once(seq).filter(|when| (*when, seq) < newest) {
+                return Some(when);
+            }
+            let sent = self.window.get(seq);
+            let run = if sent.state == State::Sacked { sent.inflight.get() } else { 1 };
+            if seq < self.judged + run {
+                return None;
+            }
+            seq -= run;
+        }
+    }
+
+    /// When segment `seq` left, if it did once and is outstanding.
+    fn sent_once(&self, seq: u64) -> Option<Time> {
+        let sent = self.window.get(seq);
+        (sent.state == State::Outstanding && sent.transmissions == 1).then(|| self.bursts.get(sent.burst).sent)
+    }
+
+    /// When the last of the retransmissions before `newest` left that is not answered.
+    fn latest_again_before(&self, newest: (Time, u64)) -> Option<Time> {
+        let end = self.retransmitted.partition_point(|(seq, when)| (*when, *seq) < newest);
+        let mut earlier = self.retransmitted.range(..end).rev();
+        earlier.find(|(seq, when)| self.is_current(*seq, *when)).map(|(_, when)| *when)
     }
 
     /// Whether the retransmission of `seq` at `when` is the last one of a segment that is still outstanding.
@@ -210,7 +251,8 @@ impl<C: Controller> Sender<C> {
         self.conn.lost += size;
         self.lost += 1;
         self.to_retransmit.push(Reverse(seq));
-        let new_range = seq != self.last_lost_end;
+        let behind_lost = seq > self.una && self.window.get(seq - 1).state == State::Lost;
+        let new_range = seq != self.last_lost_end && !behind_lost;
         self.last_lost_end = seq + 1;
         let lost = Lost { packet, lost_since_sent: self.conn.lost - packet.lost, new_range, cause };
         self.call(now, probe, |controller, cx| controller.on_lost(cx, &lost));
@@ -254,7 +296,6 @@ impl<C: Controller> Sender<C> {
 
     /// RFC 6298 §5.4–5.7, RFC 8985 §6.3.
     fn on_timeout(&mut self, now: Time, probe: &mut dyn Probe) {
-        self.timer.probe = None;
         self.timer.reordering = None;
         let reordering = self.rack.reordering_window(true, self.sacked, self.rtt.min, self.rtt.srtt);
         let patience = self.rack.rtt + reordering;

@@ -140,7 +140,7 @@ impl<C: Controller> Sender<C> {
             to_retransmit: BinaryHeap::new(),
             judged: 0,
             retransmitted: VecDeque::new(),
-            last_lost_end: 0,
+            last_lost_end: u64::MAX,
             phase: Phase::Open,
             episode: Episode::default(),
             prr: None,
@@ -188,8 +188,12 @@ impl<C: Controller> Sender<C> {
             self.conn.next_departure = self.pacer.next.max(now);
         }
         self.limits.set(now, limit);
+        let used_up = self.conn.inflight >= cwnd;
+        if limit == Limit::Application && used_up {
+            self.cwnd_limited_until = self.next;
+        }
         // draft-ietf-ccwg-bbr-06 §4.1.2.4: nothing unsent, nothing lost that waits, and room in the window.
-        if limit == Limit::Application || self.decision.mark_app_limited {
+        if (limit == Limit::Application && !used_up) || self.decision.mark_app_limited {
             let mark = (self.conn.delivered + self.conn.inflight).max(Bytes::new(1));
             self.app_limited_until = Some(mark);
             self.conn.app_limited = true;
@@ -207,6 +211,7 @@ impl<C: Controller> Sender<C> {
         }
         self.window.reserve(self.una, seq);
         self.next += 1;
+        self.begin_flight(now);
         self.depart(now, seq, size, 1, probe);
         emit(Segment { seq, sent: now, size, syn: false, retransmit: false });
     }
@@ -217,6 +222,7 @@ impl<C: Controller> Sender<C> {
         self.to_retransmit.pop();
         self.lost -= 1;
         self.bursts.leave(sent.burst);
+        self.begin_flight(now);
         self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
         self.retransmitted.push_back((seq, now));
         self.episode.on_retransmit(now);
@@ -227,19 +233,22 @@ impl<C: Controller> Sender<C> {
         emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true });
     }
 
-    /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
+    /// draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins with what is sent when nothing is in flight.
     #[inline]
-    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, probe: &mut dyn Probe) {
-        // draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins.
+    fn begin_flight(&mut self, now: Time) {
         if self.conn.inflight == Bytes::ZERO {
             self.first_sent = now;
             self.delivered_at = now;
         }
+    }
+
+    /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
+    #[inline]
+    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, probe: &mut dyn Probe) {
         let bytes = Bytes::new(u64::from(size));
         self.conn.inflight += bytes;
         if self.conn.paced {
             self.pacer.on_sent(now, bytes);
-            self.conn.next_departure = self.pacer.next.max(now);
         }
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
@@ -277,6 +286,7 @@ impl<C: Controller> Sender<C> {
     /// Makes one call of the contract.
     #[inline]
     fn call(&mut self, now: Time, probe: &mut dyn Probe, f: impl FnOnce(&mut C, &mut Cx<'_>)) {
+        self.conn.next_departure = self.pacer.next.max(now);
         f(&mut self.controller, &mut Cx { now, conn: &self.conn, rng: &mut self.rng, probe });
     }
 

@@ -60,9 +60,13 @@ impl<C: Controller> Sender<C> {
     /// The retransmission timer fired and its losses are marked.
     pub(super) fn enter_loss(&mut self, now: Time, probe: &mut dyn Probe) {
         let episode = self.begin_episode();
-        // What was reduced already can't be undone as one piece.
-        let undo_from = episode.undo_from.filter(|_| self.phase == Phase::Open);
-        self.episode = Episode { undo_from, ..episode };
+        self.episode = match self.phase {
+            Phase::Open => episode,
+            // What was reduced already can't be undone as one piece.
+            Phase::Recovery => Episode { undo_from: None, ..episode },
+            // Another timeout reduces nothing more: still the same episode, all of it spurious or none.
+            Phase::Loss => Episode { point: self.next, ..self.episode },
+        };
         self.phase = Phase::Loss;
         self.conn.in_recovery = false;
         self.prr = None;
@@ -100,8 +104,12 @@ impl<C: Controller> Sender<C> {
 
     /// An episode from here on. While retransmissions of the one before may still be answered, their timestamps prove
     /// nothing about this one: the first of them remains the mark (Linux: retrans_stamp and tcp_any_retrans_done).
-    fn begin_episode(&self) -> Episode {
-        let retransmits = self.retransmissions_out();
+    fn begin_episode(&mut self) -> Episode {
+        // A probe's copy of what arrived will be reported as a duplicate, and must not pass for one of the
+        // retransmissions to come.
+        let probe =
+            self.timer.end_probe().filter(|seq| *seq >= self.una && self.window.get(*seq).state == State::Sacked);
+        let retransmits = self.retransmissions_out() + u64::from(probe.is_some());
         let head_again = self.una < self.next && self.window.get(self.una).transmissions > 1;
         let first_retransmit = self.episode.first_retransmit.filter(|_| retransmits > 0 || head_again);
         Episode { point: self.next, undo_from: Some(self.una), retransmits, first_retransmit }
@@ -116,21 +124,28 @@ impl<C: Controller> Sender<C> {
                 record.state = State::Outstanding;
                 self.conn.inflight += Bytes::new(u64::from(record.size));
                 self.lost -= 1;
+                if record.transmissions > 1 {
+                    let burst = record.burst;
+                    let when = self.bursts.get(burst).sent;
+                    let place = self.retransmitted.partition_point(|(of, at)| (*at, *of) < (when, seq));
+                    self.retransmitted.insert(place, (seq, when));
+                }
             }
         }
         self.judged = self.una;
         self.leave(now, Recovery::Spurious, probe);
     }
 
-    fn leave(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
+    pub(super) fn leave(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
         self.phase = Phase::Open;
         self.conn.in_recovery = false;
         self.prr = None;
         self.tell(now, change, probe);
     }
 
-    /// Whether this ACK shows that the episode was spurious: all its retransmissions came as duplicates (DSACK,
-    /// RFC 2883), or an ACK of retransmitted data echoes a timestamp from before the retransmission (Eifel, RFC 3522).
+    /// Whether this ACK, whose deliveries are counted already, shows that the episode was spurious: all its
+    /// retransmissions came as duplicates (DSACK, RFC 2883), or an ACK of retransmitted data echoes a timestamp from
+    /// before the retransmission (Eifel, RFC 3522). `head` is what SND.UNA was.
     #[inline]
     pub(super) fn detect_spurious(&mut self, ack: &Ack, blocks: &[Block], head: Option<&Sent>) -> bool {
         if ack.dsack {
@@ -140,12 +155,24 @@ impl<C: Controller> Sender<C> {
             return false;
         };
         if ack.dsack && blocks[0].start >= undo_from && self.episode.retransmits > 0 {
-            self.episode.retransmits -= blocks[0].end.saturating_sub(blocks[0].start).min(self.episode.retransmits);
+            // Of what is still known, only retransmissions count; the network duplicates too.
+            let again = |seq: &u64| *seq < self.una || self.window.get(*seq).transmissions > 1;
+            let reported = (blocks[0].start..blocks[0].end.min(self.next)).filter(again).count() as u64;
+            self.episode.retransmits = self.episode.retransmits.saturating_sub(reported);
             if self.episode.retransmits == 0 {
                 return true;
             }
         }
-        let eifel = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
-        self.phase != Phase::Open && eifel
+        let late = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
+        match self.phase {
+            Phase::Open => false,
+            // As long as other retransmissions are out, one of them may have been needed (Linux: tcp_try_undo_partial).
+            Phase::Recovery if late && self.retransmissions_out() == 0 => {
+                self.rack.on_late_original();
+                true
+            }
+            Phase::Recovery => false,
+            Phase::Loss => late,
+        }
     }
 }

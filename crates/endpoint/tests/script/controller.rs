@@ -1,0 +1,177 @@
+//! A controller that logs every call of the contract, in order, and whose window is easy to foresee.
+
+use cc::{Ack, Conn, Controller, Cx, Decision, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
+use units::{Bytes, Rate, Time};
+
+use super::segments;
+
+/// One call of the contract, with the connection as it stood.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub now: Time,
+    pub conn: Conn,
+    pub call: Call,
+}
+
+#[derive(Clone, Debug)]
+pub enum Call {
+    Sent(Snapshot),
+    Lost(Lost),
+    Ack(Box<Ack>),
+    Recovery(Recovery),
+    Timer,
+}
+
+impl Event {
+    /// A short name; sending has none.
+    pub fn name(&self) -> Option<String> {
+        let name = match &self.call {
+            Call::Sent(_) => return None,
+            Call::Lost(lost) => {
+                let cause = match lost.cause {
+                    LossCause::Rack => "rack",
+                    LossCause::Rto => "rto",
+                    LossCause::Tlp => "tlp",
+                };
+                return Some(format!("lost {cause}{}", if lost.new_range { " range" } else { "" }));
+            }
+            Call::Ack(ack) if ack.tlp_repair => "ack repair",
+            Call::Ack(_) => "ack",
+            Call::Recovery(Recovery::Enter(RecoveryCause::Loss)) => "enter",
+            Call::Recovery(Recovery::Enter(RecoveryCause::Ecn)) => "enter ecn",
+            Call::Recovery(Recovery::Exit) => "exit",
+            Call::Recovery(Recovery::Spurious) => "spurious",
+            Call::Recovery(Recovery::Timeout) => "timeout",
+            Call::Recovery(Recovery::Persistent) => "persistent",
+            Call::Timer => "timer",
+        };
+        Some(name.to_owned())
+    }
+
+    pub fn ack(&self) -> Option<&Ack> {
+        if let Call::Ack(ack) = &self.call { Some(ack) } else { None }
+    }
+
+    pub fn sent(&self) -> Option<&Snapshot> {
+        if let Call::Sent(packet) = &self.call { Some(packet) } else { None }
+    }
+
+    pub fn lost(&self) -> Option<&Lost> {
+        if let Call::Lost(lost) = &self.call { Some(lost) } else { None }
+    }
+}
+
+/// The controller.
+#[derive(Debug)]
+pub struct Test {
+    pub cwnd: Bytes,
+    pub ssthresh: Bytes,
+    pub rate: Option<Rate>,
+    pub quantum: Bytes,
+    /// Marks the connection application-limited until so many ACKs have come.
+    pub mark_acks: u32,
+    pub reduces: bool,
+    pub timed_out: bool,
+    pub saved: Option<(Bytes, Bytes)>,
+    pub logs: bool,
+    pub log: Vec<Event>,
+}
+
+impl Test {
+    /// A window that nothing moves.
+    pub fn fixed(n: u64) -> Test {
+        Test {
+            cwnd: segments(n),
+            ssthresh: Bytes::MAX,
+            rate: None,
+            quantum: Bytes::ZERO,
+            mark_acks: 0,
+            reduces: false,
+            timed_out: false,
+            saved: None,
+            logs: true,
+            log: Vec::new(),
+        }
+    }
+
+    /// Half the window upon loss, one segment upon a timeout; grows by what is acknowledged up to ssthresh.
+    pub fn halving(n: u64) -> Test {
+        Test { reduces: true, ..Test::fixed(n) }
+    }
+
+    pub fn paced(self, rate: Rate, quantum: Bytes) -> Test {
+        Test { rate: Some(rate), quantum, ..self }
+    }
+
+    fn note(&mut self, cx: &Cx<'_>, call: Call) {
+        if self.logs {
+            self.log.push(Event { now: cx.now, conn: cx.conn.clone(), call });
+        }
+    }
+
+    fn reduce(&mut self) {
+        self.saved = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = (self.cwnd / 2).max(segments(2));
+    }
+}
+
+impl Controller for Test {
+    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+        self.note(cx, Call::Sent(*packet));
+    }
+
+    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+        self.note(cx, Call::Lost(*lost));
+    }
+
+    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        self.note(cx, Call::Ack(Box::new(*ack)));
+        self.mark_acks = self.mark_acks.saturating_sub(1);
+        if self.reduces && !cx.conn.in_recovery && self.ssthresh < Bytes::MAX && self.cwnd < self.ssthresh {
+            self.cwnd = (self.cwnd + ack.newly_acked).min(self.ssthresh);
+        }
+    }
+
+    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        self.note(cx, Call::Recovery(change));
+        if !self.reduces {
+            return;
+        }
+        match change {
+            Recovery::Enter(_) => {
+                self.reduce();
+                self.cwnd = self.ssthresh;
+            }
+            Recovery::Timeout => {
+                if !self.timed_out {
+                    self.reduce();
+                }
+                self.timed_out = true;
+                self.cwnd = cx.conn.inflight + cx.conn.smss;
+            }
+            Recovery::Exit => self.timed_out = false,
+            Recovery::Spurious => {
+                self.timed_out = false;
+                if let Some((cwnd, ssthresh)) = self.saved.take() {
+                    (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), ssthresh);
+                }
+            }
+            Recovery::Persistent => {}
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+        self.note(cx, Call::Timer);
+    }
+
+    fn decision(&self) -> Decision {
+        Decision {
+            pacing_rate: self.rate,
+            send_quantum: self.quantum,
+            mark_app_limited: self.mark_acks > 0,
+            ..Decision::window(self.cwnd, self.ssthresh)
+        }
+    }
+
+    fn observe(&self, _: &mut Vec<f64>) {}
+}

@@ -64,6 +64,7 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
             transitions: Transitions { flow: index, wanted: observer.wants_transitions(), rows: Vec::new() },
             group: groups.get(spec.cc.as_str()).copied().unwrap_or(0),
             last: endpoint::AckOutcome::default(),
+            finished: false,
         });
         network.agenda.push(start, Class::Start, index, 0);
     }

@@ -42,12 +42,14 @@ pub(crate) struct Flow {
     /// The agenda entries that count; later ones of the same class are stale.
     pub(crate) timer: Armed,
     pub(crate) departure: Armed,
-    /// Segments of the whole transfer in bytes, if it ends.
+    /// The whole transfer, if it ends.
     pub(crate) total: Option<units::Bytes>,
     pub(crate) transitions: Transitions,
     /// The trace's group of columns, and what the last ACK told.
     pub(crate) group: usize,
     pub(crate) last: endpoint::AckOutcome,
+    /// Its last row is in the trace.
+    pub(crate) finished: bool,
 }
 
 /// What lies between the endpoints: its own access link and delays, and the lanes to the network's links.

@@ -69,9 +69,11 @@ impl Observer {
     /// A flow's row.
     pub(crate) fn flow(&mut self, now: Time, flow: &mut Flow) {
         let (Some(recorder), Source::Tcp(sender)) = (&mut self.recorder, &mut flow.source) else { return };
-        if now < flow.meter.started() {
+        // A flow has rows from its start to its last ACK.
+        if now < flow.meter.started() || flow.finished {
             return;
         }
+        flow.finished = sender.is_done();
         let limited_by = sender.limits().current() as u8;
         let conn = sender.conn();
         let row = FlowRow {

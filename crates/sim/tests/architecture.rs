@@ -1,0 +1,66 @@
+//! The dependency arrows of ARCHITECTURE.md, held against `cargo metadata`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace} <- endpoint <- sim <- python`.
+/// `cc` knows nothing but `units`; `path` and `cc` do not know each other. A new crate is added here, with its reason.
+const ALLOWED: [(&str, &[&str]); 8] = [
+    ("units", &[]),
+    ("scenario", &["units"]),
+    ("path", &["units"]),
+    ("cc", &["units"]),
+    ("trace", &["units"]),
+    ("endpoint", &["units", "cc"]),
+    ("sim", &["units", "scenario", "path", "cc", "trace", "endpoint"]),
+    ("python", &["units", "scenario", "path", "cc", "trace", "sim"]),
+];
+
+/// Crates that no crate of the default build may pull in: they would make set-up slow.
+const BANNED: [&str; 8] = ["arrow", "arrow-array", "parquet", "polars", "tokio", "quinn", "noq", "noq-proto"];
+
+fn metadata() -> serde_json::Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"))
+        .output()
+        .expect("cargo runs, since it runs this test");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+fn text(value: &serde_json::Value) -> &str {
+    value.as_str().expect("a string in cargo's metadata")
+}
+
+fn list(value: &serde_json::Value) -> &[serde_json::Value] {
+    value.as_array().expect("a list in cargo's metadata")
+}
+
+#[test]
+fn crates_depend_only_along_the_arrows() {
+    let metadata = metadata();
+    let allowed: BTreeMap<&str, BTreeSet<&str>> =
+        ALLOWED.iter().map(|(name, on)| (*name, on.iter().copied().collect())).collect();
+    let mut seen = BTreeSet::new();
+    for package in list(&metadata["packages"]) {
+        let Some(name) = text(&package["name"]).strip_prefix("fullpipe-") else { continue };
+        let may = allowed.get(name).unwrap_or_else(|| panic!("crates/{name} has no place in ARCHITECTURE.md's arrows"));
+        for dependency in list(&package["dependencies"]) {
+            if let Some(on) = text(&dependency["name"]).strip_prefix("fullpipe-") {
+                assert!(may.contains(on), "{name} must not depend on {on}: see the arrows in ARCHITECTURE.md");
+            }
+        }
+        seen.insert(name);
+    }
+    assert_eq!(seen, allowed.keys().copied().collect(), "every crate of the arrows exists");
+}
+
+#[test]
+fn the_default_build_stays_small() {
+    let metadata = metadata();
+    for package in list(&metadata["packages"]) {
+        let name = text(&package["name"]);
+        assert!(!BANNED.contains(&name), "{name} has no place in the default build");
+    }
+}

@@ -1,0 +1,113 @@
+//! CUBIC's mean window under periodic loss: the table of RFC 9438 §5.1.
+//!
+//! Sender and receiver of the simulator on a path of constant delay and no bottleneck, which drops every 1/p-th packet;
+//! no delayed ACKs. The mean window is throughput times RTT over whole loss epochs.
+//!
+//! The table is a fixed point that the window approaches ever more slowly: an error of x segments changes by about x³ an
+//! epoch. So slow start is ended by one loss at the fixed point's maximum, mean / 0.925, and the window has to stay.
+
+use std::collections::VecDeque;
+
+use cc::{Config, NoProbe, ParamValue, Registry};
+use endpoint::{Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
+use units::{Bytes, Rng, Span, Time};
+
+/// Mean window in segments, over `epochs` losses after as many to settle; the loss of packet
+/// `start` ends slow start, at a window of about ten more.
+fn mean_window(algorithm: &str, params: &[(&str, ParamValue)], rtt: Span, period: u64, epochs: u64, start: u64) -> f64 {
+    let registry = Registry::default();
+    let descriptor = registry.get(algorithm).expect("a built-in algorithm");
+    let params = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let config = Config::new(descriptor, &params, SMSS, SMSS * 10).expect("valid parameters");
+    let mut sender = Sender::new(
+        SenderConfig {
+            controller: (descriptor.build)(&config),
+            owner: descriptor.recovery,
+            app: App::Unlimited,
+            pacing: Pacing::Off,
+            rng: Rng::stream(1, "test", "controller"),
+        },
+        Time::ZERO,
+    );
+    let policy = AckPolicy { every: 1, delay: Span::from_millis(40), coalesce: Span::ZERO };
+    let mut receiver = Receiver::new(policy, Bytes::new(1 << 40));
+    let mut acks: VecDeque<(Time, Ack, Vec<Block>)> = VecDeque::new();
+    let (mut now, mut sent, mut dropped) = (Time::ZERO, 0_u64, 0_u64);
+    let (mut begin, mut end) = (None, None);
+
+    let syn = sender.syn(now);
+    receiver.on_segment(now, &syn, |at, ack, blocks| acks.push_back((at + rtt, ack, blocks.to_vec())));
+    while end.is_none() {
+        let due = acks.front().map_or(Time::MAX, |(at, ..)| *at);
+        let mut leaving: Vec<Segment> = Vec::new();
+        if due <= sender.timer_at() {
+            let (at, ack, blocks) = acks.pop_front().expect("an ACK is due");
+            now = at;
+            sender.on_ack(now, &ack, &blocks, &mut NoProbe);
+        } else {
+            now = sender.timer_at();
+            sender.on_timer(now, &mut NoProbe, |segment| leaving.push(segment));
+        }
+        sender.transmit(now, &mut NoProbe, |segment| leaving.push(segment));
+        for segment in leaving {
+            sent += 1;
+            if sent == start {
+                continue;
+            }
+            if sent % period == 0 {
+                dropped += 1;
+
+                let mark = Some((now, sender.conn().delivered));
+                if dropped == epochs {
+                    begin = mark;
+                } else if dropped == 2 * epochs {
+                    end = mark;
+                }
+                continue;
+            }
+            receiver.on_segment(now, &segment, |at, ack, blocks| acks.push_back((at + rtt, ack, blocks.to_vec())));
+        }
+    }
+    let ((from, before), (to, after)) = begin.zip(end).expect("both marks were passed");
+    let segments = (after - before).as_f64() / SMSS.as_f64();
+    segments / (to - from).as_secs_f64() * rtt.as_secs_f64()
+}
+
+fn check(rtt_ms: u64, period: u64, epochs: u64, published: f64, tolerance: f64) {
+    let rtt = Span::from_millis(rtt_ms);
+    // The RFC's model has no fast convergence: all its losses are at one window.
+    let params =
+        [("slow_start", ParamValue::Word("classic".to_owned())), ("fast_convergence", ParamValue::Flag(false))];
+    let ours = mean_window("cubic", &params, rtt, period, epochs, (published / 0.925) as u64 - 10);
+    let ratio = ours / published;
+    println!("RTT {rtt}, p 1/{period}: {ours:.1} segments, RFC 9438 {published}, ratio {ratio:.3}");
+    assert!((ratio - 1.0).abs() <= tolerance, "RTT {rtt}, p 1/{period}: {ours:.1} segments, RFC 9438 has {published}");
+}
+
+/// 1.054·(RTT/p)^0.75: within 5 %.
+#[test]
+fn in_the_cubic_region_the_mean_window_is_the_rfcs() {
+    check(100, 10_000, 60, 187.0, 0.05);
+    check(100, 100_000, 20, 1_054.0, 0.05);
+    check(100, 1_000_000, 4, 5_926.0, 0.05);
+}
+
+/// 1.2/sqrt(p): within 15 %.
+#[test]
+fn in_the_reno_friendly_region_the_mean_window_is_renos() {
+    check(100, 1_000, 200, 38.0, 0.15);
+    check(10, 1_000, 200, 38.0, 0.15);
+    check(10, 10_000, 60, 120.0, 0.15);
+    check(10, 100_000, 20, 379.0, 0.15);
+    check(10, 1_000_000, 4, 1_200.0, 0.15);
+}
+
+/// RFC 5681 without delayed ACKs: sqrt(3/2)/sqrt(p).
+#[test]
+fn newreno_follows_the_square_root_law() {
+    for (period, epochs) in [(1_000, 200), (10_000, 60)] {
+        let ours = mean_window("newreno", &[], Span::from_millis(50), period, epochs, 50);
+        let law = (1.5 * period as f64).sqrt();
+        assert!((ours / law - 1.0).abs() <= 0.1, "p 1/{period}: {ours:.1} segments, the law has {law:.1}");
+    }
+}

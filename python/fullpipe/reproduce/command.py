@@ -76,9 +76,9 @@ def reproduce(
         show.show(published, outcomes, seeds, console)
         if rows:
             show.show_variants(rows, console)
+        seconds = time.perf_counter() - start
         console.print(
-            f"Look at {target}/overview.png, {target}/table.md and {target}/cases/ "
-            f"({time.perf_counter() - start:.1f} s)",
+            f"Look at {target}/overview.png; table.md and cases/ are beside it ({seconds:.1f} s)",
             markup=False,
             soft_wrap=True,
         )

@@ -53,13 +53,13 @@ def overview(published: Published, outcomes: Sequence[Outcome], seeds: int) -> F
         row[0].annotate(
             name, (0, 1), (-4, 16), xycoords="axes fraction", textcoords="offset points", ha="right", weight="bold"
         )
-    figure.legend(handles=_legend(), loc="outside lower right", ncols=6, frameon=False)
+    figure.legend(handles=_legend(), loc="outside lower right", ncols=7, frameon=False)
     return figure
 
 
 def _draw(panel: Axes, metric: str, cases: Sequence[Outcome], labelled: bool) -> None:
     panel.set_title(metric, loc="left", fontsize="medium")
-    panel.set_yticks(range(len(cases)), [_label(case) for case in cases] if labelled else [""] * len(cases))
+    panel.set_yticks(range(len(cases)), [case.case.name for case in cases] if labelled else [""] * len(cases))
     panel.tick_params(axis="y", length=0)
     panel.set_ylim(len(cases) - 0.4, -0.6)
     panel.spines[["top", "right", "left"]].set_visible(False)
@@ -81,21 +81,24 @@ def _draw_cell(panel: Axes, place: int, judged: Judged) -> None:
     panel.barh(place, high - max(low, 0), left=max(low, 0), height=0.62, color=band, zorder=1)
     panel.plot([judged.cell.published] * 2, [place - 0.31, place + 0.31], color="black", linewidth=2.2, zorder=3)
     panel.plot([judged.ours.least, judged.ours.most], [place, place], color=colour, linewidth=1.6, zorder=4)
-    panel.plot(judged.ours.value, place, marker, color=colour, markersize=6.5, markeredgecolor="white", zorder=5)
+    panel.plot(
+        judged.ours.value, place, marker, color=colour, markersize=_size(marker), markeredgecolor="white", zorder=5
+    )
 
 
-def _label(outcome: Outcome) -> str:
-    return outcome.case.name
+def _size(marker: str) -> float:
+    return 10 if marker == "X" else 7
 
 
 def _legend() -> list[Line2D | Patch]:
     ours = [
-        Line2D([], [], color=colour, marker=marker, markeredgecolor="white", markersize=7, label=label)
+        Line2D([], [], color=colour, marker=marker, markeredgecolor="white", markersize=_size(marker), label=label)
         for colour, marker, label in _LOOK.values()
     ]
     return [
         Line2D([], [], color="black", marker="|", markersize=11, markeredgewidth=2.2, linestyle="", label="published"),
         Patch(color=_BAND, label="close enough"),
+        Patch(color=_BAND_REPORT, label="the same, not judged"),
         *ours,
-        Line2D([], [], color="#444444", linewidth=1.6, label="line: least to most of the runs"),
+        Line2D([], [], color="#444444", linewidth=1.6, label="least to most of the runs"),
     ]

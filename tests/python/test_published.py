@@ -1,0 +1,155 @@
+"""A malformed table is refused with file, key, value and fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullpipe import published
+from fullpipe.published import Tolerance
+from fullpipe.reproduce.reader import PublishedError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD = """\
+name = "small"
+title = "A small table"
+source = "nobody"
+seeds = 2
+[decoding]
+pattern = '(?P<rate>[0-9]+)mbit_(?P<loss>[0-9]+)_(?P<first>[a-z]+)'
+flows = ["first"]
+[decoding.check]
+column = "bdp"
+packets = 100
+packet_bytes = 1500
+rate_mbps = "{rate}"
+rtt_ms = 20
+[decoding.parts.loss]
+"0" = { loss = "0%" }
+"1" = { loss = "1%", bytes = "1MB" }
+[scenario]
+duration = "2s"
+send_jitter = "1ms"
+[scenario.path]
+rate = "{rate}mbit"
+rtt = "20ms"
+buffer = "100packets"
+loss = "{loss}"
+[scenario.flow]
+bytes = "{bytes}"
+[algorithms.reno]
+cc = "newreno"
+[algorithms.other]
+cc = "not-built"
+[metrics.rate]
+measure = "goodput_mbps"
+tolerance = { relative = 0.5 }
+[metrics.rtt]
+measure = "rtt_mean_ms"
+tolerance = { factor = 3 }
+report = "a guess"
+[[exception]]
+cases = ["*_other"]
+metrics = ["rtt"]
+tolerance = { absolute = 1 }
+[[table]]
+title = "T"
+columns = ["case", "bdp", "rate", "rtt"]
+rows = [
+  ["10mbit_0_reno", 6.0, 10, 60],
+  ["10mbit_1_other", 6.0, 9, 50],
+]
+"""
+
+
+def _load(tmp_path: Path, text: str) -> published.Published:
+    file = tmp_path / "small.toml"
+    file.write_text(text, encoding="utf-8")
+    return published.load(file)
+
+
+def test_another_table_costs_one_file(tmp_path: Path) -> None:
+    table = _load(tmp_path, GOOD)
+    first, second = table.cases
+    assert (table.name, table.seeds, first.ccs, second.ccs) == ("small", 2, ("newreno",), ("not-built",))
+    assert 'bytes = "1MB"' in second.scenario
+    assert "bytes" not in first.scenario
+    assert [cell.report for cell in first.cells] == [None, "a guess"]
+    assert [cell.report for cell in second.cells] == [None, None]
+    assert second.cells[1].tolerance == Tolerance(absolute=1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('name = "small"\n', "", ["name: is missing", 'fix: write name = "…"']),
+        ('title = "A small table"', "titel = 1", ["titel: there is no such key", "fix: use one of name, title"]),
+        ("seeds = 2", 'seeds = "two"', ['seeds = "two"', "whole number of 1 or more"]),
+        ("seeds = 2", "seeds = 0", ["seeds = 0"]),
+        ("(?P<rate>[0-9]+)", "(?P<rate>[0-9]+", ["decoding.pattern", "fix: write a regular expression"]),
+        ('flows = ["first"]', 'flows = ["second"]', ['decoding.flows[0] = "second"', "rate, loss, first"]),
+        ("[decoding.parts.loss]", "[decoding.parts.los]", ["decoding.parts.los: is no part of the name"]),
+        ('"1" = {', '"2" = {', ['table[0].rows[1] = "10mbit_1_other"', 'fix: add "1" to [decoding.parts.loss]']),
+        (
+            '"{rate}mbit"',
+            '"{speed}mbit"',
+            ['scenario.path.rate = "{speed}mbit"', "{speed} is no part", "fix: use one of"],
+        ),
+        ("[algorithms.other]", "[algorithms.others]", ["unknown algorithm other", "fix: add [algorithms.other]"]),
+        ('cc = "newreno"', "", ["algorithms.reno.cc: is missing"]),
+        ('"goodput_mbps"', '"goodput"', ['metrics.rate.measure = "goodput"', "fix: use one of goodput_mbps"]),
+        ("{ relative = 0.5 }", "{ relative = -1 }", ["metrics.rate.tolerance.relative = -1", "a number of 0 or more"]),
+        ("{ relative = 0.5 }", "{ zero = 1 }", ["metrics.rate.tolerance", "fix: give absolute or relative or both"]),
+        ("{ factor = 3 }", "{ factor = 0.5 }", ["metrics.rtt.tolerance.factor = 0.5", "is below 1"]),
+        ("{ factor = 3 }", "{ faktor = 3 }", ["metrics.rtt.tolerance.faktor: there is no such key"]),
+        ("{ factor = 3 }\n", "{ factor = 3 }\nflow = 2\n", ["metrics.rtt.flow = 2", "has no such flow"]),
+        ('cases = ["*_other"]', 'cases = ["*_nobody"]', ["exception[0].cases", "fits no cell"]),
+        ("tolerance = { absolute = 1 }", "", ["exception[0]: changes nothing, or too much"]),
+        ('"rate", "rtt"]', '"rate", "rtts"]', ['table[0].columns = "rtts"', "[metrics.…] explains a new column"]),
+        (", 10, 60]", ", 10]", ["table[0].rows[0]", "does not have 4 columns", "fix: write case, bdp, rate, rtt"]),
+        (", 10, 60]", ', "10", 60]', ["table[0].rows[0] 10mbit_0_reno rate", "without quotes"]),
+        (", 10, 60]", ", nan, 60]", ["table[0].rows[0] 10mbit_0_reno rate"]),
+        ("10mbit_0_reno", "10mbit-0-reno", ["does not fit decoding.pattern"]),
+        ("10mbit_1_other", "10mbit_0_reno", ["table[0].rows[1]", "is there twice"]),
+        ('"10mbit_0_reno", 6.0', '"10mbit_0_reno", 6.02', ["10mbit_0_reno bdp = 6.02", "the name gives 6"]),
+        ("seeds = 2", "seeds = ", ["Invalid value", "fix: write TOML"]),
+    ],
+)
+def test_a_malformed_table_is_refused(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
+    assert old in GOOD
+    with pytest.raises(PublishedError) as caught:
+        _load(tmp_path, GOOD.replace(old, new, 1))
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'small.toml'}: ")
+    assert "\n  fix: " in message
+    for word in words:
+        assert word in message
+
+
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "small.toml"
+    file.write_bytes(b"name = '\xff'")
+    with pytest.raises(PublishedError, match="not UTF-8"):
+        published.load(file)
+
+
+def test_an_unknown_name_says_which_there_are() -> None:
+    with pytest.raises(PublishedError, match=r"no published table is called 'micro'.*microsoft"):
+        published.find("micro")
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "value", "interval"),
+    [
+        (Tolerance(absolute=2, relative=0.12), 3, (1, 5)),
+        (Tolerance(absolute=2, relative=0.12), 50, (44, 56)),
+        (Tolerance(absolute=3), 0, (-3, 3)),
+        (Tolerance(factor=2.5, zero=5), 100, (40, 250)),
+        (Tolerance(factor=2.5, zero=5), 0, (0, 5)),
+    ],
+)
+def test_tolerances(tolerance: Tolerance, value: float, interval: tuple[float, float]) -> None:
+    assert tolerance.interval(value) == pytest.approx(interval)

@@ -1,0 +1,228 @@
+"""`fullpipe reproduce`: verdicts, what is printed and what is kept."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from fullpipe import published
+from fullpipe.published import Case, Cell, Metric, Tolerance
+from fullpipe.reproduce.measures import MEASURES, min_max_score
+from fullpipe.reproduce.study import Verdict, judge, records, study
+from test_published import GOOD
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+    from fullpipe.metrics import Distribution, FlowMetrics, LinkMetrics, Metrics
+
+_DELAY: Distribution = {"min": None, "mean": None, "p50": None, "p95": None, "p99": None, "max": None}
+
+
+def _metrics(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0) -> Metrics:
+    """A run of flows with these goodputs."""
+    flows: list[FlowMetrics] = [
+        {
+            "name": f"cubic-{number}",
+            "cc": "cubic",
+            "goodput_bps": goodput * 1e6,
+            "rtt_s": {**_DELAY, "mean": None if rtt_ms is None else rtt_ms / 1e3},
+            "queue_delay_s": _DELAY,
+            "sent": 100,
+            "retransmits": lost,
+            "loss_fraction": 0.0,
+            "drops": lost,
+            "completion_s": None,
+            "limited_by": {},
+        }
+        for number, goodput in enumerate(goodputs_mbps, 1)
+    ]
+    link: LinkMetrics = {
+        "name": "bottleneck",
+        "utilisation": 1.0,
+        "queue_delay_s": _DELAY,
+        "drops": lost,
+        "losses": 1,
+        "marks": 0,
+    }
+    return {
+        "version": "0",
+        "seed": 1,
+        "duration_s": 30.0,
+        "measure_from_s": 0.0,
+        "flows": flows,
+        "links": [link],
+        "jain": 1.0,
+        "packets": 100,
+        "events": 100,
+    }
+
+
+def _case(measure: str, value: float, tolerance: Tolerance, **cell: object) -> Case:
+    metric = Metric("M", measure, 0, tolerance, None)
+    filled = {"report": None, "same_winner": None, **cell}
+    return Case("c", "T", "", ("A",), ("cubic",), (Cell(metric, value, tolerance, **filled),))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [
+        (34.0, Verdict.MET),
+        (33.99, Verdict.MISSED),
+        (46.0, Verdict.MET),
+        (46.01, Verdict.MISSED),
+        (None, Verdict.MISSED),
+    ],
+)
+def test_the_edges_of_a_tolerance_are_inside(ours: float | None, verdict: Verdict) -> None:
+    outcome = judge(_case("rtt_mean_ms", 40, Tolerance(absolute=6)), (_metrics(1, rtt_ms=ours),))
+    assert outcome.cells[0].verdict is verdict
+    assert (outcome.cells[0].reason != "") == (outcome.cells[0].verdict is not Verdict.MET)
+
+
+def test_no_sample_is_null_in_json() -> None:
+    case = _case("rtt_mean_ms", 40, Tolerance(absolute=6))
+    (record,) = records([judge(case, (_metrics(1, rtt_ms=None),))])
+    assert record["ours"] is None
+    assert record["verdict"] == "missed"
+
+
+def test_zero_losses_stay_few() -> None:
+    case = _case("packets_lost", 0, Tolerance(factor=2.5, zero=5))
+    assert judge(case, (_metrics(1, lost=4),)).cells[0].verdict is Verdict.MET  # and one by chance
+    assert judge(case, (_metrics(1, lost=5),)).cells[0].verdict is Verdict.MISSED
+
+
+def test_what_is_only_reported_is_never_missed() -> None:
+    case = _case("goodput_mbps", 10, Tolerance(absolute=1), report="not known")
+    outcome = judge(case, (_metrics(20),))
+    assert (outcome.cells[0].verdict, outcome.cells[0].inside) == (Verdict.REPORT, False)
+    assert outcome.cells[0].reason == "not known"
+
+
+def test_no_runs_are_skipped() -> None:
+    case = Case("c", "T", "", ("A",), ("not-built",), _case("goodput_mbps", 1, Tolerance(absolute=1)).cells)
+    outcome = judge(case, ())
+    assert (outcome.runs, outcome.jain) == ((), None)
+    assert (outcome.cells[0].verdict, outcome.cells[0].ours) == (Verdict.SKIPPED, None)
+    assert "not-built" in outcome.cells[0].reason
+
+
+@pytest.mark.parametrize(("first", "second", "verdict"), [(1, 9, Verdict.MET), (9, 1, Verdict.MISSED)])
+def test_the_same_flow_has_to_win(first: float, second: float, verdict: Verdict) -> None:
+    case = _case("min_max_score", 1, Tolerance(absolute=1), same_winner=(2.0, 16.0))
+    assert judge(case, (_metrics(first, second),)).cells[0].verdict is verdict
+
+
+def test_the_score_is_a_truncated_mean_of_ratios() -> None:
+    """Winners that change make it lower than the ratio of the mean rates, which is 1 here."""
+    score = min_max_score([_metrics(10, 8), _metrics(8, 10)], 0)
+    assert list(score) == [8, 8, 8]
+    assert min_max_score([_metrics(10, 8), _metrics(10, 9.9)], 0).value == 8  # 8.95
+    assert min_max_score([_metrics(0, 0)], 0).value == 10
+
+
+def test_every_measure_says_what_it_is() -> None:
+    assert all(measure.__doc__ for measure in MEASURES.values())
+    runs = [_metrics(1, 2), _metrics(3, 4)]
+    assert MEASURES["goodput_mbps"](runs, 1) == (3, 2, 4)
+    assert MEASURES["rtt_mean_ms"](runs, 0) == pytest.approx((40, 40, 40))
+    assert MEASURES["packets_lost"](runs, 0) == (1, 1, 1)
+    assert MEASURES["retransmits"](runs, 0) == (0, 0, 0)
+
+
+def test_one_row_of_the_microsoft_table() -> None:
+    table = published.load(published.find("microsoft"))
+    cases = [case for case in table.cases if case.name == "30s_40Mbps_4ms_200pkt_0loss_CUBIC"]
+    ticks: list[int] = []
+    (outcome,) = study(table, cases, 2, lambda: ticks.append(1))
+    assert len(ticks) == len(outcome.runs) == 2
+    assert [run["seed"] for run in outcome.runs] == [1, 2]
+    assert outcome.runs[0]["flows"] != outcome.runs[1]["flows"]
+    mbps, rtt, loss = records([outcome])
+    assert list(mbps) == ["case", "metric", "published", "ours", "tolerance", "verdict"]
+    assert (mbps["case"], mbps["metric"], mbps["published"]) == ("30s_40Mbps_4ms_200pkt_0loss_CUBIC", "Mbps", 37)
+    assert mbps["tolerance"] == pytest.approx((32.56, 41.44))
+    assert (mbps["verdict"], rtt["verdict"], loss["verdict"]) == ("met", "met", "report")
+    assert not math.isnan(mbps["ours"] or math.nan)
+
+
+def test_the_command_keeps_what_it_found(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    done = fullpipe("reproduce", "small.toml")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 of 1 judged cells met" in done.stdout
+    assert "no not-built here yet" in done.stdout
+    assert "Look at results/small-001/overview.png" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 100
+    kept = tmp_path / "results" / "small-001"
+    assert {path.name for path in kept.iterdir()} == {
+        *("overview.png", "table.md", "table.json", "published.toml", "runs.parquet", "runs.csv"),
+        *("scenarios", "cases"),
+    }
+    assert [path.name for path in (kept / "cases").iterdir()] == ["10mbit_0_reno.png"]
+    runs = pl.read_parquet(kept / "runs.parquet")
+    assert runs["seed"].to_list() == [1, 2]
+    assert runs["goodput_bps"].min() > 8e6  # type: ignore[operator]
+    assert "| skipped |" in (kept / "table.md").read_text()
+
+
+def test_results_are_never_overwritten(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    assert fullpipe("reproduce", "small.toml", "--seeds", "1").returncode == 0
+    again = fullpipe("reproduce", "small.toml", "--seeds", "1")
+    assert "results/small-002/" in again.stdout
+    named = fullpipe("reproduce", "small.toml", "--out", "results/small-001")
+    assert named.returncode == 2
+    assert "never overwritten" in named.stderr
+
+
+def test_json_is_a_list_of_cells(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    done = fullpipe("reproduce", "small.toml", "--seeds", "1", "--json", "--out", "kept")
+    cells = json.loads(done.stdout)
+    assert [set(cell) for cell in cells] == [{"case", "metric", "published", "ours", "tolerance", "verdict"}] * 4
+    assert [cell["verdict"] for cell in cells] == ["met", "report", "skipped", "skipped"]
+    assert cells[0]["tolerance"] == [5, 15]
+    assert cells[2]["ours"] is None
+    assert json.loads((tmp_path / "kept" / "table.json").read_text()) == cells
+
+
+def test_a_missed_cell_is_exit_code_1(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD.replace(", 10, 60]", ", 30, 60]"))
+    done = fullpipe("reproduce", "small.toml", "--seeds", "1")
+    assert done.returncode == 1
+    assert "missed" in done.stdout
+    assert "too low" in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nothing", "no published table is called 'nothing'"),
+        ("nothing.toml", "nothing.toml: No such file or directory"),
+        ("bad.toml", "bad.toml: seeds = 0"),
+        ("unrunnable.toml", "small"),
+    ],
+)
+def test_a_bad_table_is_exit_code_2(fullpipe: Fullpipe, tmp_path: Path, name: str, words: str) -> None:
+    (tmp_path / "bad.toml").write_text(GOOD.replace("seeds = 2", "seeds = 0"))
+    (tmp_path / "unrunnable.toml").write_text(GOOD.replace('"100packets"', '"small"'))
+    done = fullpipe("reproduce", name)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert not (tmp_path / "results" / "small-001").exists()
+
+
+def test_variants_are_counted(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    variant = '[[variant]]\nname = "CUBIC instead"\nalgorithms.reno.cc = "cubic"\n'
+    (tmp_path / "small.toml").write_text(GOOD + variant)
+    done = fullpipe("reproduce", "small.toml", "--seeds", "1", "--variants", "--out", "kept")
+    assert "CUBIC instead: 1 of 1 judged cells met" in done.stdout
+    cells = json.loads((tmp_path / "kept" / "variants.json").read_text())
+    assert {cell["variant"] for cell in cells} == {"CUBIC instead"}

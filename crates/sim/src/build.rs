@@ -93,6 +93,7 @@ fn jittered(scenario: &Scenario, spec: &scenario::Flow) -> Span {
 }
 
 fn algorithm(scenario: &Scenario, spec: &scenario::Flow, registry: &Registry) -> Result<&'static Descriptor, Error> {
+    let quoted = format!("{:?}", spec.cc);
     let Some(descriptor) = registry.get(&spec.cc) else {
         let known: Vec<&str> = registry.iter().map(|descriptor| descriptor.name).collect();
         let list = known.join(", ");
@@ -100,12 +101,12 @@ fn algorithm(scenario: &Scenario, spec: &scenario::Flow, registry: &Registry) ->
             Some(near) => format!("did you mean \"{near}\"? there are {list} (and \"none\")"),
             None => format!("use one of {list} (or \"none\")"),
         };
-        return Err(scenario.error(&spec.key("cc"), &spec.cc, "no algorithm of this name", &fix));
+        return Err(scenario.error(&spec.key("cc"), quoted, "no algorithm of this name", &fix));
     };
     let missing = descriptor.needs.missing_from(PROVIDES);
     if !missing.is_empty() {
         let problem = format!("{} can't do without {}, which this runner does not give", spec.cc, missing.join(", "));
-        return Err(scenario.error(&spec.key("cc"), &spec.cc, &problem, "use another runner or algorithm"));
+        return Err(scenario.error(&spec.key("cc"), quoted, &problem, "use another runner or algorithm"));
     }
     Ok(descriptor)
 }

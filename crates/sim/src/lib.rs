@@ -25,6 +25,8 @@ mod link;
 mod memory;
 mod observe;
 mod prefetch;
+#[cfg(test)]
+mod routes;
 
 pub use build::PROVIDES;
 pub use engine::Simulation;

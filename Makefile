@@ -12,7 +12,7 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(shell find crates -nam
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(PYTHON)
 
-.PHONY: run setup test test-rust test-python lint bench-smoke clean
+.PHONY: run setup test test-rust test-example test-python lint bench-smoke clean
 .DEFAULT_GOAL := run
 
 run: setup
@@ -29,11 +29,16 @@ target/tools/bin/uv:
 	$(PYTHON) -m venv target/tools
 	target/tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
-test: test-rust test-python
+test: test-rust test-example test-python
 
 # The extension is tested from Python.
 test-rust:
 	cargo test --workspace --exclude fullpipe-python
+
+# A crate outside the workspace, as a user's own; what the tests have compiled is used again.
+test-example:
+	cargo test --manifest-path examples/custom-controller/Cargo.toml --target-dir target
+	cargo run --quiet --manifest-path examples/custom-controller/Cargo.toml --target-dir target
 
 test-python: setup
 	$(BIN)/pytest

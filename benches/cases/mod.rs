@@ -1,0 +1,50 @@
+//! The runs that `docs/performance.md` gives figures of.
+
+use scenario::Scenario;
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// What it is called on the command line and in the page.
+    pub name: &'static str,
+    path: &'static str,
+    flow: &'static str,
+    /// Length, seconds of virtual time.
+    pub seconds: u32,
+}
+
+const GIGABIT: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
+const HUNDRED: &str = "rate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"8bdp\"";
+const TEN_GIGABIT: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
+const SHALLOW: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"1bdp\"";
+const LOSSY: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nloss = \"1%\"";
+
+/// All of them.
+pub const CASES: [Case; 10] = [
+    Case { name: "cubic-1g", path: GIGABIT, flow: "cc = \"cubic\"", seconds: 400 },
+    Case { name: "bbr1-1g", path: GIGABIT, flow: "cc = \"bbr1\"", seconds: 400 },
+    Case { name: "newreno-1g", path: GIGABIT, flow: "cc = \"newreno\"", seconds: 400 },
+    Case { name: "cubic-100m", path: HUNDRED, flow: "cc = \"cubic\"", seconds: 1000 },
+    Case { name: "bbr1-100m", path: HUNDRED, flow: "cc = \"bbr1\"", seconds: 1000 },
+    Case { name: "cubic-10-flows", path: GIGABIT, flow: "cc = \"cubic\"\ncount = 10", seconds: 100 },
+    Case { name: "bbr1-10-flows", path: GIGABIT, flow: "cc = \"bbr1\"\ncount = 10", seconds: 100 },
+    Case { name: "cubic-10000-flows", path: TEN_GIGABIT, flow: "cc = \"cubic\"\ncount = 10000", seconds: 20 },
+    Case {
+        name: "cubic-lossy",
+        path: SHALLOW,
+        flow: "cc = \"cubic\"\nparams = { slow_start = \"classic\" }",
+        seconds: 20,
+    },
+    Case { name: "bbr1-lossy", path: LOSSY, flow: "cc = \"bbr1\"", seconds: 100 },
+];
+
+impl Case {
+    /// Its scenario, of that many seconds.
+    ///
+    /// # Panics
+    /// When the scenario is not valid: a bug of this table.
+    pub fn scenario(&self, seconds: u32) -> Scenario {
+        let text = format!("duration = \"{seconds}s\"\n[path]\n{}\n[[flow]]\n{}\n", self.path, self.flow);
+        Scenario::parse(&text, self.name).unwrap_or_else(|error| panic!("{error}"))
+    }
+}

@@ -69,6 +69,7 @@ class Cell:
     """A published value and the rule that ours is judged by.
 
     `same_winner` holds the published values of two flows: which of the two is larger has to be the same with us.
+    `note` is what is known of why ours may miss, or empty.
     """
 
     metric: Metric
@@ -76,6 +77,7 @@ class Cell:
     tolerance: Tolerance
     report: str | None
     same_winner: tuple[float, float] | None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -264,24 +266,29 @@ class _Table:
         return Case(name, table, scenario, flows, ccs, cells)
 
     def _cell(self, case: str, metric: Metric, values: Mapping[str, float]) -> Cell:
-        tolerance, report, winner = metric.tolerance, metric.report, None
+        tolerance, report, winner, note = metric.tolerance, metric.report, None, ""
         for number, rule in enumerate(self.exceptions):
             where = f"exception[{number}]"
-            self.reader.only(rule, f"{where}.", ("cases", "metrics", "report", "tolerance", "same_winner"))
-            if ("report" in rule) == ("tolerance" in rule):
-                self.reader.refuse(where, None, "changes nothing, or too much", "give it a report or a tolerance")
+            self.reader.only(rule, f"{where}.", ("cases", "metrics", "report", "tolerance", "same_winner", "note"))
+            if len({"report", "tolerance", "note"} & set(rule)) != 1:
+                self.reader.refuse(
+                    where, None, "changes nothing, or too much", "give it a report, a tolerance or a note"
+                )
             cases = self.reader.texts(rule.get("cases"), f"{where}.cases")
             if metric.name not in self.reader.texts(rule.get("metrics"), f"{where}.metrics"):
                 continue
             if not any(fnmatchcase(case, pattern) for pattern in cases):
                 continue
             self.used.add(number)
+            if "note" in rule:
+                note = self.reader.text(rule["note"], f"{where}.note")
+                continue
             report, winner = self._reason(rule, where), None
             if "tolerance" in rule:
                 tolerance = self._tolerance(rule["tolerance"], f"{where}.tolerance")
             if "same_winner" in rule:
                 winner = self._winner(rule["same_winner"], f"{where}.same_winner", values)
-        return Cell(metric, values[metric.name], tolerance, report, winner)
+        return Cell(metric, values[metric.name], tolerance, report, winner, note)
 
     def _winner(self, value: Json, where: str, values: Mapping[str, float]) -> tuple[float, float]:
         names = self.reader.texts(value, where)

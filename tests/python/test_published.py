@@ -129,6 +129,15 @@ def test_a_malformed_table_is_refused(tmp_path: Path, old: str, new: str, words:
         assert word in message
 
 
+def test_a_note_changes_nothing_else(tmp_path: Path) -> None:
+    note = '[[exception]]\ncases = ["*"]\nmetrics = ["rate", "rtt"]\nnote = "who knows"\n'
+    with_note, without = (_load(tmp_path, text).cases for text in (GOOD.replace("[[table]]", note + "[[table]]"), GOOD))
+    for case, other in zip(with_note, without, strict=True):
+        assert {cell.note for cell in case.cells} == {"who knows"}
+        assert [cell.tolerance for cell in case.cells] == [cell.tolerance for cell in other.cells]
+        assert [cell.report for cell in case.cells] == [cell.report for cell in other.cells]
+
+
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "small.toml"
     file.write_bytes(b"name = '\xff'")

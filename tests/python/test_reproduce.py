@@ -194,9 +194,11 @@ def test_json_is_a_list_of_cells(fullpipe: Fullpipe, tmp_path: Path) -> None:
 
 
 def test_a_missed_cell_is_exit_code_1(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(GOOD.replace(", 10, 60]", ", 30, 60]"))
+    note = '[[exception]]\ncases = ["*"]\nmetrics = ["rate"]\nnote = "who knows"\n[[table]]'
+    (tmp_path / "small.toml").write_text(GOOD.replace(", 10, 60]", ", 30, 60]").replace("[[table]]", note))
     done = fullpipe("reproduce", "small.toml", "--seeds", "1")
     assert done.returncode == 1
+    assert "[1] who knows" in done.stdout
     assert "missed" in done.stdout
     assert "too low" in " ".join(done.stdout.split())
 

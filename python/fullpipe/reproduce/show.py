@@ -123,21 +123,31 @@ def _numbers(judged: Judged) -> tuple[str, str, str, str]:
 
 def _remark(judged: Judged, notes: Sequence[str]) -> str:
     """What stands behind the verdict in a terminal, short."""
+    note = _note(judged)
+    number = f" [{notes.index(note) + 1}]" if note else ""
     if judged.verdict is Verdict.REPORT:
-        return f", {'close enough' if judged.inside else 'off'} [{notes.index(judged.reason) + 1}]"
-    return f", {judged.reason}" if judged.reason else ""
+        return f", {'close enough' if judged.inside else 'off'}{number}"
+    return f", {judged.reason}{number}" if judged.reason else ""
 
 
 def _because(judged: Judged) -> str:
     if judged.verdict is Verdict.REPORT:
         return f"{'close enough' if judged.inside else 'off'}, but {judged.reason}"
-    return judged.reason or "close enough"
+    note = f": {_note(judged)}" if _note(judged) else ""
+    return f"{judged.reason}{note}" if judged.reason else "close enough"
+
+
+def _note(judged: Judged) -> str:
+    """Why a cell is only reported, or what is known of why it was missed; else empty."""
+    if judged.verdict is Verdict.REPORT:
+        return judged.reason
+    return judged.cell.note if judged.verdict is Verdict.MISSED else ""
 
 
 def _notes(outcomes: Iterable[Outcome]) -> list[str]:
-    """The reasons why cells are only reported, each once."""
-    cells = (judged for outcome in outcomes for judged in outcome.cells)
-    return list(dict.fromkeys(judged.reason for judged in cells if judged.verdict is Verdict.REPORT))
+    """All notes, each once."""
+    notes = (_note(judged) for outcome in outcomes for judged in outcome.cells)
+    return list(dict.fromkeys(note for note in notes if note))
 
 
 def _digits(value: float) -> str:

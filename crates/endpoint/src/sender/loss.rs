@@ -174,7 +174,7 @@ impl<C: Controller> Sender<C> {
                     break;
                 }
                 if now < when + patience {
-                    waits = self.latest_before(newest);
+                    waits = self.latest_before(newest).or(Some(when));
                     break;
                 }
                 self.lose(now, seq, LossCause::Rack, probe);
@@ -197,24 +197,18 @@ impl<C: Controller> Sender<C> {
         self.timer.reordering = waits.map(|when| when + patience);
     }
 
-    /// When the last of the first transmissions before `newest` left that is not delivered. What was SACKed between the
-    /// two is skipped run by run.
+    /// When the last of the first transmissions left that came before `newest` and is not delivered. What was SACKed
+    /// behind it is skipped run by run.
     fn latest_before(&self, newest: (Time, u64)) -> Option<Time> {
-        let mut seq = newest.1.min(self.next - 1);
-        // A newest that is a retransmission has later ones, by sequence, among what left before it.
-        while seq + 1 < self.next && self.sent_once(seq + 1).is_some_and(|when| (when, seq + 1) < newest) {
-            seq += 1;
-        }
+        // Of a retransmission far below, nothing tells which first transmissions it followed.
+        let mut seq = if newest.1 >= self.judged { newest.1 } else { self.next - 1 };
         loop {
             if let Some(when) = self.sent_once(seq).filter(|when| (*when, seq) < newest) {
                 return Some(when);
             }
             let sent = self.window.get(seq);
             let run = if sent.state == State::Sacked { sent.inflight.get() } else { 1 };
-            if seq < self.judged + run {
-                return None;
-            }
-            seq -= run;
+            seq = seq.checked_sub(run).filter(|seq| *seq >= self.judged)?;
         }
     }
 

@@ -1,0 +1,368 @@
+//! Sender and receiver joined by a path that loses, delays, reorders and duplicates: whatever it does, the transfer
+//! completes, and the sender's books agree with a model that is kept outside from what it emits and is told.
+
+mod script;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cc::{NoProbe, Recovery, RecoveryOwner, Snapshot};
+use endpoint::{Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
+use proptest::prelude::*;
+use script::controller::Call;
+use script::{Event, Test, segments};
+use units::{Bytes, Rate, Rng, Span, Time};
+
+/// A path and what crosses it.
+#[derive(Clone, Debug)]
+struct World {
+    seed: u64,
+    bytes: u64,
+    window: u32,
+    cwnd: u64,
+    owner: RecoveryOwner,
+    reduces: bool,
+    paced: bool,
+    loss: f64,
+    ack_loss: f64,
+    duplicates: f64,
+    late: f64,
+    /// Milliseconds.
+    delay: u64,
+    jitter: u64,
+    coalesce: u64,
+}
+
+fn worlds() -> impl Strategy<Value = World> {
+    let flow = (any::<u64>(), 1_u64..600_000, 1_u32..200, 1_u64..80, any::<bool>(), any::<bool>());
+    let path = (0.0..0.25, 0.0..0.4, 0.0..0.1, 0.0..0.3, 1_u64..60, 0_u64..60, 0_u64..3, 0_u8..4);
+    (flow, path).prop_map(|((seed, bytes, window, cwnd, reduces, paced), path)| {
+        let (loss, ack_loss, duplicates, late, delay, jitter, coalesce, clean) = path;
+        let owner = if reduces { RecoveryOwner::Prr } else { RecoveryOwner::Own };
+        // Some paths only lose, some only reorder.
+        let (loss, ack_loss) = if clean == 0 { (0.0, 0.0) } else { (loss, ack_loss) };
+        let late = if clean == 1 { 0.0 } else { late };
+        World {
+            seed,
+            bytes,
+            window,
+            cwnd,
+            owner,
+            reduces,
+            paced,
+            loss,
+            ack_loss,
+            duplicates,
+            late,
+            delay,
+            jitter,
+            coalesce,
+        }
+    })
+}
+
+/// What tells one transmission from all others.
+type Key = (Time, Bytes, Bytes, Bytes);
+
+fn key(packet: &Snapshot) -> Key {
+    (packet.sent, packet.inflight, packet.delivered, packet.lost)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Outstanding,
+    Lost,
+    Delivered,
+}
+
+/// The books, kept from outside.
+#[derive(Debug, Default)]
+struct Model {
+    sent: BTreeMap<u64, (Key, Bytes, State)>,
+    una: u64,
+    inflight: Bytes,
+    delivered: Bytes,
+    lost: Bytes,
+}
+
+impl Model {
+    fn deliver(&mut self, seq: u64) {
+        let Some((_, size, state)) = self.sent.get_mut(&seq) else { return };
+        match state {
+            State::Outstanding => self.inflight -= *size,
+            State::Lost => {}
+            State::Delivered => return,
+        }
+        *state = State::Delivered;
+        self.delivered += *size;
+    }
+
+    fn on_ack(&mut self, ack: &Ack, blocks: &[Block]) {
+        (self.una..ack.next).for_each(|seq| self.deliver(seq));
+        for block in &blocks[usize::from(ack.dsack)..] {
+            (block.start..block.end).for_each(|seq| self.deliver(seq));
+        }
+        self.una = self.una.max(ack.next);
+        self.sent = self.sent.split_off(&self.una);
+    }
+
+    /// Replays the calls of one step, which emitted these segments.
+    fn replay(&mut self, events: &[Event], emitted: &[Segment]) {
+        let mut emitted = emitted.iter();
+        let mut names = String::new();
+        for event in events {
+            match &event.call {
+                Call::Sent(packet) => {
+                    let segment = emitted.next().expect("what was told was sent");
+                    let size = Bytes::new(u64::from(segment.size));
+                    let before = self.sent.insert(segment.seq, (key(packet), size, State::Outstanding));
+                    match before {
+                        // A probe's copy stands for the original.
+                        Some((_, size, State::Outstanding)) => self.inflight -= size,
+                        Some((_, _, state)) => assert_eq!(state, State::Lost, "only what was lost goes again"),
+                        None => assert!(!segment.retransmit),
+                    }
+                    self.inflight += size;
+                    assert_eq!(packet.inflight, self.inflight);
+                    assert_eq!(packet.retransmit, segment.retransmit);
+                    assert_eq!(packet.size, segment.size);
+                }
+                Call::Lost(lost) => {
+                    let of = key(&lost.packet);
+                    let (_, size, state) =
+                        self.sent.values_mut().find(|(key, ..)| *key == of).expect("a segment that was sent");
+                    assert_eq!(*state, State::Outstanding);
+                    *state = State::Lost;
+                    self.inflight -= *size;
+                    self.lost += *size;
+                    assert_eq!(lost.lost_since_sent, self.lost - lost.packet.lost);
+                }
+                Call::Recovery(Recovery::Spurious) => {
+                    for (_, size, state) in self.sent.values_mut().filter(|(.., state)| *state == State::Lost) {
+                        *state = State::Outstanding;
+                        self.inflight += *size;
+                    }
+                }
+                Call::Ack(ack) => {
+                    assert_eq!(event.conn.delivered, self.delivered);
+                    assert!(ack.newly_acked > Bytes::ZERO);
+                    assert!(ack.rate.delivered >= ack.newly_acked);
+                    if let Some(rate) = ack.rate.rate {
+                        assert!(rate > Rate::from_bps(0) && ack.rate.interval >= event.conn.min_rtt);
+                    }
+                }
+                Call::Recovery(_) | Call::Timer => {}
+            }
+            assert_eq!(event.conn.inflight, self.inflight, "{event:?}");
+            assert_eq!(event.conn.lost, self.lost);
+            assert!(event.conn.next_departure >= event.now);
+            names.extend(event.name().map(|name| name.chars().next().unwrap_or('?')));
+        }
+        assert_eq!(emitted.next(), None, "what was sent was told");
+        let sum: Bytes =
+            self.sent.values().filter(|(.., state)| *state == State::Outstanding).map(|(_, size, _)| *size).sum();
+        assert_eq!(sum, self.inflight);
+        assert!(in_order(&names), "calls in the order {names}");
+    }
+}
+
+/// `s`purious, `l`ost, `e`nter, `a`ck, e`x`it (also an `e`) and `t`imeout: what one step may call, in order.
+fn in_order(names: &str) -> bool {
+    let rest = names.strip_prefix('s').unwrap_or(names).trim_start_matches('l');
+    // Exit and Enter before the ACK when one episode follows another; behind it Exit, or Enter and Exit of a repair.
+    let (before, behind) = rest.split_once('a').unwrap_or((rest, ""));
+    ["", "e", "ee", "t"].contains(&before) && ["", "e", "ee"].contains(&behind)
+}
+
+enum Arrival {
+    Segment(Segment),
+    Ack(Ack, Vec<Block>),
+}
+
+struct Simulation {
+    world: World,
+    rng: Rng,
+    now: Time,
+    sender: Sender<Test>,
+    receiver: Receiver,
+    model: Model,
+    seen: usize,
+    /// By time and number.
+    path: BTreeMap<(Time, u64), Arrival>,
+    number: u64,
+    steps: u64,
+}
+
+impl Simulation {
+    fn new(world: World) -> Simulation {
+        let mut controller = if world.reduces { Test::halving(world.cwnd.max(2)) } else { Test::fixed(world.cwnd) };
+        if world.paced {
+            controller = controller.paced(Rate::from_mbps(20), segments(2));
+        }
+        let config = SenderConfig {
+            controller,
+            owner: world.owner,
+            app: App::Transfer { bytes: Bytes::new(world.bytes) },
+            pacing: Pacing::Auto,
+            rng: Rng::stream(world.seed, "sender", "controller"),
+        };
+        let coalesce = Span::from_millis(world.coalesce);
+        let policy = AckPolicy { every: 2, delay: Span::from_millis(40), coalesce };
+        let mut simulation = Simulation {
+            rng: Rng::stream(world.seed, "path", "all"),
+            now: Time::ZERO,
+            sender: Sender::new(config, Time::ZERO),
+            receiver: Receiver::new(policy, SMSS * u64::from(world.window)),
+            model: Model::default(),
+            seen: 0,
+            path: BTreeMap::new(),
+            number: 0,
+            steps: 0,
+            world,
+        };
+        let syn = simulation.sender.syn(Time::ZERO);
+        simulation.carry(vec![syn]);
+        simulation
+    }
+
+    fn put(&mut self, at: Time, arrival: Arrival) {
+        self.number += 1;
+        self.path.insert((at, self.number), arrival);
+    }
+
+    fn delay(&mut self) -> Span {
+        let late = if self.rng.chance(self.world.late) { self.rng.below(self.world.jitter * 1_000_000 + 1) } else { 0 };
+        Span::from_millis(self.world.delay) + Span::from_nanos(late)
+    }
+
+    fn carry(&mut self, segments: Vec<Segment>) {
+        for segment in segments {
+            let copies = 1 + u64::from(self.rng.chance(self.world.duplicates));
+            for _ in 0..copies {
+                let at = self.now + self.delay();
+                if !self.rng.chance(self.world.loss) {
+                    self.put(at, Arrival::Segment(segment));
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, acks: Vec<(Time, Ack, Vec<Block>)>) {
+        for (at, ack, blocks) in acks {
+            assert!(at >= self.now, "an ACK leaves when it is due");
+            let at = at + self.delay();
+            if !self.rng.chance(self.world.ack_loss) {
+                self.put(at, Arrival::Ack(ack, blocks));
+            }
+        }
+    }
+
+    /// One event; false when all is done.
+    fn step(&mut self) -> bool {
+        if self.sender.is_done() {
+            return false;
+        }
+        self.steps += 1;
+        let timer = self.sender.timer_at().min(self.sender.departure_at());
+        let arrival = self.path.keys().next().map_or(Time::MAX, |(at, _)| *at);
+        let due = self.receiver.ack_due().unwrap_or(Time::MAX);
+        let next = timer.min(arrival).min(due);
+        assert_ne!(next, Time::MAX, "deadlock at {:?}: {:?}", self.now, self.sender.conn());
+        self.now = self.now.max(next);
+        let now = self.now;
+        let mut acks = Vec::new();
+        let mut emitted = Vec::new();
+        if due == next {
+            self.receiver.on_time(now, |at, ack, blocks| acks.push((at, ack, blocks.to_vec())));
+        } else if arrival == next {
+            match self.path.pop_first().expect("an arrival").1 {
+                Arrival::Segment(segment) => {
+                    self.receiver.on_segment(now, &segment, |at, ack, blocks| acks.push((at, ack, blocks.to_vec())));
+                }
+                Arrival::Ack(ack, blocks) => {
+                    self.model.on_ack(&ack, &blocks);
+                    self.sender.on_ack(now, &ack, &blocks, &mut NoProbe);
+                    self.replay(&emitted);
+                    self.sender.transmit(now, &mut NoProbe, |segment| emitted.push(segment));
+                }
+            }
+        } else if self.sender.must_resend_syn(now) {
+            let syn = self.sender.syn(now);
+            self.carry(vec![syn]);
+        } else {
+            self.sender.on_timer(now, &mut NoProbe, |segment| emitted.push(segment));
+            self.replay(&emitted);
+            self.carry(std::mem::take(&mut emitted));
+            self.sender.transmit(now, &mut NoProbe, |segment| emitted.push(segment));
+        }
+        self.replay(&emitted);
+        self.carry(emitted);
+        self.answer(acks);
+        let conn = self.sender.conn();
+        assert_eq!(
+            (conn.inflight, conn.delivered, conn.lost),
+            (self.model.inflight, self.model.delivered, self.model.lost)
+        );
+        if !self.model.sent.is_empty() {
+            assert_ne!(self.sender.timer_at(), Time::MAX, "what is outstanding has a timer");
+        }
+        true
+    }
+
+    fn replay(&mut self, emitted: &[Segment]) {
+        let log = &self.sender.controller().log;
+        self.model.replay(&log[self.seen..], emitted);
+        self.seen = log.len();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_transfer_completes_and_the_books_agree(world in worlds()) {
+        let total = Bytes::new(world.bytes);
+        let mut simulation = Simulation::new(world);
+        while simulation.step() {
+            prop_assert!(simulation.steps < 200_000, "no end in sight at {:?}", simulation.now);
+        }
+        prop_assert_eq!(simulation.receiver.in_order(), total);
+        prop_assert_eq!(simulation.sender.conn().delivered, total, "each byte once");
+        prop_assert_eq!(simulation.sender.conn().inflight, Bytes::ZERO);
+        let sent: BTreeSet<Time> = simulation.sender.controller().log.iter().filter_map(Event::sent).map(|p| p.sent).collect();
+        prop_assert!(!sent.is_empty());
+    }
+}
+
+/// Everything a sender or a receiver holds shows in its `Debug` output, so its length measures memory.
+#[test]
+fn memory_follows_the_window_not_the_transfer() {
+    let world = |thousands: u64| World {
+        seed: 7,
+        bytes: thousands * 1_448_000,
+        window: 200,
+        cwnd: 60,
+        owner: RecoveryOwner::Own,
+        reduces: false,
+        paced: false,
+        loss: 0.03,
+        ack_loss: 0.1,
+        duplicates: 0.02,
+        late: 0.05,
+        delay: 20,
+        jitter: 10,
+        coalesce: 0,
+    };
+    let held = |world: World| {
+        let mut simulation = Simulation::new(world);
+        let mut most = 0;
+        while simulation.step() {
+            if simulation.steps.is_multiple_of(1000) {
+                let log = format!("{:?}", simulation.sender.controller()).len();
+                most = most.max(format!("{:?}{:?}", simulation.sender, simulation.receiver).len() - log);
+            }
+        }
+        most
+    };
+    let (short, long) = (held(world(2)), held(world(8)));
+    assert!(long < short * 2, "{short} and {long} characters");
+}

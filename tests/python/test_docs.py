@@ -1,4 +1,4 @@
-"""The documentation is true: its examples run and print what it says, its links lead somewhere, its tables are complete.
+"""The documentation is true: its examples run and print what it says, its links lead somewhere, its tables are whole.
 
 In `README.md` and `docs/guide.md`, in the order of the page and in one directory with `scenarios/` in it:
 
@@ -6,8 +6,8 @@ In `README.md` and `docs/guide.md`, in the order of the page and in one director
 - a ```python block is run, all in one namespace, and prints the ```text block right behind it, if there is one;
 - a ```toml block with `file=NAME` is written to that file.
 
-Words have to be the same and numbers within a quarter; a line `…` stands for any lines. `FULLPIPE_BLESS=1` writes what is
-printed now into blocks without a `…`.
+Words have to be the same and numbers within a quarter; a line `…` stands for any lines. `FULLPIPE_BLESS=1` writes what
+is printed now into blocks without a `…`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ __all__ = [
 
 __version__: str
 
-_Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.uint32]
+_Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
 _Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
 
 @type_check_only

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.float64] | NDArray[np.uint64] | NDArray[np.uint32]
+    Numbers = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
     Labels = tuple[NDArray[np.uint8], list[str]]
 
 _NO_LABEL = 255
@@ -37,7 +37,7 @@ def _series(name: str, column: Numbers | Labels, names: Sequence[str] | None) ->
     if names is not None:
         return _enum(name, pl.Series(column), names)
     series = pl.Series(name, column)
-    if column.dtype == np.float64 and np.isnan(column).any():
+    if column.dtype == np.float32 and np.isnan(column).any():
         return series.fill_nan(None)
     return series
 

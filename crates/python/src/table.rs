@@ -12,7 +12,7 @@ pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict
         match data {
             Data::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
             Data::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
-            Data::F64(values) => columns.set_item(name, values.into_pyarray(py))?,
+            Data::F32(values) => columns.set_item(name, values.into_pyarray(py))?,
             Data::Label { codes, labels } => columns.set_item(name, (codes.into_pyarray(py), labels))?,
         }
     }

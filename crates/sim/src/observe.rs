@@ -16,13 +16,12 @@ const LINK_INTERVAL: Span = Span::from_millis(1);
 pub(crate) struct Observer {
     recorder: Option<Recorder>,
     level: TraceLevel,
-    scratch: Vec<f64>,
 }
 
 impl Observer {
     pub(crate) fn new(level: TraceLevel) -> Observer {
         let recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
-        Observer { recorder, level, scratch: Vec::new() }
+        Observer { recorder, level }
     }
 
     /// Declares an algorithm's columns; gives their group.
@@ -91,9 +90,7 @@ impl Observer {
             lost: conn.lost,
             limited_by,
         };
-        self.scratch.clear();
-        cc::Controller::observe(sender.controller(), &mut self.scratch);
-        recorder.flow(&row, flow.group, &self.scratch);
+        recorder.flow(row, flow.group, |values| cc::Controller::observe(sender.controller(), values));
     }
 
     /// The trace.

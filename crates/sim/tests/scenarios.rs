@@ -113,7 +113,7 @@ fn a_trace_has_a_row_each_interval_while_the_flow_lives() {
         let lengths = table.columns.iter().map(|column| match &column.data {
             Data::U64(values) => values.len(),
             Data::U32(values) => values.len(),
-            Data::F64(values) => values.len(),
+            Data::F32(values) => values.len(),
             Data::Label { codes, .. } => codes.len(),
         });
         let lengths: std::collections::BTreeSet<usize> = lengths.collect();

@@ -75,14 +75,22 @@ pub struct TransitionRow {
 /// A column that one algorithm fills.
 #[derive(Debug)]
 enum Field {
-    Number(Vec<f64>),
+    Number(Vec<f32>),
     Label(Vec<u8>, &'static [&'static str]),
 }
 
-/// An algorithm's columns.
+/// An algorithm's columns: (name, unit, values) each.
+type Group = Vec<(String, &'static str, Field)>;
+
+/// Rows that are kept back, so that each column grows by many values at a time: at every ACK that is what a trace costs.
+const HELD: usize = 64;
+
+/// A row kept back: its algorithm's columns, and where their values begin.
 #[derive(Debug)]
-struct Group {
-    fields: Vec<(String, &'static str, Field)>,
+struct Held {
+    row: FlowRow,
+    group: usize,
+    values: usize,
 }
 
 /// Collects the rows of a run.
@@ -93,16 +101,18 @@ pub struct Recorder {
     flow: Vec<u32>,
     cwnd: Vec<u64>,
     inflight: Vec<u64>,
-    ssthresh: Vec<f64>,
-    pacing_rate: Vec<f64>,
-    delivery_rate: Vec<f64>,
-    rtt: Vec<f64>,
-    srtt: Vec<f64>,
-    min_rtt: Vec<f64>,
+    ssthresh: Vec<f32>,
+    pacing_rate: Vec<f32>,
+    delivery_rate: Vec<f32>,
+    rtt: Vec<f32>,
+    srtt: Vec<f32>,
+    min_rtt: Vec<f32>,
     delivered: Vec<u64>,
     lost: Vec<u64>,
     limited_by: Vec<u8>,
     groups: Vec<Group>,
+    held: Vec<Held>,
+    held_values: Vec<f64>,
     links: Vec<LinkRow>,
     transitions: Vec<TransitionRow>,
 }
@@ -125,36 +135,53 @@ impl Recorder {
                 (format!("{algorithm}.{name}"), unit, field)
             })
             .collect();
-        self.groups.push(Group { fields });
+        self.groups.push(fields);
         self.groups.len() - 1
     }
 
-    /// Adds a flow's row, with the values of its algorithm's fields.
-    pub fn flow(&mut self, row: &FlowRow, group: usize, values: &[f64]) {
-        let seconds = |span: Span| if span == Span::MAX || span == Span::ZERO { f64::NAN } else { span.as_secs_f64() };
-        let bps = |rate: Option<Rate>| rate.map_or(f64::NAN, Rate::as_f64);
-        self.time.push(row.time.as_nanos());
-        self.flow.push(row.flow);
-        self.cwnd.push(row.cwnd.get());
-        self.inflight.push(row.inflight.get());
-        self.ssthresh.push(if row.ssthresh == Bytes::MAX { f64::NAN } else { row.ssthresh.as_f64() });
-        self.pacing_rate.push(bps(row.pacing_rate));
-        self.delivery_rate.push(bps(row.delivery_rate));
-        self.rtt.push(row.rtt.map_or(f64::NAN, Span::as_secs_f64));
-        self.srtt.push(seconds(row.srtt));
-        self.min_rtt.push(seconds(row.min_rtt));
-        self.delivered.push(row.delivered.get());
-        self.lost.push(row.lost.get());
-        self.limited_by.push(row.limited_by);
-        for (number, other) in self.groups.iter_mut().enumerate() {
-            for (i, (_, _, field)) in other.fields.iter_mut().enumerate() {
-                let value = if number == group { values[i] } else { f64::NAN };
+    /// Adds a flow's row; `observe` pushes the values of its algorithm's fields.
+    #[inline]
+    pub fn flow(&mut self, row: FlowRow, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
+        self.held.push(Held { row, group, values: self.held_values.len() });
+        observe(&mut self.held_values);
+        if self.held.len() == HELD {
+            self.settle();
+        }
+    }
+
+    /// Sorts the rows kept back into their columns.
+    fn settle(&mut self) {
+        let rows = || self.held.iter().map(|held| &held.row);
+        let bps = |rate: Option<Rate>| rate.map_or(f32::NAN, |rate| rate.as_f64() as f32);
+        self.time.extend(rows().map(|row| row.time.as_nanos()));
+        self.flow.extend(rows().map(|row| row.flow));
+        self.cwnd.extend(rows().map(|row| row.cwnd.get()));
+        self.inflight.extend(rows().map(|row| row.inflight.get()));
+        self.ssthresh.extend(rows().map(|row| finite(row.ssthresh)));
+        self.pacing_rate.extend(rows().map(|row| bps(row.pacing_rate)));
+        self.delivery_rate.extend(rows().map(|row| bps(row.delivery_rate)));
+        self.rtt.extend(rows().map(|row| row.rtt.map_or(f32::NAN, |rtt| rtt.as_secs_f64() as f32)));
+        self.srtt.extend(rows().map(|row| seconds(row.srtt)));
+        self.min_rtt.extend(rows().map(|row| seconds(row.min_rtt)));
+        self.delivered.extend(rows().map(|row| row.delivered.get()));
+        self.lost.extend(rows().map(|row| row.lost.get()));
+        self.limited_by.extend(rows().map(|row| row.limited_by));
+        for (number, group) in self.groups.iter_mut().enumerate() {
+            for (i, (_, _, field)) in group.iter_mut().enumerate() {
+                let values = self
+                    .held
+                    .iter()
+                    .map(|held| if held.group == number { self.held_values[held.values + i] } else { f64::NAN });
                 match field {
-                    Field::Number(column) => column.push(value),
-                    Field::Label(column, _) => column.push(if value.is_nan() { NO_LABEL } else { value as u8 }),
+                    Field::Number(column) => column.extend(values.map(|value| value as f32)),
+                    Field::Label(column, _) => {
+                        column.extend(values.map(|value| if value.is_nan() { NO_LABEL } else { value as u8 }));
+                    }
                 }
             }
         }
+        self.held.clear();
+        self.held_values.clear();
     }
 
     /// Adds a link's row.
@@ -168,26 +195,27 @@ impl Recorder {
     }
 
     /// Hands everything on, with no copy of a flow's columns.
-    pub fn finish(self) -> Trace {
+    pub fn finish(mut self) -> Trace {
+        self.settle();
         let column = |name: &str, unit: &'static str, data: Data| Column { name: name.to_owned(), unit, data };
         let mut flows = vec![
             column("time", "ns", Data::U64(self.time)),
             column("flow", "", Data::U32(self.flow)),
             column("cwnd", "B", Data::U64(self.cwnd)),
             column("inflight", "B", Data::U64(self.inflight)),
-            column("ssthresh", "B", Data::F64(self.ssthresh)),
-            column("pacing_rate", "bit/s", Data::F64(self.pacing_rate)),
-            column("delivery_rate", "bit/s", Data::F64(self.delivery_rate)),
-            column("rtt", "s", Data::F64(self.rtt)),
-            column("srtt", "s", Data::F64(self.srtt)),
-            column("min_rtt", "s", Data::F64(self.min_rtt)),
+            column("ssthresh", "B", Data::F32(self.ssthresh)),
+            column("pacing_rate", "bit/s", Data::F32(self.pacing_rate)),
+            column("delivery_rate", "bit/s", Data::F32(self.delivery_rate)),
+            column("rtt", "s", Data::F32(self.rtt)),
+            column("srtt", "s", Data::F32(self.srtt)),
+            column("min_rtt", "s", Data::F32(self.min_rtt)),
             column("delivered", "B", Data::U64(self.delivered)),
             column("lost", "B", Data::U64(self.lost)),
             column("limited_by", "", Data::Label { codes: self.limited_by, labels: owned(&self.limits) }),
         ];
-        for (name, unit, field) in self.groups.into_iter().flat_map(|group| group.fields) {
+        for (name, unit, field) in self.groups.into_iter().flatten() {
             let data = match field {
-                Field::Number(values) => Data::F64(values),
+                Field::Number(values) => Data::F32(values),
                 Field::Label(codes, labels) => Data::Label { codes, labels: owned(labels) },
             };
             flows.push(Column { name, unit, data });
@@ -199,7 +227,7 @@ impl Recorder {
             column("link", "", Data::U32(self.links.iter().map(|row| row.link).collect())),
             column("queue_packets", "", each(|row| row.queue_packets)),
             column("queue_bytes", "B", each(|row| row.queue_bytes.get())),
-            column("sojourn", "s", Data::F64(self.links.iter().map(|row| row.sojourn.as_secs_f64()).collect())),
+            column("sojourn", "s", Data::F32(self.links.iter().map(|row| row.sojourn.as_secs_f64() as f32).collect())),
             column("drops", "", each(|row| row.drops)),
             column("marks", "", each(|row| row.marks)),
         ];
@@ -232,6 +260,16 @@ impl Recorder {
             ],
         }
     }
+}
+
+/// Seconds; NaN for "not known yet".
+fn seconds(span: Span) -> f32 {
+    if span == Span::MAX || span == Span::ZERO { f32::NAN } else { span.as_secs_f64() as f32 }
+}
+
+/// Bytes; NaN for "no limit".
+fn finite(bytes: Bytes) -> f32 {
+    if bytes == Bytes::MAX { f32::NAN } else { bytes.as_f64() as f32 }
 }
 
 fn owned(words: &[&str]) -> Vec<String> {

@@ -34,8 +34,8 @@ pub enum Data {
     U64(Vec<u64>),
     /// Indices.
     U32(Vec<u32>),
-    /// Measures; NaN is "none".
-    F64(Vec<f64>),
+    /// Measures, to seven digits; NaN is "none".
+    F32(Vec<f32>),
     /// Words: an index into `labels` each; 255 is "none".
     Label {
         /// One a row.
@@ -55,7 +55,7 @@ impl Trace {
                 match &column.data {
                     Data::U64(values) => values.iter().for_each(|value| hash.add(*value)),
                     Data::U32(values) => values.iter().for_each(|value| hash.add(u64::from(*value))),
-                    Data::F64(values) => values.iter().for_each(|value| hash.add(value.to_bits())),
+                    Data::F32(values) => values.iter().for_each(|value| hash.add(u64::from(value.to_bits()))),
                     Data::Label { codes, .. } => codes.iter().for_each(|value| hash.add(u64::from(*value))),
                 }
             }

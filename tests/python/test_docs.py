@@ -169,4 +169,6 @@ def test_every_metric_and_every_column_is_explained() -> None:
 
 def test_every_scenario_file_runs() -> None:
     for file in sorted((ROOT / "scenarios").glob("*.toml")):
-        assert fullpipe.load(file).title, f"{file.name} has no title in its first line"
+        run = fullpipe.run(file)
+        assert run.scenario.title, f"{file.name} has no title in its first line"
+        assert run.metrics["packets"] > 0

@@ -23,9 +23,8 @@ fn main() -> Result<(), Error> {
             let (rate, rtt, queue) = (flow.goodput_bps / 1e6, ms(flow.rtt_s.mean), ms(flow.queue_delay_s.mean));
             println!("{title:20} {:12} {rate:>7.2} {rtt:>8.1} {queue:>9.1}", flow.name);
         }
-        if let Some(queue) = run.trace.as_ref().and_then(|trace| mean(trace, "delayaimd.queue")) {
-            println!("{:20} what ours believed, by its own trace: {queue:.1} ms", "", queue = queue * 1e3);
-        }
+        let reductions = run.trace.as_ref().map_or(0, |trace| transitions(trace, "queue above the target"));
+        println!("{:20} {reductions} reductions for a queue above the target", "");
     }
     Ok(())
 }
@@ -39,12 +38,12 @@ fn compare(flows: [&str; 2]) -> Result<Run, Error> {
     sim::run(&scenario, &registry, TraceLevel::Every(Span::from_millis(100)))
 }
 
-/// The mean of a column of the flows' table; NaN is "none".
-fn mean(trace: &Trace, name: &str) -> Option<f64> {
-    let flows = trace.tables.iter().find(|table| table.name == "flows")?;
-    let Data::F64(values) = &flows.columns.iter().find(|column| column.name == name)?.data else { return None };
-    let known: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
-    Some(known.iter().sum::<f64>() / known.len() as f64)
+/// How often the trace's table of transitions has that reason.
+fn transitions(trace: &Trace, reason: &str) -> usize {
+    let table = trace.tables.iter().find(|table| table.name == "transitions");
+    let column = table.and_then(|table| table.columns.iter().find(|column| column.name == "reason"));
+    let Some(Data::Label { codes, labels }) = column.map(|column| &column.data) else { return 0 };
+    codes.iter().filter(|code| labels[usize::from(**code)] == reason).count()
 }
 
 #[cfg(test)]

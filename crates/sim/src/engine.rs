@@ -178,7 +178,7 @@ impl Step<'_> {
 
     fn ack_at_link(&mut self, flow: &mut Flow, now: Time, hop: usize, ack: Ack, blocks: &[Block]) {
         let link = &mut self.network.links[flow.wire.reverse_route[hop]];
-        if let Some((_, at)) = link.arrive(now, endpoint::ACK_SIZE) {
+        if let Some((_, at)) = link.arrive(now, endpoint::ACK_SIZE, false) {
             flow.wire.ack_hop(self.network, flow.index, hop + 1, at, ack, blocks);
         }
     }

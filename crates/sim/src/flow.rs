@@ -173,13 +173,18 @@ impl Far<'_> {
     pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
         network.events += 1;
         let link = &mut network.links[self.wire.route[hop]];
+        let data = !packet.segment.syn;
         if hop == 0 && self.wire.loss.loses_next() {
-            link.meter.on_loss(now);
-            self.meter.on_dropped(now);
+            if data {
+                link.meter.on_loss(now);
+                self.meter.on_dropped(now);
+            }
             return;
         }
-        let Some((waited, at)) = link.arrive(now, packet.segment.wire_size()) else {
-            self.meter.on_dropped(now);
+        let Some((waited, at)) = link.arrive(now, packet.segment.wire_size(), data) else {
+            if data {
+                self.meter.on_dropped(now);
+            }
             return;
         };
         packet.waited += waited;

@@ -27,19 +27,22 @@ impl NetworkLink {
         }
     }
 
-    /// A packet arrives: (how long it waits, when it is at the far end), or nothing when it is dropped.
+    /// A packet arrives: (how long it waits, when it is at the far end), or nothing when it is dropped. What is not data
+    /// takes its time and its place, but no part in the counts.
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Time, size: Bytes) -> Option<(Span, Time)> {
+    pub(crate) fn arrive(&mut self, now: Time, size: Bytes, data: bool) -> Option<(Span, Time)> {
         match self.link.arrive(now, size) {
             Verdict::Departs { start, end } => {
                 let waited = start - now;
                 self.last_wait = waited;
-                self.meter.on_transmission(waited, start, end);
+                self.meter.on_transmission(waited, start, end, data);
                 Some((waited, end + self.propagation))
             }
             Verdict::Dropped => {
-                self.meter.on_drop(now);
-                self.total_drops += 1;
+                if data {
+                    self.meter.on_drop(now);
+                    self.total_drops += 1;
+                }
                 None
             }
         }

@@ -85,7 +85,7 @@ impl FlowMeter {
         }
     }
 
-    /// A packet was lost on the way, in a queue or by chance.
+    /// A data packet was lost on the way, in a queue or by chance.
     pub fn on_dropped(&mut self, now: Time) {
         self.drops += u64::from(self.window.holds(now));
     }
@@ -131,23 +131,21 @@ impl LinkMeter {
         LinkMeter { window, queue: Histogram::default(), busy: Span::ZERO, drops: 0, losses: 0, packets: 0 }
     }
 
-    /// A packet that waited so long is being sent from `start` to `end`.
+    /// A packet, of data or not, that waited so long is being sent from `start` to `end`.
     #[inline]
-    pub fn on_transmission(&mut self, waited: Span, start: Time, end: Time) {
-        if end <= self.window.to {
-            self.packets += 1;
-        }
+    pub fn on_transmission(&mut self, waited: Span, start: Time, end: Time, data: bool) {
+        self.packets += u64::from(data && end <= self.window.to);
         let held = end.min(self.window.to).since(start.max(self.window.from));
         self.busy += held;
         self.queue.add_weighted(waited, held.as_nanos());
     }
 
-    /// The queue had no room.
+    /// The queue had no room for a data packet.
     pub fn on_drop(&mut self, now: Time) {
         self.drops += u64::from(self.window.holds(now));
     }
 
-    /// A packet was lost by chance.
+    /// A data packet was lost by chance.
     pub fn on_loss(&mut self, now: Time) {
         self.losses += u64::from(self.window.holds(now));
     }

@@ -57,7 +57,7 @@ pub struct FlowSummary {
     pub retransmits: u64,
     /// `retransmits / sent`.
     pub loss_fraction: f64,
-    /// Its packets that queues dropped or chance lost.
+    /// Its data packets that queues dropped or chance lost.
     pub drops: u64,
     /// From SYN to the last byte; `null` for a flow that did not end.
     pub completion_s: Option<f64>,
@@ -96,9 +96,9 @@ pub struct LinkSummary {
     pub utilisation: f64,
     /// Queueing delay over time.
     pub queue_delay_s: Distribution,
-    /// Packets that its queue dropped.
+    /// Data packets that its queue dropped.
     pub drops: u64,
-    /// Packets that chance lost on it.
+    /// Data packets that chance lost on it.
     pub losses: u64,
     /// Packets marked CE.
     pub marks: u64,
@@ -193,9 +193,9 @@ mod tests {
     #[test]
     fn a_link_weighs_waiting_by_time() {
         let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) });
-        meter.on_transmission(Span::from_millis(10), at(0), at(250));
-        meter.on_transmission(Span::from_millis(20), at(250), at(500));
-        meter.on_transmission(Span::from_millis(40), at(900), at(1_100));
+        meter.on_transmission(Span::from_millis(10), at(0), at(250), true);
+        meter.on_transmission(Span::from_millis(20), at(250), at(500), true);
+        meter.on_transmission(Span::from_millis(40), at(900), at(1_100), true);
         let link = LinkSummary::new("bottleneck".into(), &meter);
         assert!((link.utilisation - 0.6).abs() < 1e-12, "the last one is cut at the end of the run");
         let mean = 0.010 * 0.25 + 0.020 * 0.25 + 0.040 * 0.1;

@@ -1,5 +1,6 @@
 //! The kinds of values: how each is read, written and described to editors.
 
+use std::fmt;
 use std::str::FromStr;
 
 use schemars::{Schema, json_schema};
@@ -191,6 +192,18 @@ impl Kind for Bytes {
     }
 }
 
+impl fmt::Display for Percent {
+    /// Shifts the point in the shortest text of the float, so that the same float is read back.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        let digits = format!("{:0<2}", text.strip_prefix("0.").unwrap_or_default());
+        let (whole, rest) = digits.split_at(2);
+        let whole = if whole == "00" { "0" } else { whole.trim_start_matches('0') };
+        let point = if rest.is_empty() { "" } else { "." };
+        write!(f, "{whole}{point}{rest}%")
+    }
+}
+
 impl Kind for Percent {
     fn read(value: &Toml) -> Result<Percent, Refusal> {
         let text = text_of(value);
@@ -199,7 +212,12 @@ impl Kind for Percent {
             return Err(Refusal::new("not a percentage", "write it like \"0.01%\""));
         }
         if number == text {
-            return Err(Refusal::new("a loss needs a percent sign", format!("write \"{number}%\"")));
+            // A number below one may be meant as a share.
+            let fix = match number.parse() {
+                Ok(share) if share > 0.0 && share < 1.0 => format!("write \"{}\" or \"{number}%\"", Percent(share)),
+                _ => format!("write \"{number}%\""),
+            };
+            return Err(Refusal::new("a loss needs a percent sign", fix));
         }
         // Shifting the point in the text, not dividing, gives the float that is nearest to what was written.
         match format!("{number}e-2").parse() {
@@ -208,14 +226,8 @@ impl Kind for Percent {
         }
     }
 
-    /// The inverse shift, on the shortest text of the float, so that the same float is read back.
     fn write(&self) -> Toml {
-        let text = self.0.to_string();
-        let digits = format!("{:0<2}", text.strip_prefix("0.").unwrap_or_default());
-        let (whole, rest) = digits.split_at(2);
-        let whole = if whole == "00" { "0" } else { whole.trim_start_matches('0') };
-        let point = if rest.is_empty() { "" } else { "." };
-        Toml::String(format!("{whole}{point}{rest}%"))
+        Toml::String(self.to_string())
     }
 
     fn schema() -> Schema {

@@ -3,7 +3,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use units::{Bytes, Span};
+use units::Bytes;
 
 use crate::AnyController;
 
@@ -24,6 +24,8 @@ pub struct Descriptor {
     pub recovery: RecoveryOwner,
     /// The signals that it can't do without.
     pub needs: Signals,
+    /// Whether it draws from [`Cx::rng`](crate::Cx::rng), so that another seed is another run.
+    pub random: bool,
     /// Makes one for a connection.
     pub build: fn(&Config) -> AnyController,
 }
@@ -185,8 +187,6 @@ pub struct Config {
     pub smss: Bytes,
     /// Initial window.
     pub initial_cwnd: Bytes,
-    /// The handshake's RTT, if the transport measured one before the first decision.
-    pub handshake_rtt: Option<Span>,
     params: BTreeMap<&'static str, ParamValue>,
 }
 
@@ -231,7 +231,7 @@ impl Config {
             }
             params.insert(param.name, value.clone());
         }
-        Ok(Config { smss, initial_cwnd, handshake_rtt: None, params })
+        Ok(Config { smss, initial_cwnd, params })
     }
 
     /// The defaults of `descriptor` at a segment of 1448 bytes and an initial window of ten.

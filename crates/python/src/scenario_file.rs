@@ -76,7 +76,7 @@ impl Scenario {
     /// Whether another seed can give another run.
     #[getter]
     fn is_random(&self) -> bool {
-        self.inner.is_random()
+        sim::is_random(&self.inner, &cc::Registry::default())
     }
 
     /// The scenario with every default written out and every flow by itself, as TOML.

@@ -185,12 +185,6 @@ impl Scenario {
         self.written.0.error(key, value, problem, fix)
     }
 
-    /// Whether another seed can give another run.
-    pub fn is_random(&self) -> bool {
-        let jitter = self.start_jitter > Span::ZERO || self.send_jitter > Span::ZERO;
-        jitter || self.path.loss > 0.0 || self.path.reverse_loss > 0.0
-    }
-
     /// The receive window of `flow`: given, or 2 x (BDP + buffer), with the BDP of the flow's own RTT.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
         let Path { rate, rtt, buffer, .. } = &self.path;

@@ -170,16 +170,6 @@ fn a_path_may_have_no_delay() {
 }
 
 #[test]
-fn randomness_is_loss_or_jitter() {
-    assert!(!parse(LEAST).is_random());
-    for (key, value) in
-        [("start_jitter", "1ms"), ("send_jitter", "1us"), ("path.loss", "0.001%"), ("path.reverse_loss", "1%")]
-    {
-        assert!(with(LEAST, &[(key, value)]).is_random(), "{key}");
-    }
-}
-
-#[test]
 fn an_override_counts_as_written() {
     for (key, value, written, instead) in [
         ("path.rate", "20mbit", "rate = \"100mbit\"", "rate = \"20mbit\""),

@@ -56,6 +56,14 @@ pub struct Run {
     pub trace: Option<Trace>,
 }
 
+/// Whether another seed can give another run: by jitter, by random loss, or by an algorithm that draws.
+pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
+    let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
+    let loss = scenario.path.loss > 0.0 || scenario.path.reverse_loss > 0.0;
+    let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
+    jitter || loss || scenario.flows.iter().any(|flow| draws(&flow.cc))
+}
+
 /// Runs a scenario to its end.
 ///
 /// # Errors

@@ -11,8 +11,9 @@ use crate::TraceLevel;
 const PER_SEGMENT: u64 = 2 * (16 + 32 + 16 + 20);
 /// Of each flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;
-/// Of each row of a trace; twice, since columns double too.
-const PER_ROW: u64 = 2 * 160;
+/// Of each row of a trace: a flow's own columns, those of three algorithms, and the link's; twice, since columns double
+/// too.
+const PER_ROW: u64 = 2 * (69 + 3 * 30 + 48);
 
 /// An upper estimate of what a run of `scenario` holds at once.
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {

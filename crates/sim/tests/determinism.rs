@@ -62,8 +62,27 @@ fn without_randomness_the_seed_does_not_matter() {
     let text =
         "duration = \"3s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\n[[flow]]\ncc = \"cubic\"\n";
     let seeds = [1, 2].map(|seed| Scenario::parse_with(text, "test.toml", &[], Some(seed)).expect("a valid scenario"));
-    assert!(!seeds[0].is_random());
     assert_eq!(hash(&run(&seeds[0], false)), hash(&run(&seeds[1], false)));
+    assert!(!sim::is_random(&seeds[0], &Registry::default()));
+}
+
+#[test]
+fn with_randomness_of_any_kind_the_seed_matters() {
+    let plain =
+        "duration = \"3s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
+    for (key, value) in [
+        ("start_jitter", "10ms"),
+        ("send_jitter", "1ms"),
+        ("path.loss", "1%"),
+        ("path.reverse_loss", "10%"),
+        ("flow.0.cc", "bbr1"),
+    ] {
+        let overrides = [(key.to_owned(), value.to_owned())];
+        let seeds = [1, 2]
+            .map(|seed| Scenario::parse_with(plain, "test.toml", &overrides, Some(seed)).expect("a valid scenario"));
+        assert!(sim::is_random(&seeds[0], &Registry::default()), "{key}");
+        assert_ne!(hash(&run(&seeds[0], false)), hash(&run(&seeds[1], false)), "{key}");
+    }
 }
 
 #[test]

@@ -71,6 +71,7 @@ fn a_transfer_completes_and_says_when() {
     let completion = flow.completion_s.expect("it completes");
     assert!((completion - expected).abs() < 0.002, "{completion} of {expected}");
     assert!((flow.goodput_bps - 80_000.0 / completion).abs() < 1_000.0);
+    assert_eq!((flow.sent, summary.packets), (7, 7), "the SYN is no data packet");
 }
 
 #[test]
@@ -122,6 +123,25 @@ fn a_trace_has_a_row_each_interval_while_the_flow_lives() {
 }
 
 #[test]
+fn a_trace_fits_in_the_memory_that_was_estimated() {
+    let flows = ["bbr1", "cubic", "newreno"].map(|cc| format!("[[flow]]\ncc = \"{cc}\"\n")).concat();
+    let text = format!("duration = \"20s\"\n[path]\n{PATH}\n{flows}");
+    let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+    for level in [TraceLevel::Every(Span::from_millis(1)), TraceLevel::Acks] {
+        let trace = run(&scenario, &Registry::default(), level).expect("it runs").trace.expect("traced");
+        let bytes = |data: &Data| match data {
+            Data::U64(values) => values.capacity() * 8,
+            Data::U32(values) => values.capacity() * 4,
+            Data::F32(values) => values.capacity() * 4,
+            Data::Label { codes, .. } => codes.capacity(),
+        };
+        let used: usize = trace.tables.iter().flat_map(|table| &table.columns).map(|column| bytes(&column.data)).sum();
+        let estimate = sim::memory_needed(&scenario, level).get() as usize;
+        assert!(used < estimate && estimate < 10 * used, "{level:?}: {used} B of {estimate} B");
+    }
+}
+
+#[test]
 fn refusals_name_file_key_value_and_fix() {
     assert_eq!(
         refusal("cc = \"cubik\"").to_string(),
@@ -131,7 +151,7 @@ fn refusals_name_file_key_value_and_fix() {
     assert_eq!(
         refusal("cc = \"cubic\"\nparams = { beata = 0.5 }").to_string(),
         "test.toml:8: flow.0.params.beata = 0.5: cubic has no parameter \"beata\"\n  \
-         fix: did you mean \"beta\"? it has profile, slow_start, c, beta, fast_convergence, ecn"
+         fix: did you mean \"beta\"? it has profile, slow_start, c, beta, fast_convergence"
     );
     assert_eq!(
         refusal("cc = \"cubic\"\nparams = { beta = 1.5 }").to_string(),

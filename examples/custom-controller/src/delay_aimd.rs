@@ -43,6 +43,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     // The transport runs PRR down to our ssthresh after a loss.
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
+    random: false,
     build: |config| AnyController::User(Box::new(DelayAimd::new(config))),
 };
 

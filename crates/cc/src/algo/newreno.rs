@@ -5,8 +5,8 @@ use units::Bytes;
 use crate::kit::slow_start::{AnySlowStart, SlowStart};
 use crate::kit::window::{AdditiveIncrease, Episode, FlightSize, loss_window};
 use crate::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Ecn, Field, Lost, Param, PathChange,
-    Recovery, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
+    RecoveryOwner, Signals, Specification,
 };
 
 /// What NewReno says of itself.
@@ -33,13 +33,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "L: what one ACK counts at most in classic slow start",
             section: "RFC 3465 §2.2",
         },
-        Param {
-            name: "ecn",
-            unit: "",
-            domain: Domain::Flag { default: false },
-            purpose: "send ECT(0); a CE mark counts as a loss",
-            section: "RFC 3168 §6.1.2",
-        },
     ],
     fields: &[
         Field {
@@ -52,6 +45,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
+    random: false,
     build: |config| AnyController::NewReno(NewReno::new(config)),
 };
 
@@ -66,7 +60,6 @@ pub struct NewReno {
     episode: Episode,
     /// `cwnd` and `ssthresh` before the last reduction, for undo.
     saved: Option<(Bytes, Bytes)>,
-    ecn: Ecn,
 }
 
 impl NewReno {
@@ -80,7 +73,6 @@ impl NewReno {
             flight: FlightSize::default(),
             episode: Episode::None,
             saved: None,
-            ecn: if config.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct },
         }
     }
 
@@ -156,14 +148,13 @@ impl Controller for NewReno {
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => self.cwnd = self.cwnd.max(cx.conn.smss),
-            PathChange::EcnFailed => self.ecn = Ecn::NotEct,
-            PathChange::Seed { .. } => {}
+            PathChange::EcnFailed | PathChange::Seed { .. } => {}
         }
     }
 
     #[inline]
     fn decision(&self) -> Decision {
-        Decision { ecn: self.ecn, ..Decision::window(self.cwnd, self.ssthresh) }
+        Decision::window(self.cwnd, self.ssthresh)
     }
 
     fn observe(&self, row: &mut Vec<f64>) {

@@ -31,7 +31,6 @@ impl Event {
                 let cause = match lost.cause {
                     LossCause::Rack => "rack",
                     LossCause::Rto => "rto",
-                    LossCause::Tlp => "tlp",
                 };
                 return Some(format!("lost {cause}{}", if lost.new_range { " range" } else { "" }));
             }

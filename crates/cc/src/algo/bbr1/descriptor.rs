@@ -93,5 +93,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     recovery: RecoveryOwner::Own,
     needs: Signals::RATE_SAMPLE.and(Signals::PACING),
+    random: true,
     build: |config| AnyController::Bbr1(Bbr1::new(config)),
 };

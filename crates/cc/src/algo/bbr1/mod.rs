@@ -71,7 +71,7 @@ impl Bbr1 {
         };
         let segment = Segment::new(config.smss);
         let mut pacing = Pacing::new(segment, config.number("pacing_margin"), config.number("send_quantum_max"));
-        pacing.init_from_rtt(segment, config.initial_cwnd, config.handshake_rtt, settings.high_gain);
+        pacing.init_from_rtt(segment, config.initial_cwnd, None, settings.high_gain);
         Bbr1 {
             settings,
             segment,
@@ -80,7 +80,6 @@ impl Bbr1 {
             cwnd_gain: settings.high_gain,
             model: Model::new(
                 config.number("bw_window") as u64,
-                config.handshake_rtt.unwrap_or(Span::MAX),
                 Span::from_secs_f64(config.number("min_rtt_window")),
                 config.flag("min_rtt_refresh_on_equal"),
             ),

@@ -21,12 +21,12 @@ pub(super) struct Model {
 }
 
 impl Model {
-    pub(super) fn new(bw_rounds: u64, min_rtt: Span, min_rtt_window: Span, refresh_on_equal: bool) -> Model {
+    pub(super) fn new(bw_rounds: u64, min_rtt_window: Span, refresh_on_equal: bool) -> Model {
         Model {
             round: RoundCounter::default(),
             round_start: false,
             bw: MaxFilter::new(bw_rounds),
-            min_rtt,
+            min_rtt: Span::MAX,
             min_rtt_stamp: None,
             min_rtt_window,
             refresh_on_equal,

@@ -59,13 +59,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "release bandwidth when the maximum falls",
             section: "RFC 9438 §4.7",
         },
-        Param {
-            name: "ecn",
-            unit: "",
-            domain: Domain::Flag { default: false },
-            purpose: "send ECT(0); a CE mark reduces the window as a loss does",
-            section: "RFC 9438 §4.6",
-        },
     ],
     fields: &[
         Field {
@@ -86,5 +79,6 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     ],
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
+    random: false,
     build: |config| AnyController::Cubic(Cubic::new(config)),
 };

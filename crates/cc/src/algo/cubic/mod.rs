@@ -13,7 +13,7 @@ use self::epoch::Epoch;
 use self::law::{Before, Law, Profile};
 use crate::kit::slow_start::{AnySlowStart, SlowStart};
 use crate::kit::window::{Episode, FlightSize, loss_window};
-use crate::{Ack, Config, Controller, Cx, Decision, Ecn, Lost, PathChange, Recovery, RecoveryCause, Snapshot};
+use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot};
 
 /// L of RFC 3465 in classic slow start: what a delayed ACK acknowledges.
 const ABC_LIMIT: f64 = 2.0;
@@ -34,7 +34,6 @@ pub struct Cubic {
     /// Since when time may not count for the epoch: the last ACK (RFC 9438) or the last packet sent (Linux).
     last_active: Time,
     last_ack: Time,
-    ecn: Ecn,
 }
 
 /// All that a reduction changes and an undo restores (RFC 9438 §4.9).
@@ -72,7 +71,6 @@ impl Cubic {
             saved: None,
             last_active: Time::ZERO,
             last_ack: Time::ZERO,
-            ecn: if config.flag("ecn") { Ecn::Ect0 } else { Ecn::NotEct },
         }
     }
 
@@ -247,14 +245,13 @@ impl Controller for Cubic {
                 self.window.epoch = None;
                 self.saved = None;
             }
-            PathChange::EcnFailed => self.ecn = Ecn::NotEct,
-            PathChange::Seed { .. } => {}
+            PathChange::EcnFailed | PathChange::Seed { .. } => {}
         }
     }
 
     #[inline]
     fn decision(&self) -> Decision {
-        Decision { ecn: self.ecn, ..Decision::window(self.cwnd(), self.window.ssthresh) }
+        Decision::window(self.cwnd(), self.window.ssthresh)
     }
 
     fn observe(&self, row: &mut Vec<f64>) {

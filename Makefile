@@ -15,8 +15,9 @@ export UV_PYTHON := $(PYTHON)
 .PHONY: run setup test test-rust test-example test-python lint bench-smoke clean
 .DEFAULT_GOAL := run
 
+# A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
 run: setup
-	$(BIN)/fullpipe reproduce microsoft
+	$(BIN)/fullpipe reproduce microsoft || test $$? -eq 1
 
 setup: $(READY)
 

@@ -1,7 +1,7 @@
 """fullpipe: a laboratory for congestion control.
 
     >>> import fullpipe
-    >>> run = fullpipe.run("scenarios/one-cubic.toml", trace="10ms")
+    >>> run = fullpipe.run("scenarios/cubic-deep-buffer.toml", trace="10ms")
     >>> run.flows[0]["goodput_bps"]  # doctest: +SKIP
     95143216.0
     >>> run.plot("picture.png")  # doctest: +SKIP

@@ -57,7 +57,7 @@ def run_command(
 ) -> None:
     """Run a scenario in virtual time and print what came of it.
 
-    For example: fullpipe run scenarios/one-cubic.toml --set path.rate=20mbit --out results/first
+    For example: fullpipe run scenarios/cubic-deep-buffer.toml --set path.rate=20mbit --out results/first
     """
     from fullpipe.progress import Bar
     from fullpipe.results import fresh_directory, suited_interval, write_run

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 20
 _NONE = "–"
+# Limits whose names are too long for a column.
+_SHORT = {"receive_window": "rwnd", "application": "app"}
 
 
 def show(run: Run, console: Console, wall_s: float) -> None:
@@ -114,7 +116,7 @@ def _table(what: str) -> Table:
 
 
 def _last(table: Table) -> None:
-    table.add_column("limited by", vertical="bottom", width=11)
+    table.add_column("limited by", vertical="bottom", no_wrap=True)
 
 
 def _numbers(table: Table, *headers: str) -> None:
@@ -127,7 +129,7 @@ def _limit(shares: dict[str, float]) -> str:
     if not any(shares.values()):
         return _NONE
     name = max(shares, key=lambda limit: shares[limit])
-    return f"{name.replace('_', ' ')} {shares[name] * 100:.0f} %"
+    return f"{_SHORT.get(name, name)} {shares[name] * 100:.0f} %"
 
 
 def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The verdicts as a table: for a terminal of 100 columns, and as Markdown."""
+"""The verdicts as a table: for a terminal of 80 columns, and as Markdown."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def show(published: Published, outcomes: Sequence[Outcome], seeds: int, console:
     """Prints a block of lines a case, then the cases that were skipped, then the notes and the sums."""
     notes = _notes(outcomes)
     console.print(published.title, style="bold", markup=False)
-    console.print(f"{seeds} runs a case, ours is the mean over them; rates in Mbit/s, RTTs in ms, losses in packets")
+    console.print(f"{seeds} runs a case, ours is their mean; rates in Mbit/s, RTTs in ms, losses in packets")
     for name in dict.fromkeys(outcome.case.table for outcome in outcomes):
         ran = [outcome for outcome in outcomes if outcome.case.table == name and not outcome.skipped]
         if ran:
@@ -33,11 +33,11 @@ def show(published: Published, outcomes: Sequence[Outcome], seeds: int, console:
         for outcome in ran:
             _show_case(outcome, notes, console)
     skipped = [outcome for outcome in outcomes if outcome.skipped]
-    if skipped:
-        console.print(Text("\nSkipped", style="bold"))
-    for outcome in skipped:
-        values = "  ".join(f"{judged.cell.metric.name} {_digits(judged.cell.published)}" for judged in outcome.cells)
-        console.print(Text(f"{outcome.case.name:<47} {values:<34} {outcome.cells[0].reason}", style="dim"))
+    for reason in dict.fromkeys(outcome.cells[0].reason for outcome in skipped):
+        console.print(Text(f"\nSkipped: {reason}", style="bold"))
+        for outcome in (outcome for outcome in skipped if outcome.cells[0].reason == reason):
+            values = "  ".join(f"{each.cell.metric.name} {_digits(each.cell.published)}" for each in outcome.cells)
+            console.print(Text(f"{outcome.case.name:<47} {values}", style="dim"))
     console.print()
     for number, reason in enumerate(notes, 1):
         console.print(f"[{number}] {reason}", markup=False)
@@ -106,7 +106,7 @@ def _show_case(outcome: Outcome, notes: Sequence[str], console: Console) -> None
 
 
 def _line(metric: str, published: str, ours: str, spread: str, close: str, verdict: str = "") -> str:
-    return f"  {metric:<9}{published:>9}  {ours:>7}  {spread:>14}  {close:>14}   {verdict}"
+    return f"  {metric:<8}{published:>9} {ours:>6} {spread:>13} {close:>13}  {verdict}"
 
 
 def _numbers(judged: Judged) -> tuple[str, str, str, str]:
@@ -126,7 +126,7 @@ def _remark(judged: Judged, notes: Sequence[str]) -> str:
     note = _note(judged)
     number = f" [{notes.index(note) + 1}]" if note else ""
     if judged.verdict is Verdict.REPORT:
-        return f", {'close enough' if judged.inside else 'off'}{number}"
+        return f", {'close' if judged.inside else 'off'}{number}"
     return f", {judged.reason}{number}" if judged.reason else ""
 
 

@@ -8,8 +8,8 @@ use units::{Bytes, Rate, Rng, Span, Time};
 ///
 /// The transport calls, in this order within one ACK: `on_recovery(Spurious)`, every `on_lost`,
 /// `on_recovery(Enter)`, `on_ack`, `on_recovery(Exit)`; and reads [`decision`](Controller::decision) after each event.
-/// Twice an episode lasts no time: an ACK of everything that was sent, by which some of it proves lost, calls `Exit` and
-/// `Enter` before `on_ack`; and one that tells of a loss that a tail loss probe repaired, `Enter` and `Exit` after it.
+/// In two cases there are more: where an episode ends with losses still to be repaired, `Exit` and the next `Enter` come
+/// before `on_ack`; where a tail loss probe turns out to have repaired a loss (RFC 8985 §7.4), `Enter` and `Exit` after.
 pub trait Controller: Debug + Send {
     /// A packet left and is counted in flight; `packet` is final.
     fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {

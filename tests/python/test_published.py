@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullpipe import published
-from fullpipe.published import Tolerance
+from fullpipe.reproduce import published
+from fullpipe.reproduce.published import Tolerance
 from fullpipe.reproduce.reader import PublishedError
 
 if TYPE_CHECKING:

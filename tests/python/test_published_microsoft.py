@@ -7,7 +7,7 @@ import tomllib
 import pytest
 
 import fullpipe
-from fullpipe import published
+from fullpipe.reproduce import published
 
 # The slides' rows as they print them, blanks apart.
 SLIDES = """\

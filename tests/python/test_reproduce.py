@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from fullpipe import published
-from fullpipe.published import Case, Cell, Metric, Tolerance
+from fullpipe.reproduce import published
 from fullpipe.reproduce.measures import MEASURES, min_max_score
+from fullpipe.reproduce.published import Case, Cell, Metric, Tolerance
 from fullpipe.reproduce.study import Verdict, judge, records, study
 from test_published import GOOD
 

@@ -18,6 +18,7 @@ mod raw;
 mod resolve;
 mod shape;
 mod source;
+mod text;
 
 pub use buffer::{Buffer, Limit};
 pub use declared::{Key, explain, schema};

@@ -8,7 +8,6 @@ use units::{Bytes, Rate, Span};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::source::Source;
-use crate::{overrides, raw, resolve, shape};
 
 /// An IP packet with a full segment in it: what buffers are counted in.
 pub const PACKET: Bytes = Bytes::new(1500);
@@ -136,42 +135,6 @@ impl<T> PartialEq for Written<T> {
 }
 
 impl Scenario {
-    /// Reads a scenario. `file` is what errors call it.
-    pub fn parse(text: &str, file: &str) -> Result<Scenario, Error> {
-        Scenario::parse_with(text, file, &[], None)
-    }
-
-    /// Reads a scenario as if each `(key, value)` of `overrides`, like `("flow.0.cc", "bbr1")`, and then `seed` stood
-    /// in it instead of what does.
-    pub fn parse_with(
-        text: &str,
-        file: &str,
-        overrides: &[(String, String)],
-        seed: Option<u64>,
-    ) -> Result<Scenario, Error> {
-        let (mut source, mut table) = Source::read(text, file)?;
-        for (key, value) in overrides {
-            overrides::set(&mut table, &mut source, key, value)?;
-        }
-        if let Some(seed) = seed {
-            overrides::set_seed(&mut table, &mut source, seed);
-        }
-        shape::check(&table, &source)?;
-        let raw: raw::Scenario = table.try_into().expect("a table of this shape has every field, and leaves take all");
-        resolve::resolve(&raw, source, title(text))
-    }
-
-    /// The scenario as a file that reads as this one, with every default written out and every flow by itself.
-    ///
-    /// A receive window that is not given stays so: its default follows the path.
-    pub fn to_toml(&self) -> String {
-        let keys = toml::to_string(&raw::Scenario::from(self)).expect("all keys are text and all numbers fit");
-        match &self.title {
-            Some(title) => format!("# {title}\n{keys}"),
-            None => keys,
-        }
-    }
-
     /// An error about `key`, such as `path.queue` or a [`Flow::key`], at the place where it was written.
     ///
     /// `value` is shown as it is: quote text (`format_args!("{text:?}")`).
@@ -204,16 +167,4 @@ impl Flow {
     pub fn key(&self, name: &str) -> String {
         format!("flow.{}.{name}", self.table.0)
     }
-}
-
-/// The first line of text among the comments at the top.
-fn title(text: &str) -> Option<String> {
-    text.trim_start_matches('\u{feff}')
-        .lines()
-        .map_while(|line| match line.trim() {
-            "" => Some(""),
-            line => line.strip_prefix('#').map(str::trim),
-        })
-        .find(|line| !line.is_empty())
-        .map(str::to_owned)
 }

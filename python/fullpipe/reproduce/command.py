@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from fullpipe import published as tables
+from fullpipe.reproduce import published as tables
 from fullpipe.reproduce import show
 from fullpipe.reproduce.study import Outcome, Verdict, count_runs, records, study, traced
 from fullpipe.results import fresh_directory
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from fullpipe.published import Published
+    from fullpipe.reproduce.published import Published
 
 _RESULTS = Path("results")
 

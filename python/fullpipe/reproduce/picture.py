@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fullpipe.published import Published
+    from fullpipe.reproduce.published import Published
 
 # Okabe and Ito's colours; a verdict has a shape of its own, besides.
 _LOOK = {

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from fullpipe.published import Published
+    from fullpipe.reproduce.published import Published
 
 _STYLES = {Verdict.MET: "green", Verdict.MISSED: "bold red", Verdict.REPORT: "yellow", Verdict.SKIPPED: "dim"}
 _COLUMNS = ("published", "ours", "least – most", "close enough", "verdict", "because")

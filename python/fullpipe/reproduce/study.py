@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from fullpipe.metrics import Metrics
-    from fullpipe.published import Case, Cell, Published
+    from fullpipe.reproduce.published import Case, Cell, Published
     from fullpipe.run import Run
 
     Tick = Callable[[], object]

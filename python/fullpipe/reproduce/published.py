@@ -118,7 +118,7 @@ def find(name: str) -> Path:
     """
     if name.endswith(".toml"):
         return Path(name)
-    places = dict.fromkeys((DIRECTORY, Path(__file__).resolve().parents[2] / DIRECTORY))
+    places = dict.fromkeys((DIRECTORY, Path(__file__).resolve().parents[3] / DIRECTORY))
     found = {_name_of(file): file for place in reversed(places) for file in sorted(place.glob("*.toml"))}
     if name in found:
         return found[name]

@@ -247,8 +247,11 @@ pub enum Recovery {
     /// The losses since `Enter` or `Timeout` were none: undo.
     Spurious,
     /// The retransmission timer fired; [`Conn::inflight`] counts what is left after its losses were marked.
-    Timeout,
-    /// Nothing came through for several timeouts (RFC 9002 §7.6).
+    Timeout {
+        /// The timer had resent the first outstanding segment already: nothing was acknowledged since (RFC 5681 §3.1).
+        again: bool,
+    },
+    /// Nothing came through for several timeouts (RFC 9002 §7.6); after the `Enter` of these losses.
     Persistent,
 }
 

@@ -21,8 +21,8 @@ enum Step {
     Send(u64),
     /// So many of the oldest packets are acknowledged, after so many of them were found lost.
     Ack { lost: usize, acked: usize, marked: bool },
-    /// The retransmission timer fires.
-    Timeout,
+    /// The retransmission timer fires, for another segment than before or again.
+    Timeout { again: bool },
     /// The last reduction turns out to have been for nothing.
     Spurious,
     /// Timeouts beyond hope.
@@ -47,7 +47,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         6 => (1_u64..100).prop_map(Step::Send),
         12 => (prop_oneof![4 => Just(0_usize), 1 => 1_usize..5], 1_usize..40, prop::bool::weighted(0.1))
             .prop_map(|(lost, acked, marked)| Step::Ack { lost, acked, marked }),
-        1 => Just(Step::Timeout),
+        1 => prop::bool::ANY.prop_map(|again| Step::Timeout { again }),
         1 => Just(Step::Spurious),
         1 => prop::bool::ANY.prop_map(Step::AppLimited),
         1 => prop_oneof![
@@ -138,7 +138,7 @@ impl Transport {
             Step::Wait(span) => self.now += span,
             Step::Send(packets) => self.send(packets),
             Step::Ack { lost, acked, marked } => self.receive(lost, acked, marked),
-            Step::Timeout => self.time_out(Recovery::Timeout),
+            Step::Timeout { again } => self.time_out(Recovery::Timeout { again }),
             Step::Persistent => self.time_out(Recovery::Persistent),
             Step::Spurious => {
                 self.recovery_point = None;

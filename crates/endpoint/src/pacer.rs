@@ -2,6 +2,7 @@
 
 use units::{Bytes, Rate, Span, Time};
 
+use crate::rtt::RttEstimator;
 use crate::wire::SMSS;
 
 /// Whether a flow is paced.
@@ -48,28 +49,29 @@ impl Pacer {
         }
     }
 
-    /// The controller's wish, or Linux's rule for a controller that has none.
+    /// The controller's wish, or Linux's rule for a controller that has none; `outstanding` is what lies between SND.UNA
+    /// and SND.NXT.
     #[inline]
     pub(crate) fn set(
         &mut self,
         wanted: Option<Rate>,
         quantum: Bytes,
         cwnd: Bytes,
+        outstanding: Bytes,
         ssthresh: Bytes,
-        srtt: Span,
-        min_rtt: Span,
+        rtt: &RttEstimator,
     ) {
         let rate = match (self.mode, wanted) {
             (Pacing::Off, _) | (Pacing::Auto, None) => None,
             (_, Some(rate)) => Some(rate),
-            (Pacing::On, None) => from_window(cwnd, ssthresh, srtt),
+            (Pacing::On, None) => from_window(cwnd, outstanding, ssthresh, rtt.srtt),
         };
         if rate == self.rate && quantum == Bytes::ZERO {
             return;
         }
         self.rate = rate;
         self.quantum = match rate {
-            Some(rate) if quantum == Bytes::ZERO => autosize(rate, min_rtt),
+            Some(rate) if quantum == Bytes::ZERO => autosize(rate, rtt.min),
             _ => quantum.max(SMSS),
         };
     }
@@ -113,10 +115,12 @@ impl Pacer {
     }
 }
 
-/// Linux's tcp_update_pacing_rate: twice the window an RTT below half of ssthresh, 1.2 times it above.
-fn from_window(cwnd: Bytes, ssthresh: Bytes, srtt: Span) -> Option<Rate> {
+/// Linux's tcp_update_pacing_rate: twice the window an RTT below half of ssthresh, 1.2 times it above; or what is
+/// outstanding, if that is more than the window.
+fn from_window(cwnd: Bytes, outstanding: Bytes, ssthresh: Bytes, srtt: Span) -> Option<Rate> {
     let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
-    (srtt > Span::ZERO).then(|| Rate::from_bps_f64(gain * cwnd.as_f64() * 8e9 / srtt.as_nanos() as f64))
+    let window = cwnd.max(outstanding).as_f64();
+    (srtt > Span::ZERO).then(|| Rate::from_bps_f64(gain * window * 8e9 / srtt.as_nanos() as f64))
 }
 
 /// Linux's tcp_tso_autosize: about a millisecond's worth, more at small RTTs, whole segments, at least two.
@@ -145,7 +149,7 @@ mod tests {
     fn paces_at_the_rate() {
         let mut pacer = Pacer::new(Pacing::Auto);
         let rate = Rate::from_mbps(100);
-        pacer.set(Some(rate), SMSS * 8, SMSS * 100, Bytes::MAX, Span::from_millis(50), Span::from_millis(50));
+        pacer.set(Some(rate), SMSS * 8, SMSS * 100, SMSS * 100, Bytes::MAX, &RttEstimator::new());
         let (mut now, mut sent) = (Time::from_nanos(1), 0);
         let end = now + Span::from_secs(1);
         while now < end {
@@ -162,7 +166,7 @@ mod tests {
     #[test]
     fn unpaced_is_always_open() {
         let mut pacer = Pacer::new(Pacing::Off);
-        pacer.set(Some(Rate::from_mbps(1)), SMSS, SMSS, SMSS, Span::from_millis(1), Span::from_millis(1));
+        pacer.set(Some(Rate::from_mbps(1)), SMSS, SMSS, SMSS, SMSS, &RttEstimator::new());
         for _ in 0..100 {
             assert!(pacer.open(Time::ZERO));
             pacer.on_sent(Time::ZERO, SMSS);
@@ -171,10 +175,12 @@ mod tests {
 
     #[test]
     fn rate_from_window_is_linuxs() {
-        let rate =
-            |cwnd: u64, ssthresh: u64| from_window(SMSS * cwnd, SMSS * ssthresh, Span::from_millis(100)).unwrap();
-        assert_eq!(rate(100, 300).as_bps(), 23_168_000);
-        assert_eq!(rate(100, 100).as_bps(), 13_900_800);
-        assert_eq!(from_window(SMSS, SMSS, Span::ZERO), None);
+        let rate = |cwnd: u64, outstanding: u64, ssthresh: u64| {
+            from_window(SMSS * cwnd, SMSS * outstanding, SMSS * ssthresh, Span::from_millis(100)).unwrap()
+        };
+        assert_eq!(rate(100, 100, 300).as_bps(), 23_168_000);
+        assert_eq!(rate(100, 100, 100).as_bps(), 13_900_800);
+        assert_eq!(rate(1, 10, 40).as_bps(), 2_316_800, "after a timeout with ten outstanding");
+        assert_eq!(from_window(SMSS, SMSS, SMSS, Span::ZERO), None);
     }
 }

@@ -18,8 +18,24 @@ fn it_doubles() {
          2300 > r0               // 1.2 s
          4700 > r0",
     );
-    let timeouts = bench.calls().iter().filter(|call| *call == "timeout").count();
-    assert_eq!(timeouts, 4);
+    let timeouts: Vec<String> = bench.calls().iter().filter(|call| call.starts_with("timeout")).cloned().collect();
+    assert_eq!(timeouts, ["timeout", "timeout again", "timeout again", "timeout again"]);
+}
+
+/// RFC 5681 §3.1: ssthresh is held only when the timer resent this very segment before.
+#[test]
+fn a_timeout_after_progress_is_another_sign_of_congestion() {
+    let mut bench = Bench::open(Setup::halving(10, transfer(10)));
+    bench.play(
+        "  0 > 0-9
+         200 > r9
+         500 > r0
+         600 < ack 1
+         600 > r1-2
+         900 > r1                // 0.3 s later",
+    );
+    let timeouts: Vec<String> = bench.calls().iter().filter(|call| call.starts_with("timeout")).cloned().collect();
+    assert_eq!(timeouts, ["timeout", "timeout"]);
 }
 
 #[test]
@@ -53,7 +69,7 @@ fn what_was_sent_less_than_an_rtt_ago_stays_in_flight() {
          350 > 5-6
          400 > r0                // RFC 8985 §6.3: the first, and what is older than RACK.rtt",
     );
-    let timeout = bench.log().iter().find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout))).unwrap();
+    let timeout = bench.log().iter().find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout { .. }))).unwrap();
     assert_eq!(timeout.conn.inflight, segments(2));
     bench.play("1000 > r0 r5 r6       // 0.6 s later all are");
 }

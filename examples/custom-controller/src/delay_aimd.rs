@@ -141,7 +141,7 @@ impl Controller for DelayAimd {
                 self.reduce(cx, 0.5);
                 self.enter(cx, State::Recovery, "loss");
             }
-            Recovery::Timeout | Recovery::Persistent => {
+            Recovery::Timeout { .. } | Recovery::Persistent => {
                 self.reduce(cx, 0.5);
                 self.cwnd = loss_window(cx.conn);
                 self.enter(cx, State::SlowStart, "timeout");

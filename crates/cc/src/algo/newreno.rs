@@ -85,10 +85,10 @@ impl NewReno {
         self.slow_start.on_congestion();
     }
 
-    fn on_timeout(&mut self, cx: &Cx<'_>) {
-        // RFC 5681 §3.1: repeated timeouts hold ssthresh. §4.3: one inside recovery, where a retransmission was lost, is
-        // a second sign of congestion.
-        if self.episode != Episode::Timeout {
+    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
+        // RFC 5681 §3.1: another timeout of one segment holds ssthresh. §4.3: one inside recovery, where a retransmission
+        // was lost, is a second sign of congestion.
+        if !again {
             self.reduce(cx);
         }
         self.episode = Episode::Timeout;
@@ -136,10 +136,10 @@ impl Controller for NewReno {
             }
             Recovery::Exit => self.episode = Episode::None,
             Recovery::Spurious => self.undo(),
-            Recovery::Timeout => self.on_timeout(cx),
+            Recovery::Timeout { again } => self.on_timeout(cx, again),
             Recovery::Persistent => {
                 // RFC 9002 §7.6.2: the minimum window.
-                self.on_timeout(cx);
+                self.on_timeout(cx, true);
                 self.cwnd = cx.conn.smss * 2;
             }
         }

@@ -16,7 +16,8 @@ pub enum Episode {
     Timeout,
 }
 
-/// The window after a timeout: what is left in flight, usually nothing, and one segment (RFC 5681 §3.1, equation 4).
+/// The window after a timeout: one segment (RFC 5681 §3.1, LW), and what is left in flight, usually nothing (Linux:
+/// tcp_enter_loss; RACK leaves in flight what was sent last, RFC 8985 §6.3).
 #[inline]
 pub fn loss_window(conn: &Conn) -> Bytes {
     conn.inflight + conn.smss

@@ -247,7 +247,7 @@ fn a_timeout_leaves_one_segment_and_the_next_ack_four() {
         driver.round(RTT);
     }
     let before = driver.cwnd();
-    driver.time_out();
+    driver.time_out(false);
     assert_eq!((driver.cwnd(), driver.field("full_bw")), (1.0, 0.0));
     driver.ack(driver.conn.delivered, SMSS, RTT);
     assert_eq!(driver.cwnd(), 4.0);

@@ -166,7 +166,7 @@ fn after_a_slow_start_without_loss_the_plateau_is_here() {
 #[test]
 fn after_a_timeout_the_epoch_begins_at_its_own_plateau() {
     let mut driver = after_loss_at(cubic("rfc9438"), 1_000);
-    driver.time_out();
+    driver.time_out(false);
     assert_eq!(driver.cwnd(), 1.0);
     assert!((driver.ssthresh() - 490.0).abs() < 0.01);
     while driver.cwnd() < driver.ssthresh() {
@@ -174,8 +174,11 @@ fn after_a_timeout_the_epoch_begins_at_its_own_plateau() {
     }
     driver.round(RTT);
     assert_eq!(driver.field("k"), 0.0);
-    driver.time_out();
-    assert!(driver.ssthresh() > 489.0, "one reduction an episode");
+    let reduced = driver.ssthresh();
+    driver.time_out(true);
+    assert!((driver.ssthresh() - reduced).abs() < 0.01, "RFC 5681 §3.1: held constant");
+    driver.time_out(false);
+    assert!(driver.ssthresh() < reduced);
 }
 
 #[test]
@@ -184,7 +187,7 @@ fn a_timeout_inside_recovery_reduces_again_but_not_in_linux() {
         let mut driver = cubic(profile);
         grow_to(&mut driver, 100);
         driver.lose();
-        driver.time_out();
+        driver.time_out(false);
         assert!((driver.ssthresh() - left).abs() < 0.01, "{profile}: {}", driver.ssthresh());
     }
 }
@@ -241,7 +244,7 @@ fn a_spurious_reduction_is_undone_with_all_it_changed() {
         let before =
             (driver.cwnd(), driver.ssthresh(), driver.field("w_max"), driver.field("k"), driver.field("w_est"));
         if timeout {
-            driver.time_out()
+            driver.time_out(false)
         } else {
             driver.lose()
         }

@@ -181,11 +181,11 @@ impl Driver {
         self.recovery(Recovery::Enter(RecoveryCause::Loss));
     }
 
-    /// Everything outstanding is lost and the timer fires.
-    pub(crate) fn time_out(&mut self) {
+    /// Everything outstanding is lost and the timer fires, for another segment than before or `again`.
+    pub(crate) fn time_out(&mut self, again: bool) {
         self.mark_lost(self.conn.inflight, LossCause::Rto);
         self.conn.in_recovery = false;
-        self.recovery(Recovery::Timeout);
+        self.recovery(Recovery::Timeout { again });
     }
 
     /// Fast recovery ends.

@@ -79,10 +79,10 @@ fn no_growth_while_the_window_is_not_used() {
 #[test]
 fn a_timeout_restarts_from_one_segment_and_repeated_ones_keep_the_threshold() {
     let mut driver = in_avoidance(80);
-    driver.time_out();
+    driver.time_out(false);
     assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 40.0));
     driver.conn.inflight = SMSS;
-    driver.time_out();
+    driver.time_out(true);
     assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 40.0), "RFC 5681 §3.1: held constant");
     driver.round(RTT);
     driver.round(RTT);
@@ -96,11 +96,23 @@ fn a_timeout_restarts_from_one_segment_and_repeated_ones_keep_the_threshold() {
 }
 
 #[test]
+fn a_timeout_of_another_segment_reduces_again() {
+    let mut driver = in_avoidance(80);
+    driver.time_out(false);
+    driver.conn.inflight = SMSS;
+    driver.round(RTT);
+    driver.round(RTT);
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (4.0, 40.0));
+    driver.time_out(false);
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 2.0));
+}
+
+#[test]
 fn a_timeout_inside_recovery_is_a_second_sign_of_congestion() {
     let mut driver = in_avoidance(80);
     driver.lose();
     driver.conn.inflight = SMSS * 40;
-    driver.time_out();
+    driver.time_out(false);
     assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 20.0));
 }
 
@@ -119,7 +131,7 @@ fn a_spurious_recovery_or_timeout_is_undone() {
     for timeout in [false, true] {
         let mut driver = in_avoidance(80);
         if timeout {
-            driver.time_out()
+            driver.time_out(false)
         } else {
             driver.lose()
         }
@@ -148,7 +160,7 @@ fn persistent_congestion_leaves_the_minimum_window() {
 #[test]
 fn a_larger_segment_lifts_a_window_below_it() {
     let mut driver = in_avoidance(80);
-    driver.time_out();
+    driver.time_out(false);
     driver.conn.smss = Bytes::new(9_000);
     driver.call(|cc, cx| cc::Controller::on_path(cc, cx, PathChange::Mtu));
     assert_eq!(driver.decision().cwnd, Bytes::new(9_000));

@@ -104,7 +104,7 @@ fn hystart_pp_works_in_the_first_slow_start_only() {
     while driver.cwnd() < 400.0 {
         round_at(&mut driver, BASE);
     }
-    driver.time_out();
+    driver.time_out(false);
     while driver.cwnd() < driver.ssthresh() {
         let rtt = BASE + Span::from_millis(driver.cwnd() as u64 * 10);
         round_at(&mut driver, rtt);

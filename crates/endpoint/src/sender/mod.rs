@@ -188,7 +188,8 @@ impl<C: Controller> Sender<C> {
             self.conn.next_departure = self.pacer.next.max(now);
         }
         self.limits.set(now, limit);
-        let used_up = self.conn.inflight >= cwnd;
+        // No whole segment fits any more: Linux counts windows in packets.
+        let used_up = self.conn.inflight + SMSS > cwnd;
         if limit == Limit::Application && used_up {
             self.cwnd_limited_until = self.next;
         }
@@ -295,7 +296,8 @@ impl<C: Controller> Sender<C> {
     fn decide(&mut self) {
         self.decision = self.controller.decision();
         let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
-        self.pacer.set(pacing_rate, send_quantum, cwnd, ssthresh, self.rtt.srtt, self.rtt.min);
+        let outstanding = SMSS * (self.next - self.una);
+        self.pacer.set(pacing_rate, send_quantum, cwnd, outstanding, ssthresh, &self.rtt);
         self.conn.pacing_rate = self.pacer.rate;
         self.conn.paced = self.pacer.rate.is_some();
     }

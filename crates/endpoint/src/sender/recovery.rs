@@ -32,6 +32,8 @@ pub(super) struct Episode {
     retransmits: u64,
     /// When its first retransmission left (RFC 4015 RetransmitTS).
     first_retransmit: Option<Time>,
+    /// SND.UNA at its last timeout.
+    timed_out: Option<u64>,
 }
 
 impl Episode {
@@ -59,18 +61,19 @@ impl<C: Controller> Sender<C> {
 
     /// The retransmission timer fired and its losses are marked.
     pub(super) fn enter_loss(&mut self, now: Time, probe: &mut dyn Probe) {
-        let episode = self.begin_episode();
+        let again = self.phase == Phase::Loss && self.episode.timed_out == Some(self.una);
+        let episode = Episode { timed_out: Some(self.una), ..self.begin_episode() };
         self.episode = match self.phase {
-            Phase::Open => episode,
+            // Another timeout of one segment reduces nothing more: still the same episode, all of it spurious or none.
+            Phase::Loss if again => Episode { point: self.next, ..self.episode },
+            Phase::Open | Phase::Loss => episode,
             // What was reduced already can't be undone as one piece.
             Phase::Recovery => Episode { undo_from: None, ..episode },
-            // Another timeout reduces nothing more: still the same episode, all of it spurious or none.
-            Phase::Loss => Episode { point: self.next, ..self.episode },
         };
         self.phase = Phase::Loss;
         self.conn.in_recovery = false;
         self.prr = None;
-        self.tell(now, Recovery::Timeout, probe);
+        self.tell(now, Recovery::Timeout { again }, probe);
     }
 
     /// Everything outstanding at the start of the episode was acknowledged.
@@ -112,7 +115,7 @@ impl<C: Controller> Sender<C> {
         let retransmits = self.retransmissions_out() + u64::from(probe.is_some());
         let head_again = self.una < self.next && self.window.get(self.una).transmissions > 1;
         let first_retransmit = self.episode.first_retransmit.filter(|_| retransmits > 0 || head_again);
-        Episode { point: self.next, undo_from: Some(self.una), retransmits, first_retransmit }
+        Episode { point: self.next, undo_from: Some(self.una), retransmits, first_retransmit, timed_out: None }
     }
 
     /// Undo: the losses of the episode were none.

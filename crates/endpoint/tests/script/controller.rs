@@ -40,7 +40,8 @@ impl Event {
             Call::Recovery(Recovery::Enter(RecoveryCause::Ecn)) => "enter ecn",
             Call::Recovery(Recovery::Exit) => "exit",
             Call::Recovery(Recovery::Spurious) => "spurious",
-            Call::Recovery(Recovery::Timeout) => "timeout",
+            Call::Recovery(Recovery::Timeout { again: false }) => "timeout",
+            Call::Recovery(Recovery::Timeout { again: true }) => "timeout again",
             Call::Recovery(Recovery::Persistent) => "persistent",
             Call::Timer => "timer",
         };
@@ -70,7 +71,6 @@ pub struct Test {
     /// Marks the connection application-limited until so many ACKs have come.
     pub mark_acks: u32,
     pub reduces: bool,
-    pub timed_out: bool,
     pub saved: Option<(Bytes, Bytes)>,
     pub logs: bool,
     pub log: Vec<Event>,
@@ -86,7 +86,6 @@ impl Test {
             quantum: Bytes::ZERO,
             mark_acks: 0,
             reduces: false,
-            timed_out: false,
             saved: None,
             logs: true,
             log: Vec::new(),
@@ -141,21 +140,18 @@ impl Controller for Test {
                 self.reduce();
                 self.cwnd = self.ssthresh;
             }
-            Recovery::Timeout => {
-                if !self.timed_out {
+            Recovery::Timeout { again } => {
+                if !again {
                     self.reduce();
                 }
-                self.timed_out = true;
                 self.cwnd = cx.conn.inflight + cx.conn.smss;
             }
-            Recovery::Exit => self.timed_out = false,
             Recovery::Spurious => {
-                self.timed_out = false;
                 if let Some((cwnd, ssthresh)) = self.saved.take() {
                     (self.cwnd, self.ssthresh) = (self.cwnd.max(cwnd), ssthresh);
                 }
             }
-            Recovery::Persistent => {}
+            Recovery::Exit | Recovery::Persistent => {}
         }
     }
 

@@ -188,7 +188,7 @@ impl Controller for Bbr1 {
                 self.leave_recovery(cx.conn);
             }
             // Linux has no persistent congestion; it is the last of several timeouts.
-            Recovery::Timeout | Recovery::Persistent => {
+            Recovery::Timeout { .. } | Recovery::Persistent => {
                 self.window.on_timeout(cx.conn, self.state);
                 self.full_pipe.restart();
             }

@@ -98,15 +98,12 @@ impl Cubic {
         left
     }
 
-    fn on_timeout(&mut self, cx: &Cx<'_>) {
-        let reduces = match self.law.profile {
-            // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: repeated timeouts hold ssthresh, but one inside
-            // recovery, where a retransmission was lost, is a second sign of congestion.
-            Profile::Rfc9438 => self.episode != Episode::Timeout,
-            // Linux reduces once, however recovery goes on.
-            Profile::Linux => self.episode == Episode::None,
-        };
-        if reduces {
+    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
+        // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of one segment holds ssthresh, but one
+        // inside recovery, where a retransmission was lost, is a second sign of congestion. Not so in Linux
+        // (tcp_enter_loss): what recovery reduced is not reduced again.
+        let reduced = self.law.profile == Profile::Linux && self.episode == Episode::Recovery;
+        if !(again || reduced) {
             self.reduce(cx);
         }
         self.episode = Episode::Timeout;
@@ -223,10 +220,10 @@ impl Controller for Cubic {
             }
             Recovery::Exit => self.episode = Episode::None,
             Recovery::Spurious => self.undo(),
-            Recovery::Timeout => self.on_timeout(cx),
+            Recovery::Timeout { again } => self.on_timeout(cx, again),
             Recovery::Persistent => {
                 // RFC 9002 §7.6.2: the minimum window.
-                self.on_timeout(cx);
+                self.on_timeout(cx, true);
                 self.window.cwnd = 2.0;
             }
         }

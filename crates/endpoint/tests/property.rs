@@ -3,9 +3,9 @@
 
 mod script;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use cc::{NoProbe, Recovery, RecoveryOwner, Snapshot};
+use cc::{Config, Controller, Descriptor, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot};
 use endpoint::{Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
 use proptest::prelude::*;
 use script::controller::Call;
@@ -22,6 +22,8 @@ struct World {
     owner: RecoveryOwner,
     reduces: bool,
     paced: bool,
+    /// An algorithm of the registry, not a scripted controller.
+    algorithm: Option<&'static Descriptor>,
     loss: f64,
     ack_loss: f64,
     duplicates: f64,
@@ -49,6 +51,7 @@ fn worlds() -> impl Strategy<Value = World> {
             owner,
             reduces,
             paced,
+            algorithm: None,
             loss,
             ack_loss,
             duplicates,
@@ -198,9 +201,12 @@ impl Simulation {
         if world.paced {
             controller = controller.paced(Rate::from_mbps(20), segments(2));
         }
+        if let Some(descriptor) = world.algorithm {
+            controller = Test::around((descriptor.build)(&Config::defaults(descriptor)));
+        }
         let config = SenderConfig {
             controller,
-            owner: world.owner,
+            owner: world.algorithm.map_or(world.owner, |descriptor| descriptor.recovery),
             app: App::Transfer { bytes: Bytes::new(world.bytes) },
             pacing: Pacing::Auto,
             rng: Rng::stream(world.seed, "sender", "controller"),
@@ -302,6 +308,9 @@ impl Simulation {
             (conn.inflight, conn.delivered, conn.lost),
             (self.model.inflight, self.model.delivered, self.model.lost)
         );
+        let decision = self.sender.controller().decision();
+        assert!(decision.cwnd >= SMSS && decision.cwnd < Bytes::new(1 << 50), "{decision:?}");
+        assert!(decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO), "{decision:?}");
         if !self.model.sent.is_empty() {
             assert_ne!(self.sender.timer_at(), Time::MAX, "what is outstanding has a timer");
         }
@@ -320,17 +329,27 @@ proptest! {
 
     #[test]
     fn every_transfer_completes_and_the_books_agree(world in worlds()) {
-        let total = Bytes::new(world.bytes);
-        let mut simulation = Simulation::new(world);
-        while simulation.step() {
-            prop_assert!(simulation.steps < 200_000, "no end in sight at {:?}", simulation.now);
-        }
-        prop_assert_eq!(simulation.receiver.in_order(), total);
-        prop_assert_eq!(simulation.sender.conn().delivered, total, "each byte once");
-        prop_assert_eq!(simulation.sender.conn().inflight, Bytes::ZERO);
-        let sent: BTreeSet<Time> = simulation.sender.controller().log.iter().filter_map(Event::sent).map(|p| p.sent).collect();
-        prop_assert!(!sent.is_empty());
+        complete(world);
     }
+
+    /// The same for every algorithm of the registry, whose window and rate stay sane besides.
+    #[test]
+    fn so_does_every_algorithm(world in worlds()) {
+        for descriptor in Registry::default().iter() {
+            complete(World { algorithm: Some(descriptor), ..world.clone() });
+        }
+    }
+}
+
+fn complete(world: World) {
+    let total = Bytes::new(world.bytes);
+    let mut simulation = Simulation::new(world);
+    while simulation.step() {
+        assert!(simulation.steps < 200_000, "no end in sight at {:?}", simulation.now);
+    }
+    assert_eq!(simulation.receiver.in_order(), total);
+    assert_eq!(simulation.sender.conn().delivered, total, "each byte once");
+    assert_eq!(simulation.sender.conn().inflight, Bytes::ZERO);
 }
 
 /// Everything a sender or a receiver holds shows in its `Debug` output, so its length measures memory.
@@ -344,6 +363,7 @@ fn memory_follows_the_window_not_the_transfer() {
         owner: RecoveryOwner::Own,
         reduces: false,
         paced: false,
+        algorithm: None,
         loss: 0.03,
         ack_loss: 0.1,
         duplicates: 0.02,

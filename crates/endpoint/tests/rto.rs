@@ -69,7 +69,8 @@ fn what_was_sent_less_than_an_rtt_ago_stays_in_flight() {
          350 > 5-6
          400 > r0                // RFC 8985 §6.3: the first, and what is older than RACK.rtt",
     );
-    let timeout = bench.log().iter().find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout { .. }))).unwrap();
+    let timeout =
+        bench.log().iter().find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout { .. }))).unwrap();
     assert_eq!(timeout.conn.inflight, segments(2));
     bench.play("1000 > r0 r5 r6       // 0.6 s later all are");
 }

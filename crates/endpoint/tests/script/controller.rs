@@ -1,6 +1,6 @@
 //! A controller that logs every call of the contract, in order, and whose window is easy to foresee.
 
-use cc::{Ack, Conn, Controller, Cx, Decision, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
+use cc::{Ack, AnyController, Conn, Controller, Cx, Decision, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
 use units::{Bytes, Rate, Time};
 
 use super::segments;
@@ -72,6 +72,8 @@ pub struct Test {
     pub mark_acks: u32,
     pub reduces: bool,
     pub saved: Option<(Bytes, Bytes)>,
+    /// Another controller that decides instead.
+    pub inner: Option<AnyController>,
     pub logs: bool,
     pub log: Vec<Event>,
 }
@@ -87,6 +89,7 @@ impl Test {
             mark_acks: 0,
             reduces: false,
             saved: None,
+            inner: None,
             logs: true,
             log: Vec::new(),
         }
@@ -95,6 +98,11 @@ impl Test {
     /// Half the window upon loss, one segment upon a timeout; grows by what is acknowledged up to ssthresh.
     pub fn halving(n: u64) -> Test {
         Test { reduces: true, ..Test::fixed(n) }
+    }
+
+    /// What `inner` decides.
+    pub fn around(inner: AnyController) -> Test {
+        Test { inner: Some(inner), ..Test::fixed(1) }
     }
 
     pub fn paced(self, rate: Rate, quantum: Bytes) -> Test {
@@ -116,14 +124,23 @@ impl Test {
 impl Controller for Test {
     fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
         self.note(cx, Call::Sent(*packet));
+        if let Some(inner) = &mut self.inner {
+            inner.on_sent(cx, packet);
+        }
     }
 
     fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
         self.note(cx, Call::Lost(*lost));
+        if let Some(inner) = &mut self.inner {
+            inner.on_lost(cx, lost);
+        }
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.note(cx, Call::Ack(Box::new(*ack)));
+        if let Some(inner) = &mut self.inner {
+            inner.on_ack(cx, ack);
+        }
         self.mark_acks = self.mark_acks.saturating_sub(1);
         if self.reduces && !cx.conn.in_recovery && self.ssthresh < Bytes::MAX && self.cwnd < self.ssthresh {
             self.cwnd = (self.cwnd + ack.newly_acked).min(self.ssthresh);
@@ -132,6 +149,9 @@ impl Controller for Test {
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
         self.note(cx, Call::Recovery(change));
+        if let Some(inner) = &mut self.inner {
+            inner.on_recovery(cx, change);
+        }
         if !self.reduces {
             return;
         }
@@ -157,9 +177,15 @@ impl Controller for Test {
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         self.note(cx, Call::Timer);
+        if let Some(inner) = &mut self.inner {
+            inner.on_timer(cx);
+        }
     }
 
     fn decision(&self) -> Decision {
+        if let Some(inner) = &self.inner {
+            return inner.decision();
+        }
         Decision {
             pacing_rate: self.rate,
             send_quantum: self.quantum,

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import fullpipe
-from fullpipe import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -176,30 +175,6 @@ def test_every_metric_and_every_column_is_explained() -> None:
         for column, unit in run.units(table).items():
             if "." not in column:
                 assert f"| `{column}` | {unit} |" in text, f"docs/metrics.md: {column} of {table}, unit {unit!r}"
-
-
-def _number(value: object) -> str:
-    return (
-        str(value).lower() if isinstance(value, bool) else f"{value:.10g}" if isinstance(value, float) else f"{value}"
-    )
-
-
-@pytest.mark.parametrize("algorithm", _core.algorithms(), ids=lambda algorithm: algorithm["name"])
-def test_a_models_page_has_the_parameters_and_fields_that_it_declares(algorithm: _core.Algorithm) -> None:
-    text = (ROOT / f"docs/models/{algorithm['name']}.md").read_text(encoding="utf-8")
-    expected = []
-    for param in algorithm["params"]:
-        if param["choices"]:
-            allowed = ", ".join(param["choices"])
-        else:
-            allowed = " to ".join(_number(end) for end in param["range"]) if param["range"] else "true, false"
-        start = f"| `{param['name']}` | {_number(param['default'])} | {allowed} | {param['unit']} |"
-        expected.append(f"{start} {param['purpose']} | {param['section']} |")
-    for field in algorithm["fields"]:
-        labels = f": {', '.join(field['labels'])}" if field["labels"] else ""
-        expected.append(f"| `{field['name']}` | {field['unit']} | {field['purpose']}{labels} |")
-    assert re.findall(r"^\| `.*\|$", text, re.MULTILINE) == expected
-    assert "\n## Validation\n" in text
 
 
 def test_every_scenario_file_runs() -> None:

@@ -7,7 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 # What the installed package is made of.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(PYTHON)
@@ -47,6 +47,7 @@ test-python: setup
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
+	cd examples/custom-controller && cargo fmt --check && cargo clippy --all-targets --target-dir ../../target -- --deny warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy

@@ -137,7 +137,7 @@ class Scenario:
     def is_random(self) -> bool:
         """Whether another seed can give another result."""
     def to_toml(self) -> str:
-        """The scenario with every default written out and every flow by itself, as TOML."""
+        """The scenario as TOML, with every default, those of the algorithms too, and every flow written out."""
 
 @final
 class RunResult:

@@ -79,8 +79,8 @@ impl Scenario {
         sim::is_random(&self.inner, &cc::Registry::default())
     }
 
-    /// The scenario with every default written out and every flow by itself, as TOML.
+    /// The scenario with every default written out, those of the algorithms too, and every flow by itself, as TOML.
     fn to_toml(&self) -> String {
-        self.inner.to_toml()
+        sim::resolved(&self.inner, &cc::Registry::default()).to_toml()
     }
 }

@@ -78,7 +78,7 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
             Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),
             Limit::Bytes(bytes) => format!("{bytes}, less than one packet of 1500 bytes"),
         };
-        return refuse(format!("this buffer holds {holds}"), "give more, like \"1bdp\" or \"100packets\"");
+        return refuse(format!("this buffer holds {holds}"), "give more, like \"100packets\"");
     }
     if limit.bytes(PACKET) > LARGEST_BUFFER {
         return refuse(format!("this buffer holds more than {LARGEST_BUFFER}"), "give less, like \"8bdp\"");
@@ -167,7 +167,7 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
     };
     check_unresponsive(&flow, raw, source)?;
     if let Some(window) = raw.receive_window.as_ref().filter(|_| flow.receive_window < Some(PACKET)) {
-        let problem = "no full segment fits into this window";
+        let problem = "less than one packet of 1500 bytes";
         return Err(source.error(&key("receive_window"), window.show(), problem, "give at least \"1500B\""));
     }
     Ok((flow, named, count))

@@ -33,7 +33,7 @@ impl Scenario {
 
     /// The scenario as a file that reads as this one, with every default written out and every flow by itself.
     ///
-    /// A receive window that is not given stays so: its default follows the path.
+    /// Parameters and receive windows that are not given stay so: their defaults follow algorithm and path.
     pub fn to_toml(&self) -> String {
         let keys = toml::to_string(&raw::Scenario::from(self)).expect("all keys are text and all numbers fit");
         match &self.title {

@@ -42,7 +42,7 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     for (index, spec) in scenario.flows.iter().enumerate() {
         let start = Time::ZERO + spec.start + jittered(scenario, spec);
         let source = match spec.is_unresponsive() {
-            true => Source::Unresponsive(Unresponsive::new(spec.app_rate.unwrap_or(Rate::MAX), start)),
+            true => Source::Unresponsive(Unresponsive::new(constant_rate(scenario, spec)?, start)),
             false => {
                 let descriptor = algorithm(scenario, spec, registry)?;
                 groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor));
@@ -84,6 +84,27 @@ fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
     NetworkLink::new("bottleneck", Link::new(path.rate, limit), path.rtt / 2, window)
 }
 
+/// A flow's own link to the network.
+fn access_rate(scenario: &Scenario) -> Rate {
+    Rate::from_bps(scenario.path.rate.as_bps().saturating_mul(ACCESS_SPEED))
+}
+
+/// The rate of unresponsive traffic. What its access link can't carry would wait in front of it without end.
+fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Error> {
+    let rate = spec.app_rate.expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
+    let most = access_rate(scenario).mul_f64(SMSS.as_f64() / scenario::PACKET.as_f64());
+    if rate > most {
+        let problem = format!("faster than its access link, which is {ACCESS_SPEED} x path.rate, headers included");
+        return Err(scenario.error(
+            &spec.key("app_rate"),
+            format_args!("\"{rate}\""),
+            problem,
+            format!("give at most \"{most}\""),
+        ));
+    }
+    Ok(rate)
+}
+
 fn jittered(scenario: &Scenario, spec: &scenario::Flow) -> Span {
     let most = scenario.start_jitter.as_nanos();
     if most == 0 {
@@ -111,12 +132,29 @@ fn algorithm(scenario: &Scenario, spec: &scenario::Flow, registry: &Registry) ->
     Ok(descriptor)
 }
 
-fn sender(
-    scenario: &Scenario,
-    spec: &scenario::Flow,
-    descriptor: &'static Descriptor,
-    start: Time,
-) -> Result<Sender<cc::AnyController>, Error> {
+/// The scenario with what it leaves to others filled in: every parameter of its algorithms, and receive windows. What
+/// can't run is left as it is.
+pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
+    let mut resolved = scenario.clone();
+    for (flow, spec) in resolved.flows.iter_mut().zip(&scenario.flows).filter(|(_, spec)| !spec.is_unresponsive()) {
+        flow.receive_window = Some(scenario.receive_window(spec));
+        let config = registry.get(&spec.cc).map(|descriptor| config(scenario, spec, descriptor));
+        if let Some(Ok(config)) = config {
+            flow.params = config.params().map(|(name, value)| (name.to_owned(), written(value))).collect();
+        }
+    }
+    resolved
+}
+
+fn written(value: &ParamValue) -> Value {
+    match value {
+        ParamValue::Number(number) => Value::Number(*number),
+        ParamValue::Flag(flag) => Value::Flag(*flag),
+        ParamValue::Word(word) => Value::Word(word.clone()),
+    }
+}
+
+fn config(scenario: &Scenario, spec: &scenario::Flow, descriptor: &'static Descriptor) -> Result<Config, Error> {
     let given = spec.params.iter().map(|(name, value)| {
         let value = match value {
             Value::Number(number) => ParamValue::Number(*number),
@@ -125,10 +163,19 @@ fn sender(
         };
         (name.clone(), value)
     });
-    let config = Config::new(descriptor, &given.collect(), SMSS, SMSS * 10).map_err(|error| {
+    Config::new(descriptor, &given.collect(), SMSS, SMSS * 10).map_err(|error| {
         let key = spec.key(&format!("params.{}", error.name));
         scenario.error(&key, &error.value, &error.problem, &error.fix)
-    })?;
+    })
+}
+
+fn sender(
+    scenario: &Scenario,
+    spec: &scenario::Flow,
+    descriptor: &'static Descriptor,
+    start: Time,
+) -> Result<Sender<cc::AnyController>, Error> {
+    let config = config(scenario, spec, descriptor)?;
     let app = match (spec.app_rate, spec.bytes) {
         (Some(rate), bytes) => App::Paced { rate, bytes },
         (None, Some(bytes)) => App::Transfer { bytes },
@@ -155,7 +202,7 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
     let forward = path.rtt / 2 + spec.extra_rtt / 2;
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
     Wire {
-        access: Serialiser::new(Rate::from_bps(path.rate.as_bps().saturating_mul(ACCESS_SPEED))),
+        access: Serialiser::new(access_rate(scenario)),
         jitter,
         last_entry: Time::ZERO,
         route: smallvec![0],

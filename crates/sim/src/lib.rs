@@ -28,7 +28,7 @@ mod prefetch;
 #[cfg(test)]
 mod routes;
 
-pub use build::PROVIDES;
+pub use build::{PROVIDES, resolved};
 pub use engine::Simulation;
 pub use memory::memory_needed;
 

@@ -122,6 +122,24 @@ fn a_trace_has_a_row_each_interval_while_the_flow_lives() {
     }
 }
 
+/// The written scenario holds what algorithms and path decide by default, and runs the same.
+#[test]
+fn a_resolved_scenario_leaves_nothing_to_defaults() {
+    let flows = "[[flow]]\ncc = \"cubic\"\n[[flow]]\ncc = \"bbr1\"\nparams = { cwnd_gain = 2.5 }\n";
+    let text = format!("duration = \"5s\"\n[path]\n{PATH}\n{flows}");
+    let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+    let written = sim::resolved(&scenario, &Registry::default()).to_toml();
+    for line in ["slow_start = \"hystart++\"", "beta = 0.7", "cwnd_gain = 2.5", "receive_window = "] {
+        assert!(written.contains(line), "{line} in\n{written}");
+    }
+    let again = Scenario::parse(&written, "resolved.toml").expect("a valid scenario");
+    let hash = |scenario| {
+        let run = run(scenario, &Registry::default(), TraceLevel::Acks).expect("it runs");
+        run.trace.expect("traced").hash()
+    };
+    assert_eq!(hash(&scenario), hash(&again));
+}
+
 #[test]
 fn a_trace_fits_in_the_memory_that_was_estimated() {
     let flows = ["bbr1", "cubic", "newreno"].map(|cc| format!("[[flow]]\ncc = \"{cc}\"\n")).concat();
@@ -143,6 +161,11 @@ fn a_trace_fits_in_the_memory_that_was_estimated() {
 
 #[test]
 fn refusals_name_file_key_value_and_fix() {
+    assert_eq!(
+        refusal("cc = \"none\"\napp_rate = \"1gbit\"").to_string(),
+        "test.toml:8: flow.0.app_rate = \"1gbit\": faster than its access link, which is 10 x path.rate, headers included\n  \
+         fix: give at most \"96.533333mbit\""
+    );
     assert_eq!(
         refusal("cc = \"cubik\"").to_string(),
         "test.toml:7: flow.0.cc = \"cubik\": no algorithm of this name\n  \

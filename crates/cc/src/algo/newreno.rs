@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use crate::kit::slow_start::{AnySlowStart, SlowStart};
-use crate::kit::window::{AdditiveIncrease, Episode, FlightSize, loss_window};
+use crate::kit::window::{AdditiveIncrease, Episode, FlightSize, loss_window, report, state};
 use crate::{
     Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
     RecoveryOwner, Signals, Specification,
@@ -96,6 +96,10 @@ impl NewReno {
         self.cwnd = loss_window(cx.conn);
     }
 
+    fn state(&self) -> &'static str {
+        state(self.episode, self.cwnd < self.ssthresh, self.slow_start.is_css())
+    }
+
     fn undo(&mut self) {
         if let Some((cwnd, ssthresh)) = self.saved.take() {
             self.cwnd = self.cwnd.max(cwnd);
@@ -127,6 +131,7 @@ impl Controller for NewReno {
     }
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        let before = self.state();
         match change {
             Recovery::Enter(_) => {
                 self.reduce(cx);
@@ -143,6 +148,7 @@ impl Controller for NewReno {
                 self.cwnd = cx.conn.smss * 2;
             }
         }
+        report(cx, before, self.state(), change);
     }
 
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {

@@ -2,7 +2,7 @@
 
 use units::Bytes;
 
-use crate::{Conn, Lost};
+use crate::{Conn, Cx, Lost, Recovery, RecoveryCause, Transition};
 
 /// Which loss episode is under way: a window is reduced once in each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,31 @@ pub enum Episode {
     Recovery,
     /// After a timeout, until everything that was outstanding then is acknowledged.
     Timeout,
+}
+
+/// The state of a classic controller, as its transitions name it.
+pub fn state(episode: Episode, in_slow_start: bool, css: bool) -> &'static str {
+    match (episode, in_slow_start) {
+        (Episode::Recovery, _) => "recovery",
+        (_, true) if css => "css",
+        (_, true) => "slow_start",
+        (_, false) => "congestion_avoidance",
+    }
+}
+
+/// Reports the transition that `change` made, if it made one.
+pub fn report(cx: &mut Cx<'_>, from: &'static str, to: &'static str, change: Recovery) {
+    let reason = match change {
+        Recovery::Enter(RecoveryCause::Loss) => "loss",
+        Recovery::Enter(RecoveryCause::Ecn) => "mark",
+        Recovery::Exit => "recovered",
+        Recovery::Spurious => "loss was spurious",
+        Recovery::Timeout { .. } => "timeout",
+        Recovery::Persistent => "persistent congestion",
+    };
+    if from != to {
+        cx.probe.transition(cx.now, Transition { from, to, reason });
+    }
 }
 
 /// The window after a timeout: one segment (RFC 5681 §3.1, LW), and what is left in flight, usually nothing (Linux:

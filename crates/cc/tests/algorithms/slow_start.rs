@@ -109,7 +109,29 @@ fn hystart_pp_works_in_the_first_slow_start_only() {
         let rtt = BASE + Span::from_millis(driver.cwnd() as u64 * 10);
         round_at(&mut driver, rtt);
     }
-    assert!(driver.transitions().is_empty());
+    assert_eq!(driver.transitions(), ["slow_start>congestion_avoidance"], "at ssthresh, not before");
+}
+
+#[test]
+fn each_change_of_state_is_reported() {
+    let mut driver = cubic_with("classic");
+    driver.time_out(false);
+    while driver.cwnd() < driver.ssthresh() {
+        round_at(&mut driver, BASE);
+    }
+    driver.lose();
+    driver.recover();
+    driver.time_out(false);
+    driver.conn.in_recovery = false;
+    driver.recovery(cc::Recovery::Spurious);
+    let expected = [
+        "slow_start>congestion_avoidance",
+        "congestion_avoidance>recovery",
+        "recovery>congestion_avoidance",
+        "congestion_avoidance>slow_start",
+        "slow_start>congestion_avoidance",
+    ];
+    assert_eq!(driver.transitions(), expected);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use self::descriptor::Phase;
 use self::epoch::Epoch;
 use self::law::{Before, Law, Profile};
 use crate::kit::slow_start::{AnySlowStart, SlowStart};
-use crate::kit::window::{Episode, FlightSize, loss_window};
+use crate::kit::window::{Episode, FlightSize, loss_window, report, state};
 use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot};
 
 /// L of RFC 3465 in classic slow start: what a delayed ACK acknowledges.
@@ -113,6 +113,10 @@ impl Cubic {
         self.set_cwnd(loss_window(cx.conn));
     }
 
+    fn state(&self) -> &'static str {
+        state(self.episode, self.cwnd() < self.window.ssthresh, self.slow_start.is_css())
+    }
+
     fn undo(&mut self) {
         self.episode = Episode::None;
         let Some(saved) = self.saved.take() else { return };
@@ -208,6 +212,7 @@ impl Controller for Cubic {
     }
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        let before = self.state();
         match change {
             Recovery::Enter(cause) => {
                 let floor = match (self.law.profile, cause) {
@@ -227,6 +232,7 @@ impl Controller for Cubic {
                 self.window.cwnd = 2.0;
             }
         }
+        report(cx, before, self.state(), change);
     }
 
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {

@@ -67,16 +67,23 @@ impl AnySlowStart {
             Step::Grow(increase) => {
                 if cx.conn.cwnd_limited {
                     *cwnd = (*cwnd + increase).min(*ssthresh);
+                    if *cwnd == *ssthresh {
+                        self.report_end(cx, "ssthresh reached");
+                    }
                 }
                 true
             }
             Step::Exit(reason) => {
-                let from = if self.is_css() { "css" } else { "slow_start" };
-                cx.probe.transition(cx.now, Transition { from, to: "congestion_avoidance", reason });
+                self.report_end(cx, reason);
                 *ssthresh = *cwnd;
                 false
             }
         }
+    }
+
+    fn report_end(&self, cx: &mut Cx<'_>, reason: &'static str) {
+        let from = if self.is_css() { "css" } else { "slow_start" };
+        cx.probe.transition(cx.now, Transition { from, to: "congestion_avoidance", reason });
     }
 }
 

@@ -110,6 +110,12 @@ impl Bursts {
         Bursts { ring: vec![none; 8].into(), mask: 7, oldest: 0, next: 0 }
     }
 
+    /// The two oldest, and where the next one goes.
+    #[inline]
+    pub(crate) fn ends(&self) -> [&Burst; 3] {
+        [self.get(self.oldest), self.get(self.oldest.wrapping_add(1)), self.get(self.next)]
+    }
+
     #[inline]
     pub(crate) fn get(&self, number: u32) -> &Burst {
         &self.ring[(number & self.mask) as usize]

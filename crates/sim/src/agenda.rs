@@ -1,6 +1,6 @@
 //! What is due: one heap entry for each thing that can happen next to a flow, whatever it has in flight.
 
-use units::Time;
+use units::{Span, Time};
 
 /// What happens. The order breaks ties of time: (time, class, flow, hop), never by insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,27 +65,46 @@ impl Entry {
 /// Children a node: four entries are one cache line.
 const ARITY: usize = 4;
 
-/// The entries, earliest first: a heap of four children a node.
+/// The entries, earliest first. Of ten thousand flows most are due [later](Later); those of the nearest stretch of time
+/// stand in order, so it is known which flows come next; and what is added to that stretch is in a heap of four children
+/// a node, which stays small.
 ///
-/// What happens mostly puts an entry of its own in its place, so a taken entry leaves a hole at the root that the next
-/// one added fills: one walk down the heap for the two.
-#[derive(Debug, Default)]
+/// What happens mostly puts an entry of its own in its place, so one taken from the heap leaves a hole at the root that
+/// the next one added fills: one walk down the heap for the two.
+#[derive(Debug)]
 pub(crate) struct Agenda {
+    /// Latest first.
+    stretch: Vec<Entry>,
     heap: Vec<Entry>,
+    later: Later,
     /// The entry at the root was taken.
     hole: bool,
     /// The earliest of the others.
     next: Option<Entry>,
-    /// Take no short cut: everything goes through the heap. For the test that the short cuts change nothing.
+    /// Take no short cut: everything goes through the agenda. For the test that the short cuts change nothing.
     pub(crate) stepping: bool,
 }
 
 impl Agenda {
+    /// One for so many flows.
+    pub(crate) fn new(flows: usize) -> Agenda {
+        Agenda {
+            stretch: Vec::new(),
+            heap: Vec::new(),
+            later: Later::new(flows),
+            hole: false,
+            next: None,
+            stepping: false,
+        }
+    }
+
     #[inline]
     pub(crate) fn push(&mut self, at: Time, class: Class, flow: u32, hop: u8) {
         let entry = Entry::new(at, class, flow, hop);
         self.next = Some(self.next.map_or(entry, |next| next.min(entry)));
-        if self.hole {
+        if at >= self.later.from {
+            self.later.push(entry);
+        } else if self.hole {
             self.hole = false;
             self.sift_down(entry);
         } else {
@@ -104,17 +123,24 @@ impl Agenda {
                 self.sift_down(last);
             }
         }
-        let first = *self.heap.first()?;
-        self.hole = true;
-        let end = self.heap.len().min(ARITY + 1);
-        self.next = self.heap[1..end].iter().copied().min();
-        Some(first)
+        if self.heap.is_empty() && self.stretch.is_empty() {
+            self.stretch = self.later.next();
+        }
+        let (root, last) = (self.heap.first().copied(), self.stretch.last().copied());
+        self.hole = root.is_some_and(|root| last.is_none_or(|last| root < last));
+        let first = if self.hole { root } else { self.stretch.pop() };
+        if self.stretch.is_empty() && self.heap.len() == usize::from(self.hole) {
+            self.stretch = self.later.next();
+        }
+        let roots = if self.hole { 1..self.heap.len().min(ARITY + 1) } else { 0..self.heap.len().min(1) };
+        self.next = self.heap[roots].iter().chain(self.stretch.last()).copied().min();
+        first
     }
 
-    /// What comes after the entry taken last, unless something is added before it.
+    /// What comes so many entries after the one taken last, unless something is added before it.
     #[inline]
-    pub(crate) fn next(&self) -> Option<Entry> {
-        self.next
+    pub(crate) fn ahead(&self, entries: usize) -> Option<Entry> {
+        self.stretch.len().checked_sub(entries).map(|place| self.stretch[place])
     }
 
     /// Whether what happens at `at` surely comes before everything that is due: then it may happen right away.
@@ -164,13 +190,70 @@ impl Agenda {
     }
 }
 
+/// Stretches of time that are told apart.
+const STRETCHES: usize = 512;
+
+/// What is due later, sorted by stretches of time only: a heap of everything that ten thousand flows wait for would not
+/// stay in the cache, and each step down it would wait for memory.
+#[derive(Debug)]
+struct Later {
+    stretches: Box<[Vec<Entry>]>,
+    /// Length of one: 2 to this power, ns.
+    shift: u32,
+    /// The first that was not taken, and when it begins.
+    first: usize,
+    from: Time,
+    /// What is due behind the last of them.
+    beyond: Vec<Entry>,
+}
+
+impl Later {
+    fn new(flows: usize) -> Later {
+        // Few enough entries a stretch for a small heap, and yet all of them together longer than most timers.
+        let shift = 33_u32.saturating_sub(flows.max(1).ilog2());
+        let stretches = vec![Vec::new(); STRETCHES].into();
+        Later { stretches, shift, first: STRETCHES, from: Time::ZERO, beyond: Vec::new() }
+    }
+
+    /// Adds what is not due before `from`.
+    #[inline]
+    fn push(&mut self, entry: Entry) {
+        let ahead = (entry.at() - self.from).as_nanos() >> self.shift;
+        let stretch = (self.first as u64).saturating_add(ahead);
+        match self.stretches.get_mut(stretch as usize) {
+            Some(stretch) => stretch.push(entry),
+            None => self.beyond.push(entry),
+        }
+    }
+
+    /// Takes the first stretch in which something is due, latest first.
+    fn next(&mut self) -> Vec<Entry> {
+        loop {
+            while let Some(stretch) = self.stretches.get_mut(self.first) {
+                let mut entries = core::mem::take(stretch);
+                self.first += 1;
+                self.from += Span::from_nanos(1 << self.shift);
+                if !entries.is_empty() {
+                    entries.sort_unstable_by(|a, b| b.cmp(a));
+                    return entries;
+                }
+            }
+            let Some(earliest) = self.beyond.iter().min() else { return Vec::new() };
+            (self.first, self.from) = (0, earliest.at());
+            for entry in core::mem::take(&mut self.beyond) {
+                self.push(entry);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn ties_are_broken_by_what_and_whom_not_by_insertion() {
-        let mut agenda = Agenda::default();
+        let mut agenda = Agenda::new(1);
         let (early, late) = (Time::from_nanos(1), Time::from_nanos(2));
         agenda.push(late, Class::Start, 0, 0);
         agenda.push(early, Class::Timer, 7, 0);
@@ -186,16 +269,19 @@ mod tests {
     #[test]
     fn agrees_with_a_sorted_list_whatever_is_pushed_and_popped() {
         let mut rng = units::Rng::stream(1, "agenda", "test");
-        let (mut agenda, mut list) = (Agenda::default(), Vec::new());
-        for _ in 0..100_000 {
+        // Stretches of a nanosecond: several rounds of them.
+        let (mut agenda, mut list) = (Agenda::new(usize::MAX), Vec::new());
+        for step in 0..100_000 {
             if rng.chance(0.5) || list.len() > 200 {
                 let expected = list.iter().copied().min();
                 assert_eq!(agenda.pop(), expected);
                 list.retain(|entry| Some(*entry) != expected);
                 let next = list.iter().map(|entry: &Entry| entry.at()).min();
-                assert_eq!(agenda.is_first(Time::from_nanos(50)), next.is_none_or(|at| at > Time::from_nanos(50)));
+                let soon = Time::from_nanos(step / 10);
+                assert_eq!(agenda.is_first(soon), next.is_none_or(|at| at > soon));
             } else {
-                let (at, flow) = (Time::from_nanos(rng.below(100)), rng.next_u64() as u32);
+                let ahead = rng.below(if step % 8 > 0 { 100 } else { 2_000 });
+                let (at, flow) = (Time::from_nanos(step / 10 + ahead), rng.next_u64() as u32);
                 agenda.push(at, Class::Ack, flow, 0);
                 list.push(Entry::new(at, Class::Ack, flow, 0));
             }

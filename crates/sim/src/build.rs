@@ -35,7 +35,8 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     let from = Time::ZERO + scenario.measure_from;
     let window = Window { from, to: end };
     let mut observer = Observer::new(level);
-    let mut network = Network { agenda: Agenda::default(), links: vec![bottleneck(scenario, window)], events: 0 };
+    let mut network =
+        Network { agenda: Agenda::new(scenario.flows.len()), links: vec![bottleneck(scenario, window)], events: 0 };
 
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let mut flows = Vec::with_capacity(scenario.flows.len());

@@ -43,7 +43,7 @@ impl Simulation {
         while self.network.events < until {
             match self.network.agenda.pop() {
                 Some(entry) if entry.at() <= self.end => {
-                    self.anticipate(&entry);
+                    self.anticipate();
                     self.happen(entry);
                 }
                 _ => {
@@ -55,11 +55,20 @@ impl Simulation {
         false
     }
 
-    /// Fetches the flow that comes next, if it is another one.
+    /// Fetches the flows that come soon: first what of them lies at a known place, and when that has arrived, what it
+    /// points to.
     #[inline]
-    fn anticipate(&self, entry: &Entry) {
-        if let Some(next) = self.network.agenda.next().filter(|next| next.flow() != entry.flow()) {
-            prefetch(&self.flows[next.flow()]);
+    fn anticipate(&self) {
+        if let Some(entry) = self.network.agenda.ahead(4) {
+            let flow = &self.flows[entry.flow()];
+            match entry.class() {
+                Class::Ack => prefetch(flow),
+                // Mostly fires early.
+                _ => prefetch(&flow.timer),
+            }
+        }
+        if let Some(entry) = self.network.agenda.ahead(2).filter(|entry| entry.class() == Class::Ack) {
+            self.flows[entry.flow()].prefetch_rings();
         }
     }
 

@@ -12,6 +12,7 @@ use units::{Rng, Span, Time};
 use crate::agenda::{Agenda, Class};
 use crate::lane::Lane;
 use crate::link::NetworkLink;
+use crate::prefetch::{prefetch, prefetch_at};
 
 /// One item a hop; that of a dumbbell's one hop lies in the flow itself.
 pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
@@ -139,6 +140,21 @@ pub(crate) struct Far<'a> {
     pub(crate) meter: &'a mut FlowMeter,
     pub(crate) total: Option<units::Bytes>,
     pub(crate) responsive: bool,
+}
+
+impl Flow {
+    /// Fetches what the next ACK will need and the flow itself only points to.
+    #[inline]
+    pub(crate) fn prefetch_rings(&self) {
+        if let Source::Tcp(sender) = &self.source {
+            sender.rings().into_iter().for_each(prefetch_at);
+        }
+        self.wire.lanes[0].ends().for_each(prefetch);
+        self.wire.ack_lanes[0].ends().for_each(prefetch);
+        if let Some(block) = self.wire.blocks[0].front() {
+            prefetch(block);
+        }
+    }
 }
 
 impl Far<'_> {

@@ -17,6 +17,12 @@ impl<T> Default for Lane<T> {
 }
 
 impl<T: Copy> Lane<T> {
+    /// The first two and the last: what dealing with the first will touch.
+    #[inline]
+    pub(crate) fn ends(&self) -> impl Iterator<Item = &(Time, T)> {
+        self.items.front().into_iter().chain(self.items.get(1)).chain(self.items.back())
+    }
+
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty()

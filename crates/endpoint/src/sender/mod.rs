@@ -328,6 +328,14 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    /// Where the next ACK will look beside the sender itself, for a runner that fetches ahead.
+    #[inline]
+    pub fn rings(&self) -> [*const (); 5] {
+        let [sent, next] = [self.una, self.next].map(|seq| core::ptr::from_ref(self.window.get(seq)).cast());
+        let [oldest, second, new] = self.bursts.ends().map(|burst| core::ptr::from_ref(burst).cast());
+        [sent, next, oldest, second, new]
+    }
+
     /// The connection.
     pub fn conn(&self) -> &Conn {
         &self.conn

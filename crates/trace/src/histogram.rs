@@ -3,9 +3,9 @@
 use units::Span;
 
 /// Values that a [`Sampler`] keeps back.
-const HELD: usize = 13;
+const HELD: usize = 29;
 
-/// A histogram for many flows at once: values are kept back in one cache line and sorted in when it is full, since each
+/// A histogram for many flows at once: values are kept back in two cache lines and sorted in when these are full, since each
 /// of ten thousand histograms is cold whenever it is its turn.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {

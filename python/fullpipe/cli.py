@@ -12,9 +12,8 @@ from typing import Annotated
 
 import typer
 
-from fullpipe import Run, __version__, _core, load
+from fullpipe import Run, __version__, _core, load, run
 from fullpipe.errors import fail, kindly
-from fullpipe.run import simulate
 
 app = typer.Typer(
     help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
@@ -69,14 +68,14 @@ def run_command(
         with fresh_directory(out) if out else nullcontext() as aside:
             start = time.perf_counter()
             with Bar() as bar:
-                run = simulate(loaded, trace=level, progress=bar)
+                done = run(loaded, trace=level, progress=bar)
             wall_s = time.perf_counter() - start
             if aside:
-                write_run(run, aside)
+                write_run(done, aside)
     if as_json:
-        typer.echo(json.dumps(run.metrics))
+        typer.echo(json.dumps(done.metrics))
     else:
-        _print(run, wall_s, out)
+        _print(done, wall_s, out)
 
 
 @app.command("reproduce")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def run(
-    scenario: str | os.PathLike[str],
+    scenario: str | os.PathLike[str] | _core.Scenario,
     *,
     seed: int | None = None,
     trace: str = "off",
@@ -34,7 +34,8 @@ def run(
     """Runs a scenario in virtual time.
 
     Args:
-        scenario: The path of a TOML file, or its text: whatever has a line break is text.
+        scenario: The path of a TOML file, or its text: whatever has a line break is text. Or what :func:`load` gave;
+            `seed`, `set` and `overrides` then belong to :func:`load`.
         seed: The seed of everything random, instead of the scenario's.
         trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like `"10ms"`.
         set: Keys with values to use instead of the scenario's: `{"path.rate": "20mbit", "flow.0.params.beta": 0.8}`.
@@ -46,11 +47,19 @@ def run(
         The finished run.
 
     Raises:
-        ScenarioError: When something is wrong with the scenario; the text says what, where and how to mend it.
+        ScenarioError: When something is wrong with the scenario, or it would need more memory than there is; the text
+            says what, where and how to mend it.
+        TypeError: When a scenario that is checked already shall get another seed or other values.
         OSError: When the file can't be read.
         KeyboardInterrupt: On Ctrl-C.
     """
-    return simulate(load(scenario, seed=seed, set=set, **overrides), trace=trace, progress=progress)
+    if not isinstance(scenario, _core.Scenario):
+        scenario = load(scenario, seed=seed, set=set, **overrides)
+    elif seed is not None or set or overrides:
+        given = [*(["seed"] if seed is not None else []), *(set or {}), *overrides]
+        raise TypeError(f"a loaded Scenario does not change: give {', '.join(given)} to fullpipe.load()")
+    refuse_too_large(scenario, trace)
+    return Run(scenario, _core.run(scenario, trace, progress))
 
 
 def load(
@@ -61,6 +70,9 @@ def load(
     **overrides: Setting,
 ) -> _core.Scenario:
     """Reads and checks a scenario without running it; the arguments are those of :func:`run`.
+
+    Returns:
+        The scenario, as often as you like to :func:`run`.
 
     Raises:
         ScenarioError: When something is wrong with the scenario.
@@ -75,17 +87,6 @@ def load(
     except UnicodeDecodeError as error:
         raise OSError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
     return _core.Scenario.parse(text, str(path), settings, seed)
-
-
-def simulate(scenario: _core.Scenario, *, trace: str = "off", progress: Progress | None = None) -> Run:
-    """Runs a scenario that :func:`load` gave; the other arguments are those of :func:`run`.
-
-    Raises:
-        ScenarioError: When the scenario can't run, or would need more memory than there is.
-        KeyboardInterrupt: On Ctrl-C.
-    """
-    refuse_too_large(scenario, trace)
-    return Run(scenario, _core.run(scenario, trace, progress))
 
 
 def _toml(value: Setting) -> str:

@@ -31,6 +31,20 @@ def test_a_scenario_may_be_text() -> None:
     assert fullpipe.run(SCENARIO).metrics["duration_s"] == 2
 
 
+def test_a_loaded_scenario_runs_as_often_as_one_likes() -> None:
+    loaded = fullpipe.load(SCENARIO, seed=3)
+    hashes = {fullpipe.run(loaded, trace="10ms").trace_hash for _ in range(2)}
+    assert hashes == {fullpipe.run(SCENARIO, seed=3, trace="10ms").trace_hash}
+
+
+def test_a_loaded_scenario_does_not_change() -> None:
+    loaded = fullpipe.load(SCENARIO)
+    with pytest.raises(TypeError, match=r"give seed to fullpipe\.load"):
+        fullpipe.run(loaded, seed=0)
+    with pytest.raises(TypeError, match=r"give path\.rate, duration to fullpipe\.load"):
+        fullpipe.run(loaded, set={"path.rate": "5mbit"}, duration="1s")
+
+
 def test_settings_replace_those_of_the_scenario() -> None:
     run = fullpipe.run(SCENARIO, seed=3, set={"path.rate": "5mbit", "flow.0.count": 2}, duration="1s")
     assert (run.seed, run.metrics["duration_s"], len(run.flows)) == (3, 1, 3)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from fullpipe import _core
 from fullpipe.reproduce.measures import MEASURES, Estimate, jain
-from fullpipe.run import simulate
+from fullpipe.run import run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -103,7 +103,7 @@ def study(published: Published, cases: Sequence[Case], seeds: int, tick: Tick = 
     """
 
     def one(case: Case, seed: int) -> Metrics:
-        metrics = simulate(scenario(published, case, seed)).metrics
+        metrics = run(scenario(published, case, seed)).metrics
         tick()
         return metrics
 
@@ -134,7 +134,7 @@ def traced(published: Published, case: Case, seed: int = 1) -> Run:
     Raises:
         ScenarioError: When the scenario is refused.
     """
-    return simulate(scenario(published, case, seed), trace="ack")
+    return run(scenario(published, case, seed), trace="ack")
 
 
 def judge(case: Case, runs: tuple[Metrics, ...]) -> Outcome:

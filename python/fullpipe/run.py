@@ -79,14 +79,16 @@ def load(
         OSError: When the file can't be read.
     """
     settings = [(key, _toml(value)) for key, value in {**(set or {}), **overrides}.items()]
+    if seed is not None:
+        settings.append(("seed", _toml(seed)))  # as a key it is refused like one, whatever its size
     if isinstance(scenario, str) and "\n" in scenario:
-        return _core.Scenario.parse(scenario, "<text>", settings, seed)
+        return _core.Scenario.parse(scenario, "<text>", settings)
     path = Path(scenario)
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise OSError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
-    return _core.Scenario.parse(text, str(path), settings, seed)
+    return _core.Scenario.parse(text, str(path), settings)
 
 
 def _toml(value: Setting) -> str:

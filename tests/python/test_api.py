@@ -125,6 +125,14 @@ def test_an_error_has_its_parts() -> None:
     assert pickle.loads(pickle.dumps(error)).key == "path.rate"
 
 
+@pytest.mark.parametrize("seed", [-1, 2**63, 2**200])
+def test_a_seed_out_of_range_is_refused_like_a_key(seed: int) -> None:
+    with pytest.raises(fullpipe.ScenarioError, match=r"seed.*from 0 to 9223372036854775807") as caught:
+        fullpipe.run(SCENARIO, seed=seed)
+    assert caught.value.key == "seed"
+    assert str(seed) in caught.value.value
+
+
 def test_a_trace_level_that_is_none_is_refused() -> None:
     with pytest.raises(fullpipe.ScenarioError, match='"10ms"') as caught:
         fullpipe.run(SCENARIO, trace="often")

@@ -53,7 +53,8 @@ class Metrics(TypedDict):
     """A run's metrics.
 
     What was before `measure_from_s` does not count; `jain` is Jain's index of the responsive flows' goodputs (None
-    without any), `packets` the data packets that left the bottleneck in the whole run, `events` the simulator's steps.
+    without any), `packets` the data packets that left the bottleneck in the whole run, `events` the simulator's steps,
+    `trace_hash` the trace's fingerprint, 16 hexadecimal digits (None without a trace).
     """
 
     version: str
@@ -65,3 +66,4 @@ class Metrics(TypedDict):
     jain: float | None
     packets: int
     events: int
+    trace_hash: str | None

@@ -112,7 +112,7 @@ class Run:
 
     def __init__(self, scenario: _core.Scenario, result: _core.RunResult) -> None:
         self.scenario = scenario
-        self.metrics = cast("Metrics", json.loads(result.metrics_json()))
+        self.metrics = cast("Metrics", {**json.loads(result.metrics_json()), "trace_hash": result.trace_hash})
         self.trace_hash = result.trace_hash
         self._result = result
         self._frames: dict[str, pl.DataFrame] = {}

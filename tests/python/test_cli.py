@@ -40,7 +40,7 @@ def test_json_is_one_object_of_the_agreed_shape(fullpipe: Fullpipe, scenario: Pa
     done = fullpipe("run", scenario.name, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     metrics = json.loads(done.stdout)
-    assert {"seed", "duration_s", "flows", "links", "jain", "packets", "events"} <= set(metrics)
+    assert {"seed", "duration_s", "flows", "links", "jain", "packets", "events", "trace_hash"} <= set(metrics)
     flow, link = metrics["flows"][0], metrics["links"][0]
     assert {
         *("name", "cc", "goodput_bps", "rtt_s", "queue_delay_s", "retransmits", "loss_fraction", "completion_s"),
@@ -51,6 +51,12 @@ def test_json_is_one_object_of_the_agreed_shape(fullpipe: Fullpipe, scenario: Pa
     assert sum(flow["limited_by"].values()) == pytest.approx(1)
     assert {"name", "utilisation", "queue_delay_s", "drops", "marks"} <= set(link)
     assert metrics == package.run(scenario).metrics
+
+
+def test_json_names_the_trace(fullpipe: Fullpipe, scenario: Path) -> None:
+    assert json.loads(fullpipe("run", scenario.name, "--json").stdout)["trace_hash"] is None
+    traced = json.loads(fullpipe("run", scenario.name, "--json", "--trace", "10ms").stdout)
+    assert traced["trace_hash"] == package.run(scenario, trace="10ms").trace_hash
 
 
 def test_a_table_fits_80_columns_and_names_the_seed(fullpipe: Fullpipe, scenario: Path) -> None:
@@ -68,7 +74,9 @@ def test_out_keeps_scenario_metrics_trace_and_picture(fullpipe: Fullpipe, scenar
     done = fullpipe("run", scenario.name, "--out", "kept", "--set", "path.rate=5mbit", "--json")
     assert done.returncode == 0, done.stderr
     kept = tmp_path / "kept"
-    assert json.loads((kept / "metrics.json").read_text()) == json.loads(done.stdout)
+    metrics = json.loads((kept / "metrics.json").read_text())
+    assert metrics == json.loads(done.stdout)
+    assert len(metrics["trace_hash"]) == 16
     assert (kept / "scenario.toml").read_text() == SCENARIO
     assert 'rate = "5mbit"' in (kept / "resolved.toml").read_text()
     assert (kept / "picture.png").read_bytes().startswith(b"\x89PNG")

@@ -60,6 +60,7 @@ def _metrics(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0) 
         "jain": 1.0,
         "packets": 100,
         "events": 100,
+        "trace_hash": None,
     }
 
 

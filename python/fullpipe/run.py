@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from fullpipe.frame import Labels, Numbers
     from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics
 
     Setting = str | int | float | bool
@@ -96,6 +97,17 @@ def _toml(value: Setting) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _view(column: Numbers | Labels) -> Numbers | Labels:
+    """The same memory, read-only: :meth:`Run.trace` shows it, too."""
+    if isinstance(column, tuple):
+        codes, labels = column[0].view(), column[1]
+        codes.flags.writeable = False
+        return codes, list(labels)
+    numbers = column.view()
+    numbers.flags.writeable = False
+    return numbers
+
+
 class Run:
     """A finished run.
 
@@ -160,6 +172,28 @@ class Run:
 
             self._frames[table] = frame(self._result.table(self._check(table)), self._names())
         return self._frames[table]
+
+    def columns(self, table: str = "flows") -> dict[str, Numbers | Labels]:
+        """The recorded trace as NumPy arrays: read-only views of what was recorded, nothing is copied.
+
+        Each array has the shape (rows,), in the order of :meth:`trace`'s rows. By dtype:
+
+        - uint64: `time` in nanoseconds since the run began, sizes in bytes, and counts;
+        - uint32: an index, `flow` into :attr:`flows` and `link` into :attr:`links`;
+        - float32: rates in bit/s, delays in seconds, `ssthresh` in bytes, an algorithm's numbers; NaN is "none";
+        - words (`limited_by`, states, reasons) are a pair (codes, labels): codes are uint8, each an index into the list
+          of labels, or 255 for "none".
+
+        :meth:`units` has the unit of every column, but for `time`, which is in seconds there.
+
+        Args:
+            table: As for :meth:`trace`.
+
+        Raises:
+            ValueError: When nothing was recorded, or no such table.
+        """
+        recorded = self._result.table(self._check(table))
+        return {name: _view(column) for name, column in recorded.items()}
 
     def units(self, table: str = "flows") -> dict[str, str]:
         """The unit of each column of :meth:`trace`: `s`, `B`, `bit/s`, or empty for names, labels and counts.

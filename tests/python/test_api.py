@@ -11,7 +11,6 @@ import pytest
 
 import fullpipe
 from conftest import LONG, SCENARIO
-from fullpipe import _core
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,15 +78,49 @@ def test_a_trace_is_a_frame_with_names_and_seconds() -> None:
     assert {"from", "to", "reason"} <= set(run.trace("transitions").columns)
 
 
-def test_columns_are_handed_over_without_a_copy() -> None:
-    result = _core.run(_core.Scenario.parse(SCENARIO, "a.toml", []), "ack")
-    assert result.tables == ["flows", "links", "transitions"]
-    first, second = result.table("flows")["rtt"], result.table("flows")["rtt"]
-    assert isinstance(first, np.ndarray)
-    assert first is second
-    assert first.base is not None
-    with pytest.raises(KeyError):
-        result.table("nonsense")
+def test_columns_are_what_was_recorded() -> None:
+    run = fullpipe.run(SCENARIO, trace="10ms")
+    columns, frame = run.columns(), run.trace()
+    assert list(columns) == frame.columns
+    time, flow, rtt, limits = (columns[name] for name in ("time", "flow", "rtt", "limited_by"))
+    assert isinstance(time, np.ndarray)
+    assert isinstance(flow, np.ndarray)
+    assert isinstance(rtt, np.ndarray)
+    assert isinstance(limits, tuple)
+    assert [str(column.dtype) for column in (time, flow, rtt)] == ["uint64", "uint32", "float32"]
+    assert time.shape == flow.shape == rtt.shape == (len(frame),)
+    np.testing.assert_array_equal(time / 1e9, frame["time"].to_numpy())
+    assert [run.flows[index]["name"] for index in flow] == frame["flow"].to_list()
+    np.testing.assert_array_equal(rtt, frame["rtt"].fill_null(np.nan).to_numpy())
+    codes, labels = limits
+    assert codes.dtype == np.uint8
+    assert [labels[code] for code in codes] == frame["limited_by"].to_list()
+    state = columns["bbr1.state"]
+    assert isinstance(state, tuple)
+    np.testing.assert_array_equal(state[0] == 255, frame["bbr1.state"].is_null().to_numpy())
+    assert set(run.columns("links")) == set(run.trace("links").columns)
+
+
+def test_columns_are_views_that_do_not_change_the_run() -> None:
+    run = fullpipe.run(SCENARIO, trace="ack")
+    first, second = run.columns(), run.columns()
+    for name, column in first.items():
+        again = second[name]
+        codes, others = (column[0], again[0]) if isinstance(column, tuple) else (column, again)
+        assert isinstance(codes, np.ndarray)
+        assert isinstance(others, np.ndarray)
+        assert np.shares_memory(codes, others)
+        with pytest.raises(ValueError, match="read-only"):
+            codes[0] = 0
+    first.clear()
+    assert run.columns().keys() == second.keys()
+
+
+def test_columns_that_are_not_there_say_so() -> None:
+    with pytest.raises(ValueError, match='run with trace="10ms"'):
+        fullpipe.run(SCENARIO).columns()
+    with pytest.raises(ValueError, match="there are flows, links, transitions"):
+        fullpipe.run(SCENARIO, trace="100ms").columns("nonsense")
 
 
 def test_a_trace_that_is_not_there_says_what_to_do() -> None:

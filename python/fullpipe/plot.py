@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from fullpipe.metrics import FlowMetrics
     from fullpipe.run import Run
 
     Values = NDArray[np.float64]
@@ -46,17 +45,18 @@ def picture(run: Run) -> Figure:
     trace = _while_active(run)
     until = _until(run, trace)
     edges = _edges(run, until)
+    rates = _rates(run, trace, edges)
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
     figure = Figure(figsize=(10, 9.5), dpi=110, layout="constrained")
     panels = _Panels(*figure.subplots(4, 1, sharex=True))
     few = len(run.flows) <= len(_COLOURS)
     _dress(figure, panels, run, few, size.unit)
     if few:
-        _draw_flows(panels, trace, run, edges, size.bytes)
-        _reference(panels.rate, run.scenario.rate_bps / 1e6, "link rate")
+        _draw_flows(panels, trace, run, edges, rates, size.bytes)
+        _draw_link_rate(panels.rate, run)
     else:
-        _draw_algorithms(panels, trace, run, edges, size.bytes)
-        _reference(panels.rate, run.scenario.rate_bps / len(run.flows) / 1e6, "fair share")
+        _draw_algorithms(panels, trace, run, edges, rates, size.bytes)
+        _draw_equal_share(panels.rate, run, edges, rates)
     _draw_queue(panels.queue, run, until)
     for panel in panels:
         panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
@@ -73,7 +73,7 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> N
         panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", size),
         panels.rate: (f"delivery rate{whose}", "Mbit/s"),
         panels.rtt: (f"round-trip time{whose}", "ms"),
-        panels.queue: ("queue at the bottleneck; a tick is a drop", "packets"),
+        panels.queue: ("queue at the bottleneck; ticks: when it dropped packets", "packets"),
     }
     for panel, (title, unit) in titles.items():
         panel.set_title(title, loc="left", fontsize="medium")
@@ -83,7 +83,9 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> N
     panels.queue.set_xlabel("time, s")
 
 
-def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, size: float) -> None:
+def _draw_flows(
+    panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, rates: dict[str, Values], size: float
+) -> None:
     """A colour a flow."""
     for flow, colour in zip(run.flows, _COLOURS, strict=False):
         rows = trace.filter(pl.col("flow") == flow["name"])
@@ -94,9 +96,7 @@ def _draw_flows(panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, s
         _draw_line(panels.window, time, _column(rows, "inflight") / size, colour, pale=True)
         _draw_line(panels.window, time, _column(rows, "cwnd") / size, colour)
         _draw_line(panels.rtt, time, _column(rows, "rtt") * 1e3, colour, label)
-        rates = _rates(time, _column(rows, "delivered"), edges) / 1e6
-        rates[(edges[1:] < time[0]) | (edges[:-1] > time[-1])] = np.nan  # before it began, after it ended
-        panels.rate.plot((edges[:-1] + edges[1:]) / 2, rates, color=colour, linewidth=1.2)
+        panels.rate.plot((edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=colour, linewidth=1.2)
 
 
 def _draw_line(panel: Axes, time: Values, values: Values, colour: str, label: str = "", pale: bool = False) -> None:
@@ -116,15 +116,17 @@ def _draw_line(panel: Axes, time: Values, values: Values, colour: str, label: st
     panel.plot(time, values, color=colour, label=label or "_", alpha=alpha, linewidth=width)
 
 
-def _draw_algorithms(panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, size: float) -> None:
+def _draw_algorithms(
+    panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, rates: dict[str, Values], size: float
+) -> None:
     """A colour an algorithm."""
     middles = (edges[:-1] + edges[1:]) / 2
     for cc, colour in zip(sorted({flow["cc"] for flow in run.flows}), _COLOURS, strict=False):
-        flows = [flow for flow in run.flows if flow["cc"] == cc]
-        rows = trace.filter(pl.col("flow").is_in([flow["name"] for flow in flows]))
+        flows = [flow["name"] for flow in run.flows if flow["cc"] == cc]
+        rows = trace.filter(pl.col("flow").is_in(flows))
         _draw_band(panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, colour, f"{len(flows)} × {cc}")
         _draw_band(panels.window, middles, _binned(rows, "cwnd", edges) / size, colour)
-        _draw_band(panels.rate, middles, _rate_quantiles(rows, flows, edges) / 1e6, colour)
+        _draw_band(panels.rate, middles, _quantiles([rates[flow] for flow in flows]) / 1e6, colour)
 
 
 def _draw_band(panel: Axes, time: Values, quantiles: Values, colour: str, label: str = "_") -> None:
@@ -146,13 +148,12 @@ def _binned(rows: pl.DataFrame, column: str, edges: Values) -> Values:
     return quantiles
 
 
-def _rate_quantiles(rows: pl.DataFrame, flows: list[FlowMetrics], edges: Values) -> Values:
-    """The same of the flows' delivery rates, in bit/s."""
-    groups = rows.select("flow", "time", "delivered").partition_by("flow", include_key=False)
-    rates = [_rates(_column(group, "time"), _column(group, "delivered"), edges) for group in groups]
-    if not rates:
-        return np.full((3, len(edges) - 1), np.nan)
-    quantiles: Values = np.quantile(np.stack(rates), [0.1, 0.5, 0.9], axis=0)
+def _quantiles(values: list[Values]) -> Values:
+    """The same across arrays of the shape (bins,), of those that are not NaN there."""
+    rows = np.stack(values)
+    known = np.isfinite(rows).any(axis=0)
+    quantiles = np.full((3, rows.shape[1]), np.nan)
+    quantiles[:, known] = np.nanquantile(rows[:, known], [0.1, 0.5, 0.9], axis=0)
     return quantiles
 
 
@@ -168,10 +169,11 @@ def _draw_queue(panel: Axes, run: Run, until: float) -> None:
         )
 
 
-def _reference(panel: Axes, height: float, label: str) -> None:
+def _draw_link_rate(panel: Axes, run: Run) -> None:
+    height = run.scenario.rate_bps / 1e6
     panel.axhline(height, color=_GREY, linestyle="--", linewidth=1, zorder=1)
     panel.annotate(
-        label,
+        "link rate",
         (1, height),
         xycoords=panel.get_yaxis_transform(),
         xytext=(-2, 3),
@@ -180,6 +182,16 @@ def _reference(panel: Axes, height: float, label: str) -> None:
         color=_GREY,
         fontsize="small",
     )
+
+
+def _draw_equal_share(panel: Axes, run: Run, edges: Values, rates: dict[str, Values]) -> None:
+    """What each flow would get of the link, were it shared equally by those that are there."""
+    if any(flow["cc"] == "none" for flow in run.flows):
+        return  # the trace does not say when it is there, and it does not share
+    there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)
+    shares = np.where(there > 0, run.scenario.rate_bps / 1e6 / np.maximum(there, 1), np.nan)
+    panel.stairs(shares, edges, baseline=None, color=_GREY, linestyle="--", linewidth=1, zorder=3)
+    panel.set_title(f"{panel.get_title(loc='left')}; dashed: link rate / flows there", loc="left", fontsize="medium")
 
 
 def _while_active(run: Run) -> pl.DataFrame:
@@ -208,9 +220,17 @@ def _edges(run: Run, until: float) -> Values:
     return np.linspace(0, until, bins + 1)
 
 
-def _rates(time: Values, delivered: Values, edges: Values) -> Values:
-    """Bytes delivered over time as a rate in each bin, in bit/s."""
-    rates: Values = np.diff(np.interp(edges, time, delivered)) * 8 / np.diff(edges)
+def _rates(run: Run, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
+    """Each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
+    last = float(_column(run.trace("links"), "time")[-1])
+    ended = {flow["name"] for flow in run.flows if flow["completion_s"] is not None}
+    rates = {flow["name"]: np.full(len(edges) - 1, np.nan) for flow in run.flows}
+    groups = trace.select("flow", "time", "delivered").partition_by("flow", as_dict=True)
+    for (name,), rows in groups.items():
+        time = _column(rows, "time")
+        there = (edges[1:] >= time[0]) & (edges[:-1] <= (time[-1] if name in ended else last))
+        delivered = np.diff(np.interp(edges, time, _column(rows, "delivered")))
+        rates[name][there] = (delivered * 8 / np.diff(edges))[there]
     return rates
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
+from matplotlib.patches import StepPatch
 
 import fullpipe
 from conftest import LONG, SCENARIO
@@ -209,6 +210,29 @@ def test_a_picture_has_four_panels(tmp_path: Path, flows: int) -> None:
     figure = run.plot(tmp_path / "picture.svg")
     assert [axes.get_ylabel() for axes in figure.axes] == ["kB", "Mbit/s", "ms", "packets"]
     assert (tmp_path / "picture.svg").stat().st_size > 10_000
+
+
+def test_a_flow_that_is_not_there_has_no_rate_in_a_picture() -> None:
+    transfers = '"bbr1"\n[[flow]]\ncc = "newreno"\nbytes = "20kB"\nstart = "1s"\ncount = 8'
+    run = fullpipe.run(SCENARIO.replace('"bbr1"', transfers), trace="10ms", duration="4s")
+    ends = [flow["completion_s"] for flow in run.flows if flow["completion_s"] is not None]
+    assert len(ends) == 8
+    begin, end = 1, 1.1 + max(ends)  # with the jitter of the start and half a bin
+    rates = run.plot().axes[1]
+    for line, is_transfer in zip(rates.lines, (False, False, True), strict=True):
+        time, rate = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+        outside = (time < begin - 0.05) | (time > end)
+        assert np.isnan(rate[outside]).all() == is_transfer
+        assert np.isfinite(rate[(time > begin + 0.02) & (time < end - 0.15)]).all()
+    (share,) = (patch for patch in rates.patches if isinstance(patch, StepPatch))
+    assert {5, 1} <= set(share.get_data()[0])  # Mbit/s a flow, with 2 and with 10 there
+
+
+def test_an_equal_share_is_not_drawn_beside_unresponsive_traffic() -> None:
+    run = fullpipe.run(SCENARIO.replace('"bbr1"', '"none"\ncount = 8\napp_rate = "1mbit"'), trace="10ms")
+    rates = run.plot().axes[1]
+    assert not rates.patches
+    assert "dashed" not in rates.get_title(loc="left")
 
 
 def test_a_flow_without_a_trace_is_no_trouble(tmp_path: Path) -> None:

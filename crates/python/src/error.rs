@@ -24,8 +24,7 @@ pub(crate) fn refused(py: Python<'_>, error: &scenario::Error) -> PyErr {
 }
 
 /// The same for `trace`, which is no key of the scenario.
-pub(crate) fn refused_trace(py: Python<'_>, value: &str) -> PyErr {
-    let problem = "neither a level nor an interval";
+pub(crate) fn refused_trace(py: Python<'_>, value: &str, problem: &str) -> PyErr {
     let fix = "give \"off\", \"ack\" for a row at every ACK, or an interval like \"10ms\"";
     let text = format!("trace = {value:?}: {problem}\n  fix: {fix}");
     raise(py, text, None, &[("file", ""), ("key", "trace"), ("value", value), ("problem", problem), ("fix", fix)])

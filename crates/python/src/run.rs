@@ -32,7 +32,7 @@ pub(crate) fn run(
     trace: &str,
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
-    let level = level(trace).ok_or_else(|| refused_trace(py, trace))?;
+    let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
     let scenario = &scenario.get().inner;
     let made = py.detach(|| Simulation::new(scenario, &Registry::default(), level));
     let mut simulation = made.map_err(|error| refused(py, &error))?;
@@ -60,7 +60,7 @@ pub(crate) fn run(
 /// An upper estimate of the memory that a run holds at once, in bytes.
 #[pyfunction]
 pub(crate) fn memory_needed(py: Python<'_>, scenario: &Bound<'_, Scenario>, trace: &str) -> PyResult<u64> {
-    let level = level(trace).ok_or_else(|| refused_trace(py, trace))?;
+    let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
     Ok(sim::memory_needed(&scenario.get().inner, level).get())
 }
 
@@ -100,11 +100,15 @@ impl RunResult {
     }
 }
 
-/// `off`, `ack`, or the interval between two rows.
-fn level(text: &str) -> Option<TraceLevel> {
+/// `off`, `ack`, or the interval between two rows; else what is wrong with it.
+fn level(text: &str) -> Result<TraceLevel, &'static str> {
     match text {
-        "off" => Some(TraceLevel::Off),
-        "ack" => Some(TraceLevel::Acks),
-        interval => interval.parse().ok().filter(|span| *span > Span::ZERO).map(TraceLevel::Every),
+        "off" => Ok(TraceLevel::Off),
+        "ack" => Ok(TraceLevel::Acks),
+        interval => match interval.parse() {
+            Ok(Span::ZERO) => Err("an interval has to be above zero"),
+            Ok(span) => Ok(TraceLevel::Every(span)),
+            Err(_) => Err("neither a level nor an interval"),
+        },
     }
 }

@@ -6,6 +6,7 @@ What is slow to import (numpy, polars, matplotlib, rich) is imported where it is
 import json
 import time
 from contextlib import nullcontext
+from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ from typing import Annotated
 import typer
 
 from fullpipe import Run, __version__, _core, load, run
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, heed_signals, kindly, printing, stoppable
 
 app = typer.Typer(
     help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
@@ -26,8 +27,19 @@ app = typer.Typer(
 
 
 def main() -> None:
-    """Runs the command. Exit codes: 0 done, 1 what was checked did not hold, 2 wrong use or input, 130 Ctrl-C."""
-    app()
+    """Runs the command.
+
+    Exit codes: 0 done, 1 what was checked did not hold, 2 wrong use or input, 128 + n ended by signal n (130 Ctrl-C).
+    """
+    heed_signals()
+    with printing():
+        app()
+
+
+def _directory(text: str) -> Path:
+    if not text.strip():
+        raise typer.BadParameter("name a directory that is new or empty")
+    return Path(text)
 
 
 class Kind(StrEnum):
@@ -50,7 +62,8 @@ def run_command(
         typer.Option(metavar="off|10ms|ack", help="Record every so often, or at every ACK. With --out on by itself."),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep metrics, trace and a picture in a new directory.")
+        Path | None,
+        typer.Option(metavar="DIR", parser=_directory, help="Keep metrics, trace and a picture in a new directory."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")] = False,
 ) -> None:
@@ -63,11 +76,18 @@ def run_command(
 
     settings = dict(_setting(text) for text in set_ or [])
     with kindly():
-        loaded = load(scenario, seed=seed, set=settings)
+        try:
+            loaded = load(scenario, seed=seed, set=settings)
+        except FileNotFoundError:
+            fail(_no_such_file(scenario))
         level = trace or (suited_interval(loaded) if out else "off")
-        with fresh_directory(out) if out else nullcontext() as aside:
+        bar = Bar()
+        with (
+            stoppable(lambda: bar.at),
+            fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+        ):
             start = time.perf_counter()
-            with Bar() as bar:
+            with bar:
                 done = run(loaded, trace=level, progress=bar)
             wall_s = time.perf_counter() - start
             if aside:
@@ -83,7 +103,10 @@ def reproduce_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A table of published/, or the path of such a file.")],
     seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each case, instead of the table's.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Keep the results in a new directory, not in results/NAME-NNN.")
+        Path | None,
+        typer.Option(
+            metavar="DIR", parser=_directory, help="Keep the results in a new directory, not in results/NAME-NNN."
+        ),
     ] = None,
     variants: Annotated[bool, typer.Option("--variants", help="Count what the table's variants meet, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of the cells, and nothing else.")] = False,
@@ -152,6 +175,13 @@ def _setting(text: str) -> tuple[str, str]:
     if not (key and equals):
         raise typer.BadParameter(f"{text!r} is not KEY=VALUE, like path.rate=20mbit", param_hint="--set")
     return key.strip(), value.strip()
+
+
+def _no_such_file(path: Path) -> str:
+    there = [str(file) for directory in (path.parent, Path("scenarios")) for file in sorted(directory.glob("*.toml"))]
+    near = get_close_matches(str(path), there, n=1) or [file for file in there if Path(file).stem == path.stem]
+    fix = f"did you mean {near[0]}?" if near else "name a TOML file; `fullpipe explain scenario` says what is in one"
+    return f"{path}: no such file\n  fix: {fix}"
 
 
 def _print(run: Run, wall_s: float, out: Path | None) -> None:

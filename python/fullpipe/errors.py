@@ -1,13 +1,24 @@
-"""How commands fail: what a user can mend becomes a message on standard error and exit code 2."""
+"""How commands end early: with a message on standard error and an exit code that says why.
 
+What a user can mend is exit code 2; a signal's is 128 and its number.
+"""
+
+import os
+import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 import typer
 
 from fullpipe import ScenarioError
+
+
+class Stopped(SystemExit):
+    """A signal asks the command to end. Nothing catches it by accident, and everything is cleaned up on its way."""
+
+    code: int
 
 
 def fail(problem: object) -> NoReturn:
@@ -25,3 +36,44 @@ def kindly() -> Iterator[None]:
         fail(error)
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)
+
+
+@contextmanager
+def stoppable(where: Callable[[], str]) -> Iterator[None]:
+    """Says `where` the block was when Ctrl-C or a signal ended it, and ends the command."""
+    try:
+        yield
+    except (KeyboardInterrupt, Stopped) as stop:
+        with suppress(OSError):  # the terminal may have gone, which was the signal
+            print(f"interrupted {where()}; nothing kept", file=sys.stderr)
+        raise typer.Exit(stop.code if isinstance(stop, Stopped) else 128 + signal.SIGINT) from None
+
+
+def heed_signals() -> None:
+    """Makes a request to end an orderly end, and a reader of our output that went away a silent one."""
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)  # not every system has each
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
+            signal.signal(number, _stop)
+    if hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as other commands in a pipeline: `fullpipe … | head -1`
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    raise Stopped(128 + number)
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Fails where standard output can't be written, be it when the block ends."""
+    try:
+        try:
+            yield
+        finally:
+            if sys.stdout is not None:  # it is where the shell has closed it
+                sys.stdout.flush()
+    except OSError as error:
+        # What could not be written would be tried again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        print(f"error: standard output: {error.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None

@@ -13,7 +13,11 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """Shows how far a run is, on standard error. Call it as :func:`fullpipe.run` calls its `progress`."""
+    """Shows how far a run is, on standard error. Call it as :func:`fullpipe.run` calls its `progress`.
+
+    Attributes:
+        at: How far it is, in words.
+    """
 
     _PATIENCE_S = 1.0
     _PERIOD_S = 0.1
@@ -21,9 +25,11 @@ class Bar:
     def __init__(self) -> None:
         self._next = time.monotonic() + self._PATIENCE_S if sys.stderr.isatty() else float("inf")
         self._bar: Progress | None = None
+        self.at = "before the run"
 
     def __call__(self, done_s: float, duration_s: float, events: int) -> None:
         """The run is at `done_s` of `duration_s` seconds of virtual time, after so many events."""
+        self.at = f"at {done_s:.1f} of {duration_s:g} s"
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + self._PERIOD_S
@@ -39,6 +45,8 @@ class Bar:
     ) -> None:
         if self._bar is not None:
             self._bar.stop()
+        if kind is None:
+            self.at = "after the run"
 
     @staticmethod
     def _make(duration_s: float) -> Progress:

@@ -6,7 +6,7 @@ import json
 import math
 import secrets
 import shutil
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,34 +14,50 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
+    import polars as pl
+
     from fullpipe._core import Scenario
     from fullpipe.run import Run
 
 
 @contextmanager
-def fresh_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> Iterator[Path]:
     """Gives a directory beside `path` that becomes `path` when the block ends well, and vanishes when it doesn't.
 
-    Entering the block shows that `path` is free and can be written, before any work is done.
+    Entering the block shows that `path` is free and can be written, before any work is done. Missing parents are made;
+    they vanish, too, if nothing else has been put into them.
+
+    Args:
+        path: What the directory shall be called in the end.
+        called: What errors call it; None for `path` itself.
 
     Raises:
         FileExistsError: When `path` is anything but an empty directory.
-        OSError: When its parent can't be written.
+        OSError: When its parent can't be written, or the disk is full.
     """
     target = Path(path)
+    called = called or str(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FileExistsError(f"{target} exists already; name a new directory, results are never overwritten")
+        raise FileExistsError(f"{called} exists already; name a new directory, results are never overwritten")
     final = target.resolve()
     aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+    made: list[Path] = []
     try:
-        aside.mkdir(parents=True)
-    except OSError as error:
-        raise OSError(f"{target} can't be written: {error.strerror}; name a directory that can") from error
-    try:
+        for parent in reversed([each for each in aside.parents if not each.exists()]):
+            with suppress(FileExistsError):  # made by somebody else meanwhile
+                parent.mkdir()
+                made.append(parent)
+        aside.mkdir()
         yield aside
         aside.rename(final)  # refused by the system if something has been put there meanwhile
-    finally:
+    except BaseException as error:
         shutil.rmtree(aside, ignore_errors=True)
+        for parent in reversed(made):
+            with suppress(OSError):  # used by somebody else
+                parent.rmdir()
+        if isinstance(error, OSError):
+            raise OSError(f"{called} can't be written: {error.strerror or error}; name a directory that can") from error
+        raise
 
 
 def write_run(run: Run, directory: Path) -> None:
@@ -50,10 +66,24 @@ def write_run(run: Run, directory: Path) -> None:
     (directory / "resolved.toml").write_text(run.scenario.to_toml(), encoding="utf-8")
     (directory / "metrics.json").write_text(json.dumps(run.metrics, indent=2) + "\n", encoding="utf-8")
     if run.has_trace:
-        run.trace("flows").write_parquet(directory / "trace.parquet")
-        run.trace("links").write_parquet(directory / "links.parquet")
-        run.trace("transitions").write_parquet(directory / "transitions.parquet")
+        write_parquet(run.trace("flows"), directory / "trace.parquet")
+        write_parquet(run.trace("links"), directory / "links.parquet")
+        write_parquet(run.trace("transitions"), directory / "transitions.parquet")
         run.plot(directory / "picture.png")
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Writes a frame as Parquet.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    from polars.exceptions import ComputeError
+
+    try:
+        frame.write_parquet(path)
+    except ComputeError as error:  # what polars makes of a full disk
+        raise OSError(str(error).rpartition("IO error: ")[2]) from error
 
 
 def suited_interval(scenario: Scenario) -> str:

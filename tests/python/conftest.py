@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 if TYPE_CHECKING:
+    import signal
     from pathlib import Path
 
 SCENARIO = """\
@@ -28,6 +30,24 @@ cc = "bbr1"
 """
 
 LONG = SCENARIO.replace('"2s"', '"5000s"').replace("10mbit", "10gbit")
+
+
+def interrupt(command: list[str], directory: Path, *signals: signal.Signals) -> tuple[int, str]:
+    """Starts a command and, once it has made its directory aside, sends signals; its exit code and standard error."""
+    process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    with process:
+        deadline = time.monotonic() + 30
+        while not list(directory.rglob(".*.????????")) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        try:
+            for sent in signals:
+                time.sleep(0.3)
+                assert process.poll() is None
+                process.send_signal(sent)
+            _, said = process.communicate(timeout=10)
+        finally:
+            process.kill()
+    return process.returncode, said
 
 
 class Fullpipe(Protocol):

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import fullpipe as package
-from conftest import LONG, SCENARIO
+from conftest import LONG, SCENARIO, interrupt
 from fullpipe import _core
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def test_results_are_never_overwritten(fullpipe: Fullpipe, tmp_path: Path) -> No
     (tmp_path / "kept" / "precious").write_text("mine")
     done = fullpipe("run", "long.toml", "--out", "kept")  # fails at once: the run would take long
     assert done.returncode == 2
-    assert "kept exists already" in done.stderr
+    assert "error: --out kept exists already; name a new directory" in done.stderr
     assert [file.name for file in (tmp_path / "kept").iterdir()] == ["precious"]
 
 
@@ -104,13 +104,15 @@ def test_an_unwritable_directory_is_seen_before_the_run(fullpipe: Fullpipe, tmp_
     (tmp_path / "file").write_text("")
     done = fullpipe("run", "long.toml", "--out", "file/kept")
     assert done.returncode == 2
-    assert "file/kept can't be written" in done.stderr
+    assert "--out file/kept can't be written" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["run", "nothing.toml"], "nothing.toml: No such file"),
+        (["run", "nothing.toml"], "error: nothing.toml: no such file\n  fix: name a TOML file"),
+        (["run", "shor.toml"], "did you mean short.toml?"),
+        (["run", "short"], "did you mean short.toml?"),
         (["run", "."], "Is a directory"),
         (["run", "short.toml", "--set", "path.rate=0mbit"], "path.rate"),
         (["run", "short.toml", "--set", "path.rate=20"], "--set path.rate=20"),
@@ -120,6 +122,9 @@ def test_an_unwritable_directory_is_seen_before_the_run(fullpipe: Fullpipe, tmp_
         (["run", "short.toml", "--set", "rate"], "KEY=VALUE"),
         (["run", "short.toml", "--seed", "-1"], "--seed"),
         (["run", "short.toml", "--trace", "often"], '"10ms"'),
+        (["run", "short.toml", "--trace", "0ms"], "above zero"),
+        (["run", "short.toml", "--out", ""], "'--out': name a directory"),
+        (["reproduce", "short.toml", "--out", " "], "'--out': name a directory"),
         (["run", "short.toml", "--trace", "1ns", "--set", "duration=1000s"], "GB of memory"),
         (["list", "nonsense"], "algorithms"),
         (["explain", "cubik"], "did you mean 'cubic'?"),
@@ -136,17 +141,71 @@ def test_what_a_user_gets_wrong_is_explained(
     assert list(tmp_path.iterdir()) == [scenario]
 
 
-def test_ctrl_c_ends_a_run_and_leaves_nothing(command: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("out", ["kept", "deep/er/kept"])
+def test_a_signal_ends_a_run_and_leaves_nothing(
+    command: list[str], tmp_path: Path, sent: signal.Signals, out: str
+) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    with subprocess.Popen([*command, "run", "long.toml", "--out", "kept", "--trace", "off"], cwd=tmp_path) as process:
-        deadline = time.monotonic() + 30
-        while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < deadline:
-            time.sleep(0.02)  # until the directory aside is there: then the run is about to begin
-        time.sleep(0.3)
-        assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=10) == 130
+    code, said = interrupt([*command, "run", "long.toml", "--out", out, "--trace", "off"], tmp_path, sent)
+    assert code == 128 + sent
+    assert re.fullmatch(r"interrupted at [0-9]+\.[0-9] of 5000 s; nothing kept\n", said)
     assert [file.name for file in tmp_path.iterdir()] == ["long.toml"]
+
+
+def test_a_signal_leaves_directories_that_others_use(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    (tmp_path / "deep").mkdir()
+    interrupt([*command, "run", "long.toml", "--out", "deep/er/kept", "--trace", "off"], tmp_path, signal.SIGTERM)
+    assert list((tmp_path / "deep").iterdir()) == []
+
+
+def test_an_ignored_signal_stays_ignored(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    deaf = ["env", "--ignore-signal=HUP", *command, "run", "long.toml", "--out", "kept", "--trace", "off"]
+    assert interrupt(deaf, tmp_path, signal.SIGHUP, signal.SIGTERM)[0] == 128 + signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        *(["run", "short.toml"], ["run", "short.toml", "--json"], ["list", "queues"], ["explain", "cubic"], ["schema"]),
+        ["--help"],
+    ],
+)
+def test_a_full_disk_is_said(command: list[str], scenario: Path, args: list[str]) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*command, *args], cwd=scenario.parent, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("blocks", [0, 4])
+def test_a_disk_too_full_for_results_is_said(command: list[str], scenario: Path, blocks: int) -> None:
+    script = f'ulimit -f {blocks}; exec "$@"'
+    done = subprocess.run(
+        ["bash", "-c", script, "-", *command, "run", "short.toml", "--out", "deep/kept", "--trace", "1ms"],
+        cwd=scenario.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("error: --out deep/kept can't be written: File too large")
+    assert list(scenario.parent.iterdir()) == [scenario]
+
+
+@pytest.mark.parametrize("args", [["run", "short.toml"], ["run", "short.toml", "--json"], ["explain", "scenario"]])
+def test_a_reader_that_went_away_is_no_error(command: list[str], scenario: Path, args: list[str]) -> None:
+    with subprocess.Popen(
+        [*command, *args], cwd=scenario.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=30) == -signal.SIGPIPE
 
 
 def test_lists_begin_with_the_name(fullpipe: Fullpipe) -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import math
+import signal
+import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
 
+from conftest import interrupt
 from fullpipe.reproduce import published
 from fullpipe.reproduce.measures import MEASURES, min_max_score
 from fullpipe.reproduce.published import Case, Cell, Metric, Tolerance
@@ -16,8 +20,6 @@ from fullpipe.reproduce.study import Verdict, judge, records, study
 from test_published import GOOD
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Fullpipe
     from fullpipe.metrics import Distribution, FlowMetrics, LinkMetrics, Metrics
 
@@ -180,7 +182,29 @@ def test_results_are_never_overwritten(fullpipe: Fullpipe, tmp_path: Path) -> No
     assert "results/small-002/" in again.stdout
     named = fullpipe("reproduce", "small.toml", "--out", "results/small-001")
     assert named.returncode == 2
-    assert "never overwritten" in named.stderr
+    assert named.stderr.startswith("error: --out results/small-001 exists already; name a new directory")
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_and_leaves_nothing(command: list[str], tmp_path: Path, sent: signal.Signals) -> None:
+    (tmp_path / "small.toml").write_text(GOOD.replace('"2s"', '"1000000s"').replace("seeds = 2", "seeds = 9"))
+    code, said = interrupt([*command, "reproduce", "small.toml"], tmp_path, sent)
+    assert (code, said) == (128 + sent, "interrupted after 0 of 9 runs; nothing kept\n")
+    assert [file.name for file in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_a_full_disk_is_said(command: list[str], tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*command, "reproduce", "small.toml"],
+            cwd=tmp_path,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
 
 
 def test_json_is_a_list_of_cells(fullpipe: Fullpipe, tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from fullpipe.errors import printing, stoppable
 from fullpipe.reproduce import published as tables
 from fullpipe.reproduce import show
 from fullpipe.reproduce.study import Outcome, Verdict, count_runs, records, study, traced
-from fullpipe.results import fresh_directory
+from fullpipe.results import fresh_directory, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,11 +54,19 @@ def reproduce(
     seeds = published.seeds if seeds is None else seeds
     target = out or _free(published.name)
     others = published.variants if variants else ()
-    with fresh_directory(target) as aside, _bar() as bar:
-        runs = count_runs(published.cases, seeds)
-        running = bar.add_task("simulating", total=runs * (1 + len(others)))
-        outcomes = study(published, published.cases, seeds, lambda: bar.advance(running))
-        rows = [(each, study(published, cases, seeds, lambda: bar.advance(running))) for each, cases in others]
+    runs = count_runs(published.cases, seeds) * (1 + len(others))
+    bar = _bar()
+    running = bar.add_task("simulating", total=runs)
+
+    def advance() -> None:
+        bar.advance(running)
+
+    def where() -> str:
+        return f"after {bar.tasks[0].completed:.0f} of {runs} runs"
+
+    with stoppable(where), fresh_directory(target, called=None if out is None else f"--out {out}") as aside, bar:
+        outcomes = study(published, published.cases, seeds, advance)
+        rows = [(each, study(published, cases, seeds, advance)) for each, cases in others]
         _keep_table(published, outcomes, seeds, aside)
         ran = [outcome for outcome in outcomes if not outcome.skipped]
         drawing = bar.add_task("drawing", total=len(ran) + 1)
@@ -69,19 +78,20 @@ def reproduce(
             bar.advance(drawing)
         if rows:
             _keep_variants(rows, aside)
-    if as_json:
-        print(json.dumps(records(outcomes)))
-    else:
-        console = Console(highlight=False)
-        show.show(published, outcomes, seeds, console)
-        if rows:
-            show.show_variants(rows, console)
-        seconds = time.perf_counter() - start
-        console.print(
-            f"Look at {target}/overview.png; table.md and cases/ are beside it ({seconds:.1f} s)",
-            markup=False,
-            soft_wrap=True,
-        )
+    with printing():
+        if as_json:
+            print(json.dumps(records(outcomes)))
+        else:
+            console = Console(highlight=False)
+            show.show(published, outcomes, seeds, console)
+            if rows:
+                show.show_variants(rows, console)
+            seconds = time.perf_counter() - start
+            console.print(
+                f"Look at {target}/overview.png; table.md and cases/ are beside it ({seconds:.1f} s)",
+                markup=False,
+                soft_wrap=True,
+            )
     return not any(judged.verdict is Verdict.MISSED for outcome in outcomes for judged in outcome.cells)
 
 
@@ -113,7 +123,7 @@ def _keep_table(published: Published, outcomes: Sequence[Outcome], seeds: int, d
         path = directory / "scenarios" / f"{outcome.case.name}.toml"
         path.write_text(outcome.case.scenario, encoding="utf-8")
     runs = frame(outcomes)
-    runs.write_parquet(directory / "runs.parquet")
+    write_parquet(runs, directory / "runs.parquet")
     runs.write_csv(directory / "runs.csv")
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
+from threading import Event
 from typing import TYPE_CHECKING, TypedDict
 
 from fullpipe import _core
@@ -101,9 +102,14 @@ def study(published: Published, cases: Sequence[Case], seeds: int, tick: Tick = 
     Raises:
         ScenarioError: When a case's scenario is refused.
     """
+    over = Event()
+
+    def still_wanted(_done_s: float, _duration_s: float, _events: int) -> None:
+        if over.is_set():
+            raise CancelledError
 
     def one(case: Case, seed: int) -> Metrics:
-        metrics = run(scenario(published, case, seed)).metrics
+        metrics = run(scenario(published, case, seed), progress=still_wanted).metrics
         tick()
         return metrics
 
@@ -115,6 +121,7 @@ def study(published: Published, cases: Sequence[Case], seeds: int, tick: Tick = 
         ]
         runs = [tuple(each.result() for each in futures) for futures in pending]
     finally:
+        over.set()  # for the runs that go on when one was refused, or all are interrupted
         executor.shutdown(cancel_futures=True)
     return [judge(case, those) for case, those in zip(cases, runs, strict=True)]
 

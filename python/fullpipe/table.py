@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 20
 _NONE = "–"
+# The widest that a column of names is, and what narrow terminals leave of it at least, if a word is that long.
+_NAME, _SHORT_NAME = 14, 10
+# Columns that narrow terminals do without, the first one first.
+_SPARE = (
+    *("\np99", "\np95", "marks", "random\nlosses", "re-\nsent", "\nmax", "queue\nms", "loss\n%", "done\ns"),
+    *("after\ns", "RTT\nms", "ended"),
+)
 # Limits whose names are too long for a column.
 _SHORT = {"receive_window": "rwnd", "application": "app"}
 
@@ -26,10 +33,14 @@ _SHORT = {"receive_window": "rwnd", "application": "app"}
 def show(run: Run, console: Console, wall_s: float) -> None:
     """Prints the tables and one line about the run, which took `wall_s` seconds of real time."""
     each = len(run.flows) <= _MOST_FLOWS
+    narrowed = False
     for table in (_flows(run.flows) if each else _algorithms(run.flows), _links(run.links)):
+        narrowed |= _narrow(table, console)
         console.print("")
         console.print(table)
     console.print(f"\n{_facts(run, wall_s)}", highlight=False)
+    if narrowed:
+        console.print("columns without room are left out; see --json", style="dim")
 
 
 def _flows(flows: Sequence[FlowMetrics]) -> Table:
@@ -111,8 +122,22 @@ def _facts(run: Run, wall_s: float) -> str:
 def _table(what: str) -> Table:
     """A table whose first column, the name of `what`, is the one that shrinks where room is short."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
-    table.add_column(what, vertical="bottom", overflow="fold", max_width=14)
+    table.add_column(what, vertical="bottom", overflow="fold", max_width=_NAME)
     return table
+
+
+def _narrow(table: Table, console: Console) -> bool:
+    """Leaves out columns, the least telling first, until the words of the names have room; whether it had to."""
+    wide = console.options.update(max_width=1000)
+    columns = {column.header: column for column in table.columns}
+    spare = [columns[header] for header in _SPARE if header in columns]
+    names, dropped = table.columns[0], False
+    names.max_width = min(max(len(word) for name in names.cells for word in f"{name}".split()), _SHORT_NAME)
+    while spare and console.measure(table, options=wide).maximum > console.width:
+        table.columns.remove(spare.pop(0))
+        dropped = True
+    names.max_width = _NAME
+    return dropped
 
 
 def _last(table: Table) -> None:

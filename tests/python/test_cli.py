@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -68,6 +69,30 @@ def test_a_table_fits_80_columns_and_names_the_seed(fullpipe: Fullpipe, scenario
         assert "cubic" in done.stdout
         assert "bottleneck" in done.stdout
         assert "Two flows" in done.stdout
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 70])
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [([], ["cubic", "bbr1"]), (["flow.1.count=30", "flow.1.bytes=9kB"], ["1 × cubic", "30 × bbr1"])],
+)
+def test_a_narrow_terminal_leaves_out_columns_not_names(
+    command: list[str], scenario: Path, columns: int, settings: list[str], names: list[str]
+) -> None:
+    environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
+    sets = [word for setting in settings for word in ("--set", setting)]
+    done = subprocess.run(
+        [*command, "run", scenario.name, *sets],
+        cwd=scenario.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert max(len(line) for line in done.stdout.splitlines()) <= columns
+    words = done.stdout.split()
+    assert set(" ".join(names).split()) | {"bottleneck", "limited", "utilisation", "drops"} <= set(words)
+    assert "columns without room are left out" in " ".join(words)
 
 
 def test_out_keeps_scenario_metrics_trace_and_picture(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from rich.padding import Padding
@@ -23,11 +24,14 @@ class UnknownNameError(LookupError):
     """There is nothing of that name to explain."""
 
 
-def names(entries: Iterable[Algorithm | Queue]) -> str:
-    """A line an entry: its name, then what it is for."""
+def names(entries: Iterable[Algorithm | Queue], width: int | None = None) -> str:
+    """A line an entry: its name, then what it is for; with a `width`, broken into lines of so many characters."""
     listed = list(entries)
-    width = max(len(entry["name"]) for entry in listed)
-    return "\n".join(f"{entry['name']:{width}}  {entry['purpose']}".rstrip() for entry in listed)
+    indent = max(len(entry["name"]) for entry in listed) + 2
+    lines = [f"{entry['name']:{indent}}{entry['purpose']}".rstrip() for entry in listed]
+    if width is None:
+        return "\n".join(lines)
+    return "\n".join(fill(line, max(width, 2 * indent), subsequent_indent=" " * indent) for line in lines)
 
 
 def explain(name: str) -> Iterator[RenderableType]:
@@ -46,7 +50,7 @@ def explain(name: str) -> Iterator[RenderableType]:
     if name == "scenario":
         return _scenario(list(keys.values()))
     if name in keys:
-        return iter([_keys([keys[name]])])
+        return _key(keys[name])
     known = [*algorithms, *queues, "scenario", *keys]
     near = get_close_matches(name, known, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join([*algorithms, *queues, 'scenario'])}"
@@ -82,15 +86,24 @@ def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _keys([key for key in keys if key["key"].startswith("flow.")])
 
 
+def _key(key: Key) -> Iterator[RenderableType]:
+    yield _title(key["key"], key["meaning"])
+    yield _indent(Text(_kind(key), style="dim"))
+
+
 def _keys(keys: Iterable[Key]) -> RenderableType:
     grid = _grid(wide=1)
     for key in keys:
-        default = "must be given" if key["required"] else f"default {key['default']}"
-        example = f", like {' or '.join(key['examples'])}" if key["examples"] else ""
         text = Text(key["meaning"])
-        text.append(f"\n{key['kind']}{example}; {default}", style="dim")
+        text.append(f"\n{_kind(key)}", style="dim")
         grid.add_row(Text(key["key"], style="bold"), text)
     return _indent(grid)
+
+
+def _kind(key: Key) -> str:
+    default = "must be given" if key["required"] else f"default {key['default']}"
+    example = f", like {' or '.join(key['examples'])}" if key["examples"] else ""
+    return f"{key['kind']}{example}; {default}"
 
 
 def _specifications(specifications: Iterable[Specification]) -> RenderableType:
@@ -118,11 +131,16 @@ def _domain(param: Param) -> str:
     unit = f" {param['unit']}" if param["unit"] else ""
     if param["range"] is not None:
         low, high = param["range"]
-        return f"default {param['default']:g}{unit}, from {low:g} to {high:g}{unit}"
+        default = float(param["default"])
+        return f"default {_number(default)}{unit}, from {_number(low)} to {_number(high)}{unit}"
     if param["choices"] is not None:
         words = ", ".join(f'"{word}"' for word in param["choices"])
         return f'default "{param["default"]}", one of {words}'
     return f"default {str(param['default']).lower()}, true or false"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:g}"
 
 
 def _fields(fields: Iterable[Field]) -> RenderableType:

@@ -4,11 +4,14 @@ What is slow to import (numpy, polars, matplotlib, rich) is imported where it is
 """
 
 import json
+import os
+import re
 import time
 from contextlib import nullcontext
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import Annotated
 
 import typer
@@ -129,10 +132,11 @@ def reproduce_command(
 
 @app.command("list")
 def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
-    """List what a scenario can name, the exact name first on each line."""
+    """List what a scenario can name, the exact name first."""
     from fullpipe.catalogue import names
 
-    typer.echo(names(_core.algorithms() if kind is Kind.ALGORITHMS else _core.queues()))
+    width = get_terminal_size().columns if os.isatty(1) else None  # for other programs, a line each
+    typer.echo(names(_core.algorithms() if kind is Kind.ALGORITHMS else _core.queues(), width))
 
 
 @app.command("explain")
@@ -151,8 +155,10 @@ def explain_command(
     except UnknownNameError as error:
         fail(error)
     console = Console(highlight=False)
-    for paragraph in paragraphs:
-        console.print(paragraph)
+    with console.capture() as printed:
+        for paragraph in paragraphs:
+            console.print(paragraph)
+    typer.echo(re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE), nl=False)  # no padding
 
 
 @app.command("schema")

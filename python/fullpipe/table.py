@@ -132,7 +132,8 @@ def _narrow(table: Table, console: Console) -> bool:
     columns = {column.header: column for column in table.columns}
     spare = [columns[header] for header in _SPARE if header in columns]
     names, dropped = table.columns[0], False
-    names.max_width = min(max(len(word) for name in names.cells for word in f"{name}".split()), _SHORT_NAME)
+    words = (len(word) for name in names.cells for word in f"{name}".split())
+    names.max_width = min(max(words, default=1), _SHORT_NAME)
     while spare and console.measure(table, options=wide).maximum > console.width:
         table.columns.remove(spare.pop(0))
         dropped = True

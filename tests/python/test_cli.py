@@ -16,6 +16,7 @@ import pytest
 import fullpipe as package
 from conftest import LONG, SCENARIO, interrupt
 from fullpipe import _core
+from fullpipe.catalogue import names
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
@@ -73,11 +74,11 @@ def test_a_table_fits_80_columns_and_names_the_seed(fullpipe: Fullpipe, scenario
 
 @pytest.mark.parametrize("columns", [40, 50, 60, 70])
 @pytest.mark.parametrize(
-    ("settings", "names"),
+    ("settings", "flows"),
     [([], ["cubic", "bbr1"]), (["flow.1.count=30", "flow.1.bytes=9kB"], ["1 × cubic", "30 × bbr1"])],
 )
 def test_a_narrow_terminal_leaves_out_columns_not_names(
-    command: list[str], scenario: Path, columns: int, settings: list[str], names: list[str]
+    command: list[str], scenario: Path, columns: int, settings: list[str], flows: list[str]
 ) -> None:
     environment = {**os.environ, "COLUMNS": str(columns), "NO_COLOR": "1"}
     sets = [word for setting in settings for word in ("--set", setting)]
@@ -91,7 +92,7 @@ def test_a_narrow_terminal_leaves_out_columns_not_names(
     )
     assert max(len(line) for line in done.stdout.splitlines()) <= columns
     words = done.stdout.split()
-    assert set(" ".join(names).split()) | {"bottleneck", "limited", "utilisation", "drops"} <= set(words)
+    assert set(" ".join(flows).split()) | {"bottleneck", "limited", "utilisation", "drops"} <= set(words)
     assert "columns without room are left out" in " ".join(words)
 
 
@@ -234,9 +235,9 @@ def test_a_reader_that_went_away_is_no_error(command: list[str], scenario: Path,
 
 
 def test_lists_begin_with_the_name(fullpipe: Fullpipe) -> None:
-    names = [line.split()[0] for line in fullpipe("list", "algorithms").stdout.splitlines()]
-    assert names == [algorithm["name"] for algorithm in _core.algorithms()]
-    assert {"bbr1", "cubic", "newreno"} <= set(names)
+    listed = [line.split()[0] for line in fullpipe("list", "algorithms").stdout.splitlines()]
+    assert listed == [algorithm["name"] for algorithm in _core.algorithms()]
+    assert {"bbr1", "cubic", "newreno"} <= set(listed)
     assert fullpipe("list", "queues").stdout.split()[0] == "pfifo"
 
 
@@ -257,6 +258,26 @@ def test_every_key_of_a_scenario_is_explained(fullpipe: Fullpipe) -> None:
             assert key["key"] in text
     assert "default" in fullpipe("explain", "path.queue").stdout
     assert "drop-tail" in fullpipe("explain", "pfifo").stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+@pytest.mark.parametrize("name", ["cubic", "bbr1", "scenario", "path.rate", "pfifo"])
+def test_explanations_fit_and_have_no_padding(command: list[str], columns: int, name: str) -> None:
+    environment = {**os.environ, "COLUMNS": str(columns)}
+    done = subprocess.run([*command, "explain", name], env=environment, capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith(f"{name}: ")
+    assert max(len(line) for line in lines) <= columns
+    assert [line for line in lines if line != line.rstrip()] == []
+    assert "e+0" not in done.stdout
+
+
+def test_a_list_is_broken_where_a_terminal_ends() -> None:
+    text = names(_core.algorithms(), 60)
+    assert max(len(line) for line in text.splitlines()) <= 60
+    assert [line.split()[0] for line in text.splitlines() if not line.startswith(" ")] == [
+        algorithm["name"] for algorithm in _core.algorithms()
+    ]
 
 
 def test_the_committed_schema_is_the_one_of_the_code(fullpipe: Fullpipe) -> None:

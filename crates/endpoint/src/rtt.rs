@@ -59,12 +59,6 @@ impl RttEstimator {
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);
     }
-
-    /// New data was acknowledged: Linux ends the backoff even when Karn's rule gives no sample.
-    #[inline]
-    pub(crate) fn end_backoff(&mut self) {
-        self.backoff = 0;
-    }
 }
 
 #[cfg(test)]
@@ -100,7 +94,7 @@ mod tests {
             .collect();
         assert_eq!(seen[..5], [300, 600, 1_200, 2_400, 4_800]);
         assert_eq!(seen[11], 120_000);
-        rtt.end_backoff();
-        assert_eq!(rtt.rto(), Span::from_millis(300));
+        rtt.sample(Span::from_millis(100));
+        assert_eq!(rtt.rto(), Span::from_millis(300), "RFC 6298 §5.7: a sample ends it");
     }
 }

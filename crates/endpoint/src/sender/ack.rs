@@ -63,7 +63,6 @@ impl<C: Controller> Sender<C> {
         let advanced = self.una > prior_una;
         if advanced {
             self.timer.restart_rto(now);
-            self.rtt.end_backoff();
         }
         let undo = self.detect_spurious(ack, blocks, head.as_ref());
         if undo {

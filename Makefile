@@ -34,7 +34,7 @@ test: test-rust test-example test-python
 
 # The extension is tested from Python.
 test-rust:
-	cargo test --workspace --exclude fullpipe-python
+	cargo test
 
 # A crate outside the workspace, as a user's own; what the tests have compiled is used again.
 test-example:
@@ -54,7 +54,7 @@ lint: setup
 	$(BIN)/python -m mypy.stubtest fullpipe._core
 
 bench-smoke:
-	cargo bench --package fullpipe-sim -- --test
+	cargo bench --package fullpipe-benches -- --test
 
 clean:
 	rm -rf target .venv python/fullpipe/*.so

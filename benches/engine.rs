@@ -1,8 +1,6 @@
 //! Criterion's view of the runs of `docs/performance.md`: a second of virtual time each, per data packet.
 //!
-//! `cargo bench -p fullpipe-sim --bench engine`
-
-mod cases;
+//! `cargo bench -p fullpipe-benches --bench engine`
 
 use cases::CASES;
 use cc::Registry;

@@ -1,11 +1,9 @@
 //! Data packets per CPU second of the runs of `docs/performance.md`: whole runs, set-up and metrics included.
 //!
-//! `cargo bench -p fullpipe-sim --bench speed -- [--repeat=5] [--trace=10ms|ack] [--test] [NAME…]`
+//! `cargo bench -p fullpipe-benches --bench speed -- [--repeat=5] [--trace=10ms|ack] [--test] [NAME…]`
 //!
 //! With `--repeat` figures are medians. With `--trace` each run is made without and with a trace, in turn, and the CPU time
 //! of the second over that of the first is printed as well.
-
-mod cases;
 
 use std::{fs, process};
 

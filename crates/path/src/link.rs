@@ -34,7 +34,8 @@ impl Serialiser {
         self.free_at
     }
 
-    /// Takes a packet that arrives at `now`, behind those taken before: (first bit out, last bit out).
+    /// Takes a packet that arrives at `now`, behind those taken before: (first bit out, last bit out). The nanosecond in
+    /// which the last bit leaves is still of the busy period.
     #[inline]
     pub fn transmit(&mut self, now: Time, size: Bytes) -> (Time, Time) {
         let start = if now > self.free_at {
@@ -124,12 +125,15 @@ mod tests {
         limit: u64,
         queue: VecDeque<(u64, u128)>,
         sending_until: Option<(u64, u128)>,
+        /// When the last packet ended, and what its division left over.
+        ended: (u64, u128),
     }
 
     impl Stepped {
         fn depart_until(&mut self, now: u64, done: &mut Vec<(u64, u64)>) {
             while let Some((end, carry)) = self.sending_until.filter(|(end, _)| *end <= now) {
                 self.sending_until = None;
+                self.ended = (end, carry);
                 if let Some((_, size)) = self.queue.pop_front() {
                     self.begin(end, carry, size, done);
                 }
@@ -146,7 +150,8 @@ mod tests {
         fn arrive(&mut self, now: u64, size: u128, done: &mut Vec<(u64, u64)>) -> bool {
             self.depart_until(now, done);
             if self.sending_until.is_none() {
-                self.begin(now, 0, size, done);
+                let carry = if self.ended.0 == now { self.ended.1 } else { 0 };
+                self.begin(now, carry, size, done);
             } else if (self.queue.len() as u64) < self.limit {
                 self.queue.push_back((now, size));
             } else {
@@ -164,8 +169,13 @@ mod tests {
             arrivals in prop::collection::vec((0_u64..40_000, prop_oneof![Just(1500_u64), 40_u64..1500]), 1..300),
         ) {
             let mut link = Link::new(Rate::from_bps(rate), Limit::Packets(limit));
-            let mut stepped =
-                Stepped { rate: u128::from(rate), limit, queue: VecDeque::new(), sending_until: None };
+            let mut stepped = Stepped {
+                rate: u128::from(rate),
+                limit,
+                queue: VecDeque::new(),
+                sending_until: None,
+                ended: (0, 0),
+            };
             let (mut now, mut ours, mut theirs) = (0, Vec::new(), Vec::new());
             for (gap, size) in arrivals {
                 now += gap;
@@ -206,6 +216,15 @@ mod tests {
             prop_assert_eq!(link.backlog(Time::from_nanos(now)).0 as usize, queued);
             prop_assert_eq!(departures.len() + dropped, gaps.len());
         }
+    }
+
+    #[test]
+    fn a_packet_that_arrives_as_the_last_ends_is_of_the_same_busy_period() {
+        // 1500 B at 32258064517 bit/s take 371.99… ns; two of them 743.99…
+        let mut serialiser = Serialiser::new(Rate::from_bps(32_258_064_517));
+        let end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
+        assert_eq!(end, Time::from_nanos(371));
+        assert_eq!(serialiser.transmit(end, Bytes::new(1500)), (end, Time::from_nanos(743)));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! Whatever the sender emits up to the last line and the table doesn't list, or not at that time, fails the script.
 //! Without `ts`, an ACK echoes what RFC 7323 §4.3 asks for if the latest copy of what it acknowledges first has arrived.
 //! Time 0 is when the handshake ends, but for [`Bench::closed`], where it is when the connection is opened.
-#![allow(dead_code, unreachable_pub)] // Each test file uses its part.
+#![allow(unreachable_pub)]
 
 pub mod controller;
 

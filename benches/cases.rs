@@ -4,14 +4,13 @@ use scenario::Scenario;
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Case {
+pub struct Case {
     /// What it is called on the command line and in the page.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     path: &'static str,
     flow: &'static str,
     /// Length, seconds of virtual time.
-    #[allow(dead_code, reason = "criterion takes one second of each")]
-    pub(crate) seconds: u32,
+    pub seconds: u32,
 }
 
 const GIGABIT: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
@@ -21,7 +20,7 @@ const SHALLOW: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"1bdp\"";
 const LOSSY: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nloss = \"1%\"";
 
 /// All of them.
-pub(crate) const CASES: [Case; 10] = [
+pub const CASES: [Case; 10] = [
     Case { name: "cubic-1g", path: GIGABIT, flow: "cc = \"cubic\"", seconds: 400 },
     Case { name: "bbr1-1g", path: GIGABIT, flow: "cc = \"bbr1\"", seconds: 400 },
     Case { name: "newreno-1g", path: GIGABIT, flow: "cc = \"newreno\"", seconds: 400 },
@@ -44,7 +43,7 @@ impl Case {
     ///
     /// # Panics
     /// When the scenario is not valid: a bug of this table.
-    pub(crate) fn scenario(&self, seconds: u32) -> Scenario {
+    pub fn scenario(&self, seconds: u32) -> Scenario {
         let text = format!("duration = \"{seconds}s\"\n[path]\n{}\n[[flow]]\n{}\n", self.path, self.flow);
         Scenario::parse(&text, self.name).unwrap_or_else(|error| panic!("{error}"))
     }

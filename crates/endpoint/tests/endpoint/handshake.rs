@@ -1,9 +1,7 @@
 //! The handshake (RFC 6298 §2, RFC 6928).
 
-mod script;
-
+use crate::script::{Bench, Setup, ms, segments, transfer};
 use endpoint::App;
-use script::{Bench, Setup, ms, segments, transfer};
 
 #[test]
 fn the_syn_gives_the_first_rtt_and_ten_segments_follow() {

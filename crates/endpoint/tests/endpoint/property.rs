@@ -1,15 +1,13 @@
 //! Sender and receiver joined by a path that loses, delays, reorders and duplicates: whatever it does, the transfer
 //! completes, and the sender's books agree with a model that is kept outside from what it emits and is told.
 
-mod script;
-
 use std::collections::BTreeMap;
 
+use crate::script::controller::Call;
+use crate::script::{Event, Test, segments};
 use cc::{Config, Controller, Descriptor, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot};
 use endpoint::{Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
 use proptest::prelude::*;
-use script::controller::Call;
-use script::{Event, Test, segments};
 use units::{Bytes, Rate, Rng, Span, Time};
 
 /// A path and what crosses it.

@@ -1,9 +1,7 @@
 //! Pacing in send quanta. The rate makes a segment last a millisecond.
 
-mod script;
-
+use crate::script::{Bench, Setup, Test, ms, segments};
 use endpoint::{App, Pacing};
-use script::{Bench, Setup, Test, ms, segments};
 use units::Rate;
 
 const PER_MS: Rate = Rate::from_bps(1448 * 8 * 1000);

@@ -1,8 +1,6 @@
 //! Loss detection by time (RFC 8985 §6). RTT 100 ms, so the reordering window is 25 ms.
 
-mod script;
-
-use script::{Bench, Setup, transfer};
+use crate::script::{Bench, Setup, transfer};
 
 #[test]
 fn a_hole_is_lost_when_it_is_an_rtt_and_the_reordering_window_old() {

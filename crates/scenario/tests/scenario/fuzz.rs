@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use scenario::Scenario;
 
-const VALID: &str = include_str!("../../../scenarios/paced-app.toml");
+const VALID: &str = include_str!("../../../../scenarios/paced-app.toml");
 
 /// What may stand to the right of a key, sensible or not.
 const VALUES: &[&str] = &[

@@ -1,9 +1,7 @@
 //! What limits the flow, over time.
 
-mod script;
-
+use crate::script::{Bench, Setup, Test, ms, segments, transfer};
 use endpoint::{App, LIMITS, Limit};
-use script::{Bench, Setup, Test, ms, segments, transfer};
 use units::{Rate, Span};
 
 #[test]

@@ -208,7 +208,7 @@ fn every_message_is_as_reviewed() {
         let error = refusal(BASE, &[((*key).to_owned(), (*value).to_owned())]);
         write!(report, "\n--set {key}={value}\n{error}\n").unwrap();
     }
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/errors.txt");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/scenario/errors.txt");
     if std::env::var_os("FULLPIPE_BLESS").is_some() {
         std::fs::write(file, &report).unwrap();
     }

@@ -1,9 +1,7 @@
 //! The order and the arguments of the contract's calls.
 
-mod script;
-
+use crate::script::{Bench, Event, Setup, Test, segments, transfer};
 use endpoint::App;
-use script::{Bench, Event, Setup, Test, segments, transfer};
 use units::Rate;
 
 #[test]

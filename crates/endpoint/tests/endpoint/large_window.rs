@@ -1,12 +1,10 @@
 //! A large window of which every second segment is lost, with and without reordering.
 
-mod script;
-
 use std::collections::VecDeque;
 
+use crate::script::{Test, ms, segments, transfer};
 use cc::{NoProbe, RecoveryOwner};
 use endpoint::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
-use script::{Test, ms, segments, transfer};
 use units::{Rng, Span, Time};
 
 /// A window of `n` segments, of which every second is lost once, is sent, repaired and acknowledged; an ACK for each.

@@ -1,11 +1,9 @@
 //! The retransmission timeout (RFC 6298, RFC 8985 §6.3). RTT 100 ms: RTO 300 ms, after a probe at 200 ms.
 
-mod script;
-
+use crate::script::controller::Call;
+use crate::script::{Bench, Setup, ms, segments, transfer};
 use cc::Recovery;
 use endpoint::App;
-use script::controller::Call;
-use script::{Bench, Setup, ms, segments, transfer};
 
 #[test]
 fn it_doubles() {

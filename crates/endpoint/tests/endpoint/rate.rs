@@ -1,9 +1,7 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr-06 §4.1).
 
-mod script;
-
+use crate::script::{Bench, Setup, Test, ms, segments, transfer};
 use endpoint::{Ack, App};
-use script::{Bench, Setup, Test, ms, segments, transfer};
 use units::{Rate, Span, Time};
 
 fn over(n: u64, millis: f64) -> Option<Rate> {

@@ -1,8 +1,6 @@
 //! Undo of spurious recoveries: DSACK (RFC 2883, RFC 3708), Eifel (RFC 3522, RFC 4015), as Linux applies them.
 
-mod script;
-
-use script::{Bench, Setup, segments, transfer};
+use crate::script::{Bench, Setup, segments, transfer};
 
 #[test]
 fn duplicates_of_all_retransmissions_undo() {

@@ -1,9 +1,7 @@
 //! Proportional Rate Reduction (RFC 9937).
 
-mod script;
-
+use crate::script::{Bench, Setup, segments};
 use endpoint::App;
-use script::{Bench, Setup, segments};
 
 #[test]
 fn one_leaves_for_two_that_arrive_until_ssthresh_is_reached() {

@@ -1,0 +1,15 @@
+//! Sender and receiver in scripted exchanges, each file a rule or an RFC's; what holds in all of them is in `property`.
+
+mod contract_order;
+mod handshake;
+mod large_window;
+mod limits;
+mod pacing;
+mod property;
+mod prr;
+mod rack;
+mod rate;
+mod rto;
+mod script;
+mod tlp;
+mod undo;

@@ -1,0 +1,6 @@
+//! Scenarios as users write them, through the public door.
+
+mod errors;
+mod fuzz;
+mod reading;
+mod schema;

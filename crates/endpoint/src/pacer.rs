@@ -82,6 +82,12 @@ impl Pacer {
         self.rate.is_none() || self.budget > Bytes::ZERO || now >= self.next
     }
 
+    /// Some of a burst has left, and there is room in it for more.
+    #[inline]
+    pub(crate) fn is_in_burst(&self) -> bool {
+        self.budget > Bytes::ZERO
+    }
+
     /// A packet leaves.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, size: Bytes) {

@@ -149,7 +149,8 @@ impl Receiver {
                 self.train_since = now;
             }
             self.pending += 1;
-            if self.pending >= self.policy.every || self.quick > 0 {
+            // Linux acknowledges what was pushed as soon as it is read (tcp_cleanup_rbuf, ICSK_ACK_PUSHED).
+            if self.pending >= self.policy.every || self.quick > 0 || segment.push {
                 self.answer(now, &mut emit);
             } else if self.due.is_none() {
                 self.due = Some(now + self.policy.delay);
@@ -280,7 +281,7 @@ mod tests {
     }
 
     fn segment(seq: u64, sent: Time) -> Segment {
-        Segment { seq, sent, size: 1448, syn: false, retransmit: false }
+        Segment { seq, sent, size: 1448, syn: false, retransmit: false, push: false }
     }
 
     /// An ACK: milliseconds, the next segment expected, the blocks.
@@ -332,6 +333,16 @@ mod tests {
         bench.receive(ms(60), 19);
         assert_eq!(bench.sent(), [(52, 19, vec![])], "due before the next arrival, so sent then");
         assert_eq!(bench.receiver.ack_due(), Some(ms(100)));
+    }
+
+    #[test]
+    fn what_is_pushed_is_acknowledged_at_once() {
+        let mut bench = Bench::new(POLICY);
+        let pushed = Segment { push: true, ..segment(16, ms(10)) };
+        bench.receiver.on_segment(ms(10), &pushed, |at, ack, _| bench.log.push((at, ack, vec![])));
+        bench.receive(ms(11), 17);
+        bench.receive(ms(12), 18);
+        assert_eq!(bench.sent(), [(10, 17, vec![]), (12, 19, vec![])], "and the count begins anew");
     }
 
     #[test]

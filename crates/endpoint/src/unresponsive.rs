@@ -28,7 +28,7 @@ impl Unresponsive {
     pub fn send(&mut self, now: Time) -> Segment {
         let seq = self.next;
         self.next += 1;
-        Segment { seq, sent: now, size: SMSS.get() as u16, syn: false, retransmit: false }
+        Segment { seq, sent: now, size: SMSS.get() as u16, syn: false, retransmit: false, push: false }
     }
 }
 

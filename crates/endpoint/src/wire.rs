@@ -26,6 +26,8 @@ pub struct Segment {
     pub syn: bool,
     /// Sent before.
     pub retransmit: bool,
+    /// The last of a burst of several: the PSH flag (RFC 9293 §3.9.1), which Linux gives every TSO burst.
+    pub push: bool,
 }
 
 impl Segment {

@@ -269,7 +269,7 @@ impl<C: Controller> Sender<C> {
         let Some(opened) = self.opened else { return };
         if self.next < self.app.written(opened, now).min(self.right_edge) {
             let size = self.app.size(self.next);
-            self.send_new(now, size, probe, emit);
+            self.send_new(now, size, |_| false, probe, emit);
             self.timer.probe = Some((self.next, false));
         } else {
             let seq = self.next - 1;
@@ -282,7 +282,7 @@ impl<C: Controller> Sender<C> {
             self.bursts.leave(sent.burst);
             self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
             self.retransmitted.push_back((seq, now));
-            emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true });
+            emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true, push: false });
             self.timer.probe = Some((self.next, true));
         }
         self.timer.restart_rto(now);

@@ -153,7 +153,7 @@ impl<C: Controller> Sender<C> {
     /// The SYN, sent now or again.
     pub fn syn(&mut self, now: Time) -> Segment {
         let retransmit = self.timer.handshake(now, &mut self.rtt);
-        Segment { seq: 0, sent: now, size: 0, syn: true, retransmit }
+        Segment { seq: 0, sent: now, size: 0, syn: true, retransmit, push: false }
     }
 
     /// Sends what may be sent at `now`.
@@ -180,7 +180,10 @@ impl<C: Controller> Sender<C> {
             }
             match lost {
                 Some(seq) => self.retransmit(now, seq, probe, &mut emit),
-                None => self.send_new(now, size, probe, &mut emit),
+                None => {
+                    let joins = self.pacer.is_in_burst();
+                    self.send_new(now, size, |sender| joins && sender.ends_burst(cwnd, written), probe, &mut emit);
+                }
             }
         };
         if self.conn.paced {
@@ -204,8 +207,22 @@ impl<C: Controller> Sender<C> {
         }
     }
 
+    /// Nothing can follow at once: the burst is full, or the window, or there is no more to send.
     #[inline]
-    fn send_new(&mut self, now: Time, size: u16, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
+    fn ends_burst(&self, cwnd: Bytes, written: u64) -> bool {
+        !self.pacer.is_in_burst() || self.conn.inflight + SMSS > cwnd || self.next >= written.min(self.right_edge)
+    }
+
+    /// Sends the next segment; `push` says, when it has left, whether a burst ends with it.
+    #[inline]
+    fn send_new(
+        &mut self,
+        now: Time,
+        size: u16,
+        push: impl FnOnce(&Self) -> bool,
+        probe: &mut dyn Probe,
+        emit: &mut impl FnMut(Segment),
+    ) {
         let seq = self.next;
         if seq == self.una {
             self.timer.restart_rto(now);
@@ -214,7 +231,8 @@ impl<C: Controller> Sender<C> {
         self.next += 1;
         self.begin_flight(now);
         self.depart(now, seq, size, 1, probe);
-        emit(Segment { seq, sent: now, size, syn: false, retransmit: false });
+        let push = push(self);
+        emit(Segment { seq, sent: now, size, syn: false, retransmit: false, push });
     }
 
     fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
@@ -231,7 +249,7 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true });
+        emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true, push: false });
     }
 
     /// draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins with what is sent when nothing is in flight.

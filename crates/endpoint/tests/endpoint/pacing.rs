@@ -61,6 +61,19 @@ fn a_burst_that_the_window_cuts_short_pays_for_what_left() {
 }
 
 #[test]
+fn a_burst_of_several_ends_with_a_push() {
+    // The window lets thirteen go, so the fourth burst has one segment, which needs none.
+    let mut bench = Bench::open(paced(13, 4));
+    bench.pass(bench.at(10.0), true);
+    let pushed: Vec<u64> = bench.sent().iter().filter(|(_, segment)| segment.push).map(|(_, s)| s.seq).collect();
+    assert_eq!(pushed, [3, 7, 11]);
+    // Here it has two: full or not, there is no more to come.
+    let mut bench = Bench::open(paced(14, 4));
+    bench.pass(bench.at(10.0), true);
+    assert!(bench.sent().last().is_some_and(|(_, segment)| segment.seq == 13 && segment.push));
+}
+
+#[test]
 fn the_rate_does_not_drift() {
     // An RTT beyond the test, so that no timer intervenes.
     let mut bench = Bench::open(Setup { rtt: 60_000.0, window: 100_000, ..paced(100_000, 3) });

@@ -29,6 +29,12 @@ impl MaxFilter {
         self.best[0].value
     }
 
+    /// Samples count for `window` ticks from now on.
+    #[inline]
+    pub fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
     /// Takes a sample at tick `time`, which never goes back.
     #[inline]
     pub fn update(&mut self, time: u64, value: f64) {

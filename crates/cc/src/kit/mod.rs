@@ -1,5 +1,6 @@
 //! Parts that several algorithms share.
 
+pub mod bbr;
 pub mod max_filter;
 pub mod round;
 pub mod slow_start;

@@ -1,13 +1,10 @@
 //! BBRv1 as in Linux `net/ipv4/tcp_bbr.c`, in bytes. Names are those of that file.
 
-mod aggregation;
 mod descriptor;
 mod drain;
 mod model;
-mod pacing;
 mod probe_bw;
 mod probe_rtt;
-mod startup;
 mod state;
 mod window;
 
@@ -15,18 +12,27 @@ pub use descriptor::DESCRIPTOR;
 
 use units::{Bytes, Span, Time};
 
-use self::aggregation::AckAggregation;
-use self::model::{Model, Segment};
-use self::pacing::Pacing;
+use self::model::Model;
 use self::probe_bw::Cycle;
-use self::probe_rtt::ProbeRtt;
-use self::startup::FullPipe;
 use self::state::State;
 use self::window::Window;
+use crate::kit::bbr::aggregation::{AckAggregation, Acked};
+use crate::kit::bbr::full_pipe::{FullPipe, Growth};
+use crate::kit::bbr::min_rtt::Dip;
+use crate::kit::bbr::pacing::{BurstRule, Pacing};
+use crate::kit::bbr::segment::Segment;
 use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot, Transition};
 
 /// `bbr_cwnd_min_target`: segments that keep a path with delayed ACKs busy.
 const MIN_CWND: u64 = 4;
+/// `bbr_full_bw_thresh`: growth below this is no growth.
+const FULL_BW_THRESH: f64 = 1.25;
+/// `bbr_full_bw_cnt`: rounds without growth that show the pipe to be full.
+const FULL_BW_COUNT: u32 = 3;
+/// `bbr_extra_acked_win_rtts`: rounds in each of the two halves of the window.
+const EXTRA_ACKED_ROUNDS: u64 = 5;
+/// `bbr_extra_acked_max_us`: the window grows by what the bandwidth delivers in this time at most.
+const EXTRA_ACKED_MAX: Span = Span::from_millis(100);
 
 /// What can be set and is looked at after the start.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +54,7 @@ pub struct Bbr1 {
     model: Model,
     full_pipe: FullPipe,
     cycle: Cycle,
-    probe_rtt: ProbeRtt,
+    dip: Dip,
     aggregation: AckAggregation,
     pacing: Pacing,
     window: Window,
@@ -70,7 +76,13 @@ impl Bbr1 {
             probe_rtt_duration: Span::from_secs_f64(config.number("probe_rtt_duration")),
         };
         let segment = Segment::new(config.smss);
-        let mut pacing = Pacing::new(segment, config.number("pacing_margin"), config.number("send_quantum_max"));
+        let burst = BurstRule {
+            length: BurstRule::LINUX_LENGTH,
+            by_rtt: false,
+            singles: true,
+            max: config.number("send_quantum_max"),
+        };
+        let mut pacing = Pacing::new(segment, config.number("pacing_margin"), burst);
         pacing.init_from_rtt(segment, config.initial_cwnd, None, settings.high_gain);
         Bbr1 {
             settings,
@@ -85,8 +97,8 @@ impl Bbr1 {
             ),
             full_pipe: FullPipe::default(),
             cycle: Cycle::default(),
-            probe_rtt: ProbeRtt::default(),
-            aggregation: AckAggregation::default(),
+            dip: Dip::default(),
+            aggregation: AckAggregation::in_halves(),
             pacing,
             window: Window::new(config.initial_cwnd),
             ssthresh: Bytes::MAX,
@@ -122,8 +134,45 @@ impl Bbr1 {
     #[inline]
     fn take_first_rtt(&mut self, cx: &Cx<'_>) {
         if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
-            self.pacing.init_from_rtt(self.segment, self.window.cwnd, Some(cx.conn.srtt), self.settings.high_gain);
-            self.model.seed_min_rtt(cx.now, cx.conn.min_rtt);
+            self.pacing.init_from_rtt(
+                self.segment,
+                self.window.saved.cwnd,
+                Some(cx.conn.srtt),
+                self.settings.high_gain,
+            );
+            self.model.min_rtt.seed(cx.now, cx.conn.min_rtt);
+        }
+    }
+
+    /// `bbr_update_ack_aggregation`.
+    #[inline]
+    fn update_ack_aggregation(&mut self, cx: &Cx<'_>, ack: &Ack) {
+        if ack.rate.rate.is_none() {
+            return;
+        }
+        let acked = Acked {
+            bytes: ack.newly_acked.as_f64(),
+            bw: self.model.max_bw(),
+            cwnd: self.window.saved.cwnd.as_f64(),
+            round_start: self.model.round_start,
+            window: EXTRA_ACKED_ROUNDS,
+            epoch_max: AckAggregation::EPOCH_SEGMENTS * self.segment.bytes,
+        };
+        self.aggregation.on_ack(cx.now, acked);
+    }
+
+    /// What to add to the window: `bbr_ack_aggregation_cwnd`.
+    #[inline]
+    fn extra_acked(&self) -> f64 {
+        self.aggregation.extra_acked().min(self.model.bytes_in(EXTRA_ACKED_MAX))
+    }
+
+    /// `bbr_check_full_bw_reached`.
+    #[inline]
+    fn check_full_bw_reached(&mut self, ack: &Ack) {
+        if !ack.rate.app_limited {
+            let (bw, round_start) = (self.model.max_bw(), self.model.round_start);
+            self.full_pipe.on_ack(bw, round_start, Growth::AtRoundStart, FULL_BW_THRESH, FULL_BW_COUNT);
         }
     }
 
@@ -162,14 +211,14 @@ impl Controller for Bbr1 {
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.delivered_at = cx.now;
         self.model.update_bw(cx.conn, ack);
-        self.aggregation.on_ack(cx.now, cx.conn, ack, &self.model, self.window.cwnd);
+        self.update_ack_aggregation(cx, ack);
         if self.model.round_start {
             self.window.packet_conservation = false;
         }
         if self.state == State::ProbeBw {
             self.update_cycle_phase(cx, ack);
         }
-        self.full_pipe.on_ack(&self.model, ack);
+        self.check_full_bw_reached(ack);
         self.check_drain(cx);
         self.update_min_rtt(cx, ack);
         self.update_gains();
@@ -184,13 +233,13 @@ impl Controller for Bbr1 {
             Recovery::Enter(RecoveryCause::Ecn) => {}
             Recovery::Exit => self.leave_recovery(cx.conn),
             Recovery::Spurious => {
-                self.full_pipe.undo();
+                (self.full_pipe.bw, self.full_pipe.count) = (0.0, 0);
                 self.leave_recovery(cx.conn);
             }
             // Linux has no persistent congestion; it is the last of several timeouts.
             Recovery::Timeout { .. } | Recovery::Persistent => {
                 self.window.on_timeout(cx.conn, self.state);
-                self.full_pipe.restart();
+                self.full_pipe.bw = 0.0;
             }
         }
     }
@@ -198,8 +247,8 @@ impl Controller for Bbr1 {
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
         if change == PathChange::Mtu {
             self.segment = Segment::new(cx.conn.smss);
-            self.pacing.quantum = self.pacing.burst(self.segment);
-            self.window.cwnd = self.window.cwnd.max(cx.conn.smss);
+            self.pacing.refresh(self.segment);
+            self.window.saved.cwnd = self.window.saved.cwnd.max(cx.conn.smss);
         }
     }
 
@@ -209,12 +258,13 @@ impl Controller for Bbr1 {
             pacing_rate: Some(self.pacing.rate),
             send_quantum: self.pacing.quantum,
             mark_app_limited: self.state == State::ProbeRtt,
-            ..Decision::window(self.window.cwnd, self.ssthresh)
+            ..Decision::window(self.window.saved.cwnd, self.ssthresh)
         }
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        let min_rtt = if self.model.min_rtt == Span::MAX { 0.0 } else { self.model.min_rtt.as_secs_f64() };
+        let min_rtt = self.model.min_rtt.rtt;
+        let min_rtt = if min_rtt == Span::MAX { 0.0 } else { min_rtt.as_secs_f64() };
         row.extend([
             f64::from(self.state as u8),
             self.cycle.index as f64,
@@ -223,10 +273,10 @@ impl Controller for Bbr1 {
             min_rtt,
             self.pacing_gain,
             self.cwnd_gain,
-            self.aggregation.extra(&self.model),
+            self.extra_acked(),
             self.full_pipe.bw * 8.0,
             f64::from(self.full_pipe.count),
-            self.window.prior_cwnd.as_f64(),
+            self.window.saved.prior_cwnd.as_f64(),
             f64::from(u8::from(self.window.packet_conservation)),
         ]);
     }

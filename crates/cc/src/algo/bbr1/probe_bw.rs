@@ -60,7 +60,7 @@ impl Bbr1 {
     /// `bbr_is_next_cycle_phase`.
     #[inline]
     fn is_next_cycle_phase(&self, cx: &Cx<'_>, ack: &Ack) -> bool {
-        let is_full_length = cx.now.since(self.cycle.started) > self.model.min_rtt;
+        let is_full_length = cx.now.since(self.cycle.started) > self.model.min_rtt.rtt;
         if self.pacing_gain == 1.0 {
             return is_full_length;
         }

@@ -4,16 +4,14 @@ use units::Bytes;
 
 use super::state::State;
 use super::{Bbr1, MIN_CWND};
+use crate::kit::bbr::window::SavedWindow;
 use crate::kit::window::{Episode, loss_window};
 use crate::{Ack, Conn, Cx};
 
 /// The window and what recovery does to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
-    pub cwnd: Bytes,
-    /// The window before recovery or PROBE_RTT: `prior_cwnd`.
-    pub prior_cwnd: Bytes,
-    episode: Episode,
+    pub saved: SavedWindow,
     /// Recovery began and no ACK has come since.
     entering: bool,
     /// In the first round of recovery: send what is delivered.
@@ -22,33 +20,22 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(cwnd: Bytes) -> Window {
-        Window { cwnd, prior_cwnd: Bytes::ZERO, episode: Episode::None, entering: false, packet_conservation: false }
-    }
-
-    /// `bbr_save_cwnd`: remembers the window, unless recovery or PROBE_RTT has cut it already: then only a larger one.
-    pub(super) fn save(&mut self, state: State) {
-        let is_cut = state == State::ProbeRtt || self.episode != Episode::None;
-        self.prior_cwnd = if is_cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
-    }
-
-    /// The window that was saved, if it is larger.
-    pub(super) fn restore(&mut self) {
-        self.cwnd = self.cwnd.max(self.prior_cwnd);
+        Window { saved: SavedWindow::new(cwnd), entering: false, packet_conservation: false }
     }
 
     /// `bbr_ssthresh` on entering TCP_CA_Recovery; the rest waits for the next ACK.
     pub(super) fn enter_recovery(&mut self, state: State) {
-        self.save(state);
-        self.episode = Episode::Recovery;
+        self.saved.save(state == State::ProbeRtt);
+        self.saved.episode = Episode::Recovery;
         self.entering = true;
     }
 
     /// The timeout's loss window; the next ACK lifts it to four packets.
     pub(super) fn on_timeout(&mut self, conn: &Conn, state: State) {
-        self.save(state);
-        self.episode = Episode::Timeout;
+        self.saved.save(state == State::ProbeRtt);
+        self.saved.episode = Episode::Timeout;
         self.entering = false;
-        self.cwnd = loss_window(conn);
+        self.saved.cwnd = loss_window(conn);
     }
 
     /// `bbr_set_cwnd_to_recover_or_restore`, the first half; true while packets are conserved.
@@ -56,7 +43,7 @@ impl Window {
     fn recover(&mut self, conn: &Conn, ack: &Ack) -> bool {
         // An ACK of P packets shall release 2 P at most: here what was lost goes, later what was delivered comes.
         if ack.newly_lost > Bytes::ZERO {
-            self.cwnd = self.cwnd.saturating_sub(ack.newly_lost).max(conn.smss);
+            self.saved.cwnd = self.saved.cwnd.saturating_sub(ack.newly_lost).max(conn.smss);
         }
         // Packets that left before segments grew may be smaller than one.
         let conserved = (conn.inflight + ack.newly_acked).max(conn.smss);
@@ -64,10 +51,10 @@ impl Window {
             self.entering = false;
             self.packet_conservation = true;
             // Cut what of the window was not used.
-            self.cwnd = conserved;
+            self.saved.cwnd = conserved;
         }
         if self.packet_conservation {
-            self.cwnd = self.cwnd.max(conserved);
+            self.saved.cwnd = self.saved.cwnd.max(conserved);
         }
         self.packet_conservation
     }
@@ -82,7 +69,7 @@ impl Bbr1 {
         }
         if !self.window.recover(cx.conn, ack) {
             let target = self.target_cwnd(cx.conn);
-            let window = &mut self.window;
+            let window = &mut self.window.saved;
             if self.full_pipe.reached {
                 window.cwnd = (window.cwnd + ack.newly_acked).min(target);
             } else if window.cwnd < target || cx.conn.delivered < cx.conn.initial_cwnd {
@@ -95,15 +82,15 @@ impl Bbr1 {
 
     /// Recovery is over or was for nothing: `bbr_set_cwnd_to_recover_or_restore`, the second half.
     pub(super) fn leave_recovery(&mut self, conn: &Conn) {
-        if self.window.episode == Episode::None {
+        if self.window.saved.episode == Episode::None {
             return;
         }
-        self.window.episode = Episode::None;
+        self.window.saved.episode = Episode::None;
         self.window.entering = false;
         self.window.packet_conservation = false;
-        self.window.restore();
+        self.window.saved.restore();
         if self.full_pipe.reached {
-            self.window.cwnd = self.window.cwnd.min(self.target_cwnd(conn)).max(conn.smss * MIN_CWND);
+            self.window.saved.cwnd = self.window.saved.cwnd.min(self.target_cwnd(conn)).max(conn.smss * MIN_CWND);
         }
         self.cap_in_probe_rtt(conn);
     }
@@ -111,14 +98,14 @@ impl Bbr1 {
     #[inline]
     fn cap_in_probe_rtt(&mut self, conn: &Conn) {
         if self.state == State::ProbeRtt {
-            self.window.cwnd = self.window.cwnd.min(conn.smss * MIN_CWND);
+            self.window.saved.cwnd = self.window.saved.cwnd.min(conn.smss * MIN_CWND);
         }
     }
 
     /// The window to grow to: BDP times gain, what aggregated ACKs hold back, and what the hosts hold.
     #[inline]
     fn target_cwnd(&self, conn: &Conn) -> Bytes {
-        let aggregated = if self.full_pipe.reached { self.aggregation.extra(&self.model) } else { 0.0 };
+        let aggregated = if self.full_pipe.reached { self.extra_acked() } else { 0.0 };
         self.quantize(conn, self.model.bdp(conn, self.cwnd_gain) + aggregated)
     }
 

@@ -18,6 +18,9 @@ pub struct Descriptor {
     pub specifications: &'static [Specification],
     /// What can be set.
     pub params: &'static [Param],
+    /// Groups of other defaults, one for a word of the parameter `profile`; none where there is no such parameter, or
+    /// where the word alone makes the difference.
+    pub profiles: &'static [Profile],
     /// What [`Controller::observe`](crate::Controller::observe) pushes, in order.
     pub fields: &'static [Field],
     /// Who moves the window between `Enter` and `Exit`.
@@ -52,6 +55,39 @@ pub struct Param {
     pub purpose: &'static str,
     /// The specification's section.
     pub section: &'static str,
+}
+
+/// What the defaults are when `profile` has this word.
+#[derive(Debug)]
+pub struct Profile {
+    /// One of the words that the parameter `profile` takes.
+    pub name: &'static str,
+    /// The parameters whose default is another than the declared one, and that.
+    pub defaults: &'static [(&'static str, Default)],
+}
+
+/// A default.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Default {
+    /// A number.
+    Number(f64),
+    /// True or false.
+    Flag(bool),
+}
+
+impl Descriptor {
+    /// What `param` is when nothing is given, with `profile`.
+    pub fn default_of(&self, param: &Param, profile: &str) -> ParamValue {
+        let group = self.profiles.iter().find(|group| group.name == profile);
+        let other = group.and_then(|group| group.defaults.iter().find(|(name, _)| *name == param.name));
+        match (other, param.domain) {
+            (Some((_, Default::Number(n))), _) => ParamValue::Number(*n),
+            (Some((_, Default::Flag(b))), _) => ParamValue::Flag(*b),
+            (None, Domain::Number { default, .. }) => ParamValue::Number(default),
+            (None, Domain::Flag { default }) => ParamValue::Flag(default),
+            (None, Domain::Choice(words)) => ParamValue::Word(words[0].to_owned()),
+        }
+    }
 }
 
 /// The values that a parameter takes.
@@ -198,15 +234,12 @@ impl Config {
         smss: Bytes,
         initial_cwnd: Bytes,
     ) -> Result<Config, ParamError> {
-        let mut params = BTreeMap::new();
-        for param in descriptor.params {
-            let default = match param.domain {
-                Domain::Number { default, .. } => ParamValue::Number(default),
-                Domain::Flag { default } => ParamValue::Flag(default),
-                Domain::Choice(words) => ParamValue::Word(words[0].to_owned()),
-            };
-            params.insert(param.name, default);
-        }
+        let profile = match given.get("profile") {
+            Some(ParamValue::Word(word)) => word,
+            _ => "",
+        };
+        let mut params: BTreeMap<_, _> =
+            descriptor.params.iter().map(|param| (param.name, descriptor.default_of(param, profile))).collect();
         for (name, value) in given {
             let refuse = |problem: String, fix: String| {
                 Err(ParamError { name: name.clone(), value: value.clone(), problem, fix })

@@ -15,6 +15,7 @@ pub use contract::{
     Recovery, RecoveryCause, RttSample, Snapshot, Transition,
 };
 pub use descriptor::{
-    Config, Descriptor, Domain, Field, Param, ParamError, ParamValue, RecoveryOwner, Signals, Specification,
+    Config, Default, Descriptor, Domain, Field, Param, ParamError, ParamValue, Profile, RecoveryOwner, Signals,
+    Specification,
 };
 pub use registry::{AnyController, Registry};

@@ -1,6 +1,6 @@
 //! The algorithms by name.
 
-use crate::algo::{Bbr1, Cubic, NewReno, bbr1, cubic, newreno};
+use crate::algo::{Bbr, Bbr1, Cubic, NewReno, bbr, bbr1, cubic, newreno};
 use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot};
 
 /// Every controller behind one type: the built-in ones inline, so that the per-packet path has no dynamic dispatch, and
@@ -13,12 +13,15 @@ pub enum AnyController {
     Cubic(Cubic),
     /// [`crate::algo::bbr1`].
     Bbr1(Bbr1),
+    /// [`crate::algo::bbr`], v2 and v3.
+    Bbr(Bbr),
     /// A user's own.
     User(Box<dyn Controller>),
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 3] = [&bbr1::DESCRIPTOR, &cubic::DESCRIPTOR, &newreno::DESCRIPTOR];
+static BUILT_IN: [&Descriptor; 5] =
+    [&bbr1::DESCRIPTOR, &bbr::BBR2, &bbr::BBR3, &cubic::DESCRIPTOR, &newreno::DESCRIPTOR];
 
 macro_rules! forward {
     ($self:ident, $c:ident => $call:expr) => {
@@ -26,6 +29,7 @@ macro_rules! forward {
             AnyController::NewReno($c) => $call,
             AnyController::Cubic($c) => $call,
             AnyController::Bbr1($c) => $call,
+            AnyController::Bbr($c) => $call,
             AnyController::User($c) => $call,
         }
     };

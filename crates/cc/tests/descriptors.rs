@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use cc::{Config, Controller, Descriptor, Domain, Field, Param, Registry};
+use cc::{Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profile, Registry};
 
 #[test]
 fn descriptors_are_complete() {
@@ -56,6 +56,41 @@ fn defaults_are_within_their_range() {
 }
 
 #[test]
+fn profiles_change_declared_parameters_within_their_range() {
+    for descriptor in Registry::default().iter() {
+        let words = descriptor.params.iter().find(|param| param.name == "profile").map(|param| param.domain);
+        for Profile { name, defaults } in descriptor.profiles {
+            assert!(matches!(words, Some(Domain::Choice(words)) if words.contains(name)), "{name} is no profile");
+            for (key, _) in *defaults {
+                let param = descriptor.params.iter().find(|param| param.name == *key).expect("a declared parameter");
+                let default = descriptor.default_of(param, name);
+                let within = match (param.domain, &default) {
+                    (Domain::Number { min, max, default: usual }, ParamValue::Number(n)) => {
+                        (min..=max).contains(n) && *n != usual
+                    }
+                    (Domain::Flag { default: usual }, ParamValue::Flag(flag)) => *flag != usual,
+                    _ => false,
+                };
+                assert!(within, "{}.{key} with {name}: {default}", descriptor.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_given_value_stands_above_the_profiles_default() {
+    let descriptor = Registry::default().get("bbr3").expect("a built-in algorithm");
+    let config = |given: &[(&str, ParamValue)]| {
+        let given = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        Config::new(descriptor, &given, units::Bytes::new(1_448), units::Bytes::new(14_480)).expect("declared")
+    };
+    let linux = ("profile", ParamValue::Word("linux".to_owned()));
+    assert_eq!(config(&[]).number("drain_pacing_gain"), 0.5);
+    assert_eq!(config(std::slice::from_ref(&linux)).number("drain_pacing_gain"), 88.0 / 256.0);
+    assert_eq!(config(&[linux, ("drain_pacing_gain", ParamValue::Number(0.4))]).number("drain_pacing_gain"), 0.4);
+}
+
+#[test]
 fn every_choice_can_be_built() {
     for descriptor in Registry::default().iter() {
         for param in descriptor.params {
@@ -89,11 +124,16 @@ fn tables(descriptor: &Descriptor) -> [String; 2] {
     let mut params =
         String::from("| Parameter | Default | Range | Unit | Purpose | Section |\n|---|---|---|---|---|---|\n");
     for param in descriptor.params {
-        let (default, range) = match param.domain {
+        let (mut default, range) = match param.domain {
             Domain::Number { default, min, max } => (default.to_string(), format!("{min} to {max}")),
             Domain::Flag { default } => (default.to_string(), "true, false".to_owned()),
             Domain::Choice(words) => (words[0].to_owned(), words.join(", ")),
         };
+        for Profile { name: profile, defaults } in descriptor.profiles {
+            if defaults.iter().any(|(name, _)| *name == param.name) {
+                default += &format!("; {profile} {}", descriptor.default_of(param, profile));
+            }
+        }
         let Param { name, unit, purpose, section, .. } = param;
         params += &format!("| `{name}` | {default} | {range} | {unit} | {purpose} | {section} |\n");
     }

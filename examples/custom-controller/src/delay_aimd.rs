@@ -31,6 +31,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             section: "this file",
         },
     ],
+    profiles: &[],
     fields: &[
         Field {
             name: "state",

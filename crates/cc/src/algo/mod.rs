@@ -1,9 +1,11 @@
 //! The algorithms: one folder (or file) each, one line in the registry.
 
+pub mod bbr;
 pub mod bbr1;
 pub mod cubic;
 pub mod newreno;
 
+pub use bbr::Bbr;
 pub use bbr1::Bbr1;
 pub use cubic::Cubic;
 pub use newreno::NewReno;

@@ -34,6 +34,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             section: "RFC 3465 §2.2",
         },
     ],
+    profiles: &[],
     fields: &[
         Field {
             name: "state",

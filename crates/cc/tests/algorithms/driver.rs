@@ -72,6 +72,11 @@ pub(crate) struct Driver {
     pub(crate) log: Log,
     /// What rate samples say.
     pub(crate) rate: Option<Rate>,
+    /// What the next ACK says was lost, with it and since its newest packet was sent.
+    pub(crate) lost_in_ack: Bytes,
+    pub(crate) lost_in_sample: Bytes,
+    /// The part of each ACK that is marked.
+    pub(crate) marked: f64,
     rng: Rng,
     fields: Vec<&'static str>,
 }
@@ -80,7 +85,18 @@ impl Driver {
     pub(crate) fn new(name: &str, params: &[(&str, ParamValue)]) -> Driver {
         let (cc, fields) = build(name, params);
         let rng = Rng::stream(1, "flow", "cc");
-        Driver { cc, conn: fresh_conn(), now: Time::ZERO, log: Log::default(), rate: None, rng, fields }
+        Driver {
+            cc,
+            conn: fresh_conn(),
+            now: Time::ZERO,
+            log: Log::default(),
+            rate: None,
+            lost_in_ack: Bytes::ZERO,
+            lost_in_sample: Bytes::ZERO,
+            marked: 0.0,
+            rng,
+            fields,
+        }
     }
 
     /// Makes one call of the contract.
@@ -134,24 +150,26 @@ impl Driver {
         let prior_inflight = self.conn.inflight;
         self.conn.delivered += acked;
         self.conn.inflight = self.conn.inflight.saturating_sub(acked);
+        let marked = acked.mul_f64(self.marked);
+        self.conn.delivered_ce += marked;
         self.conn.srtt = rtt;
         self.conn.min_rtt = self.conn.min_rtt.min(rtt);
         self.conn.next_departure = self.now;
         let ack = Ack {
             newest: self.packet(delivered),
             newly_acked: acked,
-            newly_lost: Bytes::ZERO,
+            newly_lost: core::mem::take(&mut self.lost_in_ack),
             prior_inflight,
             rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
             rate: RateSample {
                 rate: self.rate,
                 interval: rtt,
                 delivered: acked,
-                lost: Bytes::ZERO,
-                delivered_ce: Bytes::ZERO,
+                lost: core::mem::take(&mut self.lost_in_sample),
+                delivered_ce: marked,
                 app_limited: self.conn.app_limited,
             },
-            ecn: EcnCounts::default(),
+            ecn: EcnCounts { ce_packets: u64::from(marked > Bytes::ZERO), ce_bytes: Some(marked) },
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));

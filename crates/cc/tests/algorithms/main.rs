@@ -1,6 +1,8 @@
 //! The algorithms against their specifications' numbers, through the public contract alone.
 
 mod bbr1;
+mod bbr2;
+mod bbr3;
 mod cubic;
 mod driver;
 mod kernel;

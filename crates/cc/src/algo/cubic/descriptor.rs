@@ -60,6 +60,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             section: "RFC 9438 §4.7",
         },
     ],
+    profiles: &[],
     fields: &[
         Field {
             name: "state",

@@ -1,0 +1,91 @@
+//! ProbeBW_UP: look for more bandwidth (draft-ietf-ccwg-bbr-06 §5.3.3.4 to §5.3.3.7).
+
+use units::Bytes;
+
+use super::Bbr;
+use super::rules::UpEnds;
+use super::state::{AckPhase, State};
+use crate::{Ack, Conn, Cx};
+
+/// `bw_probe_up_rounds` goes no further.
+const MAX_UP_ROUNDS: u32 = 30;
+
+impl Bbr {
+    /// StartProbeBW_UP.
+    pub(super) fn start_up(&mut self, cx: &mut Cx<'_>, reason: &'static str) {
+        self.ack_phase = AckPhase::ProbeStarting;
+        self.round.restart(cx.conn.delivered);
+        self.probe.cycle_stamp = cx.now;
+        if self.params.rules.up_ends == UpEnds::AtPlateau {
+            self.full_pipe.reset_to(self.sample_bw);
+        }
+        self.enter(cx, State::ProbeBwUp, reason);
+        self.raise_longterm_slope(cx.conn);
+    }
+
+    #[inline]
+    pub(super) fn in_up(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        let flight = self.flight(cx, ack.prior_inflight);
+        if let Some(reason) = self.why_go_down(cx, flight) {
+            // So far nothing speaks against what was probed.
+            self.probe.prev_too_high = false;
+            self.start_down(cx, reason);
+        }
+    }
+
+    /// IsTimeToGoDown (§5.3.3.9).
+    #[inline]
+    fn why_go_down(&mut self, cx: &Cx<'_>, flight: f64) -> Option<&'static str> {
+        if self.probe.prev_too_high && flight >= self.inflight_longterm.as_f64() {
+            self.probe.prev_precautionary = true;
+            return Some("as much in flight as was too much the last time");
+        }
+        match self.params.rules.up_ends {
+            UpEnds::AtPlateau => {
+                if self.is_limited_by_longterm(cx.conn) {
+                    // What can't grow may look like a plateau.
+                    self.full_pipe.reset_to(self.sample_bw);
+                    return None;
+                }
+                self.full_pipe.now.then_some("bandwidth plateau")
+            }
+            UpEnds::AtQueue => {
+                let long_enough = cx.now.since(self.probe.cycle_stamp) > self.min_rtt.rtt;
+                let queued = || flight >= self.inflight(cx.conn, self.max_bw.max(), self.params.up_queue_gain);
+                (long_enough && queued()).then_some("a queue has built up")
+            }
+        }
+    }
+
+    #[inline]
+    fn is_limited_by_longterm(&self, conn: &Conn) -> bool {
+        conn.cwnd_limited && self.window.cwnd >= self.inflight_longterm
+    }
+
+    /// RaiseInflightLongtermSlope: twice as much each round.
+    fn raise_longterm_slope(&mut self, conn: &Conn) {
+        let growth_this_round = 1_u64 << self.probe.up_rounds.min(MAX_UP_ROUNDS);
+        self.probe.up_rounds = (self.probe.up_rounds + 1).min(MAX_UP_ROUNDS);
+        self.probe.acked_per_inc = (self.window.cwnd / growth_this_round).max(conn.smss);
+    }
+
+    /// ProbeInflightLongtermUpward.
+    pub(super) fn probe_longterm_upward(&mut self, conn: &Conn, ack: &Ack) {
+        if !self.is_limited_by_longterm(conn) {
+            if self.params.rules.credit_is_lost {
+                self.probe.up_acked = Bytes::ZERO;
+            }
+            return;
+        }
+        self.probe.up_acked += ack.newly_acked;
+        if self.probe.up_acked >= self.probe.acked_per_inc {
+            let increments = self.probe.up_acked.get() / self.probe.acked_per_inc.get();
+            self.probe.up_acked -= self.probe.acked_per_inc * increments;
+            self.inflight_longterm += conn.smss * increments;
+            self.may_take_fast_path = false;
+        }
+        if self.round_start {
+            self.raise_longterm_slope(conn);
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! The congestion window (draft-ietf-ccwg-bbr-06 §5.6.4).
+
+use units::{Bytes, Span};
+
+use super::Bbr;
+use super::rules::EarlyWindow;
+use super::state::State;
+use crate::kit::bbr::aggregation::{AckAggregation, Acked};
+use crate::kit::window::{Episode, loss_window};
+use crate::{Ack, Conn, Cx};
+
+impl Bbr {
+    /// UpdateACKAggregation (§5.5.9), `bbr_update_ack_aggregation`.
+    #[inline]
+    pub(super) fn update_ack_aggregation(&mut self, cx: &Cx<'_>, ack: &Ack) {
+        if !self.is_valid(ack) {
+            return;
+        }
+        let params = &self.params;
+        let full = self.full_pipe.reached;
+        let acked = Acked {
+            bytes: ack.newly_acked.as_f64(),
+            bw: self.bw(),
+            cwnd: self.window.cwnd.as_f64(),
+            round_start: self.round_start,
+            window: if full { params.extra_acked_window } else { params.extra_acked_startup_window },
+            epoch_max: AckAggregation::EPOCH_SEGMENTS * self.segment.bytes,
+        };
+        self.aggregation.on_ack(cx.now, acked);
+    }
+
+    /// `BBR.extra_acked`, `bbr_ack_aggregation_cwnd`.
+    #[inline]
+    pub(super) fn extra_acked(&self) -> f64 {
+        self.aggregation.extra_acked().min(self.bw() * self.params.extra_acked_cap)
+    }
+
+    /// `BBR.MinPipeCwnd`.
+    #[inline]
+    pub(super) fn min_pipe_cwnd(&self) -> Bytes {
+        Bytes::from_f64(self.params.min_pipe_cwnd * self.segment.bytes)
+    }
+
+    /// QuantizationBudget (§5.6.4.2), `bbr_quantization_budget`.
+    #[inline]
+    pub(super) fn quantization_budget(&self, conn: &Conn, inflight_cap: f64) -> f64 {
+        let offload_budget = (self.pacing.quantum * conn.offload_factor).as_f64();
+        let cap = inflight_cap.max(offload_budget).max(self.params.min_pipe_cwnd * self.segment.bytes);
+        // A quarter of a small BDP may be less than a packet.
+        if self.state == State::ProbeBwUp { cap + 2.0 * self.segment.bytes } else { cap }
+    }
+
+    /// UpdateMaxInflight.
+    #[inline]
+    fn max_inflight(&self, conn: &Conn) -> Bytes {
+        let cap = self.bdp(conn, self.bw(), self.cwnd_gain) + self.extra_acked();
+        Bytes::from_f64(self.quantization_budget(conn, cap))
+    }
+
+    /// SetCwnd (§5.6.4.6), `bbr_set_cwnd` and `bbr_bound_cwnd_for_inflight_model`.
+    #[inline]
+    pub(super) fn set_cwnd(&mut self, conn: &Conn, ack: &Ack) {
+        let max_inflight = self.max_inflight(conn);
+        let cwnd = self.window.cwnd;
+        let early = || match self.params.rules.early_window {
+            EarlyWindow::FirstDelivered => conn.delivered < conn.initial_cwnd,
+            EarlyWindow::TwoInitialWindows => cwnd < conn.initial_cwnd * 2,
+        };
+        self.may_take_fast_path = false;
+        self.window.cwnd = if self.full_pipe.reached {
+            let grown = cwnd + ack.newly_acked;
+            self.may_take_fast_path = grown >= max_inflight;
+            grown.min(max_inflight)
+        } else if cwnd < max_inflight || early() {
+            cwnd + ack.newly_acked
+        } else {
+            self.may_take_fast_path = true;
+            cwnd
+        };
+        self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd());
+        self.bound_cwnd(conn);
+    }
+
+    /// BoundCwndForProbeRTT (§5.6.4.5) and BoundCwndForModel (§5.6.4.7).
+    #[inline]
+    fn bound_cwnd(&mut self, conn: &Conn) {
+        let cap = match self.state {
+            State::ProbeRtt => {
+                self.window.cwnd = self.window.cwnd.min(self.probe_rtt_cwnd(conn));
+                self.inflight_with_headroom(conn)
+            }
+            State::ProbeBwCruise => self.inflight_with_headroom(conn),
+            State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.inflight_longterm,
+            State::Startup | State::Drain => Bytes::MAX,
+        };
+        let cap = cap.min(self.inflight_shortterm).max(self.min_pipe_cwnd());
+        self.window.cwnd = self.window.cwnd.min(cap);
+    }
+
+    /// OnEnterFastRecovery.
+    pub(super) fn enter_fast_recovery(&mut self) {
+        // The first loss has saved already what it was about to change.
+        if !self.saved.by_loss {
+            self.save_upon_loss();
+        }
+        self.window.episode = Episode::Recovery;
+    }
+
+    /// OnEnterRTO; Linux: `tcp_enter_loss` and `bbr_set_state`.
+    pub(super) fn enter_timeout(&mut self, conn: &Conn, again: bool) {
+        if !again && !self.saved.by_loss {
+            self.save_upon_loss();
+        }
+        self.window.episode = Episode::Timeout;
+        self.window.cwnd = loss_window(conn);
+        self.forget_after_timeout();
+    }
+
+    /// The episode is over: RestoreCwnd.
+    pub(super) fn leave_recovery(&mut self, conn: &Conn) {
+        let after_timeout = self.window.episode == Episode::Timeout;
+        self.window.episode = Episode::None;
+        if !(after_timeout || self.params.rules.recovery_restores) {
+            return;
+        }
+        self.window.restore();
+        self.bound_after_restoring(conn);
+    }
+
+    /// The window that was restored is bounded by the model with the same ACK.
+    pub(super) fn bound_after_restoring(&mut self, conn: &Conn) {
+        self.may_take_fast_path = false;
+        if self.full_pipe.reached {
+            self.window.cwnd = self.window.cwnd.min(self.max_inflight(conn));
+        }
+        self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd());
+        self.bound_cwnd(conn);
+    }
+
+    /// What there was of an RTT when the connection began.
+    #[inline]
+    pub(super) fn take_first_rtt(&mut self, cx: &Cx<'_>) {
+        if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
+            self.pacing.init_from_rtt(self.segment, self.window.cwnd, Some(cx.conn.srtt), self.first_gain());
+            self.min_rtt.seed(cx.now, cx.conn.min_rtt);
+            self.probe_rtt_min.seed(cx.now, cx.conn.min_rtt);
+            self.pacing.follow_rtt(self.segment, self.min_rtt.rtt);
+        }
+    }
+}

@@ -10,9 +10,10 @@ use std::sync::LazyLock;
 
 use cc::Registry;
 use scenario::Scenario;
-use sim::TraceLevel;
+use sim::{Run, TraceLevel};
 use toml::{Table, Value};
-use trace::FlowSummary;
+use trace::{Data, Trace};
+use units::Span;
 
 static ORACLE: LazyLock<Table> =
     LazyLock::new(|| read("tests/oracle/kernel.toml").parse().expect("tests/oracle/kernel.toml is TOML"));
@@ -37,6 +38,10 @@ struct Ours {
     retransmits: Vec<f64>,
     goodput: Vec<f64>,
     rtt: [Vec<f64>; 3],
+    /// Mean time between two ProbeBW_UPs, where there were two.
+    up_interval: Vec<f64>,
+    /// When each ProbeRTT began.
+    probe_rtt: Vec<Vec<f64>>,
 }
 
 /// The RTT's figures that are compared, by their names in the tables.
@@ -45,25 +50,56 @@ const RTT: [&str; 3] = ["mean", "p95", "p99"];
 fn runs(cell: &str, flows: usize, seeds: u64) -> Vec<Ours> {
     let file = format!("scenarios/oracle/{cell}.toml");
     let text = read(&file);
-    let run = |seed: u64, measure_from: &str| -> Vec<FlowSummary> {
+    let run = |seed: u64, measure_from: &str, level: TraceLevel| -> Run {
         let overrides = [("measure_from".to_owned(), format!("\"{measure_from}\""))];
         let scenario = Scenario::parse_with(&text, &file, &overrides, Some(seed)).unwrap_or_else(|e| panic!("{e}"));
-        sim::run(&scenario, &Registry::default(), TraceLevel::Off).unwrap_or_else(|e| panic!("{e}")).summary.flows
+        sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|e| panic!("{e}"))
     };
-    let empty = || Ours { goodput_whole: vec![], retransmits: vec![], goodput: vec![], rtt: Default::default() };
+    let empty = || Ours {
+        goodput_whole: vec![],
+        retransmits: vec![],
+        goodput: vec![],
+        rtt: Default::default(),
+        up_interval: vec![],
+        probe_rtt: vec![],
+    };
     let mut ours: Vec<Ours> = (0..flows).map(|_| empty()).collect();
     for seed in 1..=seeds {
-        for ((ours, whole), after) in ours.iter_mut().zip(run(seed, "0s")).zip(run(seed, "2s")) {
-            ours.goodput_whole.push(whole.goodput_bps / 1e6);
-            ours.retransmits.push(whole.retransmits as f64);
+        let whole = run(seed, "0s", TraceLevel::Off).summary.flows;
+        let after = run(seed, "2s", TraceLevel::Every(Span::from_secs(1)));
+        let trace = after.trace.expect("it was asked for");
+        for (index, ours) in ours.iter_mut().enumerate() {
+            let after = &after.summary.flows[index];
+            ours.goodput_whole.push(whole[index].goodput_bps / 1e6);
+            ours.retransmits.push(whole[index].retransmits as f64);
             ours.goodput.push(after.goodput_bps / 1e6);
             let rtt = [after.rtt_s.mean, after.rtt_s.p95, after.rtt_s.p99];
             for (all, one) in ours.rtt.iter_mut().zip(rtt) {
                 all.push(one.expect("RTT samples") * 1e3);
             }
+            let ups = entries(&trace, index, "probe_bw_up");
+            if ups.len() > 1 {
+                ours.up_interval.push((ups[ups.len() - 1] - ups[0]) / (ups.len() - 1) as f64);
+            }
+            ours.probe_rtt.push(entries(&trace, index, "probe_rtt"));
         }
     }
     ours
+}
+
+/// When flow `index` entered `state`, in seconds.
+fn entries(trace: &Trace, index: usize, state: &str) -> Vec<f64> {
+    let table = trace.tables.iter().find(|table| table.name == "transitions").expect("the table of transitions");
+    let column = |name: &str| &table.columns.iter().find(|column| column.name == name).expect("a column").data;
+    let (Data::U64(times), Data::U32(flows), Data::Label { codes, labels }) =
+        (column("time"), column("flow"), column("to"))
+    else {
+        panic!("time, flow and state are what they are")
+    };
+    let rows = times.iter().zip(flows).zip(codes);
+    rows.filter(|((_, flow), code)| **flow as usize == index && labels[usize::from(**code)] == state)
+        .map(|((time, _), _)| *time as f64 * 1e-9)
+        .collect()
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -74,6 +110,8 @@ fn mean(values: &[f64]) -> f64 {
 struct Comparison {
     /// How many standard deviations of one run chance may put between our mean and the kernel's.
     deviations: f64,
+    /// Metrics that are known to differ, each with its reason.
+    declared: Table,
     line: String,
     outside: Vec<String>,
 }
@@ -92,7 +130,32 @@ impl Comparison {
         let shown = format!("{name} {found:.digits$} | {kernel:.digits$}{ratio}");
         let _ = write!(self.line, "  {shown:36}");
         if (found - kernel).abs() > allowed {
-            self.outside.push(format!("{shown}: differ by more than {allowed:.2}"));
+            self.differs(name, format!("{shown}: differ by more than {allowed:.2}"));
+        }
+    }
+}
+
+impl Comparison {
+    /// `what` of metric `name` is outside of its tolerance.
+    fn differs(&mut self, name: &str, what: String) {
+        match self.declared.get(name) {
+            Some(why) => {
+                let _ = write!(self.line, "\n  declared: {what}, since {}", why.as_str().expect("a reason"));
+            }
+            None => self.outside.push(what),
+        }
+    }
+
+    /// Each run of `ours` has these times, give or take `allowed`.
+    fn times(&mut self, name: &str, ours: &[Vec<f64>], kernel: &[f64], allowed: f64) {
+        let off = |run: &Vec<f64>| {
+            let worst = run.iter().zip(kernel).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            if run.len() < kernel.len() { f64::INFINITY } else { worst }
+        };
+        let worst = ours.iter().map(off).fold(0.0, f64::max);
+        let _ = write!(self.line, "  {name} off by {worst:.2} at most");
+        if worst > allowed {
+            self.differs(name, format!("{name} at {ours:.2?} | {kernel:.2?}: differ by more than {allowed} s"));
         }
     }
 }
@@ -107,7 +170,8 @@ fn compare(name: &str) {
     let chance = tolerance("standard_errors") * (1.0 / seeds + 1.0 / number(&cell["repeats"])).sqrt();
 
     let ours = runs(name, kernel.len(), seeds as u64);
-    let mut comparison = Comparison { deviations: chance, line: String::new(), outside: vec![] };
+    let declared = cell.get("declared").and_then(Value::as_table).cloned().unwrap_or_default();
+    let mut comparison = Comparison { deviations: chance, declared, line: String::new(), outside: vec![] };
     let competing = kernel.len() > 1;
     let sum = |of: &dyn Fn(usize) -> f64| (0..kernel.len()).map(of).sum::<f64>();
     for (index, (kernel_flow, ours_flow)) in kernel.iter().zip(&ours).enumerate() {
@@ -137,6 +201,18 @@ fn compare(name: &str) {
             let figure = number(&kernel_flow["rtt_ms"][metric]);
             let metric = format!("rtt_{metric}");
             comparison.metric(&metric, values, figure, figure * tolerance(&metric));
+        }
+        if let Some(figure) = kernel_flow.get("up_interval_s").map(number) {
+            comparison.metric("up_interval", &ours_flow.up_interval, figure, figure * tolerance("up_interval"));
+        }
+        if let Some(figures) = cell.get("probe_rtt_s").and_then(Value::as_array) {
+            let figures: Vec<f64> = figures.iter().map(number).collect();
+            comparison.times("probe_rtt_s", &ours_flow.probe_rtt, &figures, tolerance("probe_rtt_s"));
+        }
+        if let Some(figure) = cell.get("probe_rtt_every_s").map(number) {
+            let every = |times: &Vec<f64>| (times[times.len() - 1] - times[0]) / (times.len() - 1) as f64;
+            let ours: Vec<f64> = ours_flow.probe_rtt.iter().map(every).collect();
+            comparison.metric("probe_rtt_every_s", &ours, figure, tolerance("probe_rtt_s"));
         }
     }
     println!("{}", comparison.line.trim_start());
@@ -180,4 +256,22 @@ cells! {
     k_loss2_bbr1: "k_loss2_bbr1",
     gb_bbr1bbr1: "gb_bbr1bbr1",
     gb_bbr1cubic: "gb_bbr1cubic",
+    a_bbr2: "a_bbr2",
+    b_bbr2: "b_bbr2",
+    c_bbr2: "c_bbr2",
+    d0_bbr2: "d0_bbr2",
+    e_bbr2: "e_bbr2",
+    k_loss_half_a_percent_bbr2: "k_loss0.5_bbr2",
+    k_loss2_bbr2: "k_loss2_bbr2",
+    gb_bbr2bbr2: "gb_bbr2bbr2",
+    gb_bbr2cubic: "gb_bbr2cubic",
+    a_bbr3: "a_bbr3",
+    b_bbr3: "b_bbr3",
+    c_bbr3: "c_bbr3",
+    d0_bbr3: "d0_bbr3",
+    e_bbr3: "e_bbr3",
+    k_loss_half_a_percent_bbr3: "k_loss0.5_bbr3",
+    k_loss2_bbr3: "k_loss2_bbr3",
+    gb_bbr3bbr3: "gb_bbr3bbr3",
+    gb_bbr3cubic: "gb_bbr3cubic",
 }

@@ -300,3 +300,60 @@ fn loss_does_not_slow_it_down() {
     let goodput = (path.conn.delivered - before).as_f64() * 8.0 / 4.0;
     assert!(path.conn.lost > SMSS * 100 && goodput > 0.93 * BANDWIDTH, "{} of {BANDWIDTH}", goodput);
 }
+
+/// A round of forty ACKs in which so many segments are lost.
+fn policed_round(driver: &mut Driver, lost: u64) {
+    driver.conn.lost += SMSS * lost;
+    driver.lost_in_ack = SMSS * lost;
+    driver.round_of(40, RTT / 40, |_| RTT);
+}
+
+#[test]
+fn two_intervals_of_much_loss_and_one_rate_show_a_policer_whose_rate_is_kept_for_48_rounds() {
+    let mut driver = in_probe_bw(Rate::from_mbps(20));
+    // 10 of 40: more than 50 for each 256 delivered. An interval lasts four rounds at least.
+    for round in 0..8 {
+        assert_eq!(driver.field("policer_bw"), 0.0, "round {round}");
+        policed_round(&mut driver, 10);
+    }
+    let rate = 40.0 * 1_448.0 * 8.0 / 0.04;
+    let found = driver.field("policer_bw");
+    assert!((found / rate - 1.0).abs() < 0.03, "{found} of {rate}");
+    assert_eq!(driver.field("pacing_gain"), 1.0);
+    let paced = driver.decision().pacing_rate.unwrap().as_f64();
+    assert!((paced / (0.99 * found) - 1.0).abs() < 1e-6);
+    let mut rounds = 0;
+    while driver.field("policer_bw") > 0.0 {
+        policed_round(&mut driver, 0);
+        rounds += 1;
+    }
+    assert_eq!(rounds, 48);
+}
+
+#[test]
+fn little_loss_or_another_rate_show_none() {
+    // 7 of 40 is less than 50 of 256.
+    let mut driver = in_probe_bw(Rate::from_mbps(20));
+    for _ in 0..40 {
+        policed_round(&mut driver, 7);
+    }
+    assert_eq!(driver.field("policer_bw"), 0.0);
+    // Each interval takes twice as long as the one before.
+    let mut driver = in_probe_bw(Rate::from_mbps(20));
+    for round in 0..20 {
+        driver.conn.lost += SMSS * 10;
+        driver.lost_in_ack = SMSS * 10;
+        driver.round_of(40, (RTT / 40) * (1 << (round / 4)), |_| RTT);
+    }
+    assert_eq!(driver.field("policer_bw"), 0.0);
+}
+
+#[test]
+fn the_estimator_can_be_turned_off() {
+    let mut driver = Driver::new("bbr1", &[("policer_estimator", cc::ParamValue::Flag(false))]);
+    driver.rate = Some(Rate::from_mbps(20));
+    for _ in 0..40 {
+        policed_round(&mut driver, 10);
+    }
+    assert_eq!(driver.field("policer_bw"), 0.0);
+}

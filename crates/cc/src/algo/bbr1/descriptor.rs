@@ -9,7 +9,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bbr1",
     purpose: "Paces at the bottleneck's bandwidth, measured, with two BDPs in flight at most; takes no notice of loss.",
     specifications: &[
-        Specification { name: "Linux 6.12 net/ipv4/tcp_bbr.c", note: "followed, without the policer estimator" },
+        Specification { name: "Linux 6.12 net/ipv4/tcp_bbr.c", note: "followed" },
         Specification { name: "Cardwell et al., ACM Queue 14(5), 2016", note: "the design" },
     ],
     params: &[
@@ -76,6 +76,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "an RTT equal to the minimum renews it, as in the first versions (<= where mainline has <)",
             section: "tcp_bbr.c bbr_update_min_rtt",
         },
+        Param {
+            name: "policer_estimator",
+            unit: "",
+            domain: Domain::Flag { default: true },
+            purpose: "two intervals of much loss and the same rate show a policer, whose rate is then kept",
+            section: "tcp_bbr.c bbr_lt_bw_sampling",
+        },
     ],
     profiles: &[],
     fields: &[
@@ -91,6 +98,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Field { name: "full_bw_count", unit: "rounds", purpose: "rounds without such growth", labels: &[] },
         Field { name: "prior_cwnd", unit: "B", purpose: "the window to go back to", labels: &[] },
         Field { name: "packet_conservation", unit: "", purpose: "first round of recovery", labels: &["no", "yes"] },
+        Field { name: "policer_bw", unit: "bit/s", purpose: "lt_bw, while it is in use; 0 otherwise", labels: &[] },
     ],
     recovery: RecoveryOwner::Own,
     needs: Signals::RATE_SAMPLE.and(Signals::PACING),

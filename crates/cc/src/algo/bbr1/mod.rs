@@ -3,6 +3,7 @@
 mod descriptor;
 mod drain;
 mod model;
+mod policer;
 mod probe_bw;
 mod probe_rtt;
 mod state;
@@ -13,12 +14,13 @@ pub use descriptor::DESCRIPTOR;
 use units::{Bytes, Span, Time};
 
 use self::model::Model;
+use self::policer::Policer;
 use self::probe_bw::Cycle;
 use self::state::State;
 use self::window::Window;
 use crate::kit::bbr::aggregation::{AckAggregation, Acked};
 use crate::kit::bbr::full_pipe::{FullPipe, Growth};
-use crate::kit::bbr::min_rtt::Dip;
+use crate::kit::bbr::min_rtt::{Dip, MinRtt};
 use crate::kit::bbr::pacing::{BurstRule, Pacing};
 use crate::kit::bbr::segment::Segment;
 use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot, Transition};
@@ -92,8 +94,11 @@ impl Bbr1 {
             cwnd_gain: settings.high_gain,
             model: Model::new(
                 config.number("bw_window") as u64,
-                Span::from_secs_f64(config.number("min_rtt_window")),
-                config.flag("min_rtt_refresh_on_equal"),
+                Policer::new(config.flag("policer_estimator")),
+                MinRtt::new(
+                    Span::from_secs_f64(config.number("min_rtt_window")),
+                    config.flag("min_rtt_refresh_on_equal"),
+                ),
             ),
             full_pipe: FullPipe::default(),
             cycle: Cycle::default(),
@@ -125,6 +130,8 @@ impl Bbr1 {
             State::Startup => (high_gain, high_gain),
             // The window stays: only the pace shall fall.
             State::Drain => (drain_gain, high_gain),
+            // A policer drops what comes faster.
+            State::ProbeBw if self.model.policer.is_policed => (1.0, cwnd_gain),
             State::ProbeBw => (self.cycle.pacing_gain(), cwnd_gain),
             State::ProbeRtt => (1.0, 1.0),
         };
@@ -152,7 +159,7 @@ impl Bbr1 {
         }
         let acked = Acked {
             bytes: ack.newly_acked.as_f64(),
-            bw: self.model.max_bw(),
+            bw: self.model.bw(),
             cwnd: self.window.saved.cwnd.as_f64(),
             round_start: self.model.round_start,
             window: EXTRA_ACKED_ROUNDS,
@@ -180,7 +187,7 @@ impl Bbr1 {
     #[inline]
     fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: f64) {
         self.take_first_rtt(cx);
-        self.pacing.follow(self.segment, self.model.max_bw() * gain, self.full_pipe.reached);
+        self.pacing.follow(self.segment, self.model.bw() * gain, self.full_pipe.reached);
     }
 }
 
@@ -210,7 +217,9 @@ impl Controller for Bbr1 {
     #[inline]
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.delivered_at = cx.now;
-        self.model.update_bw(cx.conn, ack);
+        if self.model.update_bw(cx.now, cx.conn, ack, self.state == State::ProbeBw) {
+            self.cycle.begin(cx.rng, self.delivered_at);
+        }
         self.update_ack_aggregation(cx, ack);
         if self.model.round_start {
             self.window.packet_conservation = false;
@@ -234,12 +243,14 @@ impl Controller for Bbr1 {
             Recovery::Exit => self.leave_recovery(cx.conn),
             Recovery::Spurious => {
                 (self.full_pipe.bw, self.full_pipe.count) = (0.0, 0);
+                self.model.policer.reset(cx.now, cx.conn);
                 self.leave_recovery(cx.conn);
             }
             // Linux has no persistent congestion; it is the last of several timeouts.
             Recovery::Timeout { .. } | Recovery::Persistent => {
                 self.window.on_timeout(cx.conn, self.state);
                 self.full_pipe.bw = 0.0;
+                self.model.policer.on_timeout(cx.now, cx.conn);
             }
         }
     }
@@ -278,6 +289,7 @@ impl Controller for Bbr1 {
             f64::from(self.full_pipe.count),
             self.window.saved.prior_cwnd.as_f64(),
             f64::from(u8::from(self.window.packet_conservation)),
+            self.model.policer.bw().unwrap_or(0.0) * 8.0,
         ]);
     }
 }

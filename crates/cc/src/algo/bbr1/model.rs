@@ -1,7 +1,8 @@
 //! What BBR knows of the path: bandwidth, a maximum over rounds, and round-trip time, a minimum over seconds.
 
-use units::Span;
+use units::{Span, Time};
 
+use super::policer::Policer;
 use crate::kit::bbr::min_rtt::MinRtt;
 use crate::kit::max_filter::MaxFilter;
 use crate::kit::round::RoundCounter;
@@ -14,17 +15,13 @@ pub(super) struct Model {
     /// This ACK began a round.
     pub round_start: bool,
     bw: MaxFilter,
+    pub policer: Policer,
     pub min_rtt: MinRtt,
 }
 
 impl Model {
-    pub(super) fn new(bw_rounds: u64, min_rtt_window: Span, refresh_on_equal: bool) -> Model {
-        Model {
-            round: RoundCounter::default(),
-            round_start: false,
-            bw: MaxFilter::new(bw_rounds),
-            min_rtt: MinRtt::new(min_rtt_window, refresh_on_equal),
-        }
+    pub(super) fn new(bw_rounds: u64, policer: Policer, min_rtt: MinRtt) -> Model {
+        Model { round: RoundCounter::default(), round_start: false, bw: MaxFilter::new(bw_rounds), policer, min_rtt }
     }
 
     /// `bbr_max_bw`.
@@ -33,32 +30,40 @@ impl Model {
         self.bw.max()
     }
 
+    /// `bbr_bw`: the policer's, if there is one.
+    #[inline]
+    pub(super) fn bw(&self) -> f64 {
+        self.policer.bw().unwrap_or(self.bw.max())
+    }
+
     /// What the estimated bandwidth delivers in `span`, bytes.
     #[inline]
     pub(super) fn bytes_in(&self, span: Span) -> f64 {
-        self.bw.max() * (span.as_nanos() as f64 * 1e-9)
+        self.bw() * (span.as_nanos() as f64 * 1e-9)
     }
 
-    /// `bbr_bdp`: `gain` times the bandwidth-delay product, bytes.
+    /// `bbr_bdp`: `gain` times the product of `bw` and the minimum RTT, bytes.
     #[inline]
-    pub(super) fn bdp(&self, conn: &Conn, gain: f64) -> f64 {
+    pub(super) fn bdp(&self, conn: &Conn, bw: f64, gain: f64) -> f64 {
         if self.min_rtt.rtt == Span::MAX {
             // No RTT sample: all that was acknowledged had been retransmitted. Stay at what is safe.
             return conn.initial_cwnd.as_f64();
         }
-        self.bytes_in(self.min_rtt.rtt) * gain
+        bw * (self.min_rtt.rtt.as_nanos() as f64 * 1e-9) * gain
     }
 
-    /// `bbr_update_bw`, without the long-term (policer) sampling.
+    /// `bbr_update_bw`; true when the policer's rate goes out of use.
     #[inline]
-    pub(super) fn update_bw(&mut self, conn: &Conn, ack: &Ack) {
+    pub(super) fn update_bw(&mut self, now: Time, conn: &Conn, ack: &Ack, in_probe_bw: bool) -> bool {
         self.round_start = false;
-        let Some(rate) = ack.rate.rate else { return };
+        let Some(rate) = ack.rate.rate else { return false };
         self.round_start = self.round.on_ack(ack.newest.delivered, conn.delivered);
+        let cycle_restarts = self.policer.on_ack(now, conn, ack, self.round_start, in_probe_bw);
         let bw = rate.as_f64() * 0.125;
         // A sample from an application-limited flight counts only if it shows at least what is known already.
         if !ack.rate.app_limited || bw >= self.bw.max() {
             self.bw.update(self.round.count(), bw);
         }
+        cycle_restarts
     }
 }

@@ -106,13 +106,13 @@ impl Bbr1 {
     #[inline]
     fn target_cwnd(&self, conn: &Conn) -> Bytes {
         let aggregated = if self.full_pipe.reached { self.extra_acked() } else { 0.0 };
-        self.quantize(conn, self.model.bdp(conn, self.cwnd_gain) + aggregated)
+        self.quantize(conn, self.model.bdp(conn, self.model.bw(), self.cwnd_gain) + aggregated)
     }
 
     /// `bbr_inflight`: `gain` times the BDP, with what the hosts hold.
     #[inline]
     pub(super) fn inflight(&self, conn: &Conn, gain: f64) -> Bytes {
-        self.quantize(conn, self.model.bdp(conn, gain))
+        self.quantize(conn, self.model.bdp(conn, self.model.max_bw(), gain))
     }
 
     /// `bbr_quantization_budget`.

@@ -21,6 +21,8 @@ pub struct Descriptor {
     /// Groups of other defaults, one for a word of the parameter `profile`; none where there is no such parameter, or
     /// where the word alone makes the difference.
     pub profiles: &'static [Profile],
+    /// The algorithm that this is with another profile by default: its page is that one's.
+    pub preset_of: Option<&'static str>,
     /// What [`Controller::observe`](crate::Controller::observe) pushes, in order.
     pub fields: &'static [Field],
     /// Who moves the window between `Enter` and `Exit`.
@@ -234,8 +236,10 @@ impl Config {
         smss: Bytes,
         initial_cwnd: Bytes,
     ) -> Result<Config, ParamError> {
-        let profile = match given.get("profile") {
-            Some(ParamValue::Word(word)) => word,
+        let usual = || descriptor.params.iter().find(|param| param.name == "profile").map(|param| param.domain);
+        let profile = match (given.get("profile"), usual()) {
+            (Some(ParamValue::Word(word)), _) => word,
+            (None, Some(Domain::Choice(words))) => words[0],
             _ => "",
         };
         let mut params: BTreeMap<_, _> =

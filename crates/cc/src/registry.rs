@@ -20,8 +20,15 @@ pub enum AnyController {
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 5] =
-    [&bbr1::DESCRIPTOR, &bbr::BBR2, &bbr::BBR3, &cubic::DESCRIPTOR, &newreno::DESCRIPTOR];
+static BUILT_IN: [&Descriptor; 7] = [
+    &bbr1::DESCRIPTOR,
+    &bbr::BBR2,
+    &bbr::BBR3,
+    &bbr::PICOQUIC_2024_09,
+    &bbr::PICOQUIC_2024_10,
+    &cubic::DESCRIPTOR,
+    &newreno::DESCRIPTOR,
+];
 
 macro_rules! forward {
     ($self:ident, $c:ident => $call:expr) => {

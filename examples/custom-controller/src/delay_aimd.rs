@@ -32,6 +32,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     profiles: &[],
+    preset_of: None,
     fields: &[
         Field {
             name: "state",

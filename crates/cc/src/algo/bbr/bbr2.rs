@@ -1,7 +1,11 @@
 //! What BBRv2 says of itself.
 
+use units::Span;
+
 use super::Bbr;
 use super::declared::*;
+use super::delay::DelayRules;
+use super::params::Options;
 use super::rules::LINUX_V2;
 use crate::kit::bbr::pacing::BurstRule;
 use crate::{AnyController, Config, Descriptor, RecoveryOwner, Signals, Specification};
@@ -66,6 +70,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         with(ECN_REPROBE_GAIN, 0.0),
     ],
     profiles: &[],
+    preset_of: None,
     fields: FIELDS,
     recovery: RecoveryOwner::Own,
     needs: Signals::RATE_SAMPLE.and(Signals::PACING).and(Signals::LOST_EACH).and(Signals::TX_INFLIGHT),
@@ -76,5 +81,17 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 fn build(config: &Config) -> Bbr {
     let max = config.number("send_quantum_max");
     let burst = BurstRule { length: BurstRule::LINUX_LENGTH, by_rtt: true, singles: true, max };
-    Bbr::new(config, LINUX_V2, burst, config.number("up_queue_gain"))
+    let options = Options {
+        up_queue_gain: config.number("up_queue_gain"),
+        loss_floor: 0.0,
+        delay: DelayRules {
+            ends_startup: false,
+            ends_up: false,
+            guard: Span::MAX,
+            margin: Span::ZERO,
+            growth: 0.0,
+            count: u32::MAX,
+        },
+    };
+    Bbr::new(config, LINUX_V2, burst, &options)
 }

@@ -1,8 +1,12 @@
 //! What BBRv3 says of itself.
 
+use units::Span;
+
 use super::Bbr;
 use super::declared::*;
-use super::rules::{DRAFT, LINUX_V3};
+use super::delay::DelayRules;
+use super::params::Options;
+use super::rules::{DRAFT, LINUX_V3, PICOQUIC};
 use crate::kit::bbr::pacing::BurstRule;
 use crate::{
     AnyController, Config, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals, Specification,
@@ -15,12 +19,52 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     specifications: &[
         Specification { name: "draft-ietf-ccwg-bbr-06", note: "profile \"draft\"" },
         Specification { name: "google/bbr v3 net/ipv4/tcp_bbr.c", note: "profile \"linux\", and the answer to marks" },
+        Specification {
+            name: "picoquic bbr.c e62593f2, 7795f22c",
+            note: "the exits on delay, and two profiles of 2024",
+        },
     ],
-    params: &[
+    params: &params(&["draft", "linux", "picoquic-2024-09", "picoquic-2024-10"]),
+    profiles: PROFILES,
+    preset_of: None,
+    fields: FIELDS,
+    recovery: RecoveryOwner::Own,
+    needs: Signals::RATE_SAMPLE.and(Signals::PACING).and(Signals::LOST_EACH).and(Signals::TX_INFLIGHT),
+    random: true,
+    build: |config| AnyController::Bbr(build(config)),
+};
+
+/// As picoquic was when it met the loopback's noise.
+pub static PICOQUIC_2024_09: Descriptor = Descriptor {
+    name: "bbr3-picoquic-2024-09",
+    purpose: "BBRv3 as in picoquic of September 2024: leaves Startup and UP on delay, whatever the RTT.",
+    params: &params(&["picoquic-2024-09", "picoquic-2024-10", "draft", "linux"]),
+    preset_of: Some("bbr3"),
+    ..DESCRIPTOR
+};
+
+/// And a month later.
+pub static PICOQUIC_2024_10: Descriptor = Descriptor {
+    name: "bbr3-picoquic-2024-10",
+    purpose: "BBRv3 as in picoquic of October 2024: leaves Startup and UP on delay, but not below 128 us of RTT.",
+    params: &params(&["picoquic-2024-10", "picoquic-2024-09", "draft", "linux"]),
+    preset_of: Some("bbr3"),
+    ..DESCRIPTOR
+};
+
+const PROFILES: &[Profile] = &[
+    Profile { name: "linux", defaults: LINUX },
+    Profile { name: "picoquic-2024-09", defaults: PICOQUIC_09 },
+    Profile { name: "picoquic-2024-10", defaults: PICOQUIC_10 },
+];
+
+/// Everything that can be set; the first profile is the default.
+const fn params(profiles: &'static [&'static str]) -> [Param; 53] {
+    [
         Param {
             name: "profile",
             unit: "",
-            domain: Domain::Choice(&["draft", "linux"]),
+            domain: Domain::Choice(profiles),
             purpose: "whose rules and defaults",
             section: "docs/models/bbr3.md",
         },
@@ -41,6 +85,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         FULL_BW_GROWTH,
         FULL_BW_ROUNDS,
         LOSS_THRESHOLD,
+        LOSS_FLOOR,
         STARTUP_LOSS_EVENTS,
         BETA,
         HEADROOM,
@@ -57,6 +102,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         PROBE_WAIT_SPREAD,
         RENO_ROUNDS,
         RENO_ROUNDS_CHOICES,
+        STARTUP_EXIT_ON_DELAY,
+        UP_EXIT_ON_DELAY,
+        DELAY_GROWTH,
+        DELAY_MARGIN,
+        DELAY_GUARD,
+        DELAY_COUNT,
         UNDO,
         LOSS_PROBE_COUNTS,
         FAST_PATH,
@@ -69,14 +120,8 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         ECN_STARTUP_ROUNDS,
         ECN_MAX_RTT,
         ECN_REPROBE_GAIN,
-    ],
-    profiles: &[Profile { name: "linux", defaults: LINUX }],
-    fields: FIELDS,
-    recovery: RecoveryOwner::Own,
-    needs: Signals::RATE_SAMPLE.and(Signals::PACING).and(Signals::LOST_EACH).and(Signals::TX_INFLIGHT),
-    random: true,
-    build: |config| AnyController::Bbr(build(config)),
-};
+    ]
+}
 
 /// The fractions that Linux's fixed point holds, and what it has besides the draft.
 const LINUX: &[(&str, Default)] = &[
@@ -92,11 +137,49 @@ const LINUX: &[(&str, Default)] = &[
     ("fast_path", Default::Flag(true)),
 ];
 
+/// 20 % may be lost, three segments at least, and delay ends Startup and UP.
+const PICOQUIC_10: &[(&str, Default)] = &[
+    ("drain_rounds", Default::Number(0.0)),
+    ("loss_threshold", Default::Number(0.2)),
+    ("loss_floor", Default::Number(3.0)),
+    ("startup_loss_events", Default::Number(1.0)),
+    ("startup_exit_on_delay", Default::Flag(true)),
+    ("up_exit_on_delay", Default::Flag(true)),
+];
+
+/// The same, without margin and guard.
+const PICOQUIC_09: &[(&str, Default)] = &[
+    ("drain_rounds", Default::Number(0.0)),
+    ("loss_threshold", Default::Number(0.2)),
+    ("loss_floor", Default::Number(3.0)),
+    ("startup_loss_events", Default::Number(1.0)),
+    ("startup_exit_on_delay", Default::Flag(true)),
+    ("up_exit_on_delay", Default::Flag(true)),
+    ("delay_margin", Default::Number(0.0)),
+    ("delay_guard", Default::Number(0.0)),
+];
+
 fn build(config: &Config) -> Bbr {
     let max = config.number("send_quantum_max");
+    let draft = BurstRule { length: 1e-3, by_rtt: false, singles: false, max };
+    let linux = BurstRule { length: BurstRule::LINUX_LENGTH, by_rtt: true, ..draft };
     let (rules, burst) = match config.word("profile") {
-        "linux" => (LINUX_V3, BurstRule { length: BurstRule::LINUX_LENGTH, by_rtt: true, singles: false, max }),
-        _ => (DRAFT, BurstRule { length: 1e-3, by_rtt: false, singles: false, max }),
+        "draft" => (DRAFT, draft),
+        "linux" => (LINUX_V3, linux),
+        _ => (PICOQUIC, draft),
     };
-    Bbr::new(config, rules, burst, f64::INFINITY)
+    let span = |name| Span::from_secs_f64(config.number(name));
+    let options = Options {
+        up_queue_gain: f64::INFINITY,
+        loss_floor: config.number("loss_floor"),
+        delay: DelayRules {
+            ends_startup: config.flag("startup_exit_on_delay"),
+            ends_up: config.flag("up_exit_on_delay"),
+            guard: span("delay_guard"),
+            margin: span("delay_margin"),
+            growth: config.number("delay_growth"),
+            count: config.number("delay_count") as u32,
+        },
+    };
+    Bbr::new(config, rules, burst, &options)
 }

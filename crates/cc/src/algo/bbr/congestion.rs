@@ -212,7 +212,8 @@ impl Bbr {
     #[inline]
     pub(super) fn is_inflight_too_high(&self, sample: &Sample) -> bool {
         let lost = sample.lost > Bytes::ZERO
-            && sample.lost.as_f64() > sample.tx_in_flight.as_f64() * self.params.loss_threshold;
+            && sample.lost.as_f64() > sample.tx_in_flight.as_f64() * self.params.loss_threshold
+            && sample.lost.as_f64() > self.params.loss_floor * self.segment.bytes;
         lost || (sample.delivered_ce > Bytes::ZERO && self.has_too_many_marks(sample.delivered, sample.delivered_ce))
     }
 

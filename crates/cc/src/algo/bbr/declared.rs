@@ -214,6 +214,49 @@ pub(super) const ECN_REPROBE_GAIN: Param = number(
     "tcp_bbr.c bbr_ecn_reprobe_gain",
 );
 
+pub(super) const LOSS_FLOOR: Param = number(
+    "loss_floor",
+    "segments",
+    (0.0, 0.0, 1000.0),
+    "so many lost are never too many",
+    "picoquic bbr.c IsInflightTooHigh",
+);
+pub(super) const STARTUP_EXIT_ON_DELAY: Param = flag(
+    "startup_exit_on_delay",
+    false,
+    "Startup ends when the least of the last seven RTTs stays high",
+    "picoquic bbr.c BBRCheckStartupDone",
+);
+pub(super) const UP_EXIT_ON_DELAY: Param = flag(
+    "up_exit_on_delay",
+    false,
+    "ProbeBW_UP ends, after a minimum RTT, when that is high or there must be a queue",
+    "picoquic bbr.c BBRUpdateProbeBWCyclePhase",
+);
+pub(super) const DELAY_GROWTH: Param = number(
+    "delay_growth",
+    "",
+    (0.25, 0.0, 10.0),
+    "RTTs are high that are above the minimum by more than this part of it",
+    "picoquic bbr.c BBRUpdateMinRTT",
+);
+pub(super) const DELAY_MARGIN: Param =
+    number("delay_margin", "s", (128e-6, 0.0, 1.0), "and by this time more", "picoquic bbr.c PICOQUIC_MINRTT_MARGIN");
+pub(super) const DELAY_GUARD: Param = number(
+    "delay_guard",
+    "s",
+    (128e-6, 0.0, 1.0),
+    "on paths of a minimum RTT up to this, delays end nothing",
+    "picoquic bbr.c PICOQUIC_MINRTT_THRESHOLD",
+);
+pub(super) const DELAY_COUNT: Param = number(
+    "delay_count",
+    "",
+    (7.0, 0.0, 1e6),
+    "ACKs with a high RTT that Startup puts up with",
+    "picoquic bbr.c IsRTTTooHigh",
+);
+
 const fn field(name: &'static str, unit: &'static str, purpose: &'static str) -> Field {
     Field { name, unit, purpose, labels: &[] }
 }

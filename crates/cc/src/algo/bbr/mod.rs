@@ -8,6 +8,7 @@ mod bbr3;
 mod congestion;
 mod cruise;
 mod declared;
+mod delay;
 mod down;
 mod drain;
 mod ecn;
@@ -23,14 +24,15 @@ mod up;
 mod window;
 
 pub use bbr2::DESCRIPTOR as BBR2;
-pub use bbr3::DESCRIPTOR as BBR3;
+pub use bbr3::{DESCRIPTOR as BBR3, PICOQUIC_2024_09, PICOQUIC_2024_10};
 
 use units::{Bytes, Span};
 
 use self::congestion::{Latest, Saved};
+use self::delay::Delay;
 use self::ecn::Ecn;
 use self::model::MaxBw;
-use self::params::Params;
+use self::params::{Options, Params};
 use self::probe_bw::Probe;
 use self::rules::{Aggregation, OnTimeout, Rules};
 use self::state::{AckPhase, State};
@@ -81,14 +83,15 @@ pub struct Bbr {
     pacing: Pacing,
     window: SavedWindow,
     ecn: Ecn,
+    delay: Delay,
     /// For export only: what the pipe held when Startup ended.
     ssthresh: Bytes,
 }
 
 impl Bbr {
     /// OnInit (§5.2.1).
-    fn new(config: &Config, rules: Rules, burst: BurstRule, up_queue_gain: f64) -> Bbr {
-        let params = Box::new(Params::new(config, rules, up_queue_gain));
+    fn new(config: &Config, rules: Rules, burst: BurstRule, options: &Options) -> Bbr {
+        let params = Box::new(Params::new(config, rules, options));
         let segment = Segment::new(config.smss);
         let span = |name| Span::from_secs_f64(config.number(name));
         let mut bbr = Bbr {
@@ -120,6 +123,7 @@ impl Bbr {
             },
             pacing: Pacing::new(segment, config.number("pacing_margin"), burst),
             window: SavedWindow::new(config.initial_cwnd),
+            delay: Delay::default(),
             ecn: Ecn::new(config.number("ecn_alpha_init"), params.ecn),
             ssthresh: Bytes::MAX,
             params,
@@ -173,6 +177,7 @@ impl Bbr {
         self.check_startup_high_loss(cx, ack);
         self.check_full_bw_reached(ack);
         self.check_startup_done(cx);
+        self.check_startup_delay(cx);
         self.check_drain_done(cx);
         self.update_cycle_phase(cx, ack);
         self.update_min_rtt(cx, ack);

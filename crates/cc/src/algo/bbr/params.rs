@@ -2,6 +2,7 @@
 
 use units::Span;
 
+use super::delay::DelayRules;
 use super::rules::Rules;
 use crate::Config;
 
@@ -27,6 +28,8 @@ pub(super) struct Params {
     pub full_bw_growth: f64,
     pub full_bw_rounds: u32,
     pub loss_threshold: f64,
+    /// Segments.
+    pub loss_floor: f64,
     /// Zero: losses don't end Startup.
     pub startup_loss_events: u32,
     pub beta: f64,
@@ -42,6 +45,7 @@ pub(super) struct Params {
     pub probe_wait_spread: f64,
     pub reno_rounds: f64,
     pub reno_rounds_choices: u64,
+    pub delay: DelayRules,
     pub undo: bool,
     pub loss_probe_counts: bool,
     pub fast_path: bool,
@@ -55,8 +59,16 @@ pub(super) struct Params {
     pub ecn_reprobe_gain: f64,
 }
 
+/// What only one of the versions declares.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Options {
+    pub up_queue_gain: f64,
+    pub loss_floor: f64,
+    pub delay: DelayRules,
+}
+
 impl Params {
-    pub(super) fn new(config: &Config, rules: Rules, up_queue_gain: f64) -> Params {
+    pub(super) fn new(config: &Config, rules: Rules, options: &Options) -> Params {
         let number = |name| config.number(name);
         let or_none = |value: f64, none: f64| if value == 0.0 { none } else { value };
         let ecn_max_rtt = number("ecn_max_rtt");
@@ -69,7 +81,7 @@ impl Params {
             drain_rounds: or_none(number("drain_rounds"), u64::MAX as f64) as u64,
             up_pacing_gain: number("up_pacing_gain"),
             up_cwnd_gain: number("up_cwnd_gain"),
-            up_queue_gain,
+            up_queue_gain: options.up_queue_gain,
             down_pacing_gain: number("down_pacing_gain"),
             cruise_pacing_gain: number("cruise_pacing_gain"),
             refill_pacing_gain: number("refill_pacing_gain"),
@@ -79,6 +91,7 @@ impl Params {
             full_bw_growth: number("full_bw_growth"),
             full_bw_rounds: number("full_bw_rounds") as u32,
             loss_threshold: number("loss_threshold"),
+            loss_floor: options.loss_floor,
             startup_loss_events: number("startup_loss_events") as u32,
             beta: number("beta"),
             headroom: number("headroom"),
@@ -91,6 +104,7 @@ impl Params {
             probe_wait_spread: number("probe_wait_spread"),
             reno_rounds: number("reno_rounds"),
             reno_rounds_choices: number("reno_rounds_choices") as u64,
+            delay: options.delay,
             undo: config.flag("undo"),
             loss_probe_counts: config.flag("loss_probe_counts"),
             fast_path: config.flag("fast_path"),

@@ -18,6 +18,7 @@ impl Bbr {
             self.pacing.follow_rtt(self.segment, self.min_rtt.rtt);
             self.may_take_fast_path = false;
         }
+        self.note_delay(cx, ack);
         // An idle flow has seen the empty path anyway.
         if expired && !self.idle_restart && self.state != State::ProbeRtt {
             self.dip = Dip::default();

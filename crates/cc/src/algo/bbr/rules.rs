@@ -191,3 +191,6 @@ pub(super) const LINUX_V2: Rules = Rules {
     ecn_alpha_always: true,
     ..LINUX_V3
 };
+
+/// picoquic's `bbr.c` of 2024, by the draft but for the plateau, which is looked for once: UP has none.
+pub(super) const PICOQUIC: Rules = Rules { plateau_of: PlateauOf::MaxBw, ..DRAFT };

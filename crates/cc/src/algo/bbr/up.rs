@@ -19,6 +19,7 @@ impl Bbr {
         if self.params.rules.up_ends == UpEnds::AtPlateau {
             self.full_pipe.reset_to(self.sample_bw);
         }
+        self.delay.forget_excess();
         self.enter(cx, State::ProbeBwUp, reason);
         self.raise_longterm_slope(cx.conn);
     }
@@ -39,6 +40,9 @@ impl Bbr {
         if self.probe.prev_too_high && flight >= self.inflight_longterm.as_f64() {
             self.probe.prev_precautionary = true;
             return Some("as much in flight as was too much the last time");
+        }
+        if let Some(reason) = self.why_leave_up_for_delay(cx, flight) {
+            return Some(reason);
         }
         match self.params.rules.up_ends {
             UpEnds::AtPlateau => {

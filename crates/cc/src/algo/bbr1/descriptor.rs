@@ -85,6 +85,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     profiles: &[],
+    preset_of: None,
     fields: &[
         Field { name: "state", unit: "", purpose: "bbr_mode", labels: State::NAMES },
         Field { name: "phase", unit: "", purpose: "cycle_idx: 0 probes, 1 drains, 2 to 7 cruise", labels: &[] },

@@ -1,0 +1,104 @@
+//! The low-latency options: leave Startup and ProbeBW_UP when delay rises, as picoquic's `bbr.c` does
+//! (draft-huitema-ccwg-bbr-realtime). Off in both of BBRv3's own profiles.
+
+use units::{Span, Time};
+
+use super::Bbr;
+use super::state::State;
+use crate::{Ack, Cx};
+
+/// `BBRRTTJitterBufferLen`.
+const SAMPLES: usize = 7;
+/// They are this far apart.
+const SPACING: Span = Span::from_millis(1);
+
+/// What can be set of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DelayRules {
+    pub ends_startup: bool,
+    pub ends_up: bool,
+    /// Below this minimum RTT delays are the host's, not the path's.
+    pub guard: Span,
+    pub margin: Span,
+    pub growth: f64,
+    /// ACKs of raised delay that end Startup are more than these.
+    pub count: u32,
+}
+
+/// The least of the last RTTs, and for how long it has been high.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delay {
+    samples: [Span; SAMPLES],
+    next: u8,
+    last: Time,
+    /// `nb_rtt_excess`.
+    excess: u32,
+}
+
+impl Default for Delay {
+    fn default() -> Delay {
+        Delay { samples: [Span::MAX; SAMPLES], next: 0, last: Time::ZERO, excess: 0 }
+    }
+}
+
+impl Delay {
+    /// `BBRUpdateRTTJitterBuffer`.
+    fn take(&mut self, now: Time, rtt: Span) {
+        if now.since(self.last) > SPACING {
+            self.samples[usize::from(self.next)] = rtt;
+            self.next = (self.next + 1) % SAMPLES as u8;
+            self.last = now;
+        }
+    }
+
+    /// A cycle begins, or its probe does.
+    pub(super) fn forget_excess(&mut self) {
+        self.excess = 0;
+    }
+}
+
+impl Bbr {
+    /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs, and forgets the count only when the minimum shows again.
+    #[inline]
+    pub(super) fn note_delay(&mut self, cx: &Cx<'_>, ack: &Ack) {
+        let rules = &self.params.delay;
+        if !(rules.ends_startup || rules.ends_up) {
+            return;
+        }
+        if let Some(rtt) = ack.rtt {
+            self.delay.take(cx.now, rtt.raw);
+        }
+        let least = self.delay.samples.iter().copied().min().unwrap_or(Span::MAX);
+        let min_rtt = self.min_rtt.rtt;
+        if least == Span::MAX || least <= min_rtt || min_rtt <= rules.guard {
+            self.delay.excess = 0;
+        } else if least > min_rtt + rules.margin + min_rtt.mul_f64(rules.growth) {
+            self.delay.excess += 1;
+        }
+    }
+
+    /// `IsRTTTooHigh` in `BBRCheckStartupDone`: the pipe counts as full.
+    #[inline]
+    pub(super) fn check_startup_delay(&mut self, cx: &mut Cx<'_>) {
+        let rules = &self.params.delay;
+        if self.state == State::Startup && rules.ends_startup && self.delay.excess > rules.count {
+            self.full_pipe.reached = true;
+            self.enter_drain(cx, "delay rose");
+        }
+    }
+
+    /// What ends ProbeBW_UP besides its own rule: a minimum RTT in it, and delay or so much in flight that there must be some.
+    #[inline]
+    pub(super) fn why_leave_up_for_delay(&self, cx: &Cx<'_>, flight: f64) -> Option<&'static str> {
+        let rules = &self.params.delay;
+        let long_enough = cx.now.since(self.probe.cycle_stamp) > self.min_rtt.rtt;
+        if !rules.ends_up || self.min_rtt.rtt <= rules.guard || !long_enough {
+            None
+        } else if self.delay.excess > 0 {
+            Some("delay rose")
+        } else {
+            let queued = flight > self.inflight(cx.conn, self.max_bw.max(), 1.0 + rules.growth);
+            queued.then_some("a queue has built up")
+        }
+    }
+}

@@ -36,11 +36,15 @@ class Specification(TypedDict):
 
 @type_check_only
 class Param(TypedDict):
-    """A parameter of an algorithm; `range` is that of a number, both ends included, `choices` are those of a word."""
+    """A parameter of an algorithm; `range` is that of a number, both ends included, `choices` are those of a word.
+
+    `profiles` has the defaults that are others with another `profile`.
+    """
 
     name: str
     unit: str
     default: float | bool | str
+    profiles: list[tuple[str, float | bool | str]]
     range: tuple[float, float] | None
     choices: list[str] | None
     purpose: str

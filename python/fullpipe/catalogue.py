@@ -129,14 +129,21 @@ def _params(params: Iterable[Param]) -> RenderableType:
 
 def _domain(param: Param) -> str:
     unit = f" {param['unit']}" if param["unit"] else ""
+    others = "".join(f", {_value(value)}{unit} with {profile}" for profile, value in param["profiles"])
+    default = f"default {_value(param['default'])}"
     if param["range"] is not None:
         low, high = param["range"]
-        default = float(param["default"])
-        return f"default {_number(default)}{unit}, from {_number(low)} to {_number(high)}{unit}"
+        return f"{default}{unit}{others}, from {_number(low)} to {_number(high)}{unit}"
     if param["choices"] is not None:
         words = ", ".join(f'"{word}"' for word in param["choices"])
-        return f'default "{param["default"]}", one of {words}'
-    return f"default {str(param['default']).lower()}, true or false"
+        return f"{default}, one of {words}"
+    return f"{default}{others}, true or false"
+
+
+def _value(value: float | bool | str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f'"{value}"' if isinstance(value, str) else _number(value)
 
 
 def _number(value: float) -> str:

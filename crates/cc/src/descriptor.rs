@@ -78,6 +78,14 @@ pub enum Default {
 }
 
 impl Descriptor {
+    /// The profile that is in force when none is given; empty without profiles.
+    pub fn usual_profile(&self) -> &'static str {
+        match self.params.iter().find(|param| param.name == "profile").map(|param| param.domain) {
+            Some(Domain::Choice(words)) => words[0],
+            _ => "",
+        }
+    }
+
     /// What `param` is when nothing is given, with `profile`.
     pub fn default_of(&self, param: &Param, profile: &str) -> ParamValue {
         let group = self.profiles.iter().find(|group| group.name == profile);
@@ -236,11 +244,9 @@ impl Config {
         smss: Bytes,
         initial_cwnd: Bytes,
     ) -> Result<Config, ParamError> {
-        let usual = || descriptor.params.iter().find(|param| param.name == "profile").map(|param| param.domain);
-        let profile = match (given.get("profile"), usual()) {
-            (Some(ParamValue::Word(word)), _) => word,
-            (None, Some(Domain::Choice(words))) => words[0],
-            _ => "",
+        let profile = match given.get("profile") {
+            Some(ParamValue::Word(word)) => word,
+            _ => descriptor.usual_profile(),
         };
         let mut params: BTreeMap<_, _> =
             descriptor.params.iter().map(|param| (param.name, descriptor.default_of(param, profile))).collect();

@@ -1,6 +1,6 @@
 //! What there is: algorithms, queues and the keys of a scenario, as plain Python dicts.
 
-use cc::{Domain, RecoveryOwner, Registry, Signals};
+use cc::{Domain, ParamValue, RecoveryOwner, Registry, Signals};
 use pyo3::prelude::*;
 
 #[derive(IntoPyObject)]
@@ -25,6 +25,8 @@ struct Param {
     name: &'static str,
     unit: &'static str,
     default: Value,
+    /// Other defaults, by the profile that has them.
+    profiles: Vec<(&'static str, Value)>,
     range: Option<(f64, f64)>,
     choices: Option<Vec<&'static str>>,
     purpose: &'static str,
@@ -38,7 +40,7 @@ enum Value {
     #[pyo3(transparent)]
     Flag(bool),
     #[pyo3(transparent)]
-    Word(&'static str),
+    Word(String),
 }
 
 #[derive(IntoPyObject)]
@@ -103,7 +105,7 @@ impl From<&'static cc::Descriptor> for Algorithm {
                 .iter()
                 .map(|specification| Specification { name: specification.name, note: specification.note })
                 .collect(),
-            params: descriptor.params.iter().map(Param::from).collect(),
+            params: descriptor.params.iter().map(|param| Param::of(descriptor, param)).collect(),
             fields: descriptor
                 .fields
                 .iter()
@@ -123,14 +125,29 @@ impl From<&'static cc::Descriptor> for Algorithm {
     }
 }
 
-impl From<&'static cc::Param> for Param {
-    fn from(param: &'static cc::Param) -> Param {
-        let (default, range, choices) = match param.domain {
-            Domain::Number { default, min, max } => (Value::Number(default), Some((min, max)), None),
-            Domain::Flag { default } => (Value::Flag(default), None, None),
-            Domain::Choice(words) => (Value::Word(words[0]), None, Some(words.to_vec())),
+impl Param {
+    fn of(descriptor: &'static cc::Descriptor, param: &'static cc::Param) -> Param {
+        let (range, choices) = match param.domain {
+            Domain::Number { min, max, .. } => (Some((min, max)), None),
+            Domain::Flag { .. } => (None, None),
+            Domain::Choice(words) => (None, Some(words.to_vec())),
         };
+        let default = descriptor.default_of(param, descriptor.usual_profile());
+        let others =
+            descriptor.profiles.iter().map(|profile| (profile.name, descriptor.default_of(param, profile.name)));
+        let profiles =
+            others.filter(|(_, other)| *other != default).map(|(name, other)| (name, other.into())).collect();
         let &cc::Param { name, unit, purpose, section, .. } = param;
-        Param { name, unit, default, range, choices, purpose, section }
+        Param { name, unit, default: default.into(), profiles, range, choices, purpose, section }
+    }
+}
+
+impl From<ParamValue> for Value {
+    fn from(value: ParamValue) -> Value {
+        match value {
+            ParamValue::Number(n) => Value::Number(n),
+            ParamValue::Flag(b) => Value::Flag(b),
+            ParamValue::Word(word) => Value::Word(word),
+        }
     }
 }

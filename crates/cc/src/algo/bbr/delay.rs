@@ -25,6 +25,12 @@ pub(super) struct DelayRules {
     pub count: u32,
 }
 
+impl DelayRules {
+    pub(super) fn is_on(&self) -> bool {
+        self.ends_startup || self.ends_up
+    }
+}
+
 /// The least of the last RTTs, and for how long it has been high.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delay {
@@ -50,30 +56,36 @@ impl Delay {
             self.last = now;
         }
     }
-
-    /// A cycle begins, or its probe does.
-    pub(super) fn forget_excess(&mut self) {
-        self.excess = 0;
-    }
 }
 
 impl Bbr {
     /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs, and forgets the count only when the minimum shows again.
     #[inline]
     pub(super) fn note_delay(&mut self, cx: &Cx<'_>, ack: &Ack) {
-        let rules = &self.params.delay;
-        if !(rules.ends_startup || rules.ends_up) {
-            return;
-        }
+        let Some(delay) = &mut self.delay else { return };
         if let Some(rtt) = ack.rtt {
-            self.delay.take(cx.now, rtt.raw);
+            delay.take(cx.now, rtt.raw);
         }
-        let least = self.delay.samples.iter().copied().min().unwrap_or(Span::MAX);
+        let rules = &self.params.delay;
+        let least = delay.samples.iter().copied().min().unwrap_or(Span::MAX);
         let min_rtt = self.min_rtt.rtt;
         if least == Span::MAX || least <= min_rtt || min_rtt <= rules.guard {
-            self.delay.excess = 0;
+            delay.excess = 0;
         } else if least > min_rtt + rules.margin + min_rtt.mul_f64(rules.growth) {
-            self.delay.excess += 1;
+            delay.excess += 1;
+        }
+    }
+
+    /// ACKs with a high RTT; none without the options.
+    #[inline]
+    fn rtt_excess(&self) -> u32 {
+        self.delay.as_ref().map_or(0, |delay| delay.excess)
+    }
+
+    /// A cycle begins, or its probe does.
+    pub(super) fn forget_rtt_excess(&mut self) {
+        if let Some(delay) = &mut self.delay {
+            delay.excess = 0;
         }
     }
 
@@ -81,7 +93,7 @@ impl Bbr {
     #[inline]
     pub(super) fn check_startup_delay(&mut self, cx: &mut Cx<'_>) {
         let rules = &self.params.delay;
-        if self.state == State::Startup && rules.ends_startup && self.delay.excess > rules.count {
+        if self.state == State::Startup && rules.ends_startup && self.rtt_excess() > rules.count {
             self.full_pipe.reached = true;
             self.enter_drain(cx, "delay rose");
         }
@@ -94,7 +106,7 @@ impl Bbr {
         let long_enough = cx.now.since(self.probe.cycle_stamp) > self.min_rtt.rtt;
         if !rules.ends_up || self.min_rtt.rtt <= rules.guard || !long_enough {
             None
-        } else if self.delay.excess > 0 {
+        } else if self.rtt_excess() > 0 {
             Some("delay rose")
         } else {
             let queued = flight > self.inflight(cx.conn, self.max_bw.max(), 1.0 + rules.growth);

@@ -13,7 +13,7 @@ impl Bbr {
         self.probe.acked_per_inc = Bytes::MAX;
         self.pick_probe_wait(cx.rng);
         self.probe.cycle_stamp = cx.now;
-        self.delay.forget_excess();
+        self.forget_rtt_excess();
         self.ack_phase = AckPhase::ProbeStopping;
         self.round.restart(cx.conn.delivered);
         self.enter(cx, State::ProbeBwDown, reason);

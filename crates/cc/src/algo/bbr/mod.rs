@@ -83,7 +83,8 @@ pub struct Bbr {
     pacing: Pacing,
     window: SavedWindow,
     ecn: Ecn,
-    delay: Delay,
+    /// For the exits on delay alone.
+    delay: Option<Box<Delay>>,
     /// For export only: what the pipe held when Startup ended.
     ssthresh: Bytes,
 }
@@ -123,7 +124,7 @@ impl Bbr {
             },
             pacing: Pacing::new(segment, config.number("pacing_margin"), burst),
             window: SavedWindow::new(config.initial_cwnd),
-            delay: Delay::default(),
+            delay: params.delay.is_on().then(Box::default),
             ecn: Ecn::new(config.number("ecn_alpha_init"), params.ecn),
             ssthresh: Bytes::MAX,
             params,

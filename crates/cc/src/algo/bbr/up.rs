@@ -19,7 +19,7 @@ impl Bbr {
         if self.params.rules.up_ends == UpEnds::AtPlateau {
             self.full_pipe.reset_to(self.sample_bw);
         }
-        self.delay.forget_excess();
+        self.forget_rtt_excess();
         self.enter(cx, State::ProbeBwUp, reason);
         self.raise_longterm_slope(cx.conn);
     }

@@ -1,0 +1,69 @@
+//! The answer to CE marks.
+
+use super::*;
+
+fn answering(profile: &str, rate: Rate) -> Driver {
+    cruising(&[("profile", word(profile)), ("ecn", ParamValue::Flag(true)), MAX_RTT], rate)
+}
+
+/// Marks count at any RTT, so that the tests' 40 ms will do.
+const MAX_RTT: (&str, ParamValue) = ("ecn_max_rtt", ParamValue::Number(0.0));
+
+#[test]
+fn mean_nothing_when_they_are_not_answered() {
+    for profile in PROFILES {
+        let mut driver = cruising_as(profile, Rate::from_mbps(20));
+        driver.marked = 1.0;
+        for _ in 0..10 {
+            driver.round(RTT);
+        }
+        assert_eq!(driver.field("inflight_shortterm"), 0.0, "{profile}");
+        assert_eq!(driver.decision().ecn, cc::Ecn::NotEct);
+    }
+}
+
+#[test]
+fn a_round_of_them_cuts_the_window_by_a_third_of_their_average() {
+    // alpha falls by a sixteenth in each round without marks: after n of them (15/16)^n.
+    let mut driver = answering("linux", Rate::from_mbps(20));
+    assert_eq!(driver.decision().ecn, cc::Ecn::Ect0);
+    for _ in 0..5 {
+        driver.round(RTT);
+    }
+    let (alpha, cwnd) = (driver.field("ecn_alpha"), driver.cwnd());
+    driver.round(RTT);
+    assert!((driver.field("ecn_alpha") / alpha - 15.0 / 16.0).abs() < 1e-9);
+    driver.marked = 1.0;
+    driver.conn.in_recovery = true;
+    driver.round_of(1, Span::from_millis(1), |_| RTT);
+    driver.marked = 0.0;
+    let alpha = driver.field("ecn_alpha");
+    let cut = 1.0 - alpha * 85.0 / 256.0;
+    let found = segments(&driver, "inflight_shortterm") / cwnd;
+    assert!((found - cut).abs() < 0.02, "{found} for {cut}");
+    assert_eq!(driver.field("bw_shortterm"), 0.0, "v3 leaves the bandwidth alone");
+}
+
+#[test]
+fn two_rounds_of_more_than_half_end_startup() {
+    let params = [("profile", word("linux")), ("ecn", ParamValue::Flag(true)), MAX_RTT];
+    let mut driver = Driver::new("bbr3", &params);
+    for (round, mbps) in [5, 10, 20, 40].into_iter().enumerate() {
+        driver.rate = Some(Rate::from_mbps(mbps));
+        driver.marked = if round >= 1 { 0.6 } else { 0.0 };
+        driver.round(RTT);
+    }
+    assert_ne!(driver.field("state"), STARTUP);
+    assert_eq!(driver.log.0[0].1.reason, "startup met too much congestion");
+}
+
+#[test]
+fn probing_that_meets_more_than_half_ends() {
+    let mut driver = answering("linux", Rate::from_mbps(20));
+    go_up(&mut driver);
+    driver.marked = 0.6;
+    driver.conn.in_recovery = true;
+    driver.round_of(4, Span::from_millis(1), |_| RTT);
+    assert_eq!(driver.field("state"), DOWN);
+    assert!(driver.field("inflight_longterm") > 0.0);
+}

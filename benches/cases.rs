@@ -23,6 +23,8 @@ const LOSSY: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nloss =
 pub const CASES: [Case; 10] = [
     Case { name: "cubic-1g", path: GIGABIT, flow: "cc = \"cubic\"", seconds: 400 },
     Case { name: "bbr1-1g", path: GIGABIT, flow: "cc = \"bbr1\"", seconds: 400 },
+    Case { name: "bbr2-1g", path: GIGABIT, flow: "cc = \"bbr2\"", seconds: 400 },
+    Case { name: "bbr3-1g", path: GIGABIT, flow: "cc = \"bbr3\"", seconds: 400 },
     Case { name: "newreno-1g", path: GIGABIT, flow: "cc = \"newreno\"", seconds: 400 },
     Case { name: "cubic-100m", path: HUNDRED, flow: "cc = \"cubic\"", seconds: 1000 },
     Case { name: "bbr1-100m", path: HUNDRED, flow: "cc = \"bbr1\"", seconds: 1000 },

@@ -57,6 +57,8 @@ pub struct Bbr {
     round_start: bool,
     /// Sending again after idle, nothing acknowledged yet.
     idle_restart: bool,
+    /// The state has changed since the gains were set.
+    gains_are_stale: bool,
     /// The window has reached its target, so ACKs of a flow that the application limits change little (Linux).
     may_take_fast_path: bool,
     pacing_gain: f64,
@@ -101,6 +103,7 @@ impl Bbr {
             ack_phase: AckPhase::Init,
             round_start: false,
             idle_restart: false,
+            gains_are_stale: false,
             may_take_fast_path: false,
             pacing_gain: params.startup_pacing_gain,
             cwnd_gain: params.startup_cwnd_gain,
@@ -144,12 +147,13 @@ impl Bbr {
         debug_assert!(self.state.may_become(to), "{:?} can't become {to:?}", self.state);
         cx.probe.transition(cx.now, Transition { from: self.state.name(), to: to.name(), reason });
         self.state = to;
+        self.gains_are_stale = true;
         self.may_take_fast_path = false;
     }
 
-    /// The table of §5.6.1, `bbr_update_gains`.
-    #[inline]
+    /// The table of §5.6.1, `bbr_update_gains`. It takes effect with the end of the ACK that changed the state.
     fn update_gains(&mut self) {
+        self.gains_are_stale = false;
         let params = &*self.params;
         (self.pacing_gain, self.cwnd_gain) = match self.state {
             State::Startup => (params.startup_pacing_gain, params.startup_cwnd_gain),
@@ -187,7 +191,9 @@ impl Bbr {
     /// UpdateControlParameters (§5.2.3).
     #[inline]
     fn update_control_parameters(&mut self, cx: &Cx<'_>, ack: &Ack) {
-        self.update_gains();
+        if self.gains_are_stale {
+            self.update_gains();
+        }
         self.set_pacing_rate(cx, self.pacing_gain);
         self.set_cwnd(cx.conn, ack);
     }

@@ -20,7 +20,7 @@ const SHALLOW: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"1bdp\"";
 const LOSSY: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nloss = \"1%\"";
 
 /// All of them.
-pub const CASES: [Case; 10] = [
+pub static CASES: &[Case] = &[
     Case { name: "cubic-1g", path: GIGABIT, flow: "cc = \"cubic\"", seconds: 400 },
     Case { name: "bbr1-1g", path: GIGABIT, flow: "cc = \"bbr1\"", seconds: 400 },
     Case { name: "bbr2-1g", path: GIGABIT, flow: "cc = \"bbr2\"", seconds: 400 },

@@ -1,4 +1,4 @@
-"""A run over time in one picture: window, rate, RTT, queue."""
+"""A run over time in one picture: window, rate, states, RTT, queue."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
+
+from fullpipe import states
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,9 +49,9 @@ def picture(run: Run) -> Figure:
     edges = _edges(run, until)
     rates = _rates(run, trace, edges)
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
-    figure = Figure(figsize=(10, 9.5), dpi=110, layout="constrained")
-    panels = _Panels(*figure.subplots(4, 1, sharex=True))
     few = len(run.flows) <= len(_COLOURS)
+    stays = states.stays(run, until) if few else pl.DataFrame()
+    figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique())
     _dress(figure, panels, run, few, size.unit)
     if few:
         _draw_flows(panels, trace, run, edges, rates, size.bytes)
@@ -58,12 +60,29 @@ def picture(run: Run) -> Figure:
         _draw_algorithms(panels, trace, run, edges, rates, size.bytes)
         _draw_equal_share(panels.rate, run, edges, rates)
     _draw_queue(panels.queue, run, until)
+    if band is not None:
+        states.draw(band, stays)
     for panel in panels:
         panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
         panel.set_xlim(0, until)
     handles, labels = panels.rtt.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=4, frameon=False)
     return figure
+
+
+def _layout(bands: int) -> tuple[Figure, _Panels, Axes | None]:
+    """The panels, and under the rates one for so many flows' states, if there are any."""
+    heights = [1.0, 1.0, 1.0, 1.0]
+    if bands:
+        heights.insert(2, 0.11 * bands)
+    figure = Figure(figsize=(10, 2.38 * sum(heights)), dpi=110, layout="constrained")
+    axes = list(figure.subplots(len(heights), 1, sharex=True, height_ratios=heights))
+    band = axes.pop(2) if bands else None
+    if band is not None:
+        band.set_title("state", loc="left", fontsize="medium")
+        band.spines[:].set_visible(False)
+        band.tick_params(axis="x", length=0)
+    return figure, _Panels(*axes), band
 
 
 def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> None:

@@ -204,7 +204,7 @@ class Run:
         return {**self._result.units(self._check(table)), "time": "s"}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Draws window, rate, RTT and queue over time.
+        """Draws window, rate, the algorithms' states, RTT and queue over time.
 
         Args:
             path: Where to save the picture, if at all; the ending (.png, .svg, .pdf) says as what.

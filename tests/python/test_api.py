@@ -12,6 +12,7 @@ from matplotlib.patches import StepPatch
 
 import fullpipe
 from conftest import LONG, SCENARIO
+from fullpipe.states import stays
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -208,8 +209,34 @@ def test_saving_keeps_everything_and_overwrites_nothing(tmp_path: Path) -> None:
 def test_a_picture_has_four_panels(tmp_path: Path, flows: int) -> None:
     run = fullpipe.run(SCENARIO, trace="ack", set={"flow.1.count": flows})
     figure = run.plot(tmp_path / "picture.svg")
-    assert [axes.get_ylabel() for axes in figure.axes] == ["kB", "Mbit/s", "ms", "packets"]
+    panels = [axes for axes in figure.axes if axes.get_title(loc="left") != "state"]
+    assert [axes.get_ylabel() for axes in panels] == ["kB", "Mbit/s", "ms", "packets"]
+    assert (len(figure.axes) > len(panels)) == (flows == 1), "many flows have no band of states each"
     assert (tmp_path / "picture.svg").stat().st_size > 10_000
+
+
+def test_a_picture_shows_the_states_of_each_flow() -> None:
+    run = fullpipe.run(SCENARIO, trace="10ms", duration="20s")
+    rows = stays(run, 20.0)
+    assert rows["flow"].unique(maintain_order=True).to_list() == ["cubic", "bbr1"]
+    for name in ("cubic", "bbr1"):
+        mine = rows.filter(flow=name)
+        assert mine["till"][-1] == 20.0
+        assert (mine["since"][1:] == mine["till"][:-1]).all(), "one follows on the other"
+    # The state of a stay is what the trace says of any time within it.
+    bbr1 = run.trace().filter(flow="bbr1").join_asof(rows.filter(flow="bbr1"), left_on="time", right_on="since")
+    assert (bbr1["state"] == bbr1["bbr1.state"].cast(pl.String)).all()
+    (band,) = (axes for axes in run.plot().axes if axes.get_title(loc="left") == "state")
+    assert [label.get_text() for label in band.get_yticklabels()] == ["bbr1", "cubic"]  # from the bottom
+    legend = band.get_legend()
+    assert legend is not None
+    assert {text.get_text() for text in legend.get_texts()} == set(rows["state"])
+
+
+def test_a_picture_of_flows_that_keep_their_state_has_no_band() -> None:
+    run = fullpipe.run(SCENARIO.replace('"bbr1"', '"none"\napp_rate = "1mbit"'), trace="10ms", duration="0.1s")
+    assert run.trace("transitions").is_empty()
+    assert len(run.plot().axes) == 4
 
 
 def test_a_flow_that_is_not_there_has_no_rate_in_a_picture() -> None:

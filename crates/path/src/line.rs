@@ -47,6 +47,8 @@ pub struct Varying {
     rng: Rng,
     /// The latest arrival so far.
     last: Time,
+    /// Packets may have overtaken each other.
+    reordered: bool,
 }
 
 impl Line {
@@ -54,12 +56,12 @@ impl Line {
     pub fn new(delay: Timeline<Span>, jitter: Timeline<Jitter>, rng: Rng) -> Line {
         match (delay.constant(), jitter.constant()) {
             (Some(delay), Some(Jitter::Off)) => Line::Constant(*delay),
-            _ => Line::Varying(Box::new(Varying { delay, jitter, rng, last: Time::ZERO })),
+            _ => Line::Varying(Box::new(Varying { delay, jitter, rng, last: Time::ZERO, reordered: false })),
         }
     }
 
-    /// When a packet that departs at `departure` arrives, and whether later ones may overtake it. Departures must be told
-    /// in order of time.
+    /// When a packet that departs at `departure` arrives, and whether what is told of later may arrive before it, or what was
+    /// told of before after it: true from the first that may be overtaken on. Departures must be told in order of time.
     #[inline]
     pub fn arrival(&mut self, departure: Time) -> (Time, bool) {
         match self {
@@ -88,7 +90,8 @@ impl Varying {
             at = at.max(self.last);
         }
         self.last = self.last.max(at);
-        (at, overtakes)
+        self.reordered |= overtakes;
+        (at, self.reordered)
     }
 }
 

@@ -45,6 +45,13 @@ impl NetworkLink {
                 }
                 None
             }
+            Verdict::Policed => {
+                if data {
+                    self.meter.on_policed(now);
+                    self.total_drops += 1;
+                }
+                None
+            }
         }
     }
 

@@ -12,7 +12,7 @@ mod timeline;
 
 pub use droptail::{DropTail, Limit};
 pub use line::{Jitter, Line};
-pub use link::{Link, Verdict};
+pub use link::{Link, VaryingLink, Verdict};
 pub use loss::Bernoulli;
 pub use policer::Policer;
 pub use serialiser::Serialiser;

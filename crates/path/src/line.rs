@@ -72,6 +72,7 @@ impl Line {
 }
 
 impl Varying {
+    #[inline(never)] // see `Bernoulli::loses`
     fn arrival(&mut self, departure: Time) -> (Time, bool) {
         let mut overtakes = false;
         let entry = match *self.jitter.at(departure) {

@@ -20,52 +20,27 @@ pub enum Verdict {
     Policed,
 }
 
-/// A link: a drop-tail queue, then a transmitter. There may be a policer in front, and all of it may change at known times.
+/// A link: a drop-tail queue, then a transmitter of constant rate.
 ///
-/// Since nothing but arrivals and known changes alters such a link, the departure of a packet is known when it is
-/// accepted: no event is needed for it. Arrivals must be told in order of time.
+/// Since nothing but arrivals changes such a link, the departure of a packet is known when it is accepted: no event is
+/// needed for it. Arrivals must be told in order of time.
 #[derive(Clone, Debug)]
 pub struct Link {
     serialiser: Serialiser,
     queue: DropTail,
-    /// What only some links have; the others pay one branch a packet.
-    special: Option<Box<Special>>,
-}
-
-#[derive(Clone, Debug)]
-struct Special {
-    rates: Timeline<Rate>,
-    limits: Timeline<Limit>,
-    policer: Timeline<Option<Policer>>,
 }
 
 impl Link {
     /// An idle link.
     pub fn new(rate: Rate, limit: Limit) -> Link {
-        Link { serialiser: Serialiser::new(rate), queue: DropTail::new(limit), special: None }
-    }
-
-    /// An idle link of which everything may change. A limit that shrinks drops nothing that waits already.
-    pub fn varying(
-        mut rates: Timeline<Rate>,
-        mut limits: Timeline<Limit>,
-        policer: Timeline<Option<Policer>>,
-    ) -> Link {
-        let link = Link::new(*rates.at(Time::ZERO), *limits.at(Time::ZERO));
-        if rates.constant().is_some() && limits.constant().is_some() && matches!(policer.constant(), Some(None)) {
-            return link;
-        }
-        Link { special: Some(Box::new(Special { rates, limits, policer })), ..link }
+        Link { serialiser: Serialiser::new(rate), queue: DropTail::new(limit) }
     }
 
     /// A packet of `size` bytes arrives.
     #[inline]
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
-        let Link { serialiser, queue, special } = self;
-        match special {
-            None => accept(queue, serialiser.free_at(), now, size, || serialiser.transmit(now, size)),
-            Some(special) => special.arrive(serialiser, queue, now, size),
-        }
+        let Link { serialiser, queue } = self;
+        accept(queue, serialiser.free_at(), now, size, || serialiser.transmit(now, size))
     }
 
     /// Packets and bytes that wait at `now`, without the one being sent.
@@ -75,14 +50,44 @@ impl Link {
     }
 }
 
-impl Special {
-    #[inline(never)]
-    fn arrive(&mut self, serialiser: &mut Serialiser, queue: &mut DropTail, now: Time, size: Bytes) -> Verdict {
-        if self.policer.at(now).as_mut().is_some_and(|policer| !policer.admits(now, size)) {
+/// The same with a policer in front, and all of it may change at known times: departures are still known.
+///
+/// A type of its own, so that other links pay nothing for it.
+#[derive(Clone, Debug)]
+pub struct VaryingLink {
+    serialiser: Serialiser,
+    queue: DropTail,
+    rates: Timeline<Rate>,
+    limits: Timeline<Limit>,
+    policer: Timeline<Option<Policer>>,
+}
+
+impl VaryingLink {
+    /// An idle link. A limit that shrinks drops nothing that waits already.
+    pub fn new(
+        mut rates: Timeline<Rate>,
+        mut limits: Timeline<Limit>,
+        policer: Timeline<Option<Policer>>,
+    ) -> VaryingLink {
+        let serialiser = Serialiser::new(*rates.at(Time::ZERO));
+        let queue = DropTail::new(*limits.at(Time::ZERO));
+        VaryingLink { serialiser, queue, rates, limits, policer }
+    }
+
+    /// A packet of `size` bytes arrives.
+    pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
+        let VaryingLink { serialiser, queue, rates, limits, policer } = self;
+        if policer.at(now).as_mut().is_some_and(|policer| !policer.admits(now, size)) {
             return Verdict::Policed;
         }
-        queue.set_limit(*self.limits.at(now));
-        accept(queue, serialiser.free_at(), now, size, || serialiser.transmit_at(now, size, &mut self.rates))
+        queue.set_limit(*limits.at(now));
+        accept(queue, serialiser.free_at(), now, size, || serialiser.transmit_at(now, size, rates))
+    }
+
+    /// Packets and bytes that wait at `now`, without the one being sent.
+    pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
+        self.queue.release(now);
+        self.queue.backlog()
     }
 }
 
@@ -93,17 +98,18 @@ fn accept(
     free_at: Time,
     now: Time,
     size: Bytes,
-    transmit: impl FnOnce() -> (Time, Time),
+    mut transmit: impl FnMut() -> (Time, Time),
 ) -> Verdict {
     queue.release(now);
-    let idle = now >= free_at;
-    if !idle && !queue.has_room(size) {
+    if now >= free_at {
+        let (start, end) = transmit();
+        return Verdict::Departs { start, end };
+    }
+    if !queue.has_room(size) {
         return Verdict::Dropped;
     }
     let (start, end) = transmit();
-    if !idle {
-        queue.push(start, size);
-    }
+    queue.push(start, size);
     Verdict::Departs { start, end }
 }
 
@@ -187,7 +193,7 @@ mod tests {
             let changes: Vec<_> = changes.iter().map(|(gap, rate, limit)| { at += gap; (at, *rate, *limit) }).collect();
             let rates = changes.iter().map(|(at, rate, _)| (Time::from_nanos(*at), Rate::from_bps(*rate)));
             let limits = changes.iter().map(|(at, _, limit)| (Time::from_nanos(*at), Limit::Packets(*limit)));
-            let mut link = Link::varying(
+            let mut link = VaryingLink::new(
                 Timeline::new(Rate::from_bps(first.0), rates),
                 Timeline::new(Limit::Packets(first.1), limits),
                 None.into(),
@@ -224,7 +230,7 @@ mod tests {
         ) {
             let half = Time::from_nanos(gaps.iter().sum::<u64>() / 2);
             let policer = policed.then(|| Policer::new(Rate::from_mbps(500), Bytes::new(15_000)));
-            let mut link = Link::varying(
+            let mut link = VaryingLink::new(
                 Timeline::new(Rate::from_mbps(1_000), [(half, Rate::from_mbps(slow))]),
                 Timeline::new(Limit::Packets(50), [(half, Limit::Packets(limit))]),
                 Timeline::new(None, [(half, policer)]),

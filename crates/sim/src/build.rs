@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals};
 use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Sender, SenderConfig, Unresponsive};
-use path::{Bernoulli, Limit, Line, Link, Policer, Serialiser, Timeline};
+use path::{Bernoulli, Limit, Line, Link, Policer, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario, Value};
 use smallvec::smallvec;
 use trace::{FlowMeter, Window};
@@ -15,7 +15,7 @@ use crate::agenda::{Agenda, Class};
 use crate::engine::Simulation;
 use crate::flow::{Armed, Flow, Network, Source, Transitions, Wire};
 use crate::lane::Lane;
-use crate::link::NetworkLink;
+use crate::link::{Element, NetworkLink};
 use crate::observe::Observer;
 
 /// The signals that the simulated endpoint gives a controller.
@@ -84,7 +84,11 @@ fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
     let policers = timeline(path, path.policer, |change| change.policer)
         .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
     let rates = timeline(path, path.rate, |change| change.rate);
-    NetworkLink::new("bottleneck", Link::varying(rates, limits, policers), Span::ZERO, window)
+    let element = match (rates.constant(), limits.constant(), policers.constant()) {
+        (Some(rate), Some(limit), Some(None)) => Element::Constant(Link::new(*rate, *limit)),
+        _ => Element::Varying(Box::new(VaryingLink::new(rates, limits, policers))),
+    };
+    NetworkLink::new("bottleneck", element, Span::ZERO, window)
 }
 
 /// One of the path's properties over time.

@@ -187,34 +187,38 @@ impl Far<'_> {
         }
     }
 
-    /// A packet arrives at the link of hop `hop`.
+    /// A packet arrives at the link of hop `hop`, or behind the last one at the receiver.
     #[inline]
     pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
-        network.events += 1;
-        let link = &mut network.links[self.wire.route[hop]];
-        let data = !packet.segment.syn;
-        if hop == 0 && self.wire.loss.as_mut().is_some_and(|loss| loss.loses(now)) {
-            if data {
-                link.meter.on_loss(now);
-                self.meter.on_dropped(now);
+        let mut at = now;
+        if let Some(link) = self.wire.route.get(hop) {
+            network.events += 1;
+            let link = &mut network.links[*link];
+            let data = !packet.segment.syn;
+            if hop == 0 && self.wire.loss.as_mut().is_some_and(|loss| loss.loses(now)) {
+                if data {
+                    link.meter.on_loss(now);
+                    self.meter.on_dropped(now);
+                }
+                return;
             }
-            return;
+            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
+                if data {
+                    self.meter.on_dropped(now);
+                }
+                return;
+            };
+            packet.waited += waited;
+            if hop + 1 < self.wire.route.len() {
+                return self.hop(network, hop + 1, departure, packet);
+            }
+            let (arrival, out_of_order) = self.wire.line.arrival(departure);
+            if out_of_order {
+                return self.reorder(network, arrival, packet);
+            }
+            at = arrival;
         }
-        let Some((waited, at)) = link.arrive(now, packet.segment.wire_size(), data) else {
-            if data {
-                self.meter.on_dropped(now);
-            }
-            return;
-        };
-        packet.waited += waited;
-        if hop + 1 < self.wire.route.len() {
-            self.hop(network, hop + 1, at, packet);
-        } else {
-            match self.wire.line.arrival(at) {
-                (at, false) => self.receive(network, at, packet),
-                (at, true) => self.reorder(network, at, packet),
-            }
-        }
+        self.receive(network, at, packet);
     }
 
     /// A packet is on a line to the receiver that reorders: it is received when its time comes.
@@ -227,6 +231,7 @@ impl Far<'_> {
     }
 
     /// What is on that line arrives as far as it is time.
+    #[cold]
     pub(crate) fn arrivals(&mut self, network: &mut Network, now: Time) {
         while let Some(first) = self.wire.reordered.first_entry() {
             let (at, _) = *first.key();
@@ -234,7 +239,7 @@ impl Far<'_> {
                 return self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.index);
             }
             let packet = first.remove();
-            self.receive(network, at, packet);
+            self.arrive(network, self.wire.route.len(), at, packet);
         }
     }
 

@@ -72,7 +72,7 @@ impl Line {
 }
 
 impl Varying {
-    #[inline(never)] // see `Bernoulli::loses`
+    #[inline(never)] // a constant line is the usual one, and should not carry this along
     fn arrival(&mut self, departure: Time) -> (Time, bool) {
         let mut overtakes = false;
         let entry = match *self.jitter.at(departure) {

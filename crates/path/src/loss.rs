@@ -21,7 +21,7 @@ impl Bernoulli {
     }
 
     /// Whether a packet that comes at `now` is lost. Times must be told in order.
-    #[inline(never)] // most paths have none, and a call that is not made costs them less than code that is
+    #[inline]
     pub fn loses(&mut self, now: Time) -> bool {
         let threshold = *self.threshold.at(now);
         threshold > 0 && self.rng.next_u64() < threshold

@@ -4,12 +4,17 @@ use cc::Registry;
 use scenario::Scenario;
 use sim::{Run, TraceLevel};
 use trace::{Data, Summary};
+use units::Span;
 
 /// 20 s of `flow` on a path of which the tests vary everything.
 fn run(path: &str, flow: &str) -> Run {
+    run_traced(path, flow, TraceLevel::Acks)
+}
+
+fn run_traced(path: &str, flow: &str, level: TraceLevel) -> Run {
     let text = format!("duration = \"20s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
     let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    sim::run(&scenario, &Registry::default(), TraceLevel::Acks).unwrap_or_else(|error| panic!("{error}"))
+    sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn summary(path: &str, flow: &str) -> Summary {
@@ -155,18 +160,16 @@ fn reordering_for_a_while_makes_a_spurious_fast_recovery() {
 fn a_step_of_the_delay_makes_a_spurious_timeout() {
     for cc in ["cubic", "newreno"] {
         let changes = change("5s", "rtt = \"1500ms\"") + &change("8s", "rtt = \"40ms\"");
-        let run = run(&format!("{PATH}\n{changes}"), &CALM.replace("cubic", cc));
+        let flow = CALM.replace("cubic", cc);
+        let run = run_traced(&format!("{PATH}\n{changes}"), &flow, TraceLevel::Every(Span::from_millis(10)));
         let flow = &run.summary.flows[0];
         assert!(flow.drops == 0 && flow.retransmits > 0, "{cc}: {} lost, {} sent again", flow.drops, flow.retransmits);
         let columns = &run.trace.as_ref().expect("traced").tables[0].columns;
-        let values = |name: &str| match &columns.iter().find(|column| column.name == name).expect("a column").data {
-            Data::U64(values) => values.clone(),
-            other => panic!("{name} is {other:?}"),
-        };
-        let cwnd_before = |second: u64| {
-            let row = values("time").partition_point(|ns| *ns < second * 1_000_000_000);
-            values("cwnd")[row - 1]
-        };
-        println!("{cc} {} {} {} {:?}", cwnd_before(5), cwnd_before(7), values("cwnd").iter().min().unwrap(), reasons(&run));
+        let windows = columns.iter().find(|column| column.name == "cwnd").expect("there is a window");
+        let Data::U64(windows) = &windows.data else { panic!("a window is an integer") };
+        // A row each 10 ms from the SYN's on.
+        let before = windows[499];
+        assert_eq!(windows[500..640].iter().min(), Some(&1448), "{cc}: one segment after a timeout");
+        assert!(windows[700] >= before, "{cc}: {} of {before} given back", windows[700]);
     }
 }

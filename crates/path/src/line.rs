@@ -58,7 +58,14 @@ impl Line {
     pub fn new(delay: Timeline<Span>, jitter: Timeline<Jitter>, rng: Rng) -> Line {
         match (delay.constant(), jitter.constant()) {
             (Some(delay), Some(Jitter::Off)) => Line::Constant(*delay),
-            _ => Line::Varying(Box::new(Varying { delay, jitter, rng, last: Time::ZERO, reordered: false, promised: Time::ZERO })),
+            _ => Line::Varying(Box::new(Varying {
+                delay,
+                jitter,
+                rng,
+                last: Time::ZERO,
+                reordered: false,
+                promised: Time::ZERO,
+            })),
         }
     }
 
@@ -162,8 +169,7 @@ mod tests {
     fn jitter() -> impl Strategy<Value = Jitter> {
         prop_oneof![
             Just(Jitter::Off),
-            (1_u64..30, any::<bool>())
-                .prop_map(|(n, reorder)| Jitter::Random { most: Span::from_millis(n), reorder }),
+            (1_u64..30, any::<bool>()).prop_map(|(n, reorder)| Jitter::Random { most: Span::from_millis(n), reorder }),
             (1_u64..30, 0_u64..30).prop_map(|(hold, more)| {
                 Jitter::Hold { hold: Span::from_millis(hold), every: Span::from_millis(hold + more) }
             }),

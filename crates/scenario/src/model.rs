@@ -192,10 +192,7 @@ impl Scenario {
 
 impl Path {
     /// What one of its properties is from each of these times on: `path.schedule(|change| change.rate)`.
-    pub fn schedule<'a, T>(
-        &'a self,
-        of: impl Fn(&Change) -> Option<T> + 'a,
-    ) -> impl Iterator<Item = (Span, T)> + 'a {
+    pub fn schedule<'a, T>(&'a self, of: impl Fn(&Change) -> Option<T> + 'a) -> impl Iterator<Item = (Span, T)> + 'a {
         self.changes.iter().filter_map(move |change| Some((change.at, of(change)?)))
     }
 

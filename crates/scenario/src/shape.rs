@@ -18,7 +18,8 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
         }
     }
     let fix = "start each flow with a line [[flow]], in double brackets";
-    let mut flows = tables(&root["flow"], "flow", "the flows are tables in a list", fix, source)?.enumerate().peekable();
+    let mut flows =
+        tables(&root["flow"], "flow", "the flows are tables in a list", fix, source)?.enumerate().peekable();
     if flows.peek().is_none() {
         return Err(source.error("flow", "[]", "a scenario has at least one flow", "add a [[flow]] with its cc"));
     }

@@ -106,7 +106,9 @@ fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Err
     let rate = spec.app_rate.expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
     let most = access_rate(scenario).mul_f64(SMSS.as_f64() / scenario::PACKET.as_f64());
     if rate > most {
-        let problem = format!("faster than its access link, which is {ACCESS_SPEED} x path.rate at its fastest, headers included");
+        let problem = format!(
+            "faster than its access link, which is {ACCESS_SPEED} x path.rate at its fastest, headers included"
+        );
         return Err(scenario.error(
             &spec.key("app_rate"),
             format_args!("\"{rate}\""),

@@ -124,7 +124,10 @@ const EDITS: &[(&str, &str)] = &[
     (r#"loss = "0%""#, "[[path.change]]\nat = \"10s\"\nqueue = \"pfifo\""),
     (r#"loss = "0%""#, "[[path.change]]\nat = \"10s\"\nbuffer = \"0packets\""),
     (r#"loss = "0%""#, "[[path.change]]\nat = \"10s\"\npolicer = \"off now\""),
-    (r#"loss = "0%""#, "[[path.change]]\nat = \"10s\"\nrate = \"50mbit\"\n[[path.change]]\nat = \"10000ms\"\nrate = \"60mbit\""),
+    (
+        r#"loss = "0%""#,
+        "[[path.change]]\nat = \"10s\"\nrate = \"50mbit\"\n[[path.change]]\nat = \"10000ms\"\nrate = \"60mbit\"",
+    ),
     (r#"loss = "0%""#, r#"at = "10s""#),
     // Flows.
     (r#"name = "a""#, r#"name = "a b""#),

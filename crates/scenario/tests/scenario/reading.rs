@@ -358,14 +358,18 @@ fn scenarios() -> impl Strategy<Value = String> {
     let ns = 1_u64..100_000_000_000;
     let jitter = prop_oneof![
         Just("off".to_owned()),
-        (ns.clone(), any::<bool>()).prop_map(|(ns, reorder)| format!("{ns}ns{}", if reorder { " reorder" } else { "" })),
+        (ns.clone(), any::<bool>())
+            .prop_map(|(ns, reorder)| format!("{ns}ns{}", if reorder { " reorder" } else { "" })),
         (ns.clone(), ns).prop_map(|(a, b)| format!("hold {}ns every {}ns", a.min(b), a.max(b))),
     ];
-    let policer =
-        prop_oneof![Just("off".to_owned()), (1_u64..9_999, 1_500_u64..1 << 40).prop_map(|(r, b)| format!("{r}kbit burst {b}B"))];
+    let policer = prop_oneof![
+        Just("off".to_owned()),
+        (1_u64..9_999, 1_500_u64..1 << 40).prop_map(|(r, b)| format!("{r}kbit burst {b}B"))
+    ];
     let path = (1_000_000_u64..10_000_000_000, 12_u64..100_000, buffer, loss, jitter, policer);
     let path = path.prop_map(|(bps, ms, buffer, loss, jitter, policer)| {
-        let again = format!("buffer = \"{buffer}\"\nloss = \"{loss}%\"\njitter = \"{jitter}\"\npolicer = \"{policer}\"\n");
+        let again =
+            format!("buffer = \"{buffer}\"\nloss = \"{loss}%\"\njitter = \"{jitter}\"\npolicer = \"{policer}\"\n");
         let start = format!("[path]\nrate = \"{bps}bit\"\nrtt = \"{ms}ms\"\n{again}");
         format!("{start}[[path.change]]\nat = \"1ns\"\nrate = \"{ms}mbit\"\n{again}")
     });

@@ -104,7 +104,8 @@ def _file(name: str) -> str:
 def frame(study: Study) -> pl.DataFrame:
     """Every flow of every run as a row: rates in bit/s, delays in s, counts in data packets.
 
-    `link_lost` counts what queues and policers dropped and chance took, of all flows of the run; queueing delays are the link's.
+    `link_lost` counts what queues and policers dropped and chance took, of all flows of the run;
+    queueing delays are the link's.
     """
     import polars as pl
 

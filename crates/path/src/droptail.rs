@@ -13,6 +13,25 @@ pub enum Limit {
     Bytes(Bytes),
 }
 
+impl Limit {
+    /// Whether a packet of `size` may wait beside so many packets and bytes.
+    #[inline]
+    pub(crate) fn has_room(self, packets: u64, bytes: Bytes, size: Bytes) -> bool {
+        match self {
+            Limit::Packets(most) => packets < most,
+            Limit::Bytes(most) => bytes + size <= most,
+        }
+    }
+
+    /// The bytes of it, when all packets are of size `packet`.
+    pub fn bytes(self, packet: Bytes) -> Bytes {
+        match self {
+            Limit::Packets(packets) => packet * packets,
+            Limit::Bytes(bytes) => bytes,
+        }
+    }
+}
+
 /// The packets that wait, each known by when its transmission will begin.
 #[derive(Clone, Debug)]
 pub struct DropTail {
@@ -47,10 +66,7 @@ impl DropTail {
     /// Whether one more packet of `size` may wait.
     #[inline]
     pub(crate) fn has_room(&self, size: Bytes) -> bool {
-        match self.limit {
-            Limit::Packets(packets) => (self.waiting.len() as u64) < packets,
-            Limit::Bytes(bytes) => self.bytes + size <= bytes,
-        }
+        self.limit.has_room(self.waiting.len() as u64, self.bytes, size)
     }
 
     /// A packet waits until `start`.

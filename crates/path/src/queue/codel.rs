@@ -1,0 +1,213 @@
+//! `codel`: controlled delay (RFC 8289), as Linux has it.
+
+use units::{Bytes, Span, Time};
+
+use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
+use super::packet::{Fifo, Packet};
+use super::{Dropped, MTU};
+use crate::Limit;
+
+/// How a queue's delay is controlled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Law {
+    target: Span,
+    interval: Span,
+    ecn: bool,
+    ce_threshold: Option<Span>,
+}
+
+impl Law {
+    pub(super) fn new(config: &Config) -> Law {
+        Law {
+            target: config.some_time("target"),
+            interval: config.some_time("interval"),
+            ecn: config.flag("ecn"),
+            ce_threshold: config.time("ce_threshold"),
+        }
+    }
+
+    /// RFC 8289 §5.3: the next drop comes an interval divided by the square root of the drops so far later.
+    #[inline]
+    fn next(&self, from: Time, count: u32) -> Time {
+        from + Span::from_nanos((self.interval.as_nanos() as f64 / f64::from(count).sqrt() + 0.5) as u64)
+    }
+}
+
+/// The state of one controlled queue (RFC 8289 §5.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Control {
+    /// When the delay will have been above target for an interval.
+    first_above: Option<Time>,
+    dropping: bool,
+    drop_next: Time,
+    /// Drops since dropping began, and how many there were when it began last.
+    pub(super) count: u32,
+    last_count: u32,
+}
+
+impl Control {
+    /// RFC 8289 §5.6: the delay has stayed above target for an interval, and there is more than a packet to wait for.
+    #[inline]
+    fn may_drop<P>(&mut self, law: &Law, now: Time, packet: &Packet<P>, backlog: Bytes) -> bool {
+        if now.since(packet.arrived) < law.target || backlog <= MTU {
+            self.first_above = None;
+            return false;
+        }
+        match self.first_above {
+            None => {
+                self.first_above = Some(now + law.interval);
+                false
+            }
+            Some(at) => now >= at,
+        }
+    }
+
+    /// Takes the packet that is to be sent (RFC 8289 §5.5). `pop` gives the next one with the bytes behind it.
+    #[inline]
+    pub(super) fn dequeue<P>(
+        &mut self,
+        law: &Law,
+        now: Time,
+        mut pop: impl FnMut() -> Option<(Packet<P>, Bytes)>,
+        dropped: &mut impl Dropped<P>,
+    ) -> Option<Packet<P>> {
+        let mut next = self.take(law, now, &mut pop);
+        let Some((_, may_drop)) = next else {
+            self.dropping = false;
+            return None;
+        };
+        if self.dropping {
+            self.dropping = may_drop;
+            while self.dropping && now >= self.drop_next {
+                // What is marked counts as dropped (§5.2), but it is sent, so there is one at most.
+                self.count += 1;
+                let (mut packet, _) = next.take()?;
+                let marked = law.ecn && packet.mark();
+                if marked {
+                    next = Some((packet, true));
+                } else {
+                    dropped(packet);
+                    next = self.take(law, now, &mut pop);
+                    self.dropping = next.as_ref().is_some_and(|(_, may_drop)| *may_drop);
+                }
+                if self.dropping {
+                    self.drop_next = law.next(self.drop_next, self.count);
+                }
+                if marked {
+                    break;
+                }
+            }
+        } else if may_drop {
+            let (mut packet, _) = next.take()?;
+            if law.ecn && packet.mark() {
+                next = Some((packet, true));
+            } else {
+                dropped(packet);
+                next = self.take(law, now, &mut pop);
+            }
+            self.dropping = true;
+            // §5.4: what controlled the queue last time is where to begin, if that was not long ago.
+            let drops = self.count.wrapping_sub(self.last_count);
+            let recent = now.since(self.drop_next) < law.interval * 16;
+            self.count = if drops > 1 && recent { drops } else { 1 };
+            self.last_count = self.count;
+            self.drop_next = law.next(now, self.count);
+        }
+        let (mut packet, _) = next?;
+        if law.ce_threshold.is_some_and(|threshold| now.since(packet.arrived) > threshold) {
+            packet.mark();
+        }
+        Some(packet)
+    }
+
+    #[inline]
+    fn take<P>(
+        &mut self,
+        law: &Law,
+        now: Time,
+        pop: &mut impl FnMut() -> Option<(Packet<P>, Bytes)>,
+    ) -> Option<(Packet<P>, bool)> {
+        let Some((packet, backlog)) = pop() else {
+            self.first_above = None;
+            return None;
+        };
+        let may_drop = self.may_drop(law, now, &packet, backlog);
+        Some((packet, may_drop))
+    }
+}
+
+/// The options that CoDel has wherever it is used.
+pub(super) const TARGET: Param = Param {
+    name: "target",
+    domain: Domain::Time(Some(Span::from_millis(5)), Span::from_nanos(1), Span::from_secs(100)),
+    otherwise: "",
+    purpose: "delay that may stand for an interval",
+    section: "RFC 8289 §4.2",
+};
+pub(super) const INTERVAL: Param = Param {
+    name: "interval",
+    domain: Domain::Time(Some(Span::from_millis(100)), Span::from_nanos(1), Span::from_secs(100)),
+    otherwise: "",
+    purpose: "how long the delay may be above target before the first drop",
+    section: "RFC 8289 §4.3",
+};
+pub(super) const CE_THRESHOLD: Param = Param {
+    name: "ce_threshold",
+    domain: Domain::Time(None, Span::ZERO, Span::from_secs(100)),
+    otherwise: "off",
+    purpose: "ECN-capable packets that waited longer than this are marked, besides",
+    section: "tc-codel(8)",
+};
+/// Whether packets are marked.
+pub(super) const fn ecn(default: bool) -> Param {
+    Param {
+        name: "ecn",
+        domain: Domain::Flag(default),
+        otherwise: "",
+        purpose: "mark ECN-capable packets instead of dropping them",
+        section: "RFC 8289 §5.2, tc(8)",
+    }
+}
+
+pub(super) static DESCRIPTOR: Descriptor = Descriptor {
+    name: "codel",
+    purpose: "Drops at the head, ever more often, when every packet has waited longer than target for an interval.",
+    specifications: &[
+        ("RFC 8289", "the control law with its exact square root"),
+        ("Linux net/sched/sch_codel.c", "options, defaults, marks, and how dropping is taken up again"),
+    ],
+    limit: Some(1_000),
+    params: &[TARGET, INTERVAL, ecn(false), CE_THRESHOLD],
+    random: false,
+    check: no_check,
+};
+
+/// The queue.
+#[derive(Clone, Debug)]
+pub(super) struct Codel<P> {
+    limit: Limit,
+    law: Law,
+    control: Control,
+    pub(super) fifo: Fifo<P>,
+}
+
+impl<P: Copy> Codel<P> {
+    pub(super) fn new(config: &Config, limit: Limit) -> Codel<P> {
+        Codel { limit, law: Law::new(config), control: Control::default(), fifo: Fifo::default() }
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+        if self.limit.has_room(self.fifo.packets(), self.fifo.bytes(), packet.size) {
+            self.fifo.push(packet);
+        } else {
+            dropped(packet);
+        }
+    }
+
+    #[inline]
+    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        let Codel { law, control, fifo, .. } = self;
+        control.dequeue(law, now, || fifo.pop().map(|packet| (packet, fifo.bytes())), dropped)
+    }
+}

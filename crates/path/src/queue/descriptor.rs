@@ -1,0 +1,299 @@
+//! What a queue says of itself, once: scenario keys, command-line help and documentation come from it.
+
+use core::fmt;
+
+use units::{Bytes, Span};
+
+/// One static a queue.
+#[derive(Debug)]
+pub struct Descriptor {
+    /// Its name, as in tc where tc has it.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub purpose: &'static str,
+    /// What it follows, and how far: name and note.
+    pub specifications: &'static [(&'static str, &'static str)],
+    /// tc's default limit in packets; none where a limit must be given.
+    pub limit: Option<u64>,
+    /// What can be set.
+    pub params: &'static [Param],
+    /// Whether it draws, so that another seed is another run.
+    pub random: bool,
+    /// Refuses what contradicts, given a limit of so many bytes.
+    pub check: fn(&Config, Bytes) -> Result<(), Refusal>,
+}
+
+/// An option of a queue.
+#[derive(Debug)]
+pub struct Param {
+    /// The key in `queue = { … }`, tc's where tc has it.
+    pub name: &'static str,
+    /// What may be given, and the default.
+    pub domain: Domain,
+    /// In words what holds when nothing is given and there is no default; else empty.
+    pub otherwise: &'static str,
+    /// What it does, in one sentence.
+    pub purpose: &'static str,
+    /// The specification's section.
+    pub section: &'static str,
+}
+
+/// The values that an option takes: the default, and the least and largest.
+#[derive(Clone, Copy, Debug)]
+pub enum Domain {
+    /// A duration.
+    Time(Option<Span>, Span, Span),
+    /// A size in bytes.
+    Size(Option<Bytes>, Bytes, Bytes),
+    /// A whole number.
+    Count(Option<u64>, u64, u64),
+    /// A number.
+    Number(Option<f64>, f64, f64),
+    /// True or false.
+    Flag(bool),
+    /// How much waits, in packets, bytes or time.
+    Depth(Depth),
+}
+
+/// How much waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// In packets.
+    Packets(u64),
+    /// In bytes.
+    Bytes(Bytes),
+    /// In the time that the packet at the head has waited.
+    Time(Span),
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Depth::Packets(n) => write!(f, "{n}packets"),
+            Depth::Bytes(bytes) => bytes.fmt(f),
+            Depth::Time(span) => span.fmt(f),
+        }
+    }
+}
+
+/// The value of an option.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// Of [`Domain::Time`].
+    Time(Span),
+    /// Of [`Domain::Size`].
+    Size(Bytes),
+    /// Of [`Domain::Count`].
+    Count(u64),
+    /// Of [`Domain::Number`].
+    Number(f64),
+    /// Of [`Domain::Flag`].
+    Flag(bool),
+    /// Of [`Domain::Depth`].
+    Depth(Depth),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Time(span) => span.fmt(f),
+            Value::Size(bytes) => bytes.fmt(f),
+            Value::Count(n) => n.fmt(f),
+            Value::Number(n) => n.fmt(f),
+            Value::Flag(flag) => flag.fmt(f),
+            Value::Depth(depth) => depth.fmt(f),
+        }
+    }
+}
+
+/// Why an option was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Its name.
+    pub name: &'static str,
+    /// What is wrong with it.
+    pub problem: String,
+    /// What to write instead.
+    pub fix: String,
+}
+
+impl Domain {
+    /// What holds when nothing is given.
+    pub fn default(&self) -> Option<Value> {
+        match *self {
+            Domain::Time(default, ..) => default.map(Value::Time),
+            Domain::Size(default, ..) => default.map(Value::Size),
+            Domain::Count(default, ..) => default.map(Value::Count),
+            Domain::Number(default, ..) => default.map(Value::Number),
+            Domain::Flag(default) => Some(Value::Flag(default)),
+            Domain::Depth(default) => Some(Value::Depth(default)),
+        }
+    }
+
+    /// What may be given, in words.
+    pub fn range(&self) -> String {
+        match self {
+            Domain::Time(_, min, max) => format!("{min} to {max}"),
+            Domain::Size(_, min, max) => format!("{min} to {max}"),
+            Domain::Count(_, min, max) => format!("{min} to {max}"),
+            Domain::Number(_, min, max) => format!("{min} to {max}"),
+            Domain::Flag(_) => "true, false".to_owned(),
+            Domain::Depth(_) => "packets, bytes or time".to_owned(),
+        }
+    }
+
+    fn holds(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Domain::Time(_, min, max), Value::Time(span)) => (min..=max).contains(&span),
+            (Domain::Size(_, min, max), Value::Size(bytes)) => (min..=max).contains(&bytes),
+            (Domain::Count(_, min, max), Value::Count(n)) => (min..=max).contains(&n),
+            (Domain::Number(_, min, max), Value::Number(n)) => (min..=max).contains(&n),
+            (Domain::Flag(_), Value::Flag(_)) | (Domain::Depth(_), Value::Depth(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A queue with its options, each within its range.
+#[derive(Clone, Debug)]
+pub struct Config {
+    descriptor: &'static Descriptor,
+    /// In the descriptor's order.
+    values: Vec<Option<Value>>,
+}
+
+impl PartialEq for Config {
+    fn eq(&self, other: &Config) -> bool {
+        self.descriptor.name == other.descriptor.name && self.values == other.values
+    }
+}
+
+impl Config {
+    /// The defaults.
+    pub fn new(descriptor: &'static Descriptor) -> Config {
+        Config { descriptor, values: descriptor.params.iter().map(|param| param.domain.default()).collect() }
+    }
+
+    /// What it is about.
+    pub fn descriptor(&self) -> &'static Descriptor {
+        self.descriptor
+    }
+
+    /// The same with another value for `param`, which is the descriptor's.
+    ///
+    /// # Errors
+    /// When the value is out of range.
+    pub fn with(mut self, name: &str, value: Value) -> Result<Config, Refusal> {
+        let place = self.place(name);
+        let param = &self.descriptor.params[place];
+        if !param.domain.holds(&value) {
+            let range = param.domain.range();
+            return Err(Refusal { name: param.name, problem: format!("not in {range}"), fix: format!("give {range}") });
+        }
+        self.values[place] = Some(value);
+        Ok(self)
+    }
+
+    /// Each option that has a value.
+    pub fn values(&self) -> impl Iterator<Item = (&'static Param, Value)> {
+        self.descriptor.params.iter().zip(&self.values).filter_map(|(param, value)| Some((param, (*value)?)))
+    }
+
+    fn place(&self, name: &str) -> usize {
+        let place = self.descriptor.params.iter().position(|param| param.name == name);
+        place.unwrap_or_else(|| panic!("{} declares no option {name}", self.descriptor.name))
+    }
+
+    fn get(&self, name: &str) -> Option<Value> {
+        self.values[self.place(name)]
+    }
+
+    /// The duration of that name, if there is one.
+    ///
+    /// # Panics
+    /// As all of these: when the queue does not declare it so, which is a bug of the queue.
+    pub fn time(&self, name: &str) -> Option<Span> {
+        match self.get(name) {
+            Some(Value::Time(span)) => Some(span),
+            None => None,
+            other => panic!("option {name} is {other:?}, not a duration"),
+        }
+    }
+
+    /// The size of that name, if there is one.
+    ///
+    /// # Panics
+    /// When the queue does not declare it so.
+    pub fn size(&self, name: &str) -> Option<Bytes> {
+        match self.get(name) {
+            Some(Value::Size(bytes)) => Some(bytes),
+            None => None,
+            other => panic!("option {name} is {other:?}, not a size"),
+        }
+    }
+
+    /// The whole number of that name, if there is one.
+    ///
+    /// # Panics
+    /// When the queue does not declare it so.
+    pub fn count(&self, name: &str) -> Option<u64> {
+        match self.get(name) {
+            Some(Value::Count(n)) => Some(n),
+            None => None,
+            other => panic!("option {name} is {other:?}, not a whole number"),
+        }
+    }
+
+    /// The number of that name.
+    ///
+    /// # Panics
+    /// When the queue does not declare it so, with a default.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Some(Value::Number(n)) => n,
+            other => panic!("option {name} is {other:?}, not a number"),
+        }
+    }
+
+    /// The flag of that name.
+    ///
+    /// # Panics
+    /// When the queue does not declare it so.
+    pub fn flag(&self, name: &str) -> bool {
+        match self.get(name) {
+            Some(Value::Flag(flag)) => flag,
+            other => panic!("option {name} is {other:?}, not a flag"),
+        }
+    }
+
+    /// The depth of that name.
+    ///
+    /// # Panics
+    /// When the queue does not declare it so.
+    pub fn depth(&self, name: &str) -> Depth {
+        match self.get(name) {
+            Some(Value::Depth(depth)) => depth,
+            other => panic!("option {name} is {other:?}, not a depth"),
+        }
+    }
+
+    /// The duration of that name, which has a default.
+    pub(super) fn some_time(&self, name: &str) -> Span {
+        self.time(name).expect("an option with a default has a value")
+    }
+
+    /// The size of that name, which has a default.
+    pub(super) fn some_size(&self, name: &str) -> Bytes {
+        self.size(name).expect("an option with a default has a value")
+    }
+
+    /// The whole number of that name, which has a default.
+    pub(super) fn some_count(&self, name: &str) -> u64 {
+        self.count(name).expect("an option with a default has a value")
+    }
+}
+
+/// For queues of which no two options contradict.
+pub(super) fn no_check(_: &Config, _: Bytes) -> Result<(), Refusal> {
+    Ok(())
+}

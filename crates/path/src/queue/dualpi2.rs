@@ -1,0 +1,257 @@
+//! `dualpi2`: the coupled dual queue for L4S (RFC 9332), as Linux has it.
+
+use units::{Bytes, Rng, Span, Time};
+
+use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
+use super::packet::{Ecn, Fifo, Packet};
+use super::{Dropped, MTU};
+use crate::Limit;
+
+pub(super) static DESCRIPTOR: Descriptor = Descriptor {
+    name: "dualpi2",
+    purpose: "Two coupled queues: L4S traffic waits about a millisecond, classic traffic about target, at like rates.",
+    specifications: &[
+        ("RFC 9332", "classifier, coupling, squared probability, overload"),
+        ("Linux net/sched/sch_dualpi2.c", "options, defaults, step marking, weighted round robin"),
+    ],
+    limit: Some(10_000),
+    params: &[
+        Param {
+            name: "target",
+            domain: Domain::Time(Some(Span::from_millis(15)), Span::from_nanos(1), Span::from_secs(100)),
+            otherwise: "",
+            purpose: "delay of the classic queue aimed at",
+            section: "RFC 9332 A.1",
+        },
+        Param {
+            name: "tupdate",
+            domain: Domain::Time(Some(Span::from_millis(16)), Span::from_micros(1), Span::from_secs(100)),
+            otherwise: "",
+            purpose: "time between two updates of the probability",
+            section: "RFC 9332 A.1",
+        },
+        Param {
+            name: "alpha",
+            domain: Domain::Number(Some(41.0 / 256.0), 0.0, 1e6),
+            otherwise: "",
+            purpose: "weight of the distance to target, in Hz",
+            section: "RFC 9332 A.1",
+        },
+        Param {
+            name: "beta",
+            domain: Domain::Number(Some(819.0 / 256.0), 0.0, 1e6),
+            otherwise: "",
+            purpose: "weight of the change of the delay, in Hz",
+            section: "RFC 9332 A.1",
+        },
+        Param {
+            name: "coupling_factor",
+            domain: Domain::Number(Some(2.0), 1.0, 255.0),
+            otherwise: "",
+            purpose: "k: L4S packets are marked with k times the base probability, classic ones with its square",
+            section: "RFC 9332 §2.5.1.1",
+        },
+        Param {
+            name: "step_thresh",
+            domain: Domain::Depth(Depth::Time(Span::from_millis(1))),
+            otherwise: "",
+            purpose: "all L4S packets beyond this are marked",
+            section: "RFC 9332 A.1, Linux",
+        },
+        Param {
+            name: "classic_protection",
+            domain: Domain::Number(Some(10.0), 0.0, 100.0),
+            otherwise: "",
+            purpose: "percent of the link that the classic queue gets at least",
+            section: "RFC 9332 §4.2.2, Linux",
+        },
+        Param {
+            name: "drop_on_overload",
+            domain: Domain::Flag(true),
+            otherwise: "",
+            purpose: "drop L4S packets too when marking all of them is not enough; else let the queue grow to its limit",
+            section: "RFC 9332 §4.2.3",
+        },
+        Param {
+            name: "any_ect",
+            domain: Domain::Flag(false),
+            otherwise: "",
+            purpose: "every ECN-capable packet goes to the L4S queue, not only ECT(1) and CE",
+            section: "RFC 9332 §2.5.1.1, Linux",
+        },
+    ],
+    random: true,
+    check: no_check,
+};
+
+/// The queue.
+#[derive(Clone, Debug)]
+pub(super) struct DualPi2<P> {
+    limit: Limit,
+    target: Span,
+    tupdate: Span,
+    alpha: f64,
+    beta: f64,
+    coupling: f64,
+    step: Depth,
+    weight: i64,
+    drop_on_overload: bool,
+    any_ect: bool,
+    /// p', of which the others are made.
+    base: f64,
+    delay_before: Span,
+    next_update: Time,
+    /// Whose turn it is: above zero the classic queue's.
+    credit: i64,
+    rng: Rng,
+    classic: Fifo<P>,
+    l4s: Fifo<P>,
+}
+
+impl<P: Copy> DualPi2<P> {
+    pub(super) fn new(config: &Config, limit: Limit, rng: Rng) -> DualPi2<P> {
+        let tupdate = config.some_time("tupdate");
+        let mut queue = DualPi2 {
+            limit,
+            target: config.some_time("target"),
+            tupdate,
+            alpha: config.number("alpha"),
+            beta: config.number("beta"),
+            coupling: config.number("coupling_factor"),
+            step: config.depth("step_thresh"),
+            weight: config.number("classic_protection") as i64,
+            drop_on_overload: config.flag("drop_on_overload"),
+            any_ect: config.flag("any_ect"),
+            base: 0.0,
+            delay_before: Span::ZERO,
+            next_update: Time::ZERO + tupdate,
+            credit: 0,
+            rng,
+            classic: Fifo::default(),
+            l4s: Fifo::default(),
+        };
+        queue.reset_credit();
+        queue
+    }
+
+    pub(super) fn backlog(&self) -> (u64, Bytes) {
+        (self.classic.packets() + self.l4s.packets(), self.classic.bytes() + self.l4s.bytes())
+    }
+
+    /// RFC 9332 A.1, `dualpi2_update`: proportional and integral control of the longer delay.
+    fn update(&mut self, now: Time) {
+        let waited = |head: Option<Time>| head.map_or(Span::ZERO, |arrived| now.since(arrived));
+        let delay = waited(self.classic.head()).max(waited(self.l4s.head()));
+        let seconds = |span: Span| span.as_secs_f64();
+        self.base += self.alpha * (seconds(delay) - seconds(self.target))
+            + self.beta * (seconds(delay) - seconds(self.delay_before));
+        let most = if self.drop_on_overload { 1.0 } else { 1.0 / self.coupling };
+        self.base = self.base.clamp(0.0, most);
+        self.delay_before = delay;
+    }
+
+    #[inline]
+    fn catch_up(&mut self, now: Time) {
+        while self.next_update <= now {
+            self.update(self.next_update);
+            self.next_update += self.tupdate;
+            let at_rest = self.base == 0.0 && self.delay_before == Span::ZERO && self.backlog().0 == 0;
+            if self.next_update <= now && at_rest {
+                let late = now - self.next_update;
+                self.next_update += self.tupdate * (late.as_nanos() / self.tupdate.as_nanos());
+            }
+        }
+    }
+
+    /// RFC 9332 §2.5.1.1 and RFC 9331 §5.1: ECT(1) and CE.
+    #[inline]
+    fn is_l4s(&self, ecn: Ecn) -> bool {
+        match ecn {
+            Ecn::Ect1 | Ecn::Ce => true,
+            Ecn::Ect0 => self.any_ect,
+            Ecn::NotEct => false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+        self.catch_up(now);
+        let (packets, bytes) = self.backlog();
+        if !self.limit.has_room(packets, bytes, packet.size) {
+            return dropped(packet);
+        }
+        if self.is_l4s(packet.ecn) {
+            self.l4s.push(packet);
+        } else {
+            self.classic.push(packet);
+        }
+    }
+
+    #[inline]
+    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        self.catch_up(now);
+        loop {
+            let waiting = (self.l4s.packets() > 0, self.classic.packets() > 0);
+            // Weighted round robin while both wait (Linux): the turn goes to L4S up to a credit of zero.
+            let from_l4s = match waiting {
+                (false, false) => {
+                    self.reset_credit();
+                    return None;
+                }
+                (l4s, classic) => l4s && (!classic || self.credit <= 0),
+            };
+            let mut packet = if from_l4s { self.l4s.pop() } else { self.classic.pop() }?;
+            if self.must_drop(&mut packet, from_l4s) || (from_l4s && self.steps_out(now, &mut packet)) {
+                dropped(packet);
+                continue;
+            }
+            let other = if from_l4s { &self.classic } else { &self.l4s };
+            if other.packets() > 0 {
+                let weight = if from_l4s { self.weight } else { self.weight - 100 };
+                self.credit += weight * packet.size.get() as i64;
+            }
+            return Some(packet);
+        }
+    }
+
+    fn reset_credit(&mut self) {
+        self.credit = MTU.get() as i64 * (2 * self.weight - 100);
+    }
+
+    /// Marks a packet with the probability of its queue; true if it is to be dropped instead.
+    #[inline]
+    fn must_drop(&mut self, packet: &mut Packet<P>, is_l4s: bool) -> bool {
+        if self.backlog().1 < MTU * 2 {
+            return false;
+        }
+        // RFC 9332 A.1: p_C = p'^2, p_CL = k p'.
+        let coupled = self.base * self.coupling;
+        let overload = coupled > 1.0;
+        if !is_l4s {
+            return self.squared() && (overload || !packet.mark());
+        }
+        if overload {
+            // §4.2.3: then L4S packets are dropped as classic ones are, before they are marked.
+            let drop = self.drop_on_overload && self.squared();
+            return drop || !packet.mark();
+        }
+        self.rng.chance(coupled) && !packet.mark()
+    }
+
+    /// True with probability p'^2: two draws, no product (RFC 9332 A.2).
+    #[inline]
+    fn squared(&mut self) -> bool {
+        self.rng.chance(self.base) && self.rng.chance(self.base)
+    }
+
+    /// The L4S queue's own threshold; true if a packet beyond it can't be marked.
+    #[inline]
+    fn steps_out(&self, now: Time, packet: &mut Packet<P>) -> bool {
+        let beyond = match self.step {
+            Depth::Packets(most) => self.l4s.packets() > most,
+            Depth::Bytes(most) => self.l4s.bytes() > most,
+            Depth::Time(most) => now - packet.arrived > most,
+        };
+        beyond && !packet.mark()
+    }
+}

@@ -1,0 +1,145 @@
+//! Queues that decide which packet goes next, and which one is dropped or marked; sans-IO.
+//!
+//! They are told of each arrival and asked for each departure, in order of time. Between the two only time passes, so what
+//! is due by the clock (an update of a probability) is caught up on. Every packet that goes in comes out, is dropped, or
+//! waits.
+
+mod codel;
+mod descriptor;
+mod dualpi2;
+mod fq_codel;
+mod packet;
+mod pie;
+mod red;
+mod slab;
+mod step_ecn;
+#[cfg(test)]
+mod tests;
+
+pub use descriptor::{Config, Depth, Descriptor, Domain, Param, Refusal, Value};
+pub use packet::{Ecn, Packet};
+
+use units::{Bytes, Rate, Rng, Time};
+
+use crate::Limit;
+
+/// A full packet on Ethernet, as Linux counts it for these queues.
+const MTU: Bytes = Bytes::new(1_514);
+/// A full IP packet: what limits are counted in.
+const PACKET: Bytes = Bytes::new(1_500);
+
+/// Gets each packet that is dropped.
+pub trait Dropped<P>: FnMut(Packet<P>) {}
+impl<P, F: FnMut(Packet<P>)> Dropped<P> for F {}
+
+static PFIFO: Descriptor = Descriptor {
+    name: "pfifo",
+    purpose: "First in, first out; an arrival beyond the limit is dropped (drop-tail).",
+    specifications: &[("tc-pfifo(8)", "the limit, in packets or bytes")],
+    limit: None,
+    params: &[],
+    random: false,
+    check: descriptor::no_check,
+};
+
+static BFIFO: Descriptor = Descriptor {
+    name: "bfifo",
+    purpose: "First in, first out, with a limit in bytes: small packets take less room than large ones.",
+    specifications: &[("tc-bfifo(8)", "the limit, in bytes")],
+    limit: None,
+    params: &[],
+    random: false,
+    check: descriptor::no_check,
+};
+
+/// The queues that a scenario may name.
+pub static QUEUES: &[&Descriptor] = &[
+    &PFIFO,
+    &BFIFO,
+    &red::DESCRIPTOR,
+    &codel::DESCRIPTOR,
+    &fq_codel::DESCRIPTOR,
+    &pie::DESCRIPTOR,
+    &dualpi2::DESCRIPTOR,
+    &step_ecn::DESCRIPTOR,
+];
+
+/// A queue that decides. The plain ones do not: they are a [`Link`](crate::Link)'s.
+#[derive(Clone, Debug)]
+pub struct Queue<P>(Kind<P>);
+
+#[derive(Clone, Debug)]
+enum Kind<P> {
+    Red(red::Red<P>),
+    Codel(codel::Codel<P>),
+    FqCodel(fq_codel::FqCodel<P>),
+    Pie(pie::Pie<P>),
+    DualPi2(dualpi2::DualPi2<P>),
+    StepEcn(step_ecn::StepEcn<P>),
+}
+
+impl<P: Copy> Queue<P> {
+    /// An empty queue in front of a link of `rate`; none for a plain one.
+    pub fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Option<Queue<P>> {
+        Some(Queue(match config.descriptor().name {
+            "red" => Kind::Red(red::Red::new(config, limit, rate, rng)),
+            "codel" => Kind::Codel(codel::Codel::new(config, limit)),
+            "fq_codel" => Kind::FqCodel(fq_codel::FqCodel::new(config, limit, rng)),
+            "pie" => Kind::Pie(pie::Pie::new(config, limit, rng)),
+            "dualpi2" => Kind::DualPi2(dualpi2::DualPi2::new(config, limit, rng)),
+            "step_ecn" => Kind::StepEcn(step_ecn::StepEcn::new(config, limit)),
+            _ => return None,
+        }))
+    }
+
+    /// A packet arrives.
+    #[inline]
+    pub fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+        match &mut self.0 {
+            Kind::Red(queue) => queue.enqueue(now, packet, dropped),
+            Kind::Codel(queue) => queue.enqueue(packet, dropped),
+            Kind::FqCodel(queue) => queue.enqueue(packet, dropped),
+            Kind::Pie(queue) => queue.enqueue(now, packet, dropped),
+            Kind::DualPi2(queue) => queue.enqueue(now, packet, dropped),
+            Kind::StepEcn(queue) => queue.enqueue(packet, dropped),
+        }
+    }
+
+    /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link is idle.
+    #[inline]
+    pub fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        match &mut self.0 {
+            Kind::Red(queue) => queue.dequeue(now),
+            Kind::Codel(queue) => queue.dequeue(now, dropped),
+            Kind::FqCodel(queue) => queue.dequeue(now, dropped),
+            Kind::Pie(queue) => queue.dequeue(now),
+            Kind::DualPi2(queue) => queue.dequeue(now, dropped),
+            Kind::StepEcn(queue) => queue.dequeue(now, dropped),
+        }
+    }
+
+    /// Packets and bytes that wait.
+    #[inline]
+    pub fn backlog(&self) -> (u64, Bytes) {
+        let fifo = match &self.0 {
+            Kind::Red(queue) => &queue.fifo,
+            Kind::Codel(queue) => &queue.fifo,
+            Kind::Pie(queue) => &queue.fifo,
+            Kind::StepEcn(queue) => &queue.fifo,
+            Kind::FqCodel(queue) => return queue.backlog(),
+            Kind::DualPi2(queue) => return queue.backlog(),
+        };
+        (fifo.packets(), fifo.bytes())
+    }
+}
+
+/// The queue of so many that a flow is hashed to; the salt is drawn once, as the kernel's at boot.
+#[inline]
+fn bucket(flow: u32, salt: u64, buckets: usize) -> usize {
+    // SplitMix64's finaliser.
+    let mut hash = u64::from(flow) ^ salt;
+    hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^= hash >> 31;
+    (((hash >> 32) * buckets as u64) >> 32) as usize
+}

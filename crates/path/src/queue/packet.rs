@@ -1,0 +1,101 @@
+//! What a queue sees of a packet, and the plain FIFO that most of them are built on.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Time};
+
+/// The ECN field of a packet (RFC 3168 §5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    /// 00: not ECN-capable.
+    #[default]
+    NotEct,
+    /// 10: ECN-capable, classic.
+    Ect0,
+    /// 01: ECN-capable, L4S (RFC 9331).
+    Ect1,
+    /// 11: congestion experienced.
+    Ce,
+}
+
+/// A packet that waits, with what belongs to who put it there.
+#[derive(Clone, Copy, Debug)]
+pub struct Packet<P> {
+    /// Which flow it is of: stands for the hash of its addresses and ports.
+    pub flow: u32,
+    /// Bytes on the wire.
+    pub size: Bytes,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// This queue set [`Ecn::Ce`].
+    pub marked: bool,
+    /// When it reached the queue.
+    pub arrived: Time,
+    /// Carried along.
+    pub payload: P,
+}
+
+impl<P> Packet<P> {
+    /// A packet that reaches a queue at `arrived`.
+    #[inline]
+    pub fn new(flow: u32, size: Bytes, ecn: Ecn, arrived: Time, payload: P) -> Packet<P> {
+        Packet { flow, size, ecn, marked: false, arrived, payload }
+    }
+
+    /// Sets CE; false when the packet is not ECN-capable, so has to be dropped instead.
+    #[inline]
+    pub(super) fn mark(&mut self) -> bool {
+        match self.ecn {
+            Ecn::NotEct => false,
+            Ecn::Ce => true,
+            Ecn::Ect0 | Ecn::Ect1 => {
+                (self.ecn, self.marked) = (Ecn::Ce, true);
+                true
+            }
+        }
+    }
+}
+
+/// First in, first out.
+#[derive(Clone, Debug)]
+pub(super) struct Fifo<P> {
+    waiting: VecDeque<Packet<P>>,
+    bytes: Bytes,
+}
+
+impl<P> Default for Fifo<P> {
+    fn default() -> Fifo<P> {
+        Fifo { waiting: VecDeque::new(), bytes: Bytes::ZERO }
+    }
+}
+
+impl<P> Fifo<P> {
+    #[inline]
+    pub(super) fn push(&mut self, packet: Packet<P>) {
+        self.bytes += packet.size;
+        self.waiting.push_back(packet);
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Packet<P>> {
+        let packet = self.waiting.pop_front()?;
+        self.bytes -= packet.size;
+        Some(packet)
+    }
+
+    #[inline]
+    pub(super) fn packets(&self) -> u64 {
+        self.waiting.len() as u64
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// When the packet at the head came.
+    #[inline]
+    pub(super) fn head(&self) -> Option<Time> {
+        self.waiting.front().map(|packet| packet.arrived)
+    }
+}

@@ -1,0 +1,79 @@
+//! `step_ecn`: a mark for every packet beyond a threshold, as DCTCP needs it (RFC 8257 §3.1).
+
+use units::{Bytes, Time};
+
+use super::Dropped;
+use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
+use super::packet::{Fifo, Packet};
+use crate::Limit;
+
+pub(super) static DESCRIPTOR: Descriptor = Descriptor {
+    name: "step_ecn",
+    purpose: "Marks every ECN-capable packet that finds more than a threshold waiting, as switches do for DCTCP.",
+    specifications: &[
+        ("RFC 8257 §3.1", "the mark"),
+        ("Alizadeh et al. 2010 §3.1", "the threshold K against the queue of the moment, 65 packets at 10 Gbit/s"),
+    ],
+    limit: None,
+    params: &[
+        Param {
+            name: "threshold",
+            domain: Domain::Depth(Depth::Packets(65)),
+            otherwise: "",
+            purpose: "what may wait unmarked; a time is how long a packet has waited when it leaves",
+            section: "RFC 8257 §3.1",
+        },
+        Param {
+            name: "drop_not_ect",
+            domain: Domain::Flag(false),
+            otherwise: "",
+            purpose: "drop what is beyond the threshold and not ECN-capable, as a switch's RED profile does",
+            section: "RFC 8257 §5",
+        },
+    ],
+    random: false,
+    check: no_check,
+};
+
+/// The queue.
+#[derive(Clone, Debug)]
+pub(super) struct StepEcn<P> {
+    limit: Limit,
+    threshold: Depth,
+    drop_not_ect: bool,
+    pub(super) fifo: Fifo<P>,
+}
+
+impl<P: Copy> StepEcn<P> {
+    pub(super) fn new(config: &Config, limit: Limit) -> StepEcn<P> {
+        let (threshold, drop_not_ect) = (config.depth("threshold"), config.flag("drop_not_ect"));
+        StepEcn { limit, threshold, drop_not_ect, fifo: Fifo::default() }
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+        let (packets, bytes): (u64, Bytes) = (self.fifo.packets(), self.fifo.bytes());
+        let beyond = match self.threshold {
+            Depth::Packets(most) => packets > most,
+            Depth::Bytes(most) => bytes > most,
+            Depth::Time(_) => false,
+        };
+        let dies = beyond && !packet.mark() && self.drop_not_ect;
+        if dies || !self.limit.has_room(packets, bytes, packet.size) {
+            return dropped(packet);
+        }
+        self.fifo.push(packet);
+    }
+
+    #[inline]
+    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        while let Some(mut packet) = self.fifo.pop() {
+            let beyond = matches!(self.threshold, Depth::Time(most) if now - packet.arrived > most);
+            if !beyond || packet.mark() || !self.drop_not_ect {
+                return Some(packet);
+            }
+            dropped(packet);
+        }
+        None
+    }
+}

@@ -185,7 +185,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct Codel<P> {
-    limit: Limit,
+    pub(super) limit: Limit,
     law: Law,
     control: Control,
     pub(super) fifo: Fifo<P>,

@@ -87,7 +87,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct DualPi2<P> {
-    limit: Limit,
+    pub(super) limit: Limit,
     target: Span,
     tupdate: Span,
     alpha: f64,

@@ -70,7 +70,7 @@ struct Flow {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct FqCodel<P> {
-    limit: Limit,
+    pub(super) limit: Limit,
     memory_limit: Bytes,
     batch: u64,
     quantum: i64,

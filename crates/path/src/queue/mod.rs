@@ -118,6 +118,18 @@ impl<P: Copy> Queue<P> {
         }
     }
 
+    /// From now on it holds so much. What waits already stays.
+    pub fn set_limit(&mut self, limit: Limit) {
+        *match &mut self.0 {
+            Kind::Red(queue) => &mut queue.limit,
+            Kind::Codel(queue) => &mut queue.limit,
+            Kind::FqCodel(queue) => &mut queue.limit,
+            Kind::Pie(queue) => &mut queue.limit,
+            Kind::DualPi2(queue) => &mut queue.limit,
+            Kind::StepEcn(queue) => &mut queue.limit,
+        } = limit;
+    }
+
     /// Packets and bytes that wait.
     #[inline]
     pub fn backlog(&self) -> (u64, Bytes) {

@@ -169,7 +169,7 @@ fn scale(probability: f64) -> f64 {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct Pie<P> {
-    limit: Limit,
+    pub(super) limit: Limit,
     ecn: bool,
     bytemode: bool,
     tupdate: Span,

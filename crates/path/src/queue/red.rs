@@ -137,7 +137,7 @@ fn check(config: &Config, limit: Bytes) -> Result<(), Refusal> {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct Red<P> {
-    limit: Limit,
+    pub(super) limit: Limit,
     ecn: bool,
     harddrop: bool,
     min: f64,

@@ -38,7 +38,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
 /// The queue.
 #[derive(Clone, Debug)]
 pub(super) struct StepEcn<P> {
-    limit: Limit,
+    pub(super) limit: Limit,
     threshold: Depth,
     drop_not_ect: bool,
     pub(super) fifo: Fifo<P>,

@@ -1,5 +1,6 @@
 //! The bottleneck's buffer: four ways to say its size, two ways to limit a queue.
 
+use path::Limit;
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 use units::{Bytes, Rate, Span};
@@ -20,15 +21,6 @@ pub enum Buffer {
     Bdp(f64),
 }
 
-/// What a queue may hold: the packets that wait, not the one being sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// That many packets.
-    Packets(u64),
-    /// That many bytes.
-    Bytes(Bytes),
-}
-
 impl Buffer {
     /// The limit behind a link of `rate` on a path of `rtt`, rounded down to whole `packet`s unless given in bytes.
     pub fn limit(&self, rate: Rate, rtt: Span, packet: Bytes) -> Limit {
@@ -39,15 +31,13 @@ impl Buffer {
             Buffer::Bdp(factor) => Limit::Packets(packets(rate, rtt, factor, packet)),
         }
     }
-}
 
-impl Limit {
-    /// The bytes of it, when all packets are of size `packet`.
-    pub fn bytes(self, packet: Bytes) -> Bytes {
-        match self {
-            Limit::Packets(n) => packet * n,
-            Limit::Bytes(bytes) => bytes,
-        }
+    /// The same in bytes, rounded to no packet.
+    pub fn limit_in_bytes(&self, rate: Rate, rtt: Span, packet: Bytes) -> Limit {
+        Limit::Bytes(match *self {
+            Buffer::Packets(n) => packet * n,
+            other => other.limit(rate, rtt, Bytes::new(1)).bytes(Bytes::new(1)),
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
-use crate::model::{Pacing, Queue, Value};
+use crate::model::{Pacing, Value};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -313,7 +313,7 @@ impl Kind for Value {
 }
 
 /// Reads one of some words.
-fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Result<T, Refusal> {
+pub(crate) fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Result<T, Refusal> {
     let text = text_of(value);
     if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == text) {
         return Ok(*choice);
@@ -336,22 +336,7 @@ fn choice_schema<T>(choices: &[(&'static str, T)]) -> Schema {
     json_schema!({ "title": "choice", "type": "string", "enum": words })
 }
 
-const QUEUES: &[(&str, Queue)] = &[("pfifo", Queue::Pfifo)];
 const PACINGS: &[(&str, Pacing)] = &[("auto", Pacing::Auto), ("on", Pacing::On), ("off", Pacing::Off)];
-
-impl Kind for Queue {
-    fn read(value: &Toml) -> Result<Queue, Refusal> {
-        choose(value, QUEUES)
-    }
-
-    fn write(&self) -> Toml {
-        word_of(self, QUEUES)
-    }
-
-    fn schema() -> Schema {
-        choice_schema(QUEUES)
-    }
-}
 
 impl Kind for Pacing {
     fn read(value: &Toml) -> Result<Pacing, Refusal> {

@@ -7,18 +7,25 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::error::Error;
-use crate::source::{Source, show};
+use crate::source::{Source, join, show};
 
 /// Why a value is not of its kind.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) problem: String,
     pub(crate) fix: String,
+    /// The key inside of the value that is refused, and what was written there; none for the whole of it.
+    pub(crate) inside: Option<(String, String)>,
 }
 
 impl Refusal {
     pub(crate) fn new(problem: impl Into<String>, fix: impl Into<String>) -> Refusal {
-        Refusal { problem: problem.into(), fix: fix.into() }
+        Refusal { problem: problem.into(), fix: fix.into(), inside: None }
+    }
+
+    /// It is about the key `name` inside of the value.
+    pub(crate) fn about(self, name: &str, shown: String) -> Refusal {
+        Refusal { inside: Some((name.to_owned(), shown)), ..self }
     }
 }
 
@@ -56,7 +63,10 @@ impl<T: Kind> Leaf<T> {
 
     /// What was written, or an error that names `key` in `source`.
     pub(crate) fn get(&self, source: &Source, key: &str) -> Result<T, Error> {
-        T::read(&self.value).map_err(|refusal| source.error(key, self.show(), refusal.problem, refusal.fix))
+        T::read(&self.value).map_err(|Refusal { problem, fix, inside }| match inside {
+            None => source.error(key, self.show(), problem, fix),
+            Some((name, shown)) => source.error(&join(key, &name), shown, problem, fix),
+        })
     }
 }
 

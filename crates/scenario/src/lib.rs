@@ -15,14 +15,15 @@ mod kinds;
 mod leaf;
 mod model;
 mod overrides;
+mod queue;
 mod raw;
 mod resolve;
 mod shape;
 mod source;
 mod text;
 
-pub use buffer::{Buffer, Limit};
+pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
 pub use impairment::{Jitter, Policer};
-pub use model::{Change, Flow, PACKET, Pacing, Path, Queue, Scenario, UNRESPONSIVE, Value};
+pub use model::{Change, Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value};

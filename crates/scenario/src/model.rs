@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use path::{Config, Limit};
 use units::{Bytes, Rate, Span};
 
-use crate::buffer::{Buffer, Limit};
+use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::impairment::{Jitter, Policer};
 use crate::source::Source;
@@ -48,7 +49,7 @@ pub struct Path {
     /// How much waits in front of the bottleneck.
     pub buffer: Buffer,
     /// Which packet goes first, and which one is dropped.
-    pub queue: Queue,
+    pub queue: Config,
     /// The probability that a data packet is lost at random.
     pub loss: f64,
     /// The probability that an ACK is lost at random.
@@ -85,13 +86,6 @@ pub struct Change {
     /// [`Path::reverse_jitter`] from then on.
     pub reverse_jitter: Option<Jitter>,
     pub(crate) table: Written<usize>,
-}
-
-/// How a queue is managed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Queue {
-    /// First in, first out; what finds it full is dropped.
-    Pfifo,
 }
 
 /// One sender and its receiver.
@@ -185,7 +179,7 @@ impl Scenario {
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
         let Path { rate, rtt, buffer, .. } = &self.path;
         flow.receive_window.unwrap_or_else(|| {
-            (rate.bytes_in(*rtt + flow.extra_rtt) + buffer.limit(*rate, *rtt, PACKET).bytes(PACKET)) * 2
+            (rate.bytes_in(*rtt + flow.extra_rtt) + self.path.limit(*buffer).bytes(PACKET)) * 2
         })
     }
 }
@@ -201,9 +195,13 @@ impl Path {
         self.schedule(|change| change.rate).map(|(_, rate)| rate).fold(self.rate, Rate::max)
     }
 
-    /// What `buffer` holds: a BDP is that of the path's start.
+    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the path's start.
     pub fn limit(&self, buffer: Buffer) -> Limit {
-        buffer.limit(self.rate, self.rtt, PACKET)
+        if self.queue.descriptor().in_bytes {
+            buffer.limit_in_bytes(self.rate, self.rtt, PACKET)
+        } else {
+            buffer.limit(self.rate, self.rtt, PACKET)
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) 
             );
         }
         Some(known) => known.kind == "name",
-        None if listed.is_some() && is_param(&declared) => false,
+        None if (listed.is_some() && is_param(&declared)) || is_option(&declared) => false,
         None => return refuse("unknown key".to_owned(), unknown_fix(key, listed.map(|(_, index)| index), &declared)),
     };
     if let Some((list, index)) = listed {
@@ -77,6 +77,13 @@ fn parse_index(text: &str) -> Option<usize> {
     text.parse().ok().filter(|index: &usize| index.to_string() == text)
 }
 
+fn is_option(declared: &str) -> bool {
+    declared.strip_prefix(QUEUE).is_some_and(|name| name.len() > 1 && name.starts_with('.'))
+}
+
+/// The value that may be a table with keys of its own.
+const QUEUE: &str = "path.queue";
+
 fn is_param(declared: &str) -> bool {
     declared.strip_prefix("flow.N.params.").is_some_and(|name| !name.is_empty())
 }
@@ -115,7 +122,8 @@ fn literal(text: &str, is_text: bool) -> Toml {
 /// Sets `key`, making tables on the way. Where something else stands in a table's place, that stays, to be refused.
 fn insert(root: &mut Table, key: &str, value: Toml) {
     // A parameter's name may have points in it.
-    let mut parts = key.splitn(if locate(key).0.is_some() { 4 } else { 2 }, '.').peekable();
+    let most = if locate(key).0.is_some() { 4 } else { 3 };
+    let mut parts = key.splitn(most, '.').peekable();
     let mut table = root;
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {
@@ -126,6 +134,12 @@ fn insert(root: &mut Table, key: &str, value: Toml) {
         if let Toml::Array(flows) = inner {
             let Some(flow) = parts.next().and_then(|index| flows.get_mut(parse_index(index)?)) else { return };
             inner = flow;
+        }
+        // A queue's kind alone stands for the table of it.
+        if let Toml::String(kind) = inner
+            && is_option(key)
+        {
+            *inner = Toml::Table(Table::from_iter([("kind".to_owned(), Toml::String(kind.clone()))]));
         }
         let Some(next) = inner.as_table_mut() else { return };
         table = next;

@@ -6,13 +6,15 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use path::Config;
 use units::{Bytes, Rate, Span};
 
 use crate::buffer::Buffer;
 use crate::impairment::{InOrder, Jitter, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{self, Pacing, Queue, Value};
+use crate::model::{self, Pacing, Value};
+use crate::queue::plain;
 
 /// The most flows that a scenario may have.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
@@ -63,11 +65,15 @@ pub(crate) struct Path {
     /// Two-way propagation delay, without queueing.
     pub(crate) rtt: Leaf<Delay>,
     /// What may wait in front of the bottleneck, besides the packet being sent. In bdp (rate x rtt), time or packets it
-    /// counts whole packets of 1500 bytes, rounded down, at the rate and RTT of the start.
-    pub(crate) buffer: Leaf<Buffer>,
-    /// How the queue is managed.
+    /// counts whole packets of 1500 bytes, rounded down, at the rate and RTT of the start; queues that count bytes round
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Buffer>", extend("x-default" = "tc's limit for queues that have one; the others need it"))]
+    pub(crate) buffer: Option<Leaf<Buffer>>,
+    /// How the queue is managed: its kind, or its kind with options that are not the default. `fullpipe list queues` names
+    /// them, `fullpipe explain <queue>` lists their options.
     #[serde(default = "pfifo")]
-    pub(crate) queue: Leaf<Queue>,
+    pub(crate) queue: Leaf<Config>,
     /// Random loss of data packets.
     #[serde(default = "no_loss")]
     pub(crate) loss: Leaf<Percent>,
@@ -218,8 +224,8 @@ fn first_seed() -> Leaf<Whole<0, LARGEST>> {
     Leaf::of(&Whole(1))
 }
 
-fn pfifo() -> Leaf<Queue> {
-    Leaf::of(&Queue::Pfifo)
+fn pfifo() -> Leaf<Config> {
+    Leaf::of(&plain("pfifo"))
 }
 
 fn one_flow() -> Leaf<Whole<1, MOST_FLOWS>> {
@@ -257,7 +263,7 @@ impl From<&model::Path> for Path {
         Path {
             rate: Leaf::of(&path.rate),
             rtt: Leaf::of(&Delay(path.rtt)),
-            buffer: Leaf::of(&path.buffer),
+            buffer: optional(&Some(path.buffer)),
             queue: Leaf::of(&path.queue),
             loss: Leaf::of(&Percent(path.loss)),
             reverse_loss: Leaf::of(&Percent(path.reverse_loss)),

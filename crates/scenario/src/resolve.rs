@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use path::{Config, Limit};
 use units::{Bytes, Span};
 
-use crate::buffer::{Buffer, Limit};
+use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{Change, Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
+use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::Source;
 
@@ -76,11 +78,12 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Percent(loss) = raw.loss.get(source, "path.loss")?;
     let Percent(reverse_loss) = raw.reverse_loss.get(source, "path.reverse_loss")?;
     let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
+    let queue = raw.queue.get(source, "path.queue")?;
     let path = Path {
         rate: raw.rate.get(source, "path.rate")?,
         rtt,
-        buffer: raw.buffer.get(source, "path.buffer")?,
-        queue: raw.queue.get(source, "path.queue")?,
+        buffer: buffer(raw, &queue, source)?,
+        queue,
         loss,
         reverse_loss,
         policer: raw.policer.get(source, "path.policer")?,
@@ -88,17 +91,41 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         reverse_jitter,
         changes: changes(&raw.change, source)?,
     };
-    check_buffer(path.limit(path.buffer), &raw.buffer, "path.buffer", source)?;
+    check_buffer(path.limit(path.buffer), raw.buffer.as_ref(), "path.buffer", source)?;
+    check_queue(&path, source)?;
     for Change { buffer, table: Written(i), .. } in &path.changes {
-        if let (Some(buffer), Some(leaf)) = (buffer, &raw.change[*i].buffer) {
-            check_buffer(path.limit(*buffer), leaf, &format!("path.change.{i}.buffer"), source)?;
+        if let Some(buffer) = buffer {
+            check_buffer(path.limit(*buffer), raw.change[*i].buffer.as_ref(), &format!("path.change.{i}.buffer"), source)?;
         }
     }
     Ok(path)
 }
 
-fn check_buffer(limit: Limit, leaf: &Leaf<Buffer>, key: &str, source: &Source) -> Result<(), Error> {
-    let refuse = |problem: String, fix: &str| Err(source.error(key, leaf.show(), problem, fix));
+/// The buffer that was given, or the limit that the queue has in tc.
+fn buffer(raw: &raw::Path, queue: &Config, source: &Source) -> Result<Buffer, Error> {
+    let descriptor = queue.descriptor();
+    match (optional(&raw.buffer, source, "path.buffer")?, descriptor.limit) {
+        (Some(buffer), _) => Ok(buffer),
+        (None, Some(packets)) => Ok(Buffer::Packets(packets)),
+        (None, None) => {
+            let problem = format!("missing: {} has no limit of its own", descriptor.name);
+            Err(source.error("path.buffer", "", problem, "add buffer = \"8bdp\""))
+        }
+    }
+}
+
+/// Refuses options of the queue that contradict each other, or the buffer.
+fn check_queue(path: &Path, source: &Source) -> Result<(), Error> {
+    let limit = path.limit(path.buffer).bytes(PACKET);
+    (path.queue.descriptor().check)(&path.queue, limit).map_err(|refused| {
+        let shown = queue::shown(&path.queue, refused.name);
+        source.error(&format!("path.queue.{}", refused.name), shown, refused.problem, refused.fix)
+    })
+}
+
+fn check_buffer(limit: Limit, leaf: Option<&Leaf<Buffer>>, key: &str, source: &Source) -> Result<(), Error> {
+    let shown = || leaf.map_or(String::new(), Leaf::show);
+    let refuse = |problem: String, fix: &str| Err(source.error(key, shown(), problem, fix));
     if limit.bytes(PACKET) < PACKET {
         let holds = match limit {
             Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),

@@ -177,6 +177,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         ("Linux net/sched/sch_codel.c", "options, defaults, marks, and how dropping is taken up again"),
     ],
     limit: Some(1_000),
+    in_bytes: false,
     params: &[TARGET, INTERVAL, ecn(false), CE_THRESHOLD],
     random: false,
     check: no_check,

@@ -15,6 +15,8 @@ pub struct Descriptor {
     pub specifications: &'static [(&'static str, &'static str)],
     /// tc's default limit in packets; none where a limit must be given.
     pub limit: Option<u64>,
+    /// Its limit is in bytes, not packets.
+    pub in_bytes: bool,
     /// What can be set.
     pub params: &'static [Param],
     /// Whether it draws, so that another seed is another run.

@@ -15,6 +15,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         ("Linux net/sched/sch_dualpi2.c", "options, defaults, step marking, weighted round robin"),
     ],
     limit: Some(10_000),
+    in_bytes: false,
     params: &[
         Param {
             name: "target",

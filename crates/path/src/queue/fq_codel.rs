@@ -19,6 +19,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         ("Linux net/sched/sch_fq_codel.c", "options, defaults, drops in batches, CoDel's view of the whole backlog"),
     ],
     limit: Some(10_240),
+    in_bytes: false,
     params: &[
         Param {
             name: "flows",

@@ -25,6 +25,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         ("Linux net/sched/sch_pie.c", "options, defaults, and the delay of the packet that left last as the measure"),
     ],
     limit: Some(1_000),
+    in_bytes: false,
     params: &[
         Param {
             name: "target",

@@ -15,6 +15,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         ("tc-red(8), Linux include/net/red.h", "options, defaults, weights that are powers of two"),
     ],
     limit: None,
+    in_bytes: true,
     params: &[
         Param {
             name: "min",

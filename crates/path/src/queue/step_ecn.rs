@@ -15,6 +15,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         ("Alizadeh et al. 2010 §3.1", "the threshold K against the queue of the moment, 65 packets at 10 Gbit/s"),
     ],
     limit: None,
+    in_bytes: false,
     params: &[
         Param {
             name: "threshold",

@@ -1,7 +1,8 @@
 //! What good scenarios mean: values, defaults, names, overrides, and the way back to TOML.
 
 use proptest::prelude::*;
-use scenario::{Buffer, Jitter, Limit, PACKET, Pacing, Policer, Queue, Scenario, Value};
+use path::Limit;
+use scenario::{Buffer, Jitter, PACKET, Pacing, Policer, Scenario, Value};
 use units::{Bytes, Rate, Span};
 
 /// Every key, none at its default.
@@ -18,7 +19,7 @@ send_jitter = "120us"
 rate = "100mbit"
 rtt = "50ms"
 buffer = "8bdp"
-queue = "pfifo"
+queue = { kind = "fq_codel", target = "10ms", ce_threshold = "1ms", flows = 64 }
 loss = "0.01%"
 reverse_loss = "12.5%"
 policer = "10mbit burst 60kB"
@@ -80,7 +81,9 @@ fn every_key_is_read() {
     assert_eq!((scenario.start_jitter, scenario.send_jitter), (Span::from_millis(50), Span::from_micros(120)));
     let path = &scenario.path;
     assert_eq!((path.rate, path.rtt), (Rate::from_mbps(100), Span::from_millis(50)));
-    assert_eq!((path.buffer, path.queue), (Buffer::Bdp(8.0), Queue::Pfifo));
+    assert_eq!((path.buffer, path.queue.descriptor().name), (Buffer::Bdp(8.0), "fq_codel"));
+    assert_eq!(path.queue.time("target"), Some(Span::from_millis(10)));
+    assert_eq!((path.queue.count("flows"), path.queue.flag("ecn")), (Some(64), true));
     assert_eq!((path.loss, path.reverse_loss), (0.0001, 0.125));
     let policer = Policer { rate: Rate::from_mbps(10), burst: Bytes::new(60_000) };
     let random = Jitter::Random { most: Span::from_millis(5), reorder: true };
@@ -207,6 +210,28 @@ fn a_buffer_counts_whole_packets() {
 }
 
 #[test]
+fn a_queue_that_counts_bytes_rounds_nothing() {
+    let limit = |queue: &str, buffer: &str| {
+        let path = with(LEAST, &[("path.queue", queue), ("path.buffer", buffer)]).path;
+        path.limit(path.buffer)
+    };
+    assert_eq!(limit("codel", "1bdp"), Limit::Packets(416));
+    assert_eq!(limit("bfifo", "1bdp"), Limit::Bytes(Bytes::new(625_000)));
+    assert_eq!(limit("red", "400packets"), Limit::Bytes(Bytes::new(600_000)));
+}
+
+#[test]
+fn a_queue_has_its_options_and_its_limit_from_tc() {
+    let text = LEAST.replace("buffer = \"1bdp\"", "queue = { kind = \"pie\", target = \"20ms\" }");
+    let pie = parse(&text).path;
+    assert_eq!((pie.buffer, pie.queue.time("target")), (Buffer::Packets(1_000), Some(Span::from_millis(20))));
+    assert_eq!(pie.queue.time("tupdate"), Some(Span::from_millis(15)), "its default");
+    let set = with(LEAST, &[("path.queue", "codel"), ("path.queue.interval", "50ms"), ("path.queue.ecn", "true")]);
+    let codel = set.path.queue;
+    assert_eq!((codel.time("interval"), codel.flag("ecn")), (Some(Span::from_millis(50)), true));
+}
+
+#[test]
 fn the_receive_window_follows_the_flows_own_rtt() {
     let scenario = with(LEAST, &[("flow.0.rtt", "+50ms")]);
     // 2 x (100 Mbit/s x 100 ms + 416 packets)
@@ -289,12 +314,22 @@ send_jitter = "120us"
 rate = "100mbit"
 rtt = "50ms"
 buffer = "8bdp"
-queue = "pfifo"
 loss = "0.01%"
 reverse_loss = "12.5%"
 policer = "10mbit burst 60kB"
 jitter = "5ms reorder"
 reverse_jitter = "hold 10ms every 20ms"
+
+[path.queue]
+ce_threshold = "1ms"
+drop_batch = 64
+ecn = true
+flows = 64
+interval = "100ms"
+kind = "fq_codel"
+memory_limit = "33554.432kB"
+quantum = "1514B"
+target = "10ms"
 
 [[path.change]]
 at = "30s"

@@ -98,7 +98,9 @@ fn patterns_agree_with_the_parser() {
         };
         let property = &table["properties"][name];
         for text in texts {
-            let by_schema = match (property["pattern"].as_str(), property["enum"].as_array()) {
+            // A queue may be a table, too.
+            let words = property["enum"].as_array().or(property["anyOf"][0]["enum"].as_array());
+            let by_schema = match (property["pattern"].as_str(), words) {
                 (Some(pattern), _) => regex_lite::Regex::new(pattern).unwrap().is_match(text),
                 (None, Some(words)) => words.iter().any(|word| word == text),
                 (None, None) => false,

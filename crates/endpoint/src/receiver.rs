@@ -281,7 +281,7 @@ mod tests {
     }
 
     fn segment(seq: u64, sent: Time) -> Segment {
-        Segment { seq, sent, size: 1448, syn: false, retransmit: false, push: false }
+        Segment { seq, sent, size: 1448, syn: false, retransmit: false, push: false, ecn: cc::Ecn::NotEct, ce: false }
     }
 
     /// An ACK: milliseconds, the next segment expected, the blocks.

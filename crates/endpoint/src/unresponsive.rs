@@ -1,5 +1,6 @@
 //! Traffic that reacts to nothing: full packets at a constant rate, as of a UDP flood or a badly made video call.
 
+use cc::Ecn;
 use units::{Rate, Time};
 
 use crate::wire::{HEADER, SMSS, Segment};
@@ -8,14 +9,15 @@ use crate::wire::{HEADER, SMSS, Segment};
 #[derive(Clone, Debug)]
 pub struct Unresponsive {
     rate: Rate,
+    ecn: Ecn,
     started: Time,
     next: u64,
 }
 
 impl Unresponsive {
-    /// Sends payload at `rate` from `now` on.
-    pub fn new(rate: Rate, now: Time) -> Unresponsive {
-        Unresponsive { rate, started: now, next: 0 }
+    /// Sends payload at `rate` from `now` on, in packets of that codepoint.
+    pub fn new(rate: Rate, ecn: Ecn, now: Time) -> Unresponsive {
+        Unresponsive { rate, ecn, started: now, next: 0 }
     }
 
     /// When the next packet leaves.
@@ -28,7 +30,16 @@ impl Unresponsive {
     pub fn send(&mut self, now: Time) -> Segment {
         let seq = self.next;
         self.next += 1;
-        Segment { seq, sent: now, size: SMSS.get() as u16, syn: false, retransmit: false, push: false }
+        Segment {
+            seq,
+            sent: now,
+            size: SMSS.get() as u16,
+            syn: false,
+            retransmit: false,
+            push: false,
+            ecn: self.ecn,
+            ce: false,
+        }
     }
 }
 
@@ -41,7 +52,7 @@ mod tests {
 
     #[test]
     fn keeps_its_rate_exactly() {
-        let mut source = Unresponsive::new(Rate::from_bps(7_777_777), Time::from_nanos(3));
+        let mut source = Unresponsive::new(Rate::from_bps(7_777_777), Ecn::NotEct, Time::from_nanos(3));
         for _ in 0..1_000_000 {
             let at = source.next_at();
             source.send(at);

@@ -1,5 +1,6 @@
 //! What travels: segments one way, acknowledgements the other.
 
+use cc::Ecn;
 use units::{Bytes, Time};
 
 /// Payload of a full segment. The one place where it is set.
@@ -28,6 +29,10 @@ pub struct Segment {
     pub retransmit: bool,
     /// The last of a burst of several: the PSH flag (RFC 9293 §3.9.1), which Linux gives every TSO burst.
     pub push: bool,
+    /// The ECN codepoint that it was sent with.
+    pub ecn: Ecn,
+    /// Marked on the way: congestion experienced (RFC 3168 §5).
+    pub ce: bool,
 }
 
 impl Segment {

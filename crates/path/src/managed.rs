@@ -6,7 +6,7 @@ use crate::{Dropped, Limit, Packet, Policer, Queue, Serialiser, Timeline};
 
 /// A link whose queue chooses, when the transmitter is free, what is sent next. So its departures are not known before:
 /// who runs it calls [`send`](ManagedLink::send) at [`ready_at`](ManagedLink::ready_at). As with a
-/// [`Link`](crate::Link) there may be a policer in front, and rate and limit may change at known times.
+/// [`VaryingLink`](crate::VaryingLink) there may be a policer in front, and all of it may change at known times.
 #[derive(Clone, Debug)]
 pub struct ManagedLink<P> {
     serialiser: Serialiser,
@@ -74,7 +74,7 @@ impl<P: Copy> ManagedLink<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Depth, Ecn, Link, QUEUES, Value, Verdict};
+    use crate::{Config, Depth, Ecn, QUEUES, Value, VaryingLink, Verdict};
     use proptest::prelude::*;
     use units::{Rng, Span};
 
@@ -106,7 +106,7 @@ mod tests {
             let config = Config::new(QUEUES.iter().find(|queue| queue.name == "step_ecn").expect("a queue"));
             let config = config.with("threshold", Value::Depth(Depth::Time(Span::ZERO))).expect("in range");
             let queue = Queue::new(&config, Limit::Packets(7), Rate::from_bps(first), Rng::stream(1, "", ""));
-            let mut known = Link::varying(rates.clone(), limits.clone(), policer.clone());
+            let mut known = VaryingLink::new(rates.clone(), limits.clone(), policer.clone());
             let mut managed = ManagedLink::new(rates, limits, policer, queue.expect("it decides"));
             let (mut now, mut ours, mut theirs) = (Time::ZERO, Vec::new(), Vec::new());
             for (gap, size) in arrivals {

@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
-use crate::model::{Pacing, Value};
+use crate::model::{Ecn, Pacing, Value};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -349,5 +349,21 @@ impl Kind for Pacing {
 
     fn schema() -> Schema {
         choice_schema(PACINGS)
+    }
+}
+
+const ECNS: &[(&str, Ecn)] = &[("off", Ecn::Off), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+
+impl Kind for Ecn {
+    fn read(value: &Toml) -> Result<Ecn, Refusal> {
+        choose(value, ECNS)
+    }
+
+    fn write(&self) -> Toml {
+        word_of(self, ECNS)
+    }
+
+    fn schema() -> Schema {
+        choice_schema(ECNS)
     }
 }

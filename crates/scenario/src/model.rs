@@ -103,6 +103,8 @@ pub struct Flow {
     pub bytes: Option<Bytes>,
     /// The rate at which the application provides data; without limit if not given.
     pub app_rate: Option<Rate>,
+    /// The ECN codepoint of its packets.
+    pub ecn: Ecn,
     /// What its RTT has on top of the path's.
     pub extra_rtt: Span,
     /// Whether its packets are spread over time.
@@ -138,6 +140,17 @@ impl fmt::Display for Value {
             Value::Word(word) => write!(f, "{word:?}"),
         }
     }
+}
+
+/// Whether packets are ECN-capable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// They are not.
+    Off,
+    /// ECT(0), classic (RFC 3168).
+    Ect0,
+    /// ECT(1), L4S (RFC 9331).
+    Ect1,
 }
 
 /// Whether packets are spread over time.
@@ -178,9 +191,8 @@ impl Scenario {
     /// The receive window of `flow`: given, or 2 x (BDP + buffer) of the start, with the BDP of the flow's own RTT.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
         let Path { rate, rtt, buffer, .. } = &self.path;
-        flow.receive_window.unwrap_or_else(|| {
-            (rate.bytes_in(*rtt + flow.extra_rtt) + self.path.limit(*buffer).bytes(PACKET)) * 2
-        })
+        flow.receive_window
+            .unwrap_or_else(|| (rate.bytes_in(*rtt + flow.extra_rtt) + self.path.limit(*buffer).bytes(PACKET)) * 2)
     }
 }
 

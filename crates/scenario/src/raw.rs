@@ -4,16 +4,16 @@
 
 use std::collections::BTreeMap;
 
+use path::Config;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use path::Config;
 use units::{Bytes, Rate, Span};
 
 use crate::buffer::Buffer;
 use crate::impairment::{InOrder, Jitter, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{self, Pacing, Value};
+use crate::model::{self, Ecn, Pacing, Value};
 use crate::queue::plain;
 
 /// The most flows that a scenario may have.
@@ -161,6 +161,9 @@ pub(crate) struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Rate>", example = "5mbit", extend("x-default" = "without limit"))]
     pub(crate) app_rate: Option<Leaf<Rate>>,
+    /// With cc = "none": whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1").
+    #[serde(default = "not_ect")]
+    pub(crate) ecn: Leaf<Ecn>,
     /// What this flow's RTT has on top of path.rtt.
     #[serde(default = "no_extra")]
     pub(crate) rtt: Leaf<Extra>,
@@ -230,6 +233,10 @@ fn pfifo() -> Leaf<Config> {
 
 fn one_flow() -> Leaf<Whole<1, MOST_FLOWS>> {
     Leaf::of(&Whole(1))
+}
+
+fn not_ect() -> Leaf<Ecn> {
+    Leaf::of(&Ecn::Off)
 }
 
 fn auto() -> Leaf<Pacing> {
@@ -323,6 +330,7 @@ impl From<&model::Flow> for Flow {
             start: Leaf::of(&flow.start),
             bytes: optional(&flow.bytes),
             app_rate: optional(&flow.app_rate),
+            ecn: Leaf::of(&flow.ecn),
             rtt: Leaf::of(&Extra(flow.extra_rtt)),
             count: one_flow(),
             pacing: Leaf::of(&flow.pacing),

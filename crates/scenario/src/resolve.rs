@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{Change, Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
+use crate::model::{Change, Ecn, Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::Source;
@@ -95,7 +95,12 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     check_queue(&path, source)?;
     for Change { buffer, table: Written(i), .. } in &path.changes {
         if let Some(buffer) = buffer {
-            check_buffer(path.limit(*buffer), raw.change[*i].buffer.as_ref(), &format!("path.change.{i}.buffer"), source)?;
+            check_buffer(
+                path.limit(*buffer),
+                raw.change[*i].buffer.as_ref(),
+                &format!("path.change.{i}.buffer"),
+                source,
+            )?;
         }
     }
     Ok(path)
@@ -248,6 +253,7 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
         start: raw.start.get(source, &key("start"))?,
         bytes: optional(&raw.bytes, source, &key("bytes"))?,
         app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
+        ecn: raw.ecn.get(source, &key("ecn"))?,
         extra_rtt,
         pacing: raw.pacing.get(source, &key("pacing"))?,
         receive_window: optional(&raw.receive_window, source, &key("receive_window"))?,
@@ -267,7 +273,11 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
 /// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control and ACKs.
 fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     if flow.cc != UNRESPONSIVE {
-        return Ok(());
+        if flow.ecn == Ecn::Off {
+            return Ok(());
+        }
+        let problem = "the senders here do not answer marks, so their packets are not ECN-capable";
+        return Err(source.error(&flow.key("ecn"), raw.ecn.show(), problem, "remove ecn, or set cc = \"none\""));
     }
     if flow.app_rate.is_none() {
         let problem = "a flow with cc = \"none\" needs the rate at which it sends";

@@ -8,6 +8,8 @@ use units::{Span, Time};
 pub(crate) enum Class {
     /// A flow begins.
     Start,
+    /// A link whose queue decides can send again. It stands in the place of a flow.
+    Transmit,
     /// The first data packet on the way to a hop of the flow's route arrives there.
     Segment,
     /// The first data packet on the way to the receiver on a line that reorders arrives there.
@@ -44,12 +46,13 @@ impl Entry {
     pub(crate) fn class(&self) -> Class {
         match self.0 as u64 >> 56 {
             0 => Class::Start,
-            1 => Class::Segment,
-            2 => Class::Arrival,
-            3 => Class::Ack,
-            4 => Class::DelayedAck,
-            5 => Class::Timer,
-            6 => Class::Departure,
+            1 => Class::Transmit,
+            2 => Class::Segment,
+            3 => Class::Arrival,
+            4 => Class::Ack,
+            5 => Class::DelayedAck,
+            6 => Class::Timer,
+            7 => Class::Departure,
             _ => Class::Sample,
         }
     }

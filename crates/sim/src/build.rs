@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals};
 use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Sender, SenderConfig, Unresponsive};
-use path::{Bernoulli, Limit, Line, Link, Policer, Serialiser, Timeline, VaryingLink};
+use path::{Bernoulli, Line, Link, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario, Value};
 use smallvec::smallvec;
 use trace::{FlowMeter, Window};
@@ -15,7 +15,7 @@ use crate::agenda::{Agenda, Class};
 use crate::engine::Simulation;
 use crate::flow::{Armed, Flow, Network, Source, Transitions, Wire};
 use crate::lane::Lane;
-use crate::link::{Element, NetworkLink};
+use crate::link::{Element, Managed, NetworkLink};
 use crate::observe::Observer;
 
 /// The signals that the simulated endpoint gives a controller.
@@ -42,7 +42,7 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     for (index, spec) in scenario.flows.iter().enumerate() {
         let start = Time::ZERO + spec.start + jittered(scenario, spec);
         let source = match spec.is_unresponsive() {
-            true => Source::Unresponsive(Unresponsive::new(constant_rate(scenario, spec)?, start)),
+            true => Source::Unresponsive(Unresponsive::new(constant_rate(scenario, spec)?, codepoint(spec.ecn), start)),
             false => {
                 let descriptor = algorithm(scenario, spec, registry)?;
                 groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor));
@@ -74,21 +74,26 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     Ok(Simulation { scenario: scenario.clone(), network, flows, observer, now: Time::ZERO, end })
 }
 
+const BOTTLENECK: &str = "bottleneck";
+
 /// The dumbbell's one link. All propagation delay lies behind it, in the [`wire`].
 fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
     let path = &scenario.path;
-    let limits = timeline(path, path.buffer, |change| change.buffer).map(|buffer| match path.limit(buffer) {
-        scenario::Limit::Packets(packets) => Limit::Packets(packets),
-        scenario::Limit::Bytes(bytes) => Limit::Bytes(bytes),
-    });
+    let mut limits = timeline(path, path.buffer, |change| change.buffer).map(|buffer| path.limit(buffer));
     let policers = timeline(path, path.policer, |change| change.policer)
         .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
     let rates = timeline(path, path.rate, |change| change.rate);
-    let element = match (rates.constant(), limits.constant(), policers.constant()) {
-        (Some(rate), Some(limit), Some(None)) => Element::Constant(Link::new(*rate, *limit)),
-        _ => Element::Varying(Box::new(VaryingLink::new(rates, limits, policers))),
+    let rng = Rng::stream(scenario.seed, BOTTLENECK, "queue");
+    let queue = Queue::new(&path.queue, *limits.at(Time::ZERO), path.rate, rng);
+    let element = match (queue, rates.constant(), limits.constant(), policers.constant()) {
+        (None, Some(rate), Some(limit), Some(None)) => Element::Constant(Link::new(*rate, *limit)),
+        (None, ..) => Element::Varying(Box::new(VaryingLink::new(rates, limits, policers))),
+        (Some(queue), ..) => {
+            let link = ManagedLink::new(rates, limits, policers, queue);
+            Element::Managed(Box::new(Managed::new(link, window, scenario.flows.len())))
+        }
     };
-    NetworkLink::new("bottleneck", element, Span::ZERO, window)
+    NetworkLink::new(BOTTLENECK, element, Span::ZERO, window)
 }
 
 /// One of the path's properties over time.
@@ -117,6 +122,14 @@ fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Err
         ));
     }
     Ok(rate)
+}
+
+fn codepoint(ecn: scenario::Ecn) -> cc::Ecn {
+    match ecn {
+        scenario::Ecn::Off => cc::Ecn::NotEct,
+        scenario::Ecn::Ect0 => cc::Ecn::Ect0,
+        scenario::Ecn::Ect1 => cc::Ecn::Ect1,
+    }
 }
 
 fn jittered(scenario: &Scenario, spec: &scenario::Flow) -> Span {

@@ -7,6 +7,7 @@ use units::{Span, Time};
 
 use crate::agenda::{Class, Entry};
 use crate::flow::{Far, Flow, Network, Source};
+use crate::link::Passage;
 use crate::observe::Observer;
 use crate::prefetch::prefetch;
 use crate::{Run, TraceLevel, build};
@@ -60,11 +61,11 @@ impl Simulation {
     #[inline]
     fn anticipate(&self) {
         if let Some(entry) = self.network.agenda.ahead(4) {
-            let flow = &self.flows[entry.flow()];
             match entry.class() {
-                Class::Ack => prefetch(flow),
+                Class::Ack => prefetch(&self.flows[entry.flow()]),
+                Class::Transmit => {}
                 // Mostly fires early.
-                _ => prefetch(&flow.timer),
+                _ => prefetch(&self.flows[entry.flow()].timer),
             }
         }
         if let Some(entry) = self.network.agenda.ahead(2).filter(|entry| entry.class() == Class::Ack) {
@@ -91,6 +92,9 @@ impl Simulation {
             self.observer.sample(now, &mut self.flows, &mut self.network);
             return;
         }
+        if entry.class() == Class::Transmit {
+            return self.transmit(entry.flow(), now);
+        }
         let flow = &mut self.flows[entry.flow()];
         let step = Step { network: &mut self.network, observer: &mut self.observer, end: self.end };
         match entry.class() {
@@ -101,7 +105,23 @@ impl Simulation {
             Class::DelayedAck => step.delayed_ack(flow, now),
             Class::Timer => step.timer(flow, now),
             Class::Departure => step.departure(flow, now),
-            Class::Sample => {}
+            Class::Transmit | Class::Sample => {}
+        }
+    }
+
+    /// A link whose queue decides can send: the next packet, and those behind it while nothing else can come before.
+    fn transmit(&mut self, link: usize, mut now: Time) {
+        loop {
+            self.network.events += 1;
+            if let Some(sent) = self.network.links[link].send(now) {
+                let flow = &mut self.flows[sent.flow as usize];
+                flow.far().pass_on(&mut self.network, sent.hop, sent.at, sent.packet);
+            }
+            let Some(next) = self.network.links[link].call_again_at() else { return };
+            if !self.network.agenda.is_first(next) || next > self.end {
+                return self.network.agenda.push(next, Class::Transmit, link as u32, 0);
+            }
+            now = next;
         }
     }
 
@@ -109,6 +129,9 @@ impl Simulation {
     pub fn finish(mut self) -> Run {
         let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
         for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {
+            for link in &self.network.links {
+                flow.meter.on_tally(link.tally(flow.index));
+            }
             if let Source::Tcp(_) = flow.source {
                 rates.push(flow.meter.goodput().as_f64());
             }
@@ -195,7 +218,7 @@ impl Step<'_> {
 
     fn ack_at_link(&mut self, flow: &mut Flow, now: Time, hop: usize, ack: Ack, blocks: &[Block]) {
         let link = &mut self.network.links[flow.wire.reverse_route[hop]];
-        if let Some((_, at)) = link.arrive(now, endpoint::ACK_SIZE, false) {
+        if let Passage::Through(_, at) = link.arrive_ack(now, endpoint::ACK_SIZE) {
             flow.wire.ack_hop(self.network, flow.index, hop + 1, at, ack, blocks);
         }
     }

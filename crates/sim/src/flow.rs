@@ -11,7 +11,7 @@ use units::{Rng, Span, Time};
 
 use crate::agenda::{Agenda, Class};
 use crate::lane::Lane;
-use crate::link::NetworkLink;
+use crate::link::{NetworkLink, Passage};
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// One item a hop; that of a dumbbell's one hop lies in the flow itself.
@@ -202,11 +202,19 @@ impl Far<'_> {
                 }
                 return;
             }
-            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
-                if data {
-                    self.meter.on_dropped(now);
+            let (waited, departure) = match link.arrive(now, self.index, hop, &mut packet) {
+                Passage::Through(waited, departure) => (waited, departure),
+                Passage::Lost => {
+                    if data {
+                        self.meter.on_dropped(now);
+                    }
+                    return;
                 }
-                return;
+                Passage::Waits(None) => return,
+                Passage::Waits(Some(at)) => {
+                    let link = self.wire.route[hop] as u32;
+                    return network.agenda.push(at, Class::Transmit, link, 0);
+                }
             };
             packet.waited += waited;
             if hop + 1 < self.wire.route.len() {
@@ -219,6 +227,22 @@ impl Far<'_> {
             at = arrival;
         }
         self.receive(network, at, packet);
+    }
+
+    /// A packet is at the far end of the link of hop `hop` at `at`: sent by a queue that decides, so it goes on whenever the
+    /// agenda says.
+    pub(crate) fn pass_on(&mut self, network: &mut Network, hop: usize, at: Time, packet: Travelling) {
+        let next = hop + 1;
+        if next < self.wire.route.len() {
+            if self.wire.lanes[next].push(at, packet) {
+                network.agenda.push(at, Class::Segment, self.index, next as u8);
+            }
+            return;
+        }
+        match self.wire.line.arrival(at) {
+            (arrival, false) => self.receive(network, arrival, packet),
+            (arrival, true) => self.reorder(network, arrival, packet),
+        }
     }
 
     /// A packet is on a line to the receiver that reorders: it is received when its time comes.

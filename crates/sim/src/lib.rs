@@ -56,7 +56,7 @@ pub struct Run {
     pub trace: Option<Trace>,
 }
 
-/// Whether another seed can give another run: by jitter, by random loss, or by an algorithm that draws.
+/// Whether another seed can give another run: by jitter, by random loss, or by a queue or an algorithm that draws.
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
@@ -71,7 +71,7 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
         .chain(path.schedule(|change| change.reverse_jitter).map(|(_, jitter)| jitter))
         .any(|jitter| matches!(jitter, scenario::Jitter::Random { .. }));
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
-    jitter || loss || late || scenario.flows.iter().any(|flow| draws(&flow.cc))
+    jitter || loss || late || path.queue.descriptor().random || scenario.flows.iter().any(|flow| draws(&flow.cc))
 }
 
 /// Runs a scenario to its end.

@@ -186,6 +186,20 @@ fn change() -> impl Strategy<Value = String> {
     })
 }
 
+/// A queue, with thresholds low enough for a small buffer.
+fn queue() -> impl Strategy<Value = &'static str> {
+    prop_oneof![
+        Just("\"pfifo\""),
+        Just("\"bfifo\""),
+        Just("{ kind = \"red\", min = \"500B\", max = \"1500B\", avpkt = \"100B\", ecn = true }"),
+        Just("{ kind = \"codel\", target = \"1ms\", interval = \"10ms\", ecn = true }"),
+        Just("{ kind = \"fq_codel\", flows = 3, target = \"1ms\", interval = \"10ms\" }"),
+        Just("{ kind = \"pie\", target = \"1ms\", tupdate = \"3ms\", ecn = true }"),
+        Just("{ kind = \"dualpi2\", target = \"1ms\", tupdate = \"3ms\", step_thresh = \"1packets\" }"),
+        Just("{ kind = \"step_ecn\", threshold = \"2packets\", drop_not_ect = true }"),
+    ]
+}
+
 fn flow() -> impl Strategy<Value = String> {
     let algorithm = prop_oneof![Just("cubic"), Just("bbr1"), Just("newreno")];
     let options = prop_oneof![
@@ -201,7 +215,9 @@ fn flow() -> impl Strategy<Value = String> {
     let responsive = (algorithm, options, 0_u32..500).prop_map(|(algorithm, options, start)| {
         format!("[[flow]]\ncc = \"{algorithm}\"\nstart = \"{start}ms\"\n{options}")
     });
-    let unresponsive = Just("[[flow]]\ncc = \"none\"\napp_rate = \"3mbit\"\n".to_owned());
+    let codepoint = prop_oneof![Just("off"), Just("ect0"), Just("ect1")];
+    let unresponsive =
+        codepoint.prop_map(|ecn| format!("[[flow]]\ncc = \"none\"\napp_rate = \"3mbit\"\necn = \"{ecn}\"\n"));
     prop_oneof![5 => responsive, 1 => unresponsive]
 }
 
@@ -226,10 +242,11 @@ proptest! {
 
     #[test]
     fn short_cuts_equal_stepping_whatever_the_path_does(
-        path in change(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
+        path in change(), queue in queue(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
         seed in 0_u64..1_000, flows in prop::collection::vec(flow(), 1..4),
     ) {
         let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
+        text += &format!("queue = {queue}\n");
         let mut times = std::collections::BTreeSet::new();
         for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
             text += &format!("[[path.change]]\nat = \"{at}ms\"\n{change}");
@@ -241,5 +258,6 @@ proptest! {
         let lost: u64 = fast.summary.flows.iter().map(|flow| flow.drops).sum();
         let link = &fast.summary.links[0];
         prop_assert_eq!(lost, link.drops + link.losses + link.policed);
+        prop_assert_eq!(fast.summary.flows.iter().map(|flow| flow.marks).sum::<u64>(), link.marks);
     }
 }

@@ -34,6 +34,7 @@ pub struct FlowMeter {
     pub(crate) delivered: Bytes,
     pub(crate) last_byte: Option<Time>,
     pub(crate) drops: u64,
+    pub(crate) marks: u64,
 }
 
 impl FlowMeter {
@@ -49,6 +50,7 @@ impl FlowMeter {
             delivered: Bytes::ZERO,
             last_byte: None,
             drops: 0,
+            marks: 0,
         }
     }
 
@@ -90,6 +92,12 @@ impl FlowMeter {
         self.drops += u64::from(self.window.holds(now));
     }
 
+    /// What befell its data packets in a queue that keeps a tally.
+    pub fn on_tally(&mut self, (drops, marks): (u64, u64)) {
+        self.drops += drops;
+        self.marks += marks;
+    }
+
     /// goodput = in-order application bytes / (min(end, last byte) - max(start, measure_from)).
     pub fn goodput(&self) -> Rate {
         let active = self.active();
@@ -112,6 +120,37 @@ impl FlowMeter {
     }
 }
 
+/// Drops and marks by flow, of a queue that decides on packets of any flow at any time.
+#[derive(Clone, Debug)]
+pub struct Tally {
+    window: Window,
+    flows: Vec<(u64, u64)>,
+}
+
+impl Tally {
+    /// Nothing counted yet, of so many flows.
+    pub fn new(window: Window, flows: usize) -> Tally {
+        Tally { window, flows: vec![(0, 0); flows] }
+    }
+
+    /// A data packet was dropped.
+    #[inline]
+    pub fn on_drop(&mut self, now: Time, flow: u32) {
+        self.flows[flow as usize].0 += u64::from(self.window.holds(now));
+    }
+
+    /// A data packet was marked.
+    #[inline]
+    pub fn on_mark(&mut self, now: Time, flow: u32) {
+        self.flows[flow as usize].1 += u64::from(self.window.holds(now));
+    }
+
+    /// Drops and marks of a flow.
+    pub fn of(&self, flow: u32) -> (u64, u64) {
+        self.flows[flow as usize]
+    }
+}
+
 /// One link's measurements.
 #[derive(Clone, Debug)]
 pub struct LinkMeter {
@@ -122,6 +161,7 @@ pub struct LinkMeter {
     pub(crate) drops: u64,
     pub(crate) losses: u64,
     pub(crate) policed: u64,
+    pub(crate) marks: u64,
     /// Data packets that left in the whole run.
     pub(crate) packets: u64,
 }
@@ -129,7 +169,16 @@ pub struct LinkMeter {
 impl LinkMeter {
     /// Nothing measured yet.
     pub fn new(window: Window) -> LinkMeter {
-        LinkMeter { window, queue: Histogram::default(), busy: Span::ZERO, drops: 0, losses: 0, policed: 0, packets: 0 }
+        LinkMeter {
+            window,
+            queue: Histogram::default(),
+            busy: Span::ZERO,
+            drops: 0,
+            losses: 0,
+            policed: 0,
+            marks: 0,
+            packets: 0,
+        }
     }
 
     /// A packet, of data or not, that waited so long is being sent from `start` to `end`.
@@ -154,6 +203,11 @@ impl LinkMeter {
     /// A policer dropped a data packet.
     pub fn on_policed(&mut self, now: Time) {
         self.policed += u64::from(self.window.holds(now));
+    }
+
+    /// The queue marked a data packet.
+    pub fn on_mark(&mut self, now: Time) {
+        self.marks += u64::from(self.window.holds(now));
     }
 
     /// The share of the window in which the link was sending.

@@ -59,6 +59,8 @@ pub struct FlowSummary {
     pub loss_fraction: f64,
     /// Its data packets that queues or policers dropped or chance lost.
     pub drops: u64,
+    /// Its data packets that queues marked CE.
+    pub marks: u64,
     /// From SYN to the last byte; `null` for a flow that did not end.
     pub completion_s: Option<f64>,
     /// Share of its active time that each limit held.
@@ -81,6 +83,7 @@ impl FlowSummary {
             retransmits: meter.retransmits,
             loss_fraction: if sent == 0 { 0.0 } else { meter.retransmits as f64 / sent as f64 },
             drops: meter.drops,
+            marks: meter.marks,
             completion_s: meter.last_byte.map(|last| (last - meter.start).as_secs_f64()),
             limited_by: limits.iter().copied().zip(held.iter().map(share)).collect(),
         }
@@ -102,7 +105,7 @@ pub struct LinkSummary {
     pub losses: u64,
     /// Data packets that its policer dropped.
     pub policed: u64,
-    /// Packets marked CE.
+    /// Data packets that its queue marked CE.
     pub marks: u64,
 }
 
@@ -116,7 +119,7 @@ impl LinkSummary {
             drops: meter.drops,
             losses: meter.losses,
             policed: meter.policed,
-            marks: 0,
+            marks: meter.marks,
         }
     }
 }

@@ -153,7 +153,7 @@ impl<C: Controller> Sender<C> {
     /// The SYN, sent now or again.
     pub fn syn(&mut self, now: Time) -> Segment {
         let retransmit = self.timer.handshake(now, &mut self.rtt);
-        Segment { seq: 0, sent: now, size: 0, syn: true, retransmit, push: false }
+        Segment { seq: 0, sent: now, size: 0, syn: true, retransmit, push: false, ecn: Ecn::NotEct, ce: false }
     }
 
     /// Sends what may be sent at `now`.
@@ -232,7 +232,7 @@ impl<C: Controller> Sender<C> {
         self.begin_flight(now);
         self.depart(now, seq, size, 1, probe);
         let push = push(self);
-        emit(Segment { seq, sent: now, size, syn: false, retransmit: false, push });
+        emit(Segment { seq, sent: now, size, syn: false, retransmit: false, push, ecn: Ecn::NotEct, ce: false });
     }
 
     fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
@@ -249,7 +249,16 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment { seq, sent: now, size: sent.size, syn: false, retransmit: true, push: false });
+        emit(Segment {
+            seq,
+            sent: now,
+            size: sent.size,
+            syn: false,
+            retransmit: true,
+            push: false,
+            ecn: Ecn::NotEct,
+            ce: false,
+        });
     }
 
     /// draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins with what is sent when nothing is in flight.

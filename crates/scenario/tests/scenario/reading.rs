@@ -1,7 +1,7 @@
 //! What good scenarios mean: values, defaults, names, overrides, and the way back to TOML.
 
-use proptest::prelude::*;
 use path::Limit;
+use proptest::prelude::*;
 use scenario::{Buffer, Jitter, PACKET, Pacing, Policer, Scenario, Value};
 use units::{Bytes, Rate, Span};
 
@@ -348,6 +348,7 @@ cc = "cubic"
 start = "1s"
 bytes = "3MB"
 app_rate = "5mbit"
+ecn = "off"
 rtt = "+20ms"
 count = 1
 pacing = "on"

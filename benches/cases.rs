@@ -19,6 +19,14 @@ const TEN_GIGABIT: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\""
 const SHALLOW: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"1bdp\"";
 const LOSSY: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nloss = \"1%\"";
 
+const RED: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"red\"";
+const CODEL: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"codel\"";
+const FQ_CODEL: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"fq_codel\"";
+const PIE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"pie\"";
+const DUALPI2: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"dualpi2\"";
+const STEP_ECN: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"step_ecn\"";
+const TEN: &str = "cc = \"cubic\"\ncount = 10";
+
 /// All of them.
 pub static CASES: &[Case] = &[
     Case { name: "cubic-1g", path: GIGABIT, flow: "cc = \"cubic\"", seconds: 400 },
@@ -37,6 +45,12 @@ pub static CASES: &[Case] = &[
         flow: "cc = \"cubic\"\nparams = { slow_start = \"classic\" }",
         seconds: 20,
     },
+    Case { name: "red-10-flows", path: RED, flow: TEN, seconds: 100 },
+    Case { name: "codel-10-flows", path: CODEL, flow: TEN, seconds: 100 },
+    Case { name: "fq_codel-10-flows", path: FQ_CODEL, flow: TEN, seconds: 100 },
+    Case { name: "pie-10-flows", path: PIE, flow: TEN, seconds: 100 },
+    Case { name: "dualpi2-10-flows", path: DUALPI2, flow: TEN, seconds: 100 },
+    Case { name: "step_ecn-10-flows", path: STEP_ECN, flow: TEN, seconds: 100 },
     Case { name: "bbr1-lossy", path: LOSSY, flow: "cc = \"bbr1\"", seconds: 100 },
 ];
 

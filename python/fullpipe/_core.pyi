@@ -72,11 +72,25 @@ class Algorithm(TypedDict):
     needs: list[str]
 
 @type_check_only
+class QueueOption(TypedDict):
+    """An option of a queue. `default` is as one writes it, or in words."""
+
+    name: str
+    default: str
+    range: str
+    purpose: str
+    section: str
+
+@type_check_only
 class Queue(TypedDict):
-    """A queue that a link may have."""
+    """A queue that a link may have. `limit` is tc's default in packets, if it has one."""
 
     name: str
     purpose: str
+    specifications: list[Specification]
+    options: list[QueueOption]
+    limit: int | None
+    in_bytes: bool
 
 @type_check_only
 class Key(TypedDict):

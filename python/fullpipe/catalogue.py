@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from fullpipe._core import Algorithm, Field, Key, Param, Queue, Specification
+    from fullpipe._core import Algorithm, Field, Key, Param, Queue, QueueOption, Specification
 
 
 class UnknownNameError(LookupError):
@@ -72,8 +72,25 @@ def _algorithm(algorithm: Algorithm) -> Iterator[RenderableType]:
 
 
 def _queue(queue: Queue) -> Iterator[RenderableType]:
-    yield _title(queue["name"], queue["purpose"])
-    yield _indent(Text(f'In a scenario: path.queue = "{queue["name"]}". Its limit is path.buffer.'))
+    name = queue["name"]
+    yield _title(name, queue["purpose"])
+    yield _head("Specification")
+    yield _specifications(queue["specifications"])
+    yield _head(f'Options, in queue = {{ kind = "{name}", name = value }}')
+    yield _options(queue["options"])
+    yield _head("In a scenario")
+    limit = f" by default {queue['limit']}packets, as in tc" if queue["limit"] else " which must be given"
+    counts = "; it is counted in bytes" if queue["in_bytes"] else ""
+    yield _indent(Text(f'path.queue = "{name}". Its limit is path.buffer,{limit}{counts}.'))
+
+
+def _options(options: Iterable[QueueOption]) -> RenderableType:
+    grid = _grid(wide=1)
+    for option in options:
+        text = Text(option["purpose"])
+        text.append(f"\ndefault {option['default']}, {option['range']}; {option['section']}", style="dim")
+        grid.add_row(Text(option["name"], style="bold"), text)
+    return _or_none(grid)
 
 
 def _scenario(keys: list[Key]) -> Iterator[RenderableType]:

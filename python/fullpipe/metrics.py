@@ -31,6 +31,7 @@ class FlowMetrics(TypedDict):
     retransmits: int
     loss_fraction: float
     drops: int
+    marks: int
     completion_s: float | None
     limited_by: dict[str, float]
 

@@ -55,6 +55,21 @@ struct Field {
 pub(crate) struct Queue {
     name: &'static str,
     purpose: &'static str,
+    specifications: Vec<Specification>,
+    options: Vec<QueueOption>,
+    /// tc's default, packets.
+    limit: Option<u64>,
+    in_bytes: bool,
+}
+
+#[derive(IntoPyObject)]
+struct QueueOption {
+    name: &'static str,
+    /// As one writes it; in words where there is no value.
+    default: String,
+    range: String,
+    purpose: &'static str,
+    section: &'static str,
 }
 
 #[derive(IntoPyObject)]
@@ -76,7 +91,7 @@ pub(crate) fn algorithms() -> Vec<Algorithm> {
 /// The queues that a link may have.
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Queue> {
-    path::QUEUES.iter().map(|queue| Queue { name: queue.name, purpose: queue.purpose }).collect()
+    path::QUEUES.iter().map(|queue| Queue::from(*queue)).collect()
 }
 
 /// Every key of a scenario, in the order in which one writes them.
@@ -93,6 +108,26 @@ pub(crate) fn scenario_keys() -> Vec<Key> {
 #[pyfunction]
 pub(crate) fn schema() -> String {
     scenario::schema()
+}
+
+impl From<&'static path::Descriptor> for Queue {
+    fn from(queue: &'static path::Descriptor) -> Queue {
+        let option = |param: &'static path::Param| QueueOption {
+            name: param.name,
+            default: param.domain.default().map_or(param.otherwise.to_owned(), |value| value.to_string()),
+            range: param.domain.range(),
+            purpose: param.purpose,
+            section: param.section,
+        };
+        Queue {
+            name: queue.name,
+            purpose: queue.purpose,
+            specifications: queue.specifications.iter().map(|(name, note)| Specification { name, note }).collect(),
+            options: queue.params.iter().map(option).collect(),
+            limit: queue.limit,
+            in_bytes: queue.in_bytes,
+        }
+    }
 }
 
 impl From<&'static cc::Descriptor> for Algorithm {

@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("endpoint", &["units", "cc"]),
     ("sim", &["units", "scenario", "path", "cc", "trace", "endpoint"]),
     ("python", &["units", "scenario", "path", "cc", "trace", "sim"]),
-    ("benches", &["units", "scenario", "cc", "trace", "sim"]),
+    ("benches", &["units", "scenario", "path", "cc", "trace", "sim"]),
 ];
 
 /// Crates that no crate of the default build may pull in: they would make set-up slow.

@@ -26,14 +26,14 @@ impl Law {
         }
     }
 
-    /// RFC 8289 §5.3: the next drop comes an interval divided by the square root of the drops so far later.
+    /// RFC 8289 §3.3: the next drop comes an interval divided by the square root of the drops so far later.
     #[inline]
     fn next(&self, from: Time, count: u32) -> Time {
         from + Span::from_nanos((self.interval.as_nanos() as f64 / f64::from(count).sqrt() + 0.5) as u64)
     }
 }
 
-/// The state of one controlled queue (RFC 8289 §5.3).
+/// The state of one controlled queue (RFC 8289 §5.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Control {
     /// When the delay will have been above target for an interval.
@@ -79,7 +79,7 @@ impl Control {
         if self.dropping {
             self.dropping = may_drop;
             while self.dropping && now >= self.drop_next {
-                // What is marked counts as dropped (§5.2), but it is sent, so there is one at most.
+                // What is marked counts as dropped, but it is sent, so there is one at most.
                 self.count += 1;
                 let (mut packet, _) = next.take()?;
                 let marked = law.ecn && packet.mark();
@@ -106,7 +106,7 @@ impl Control {
                 next = self.take(law, now, &mut pop);
             }
             self.dropping = true;
-            // §5.4: what controlled the queue last time is where to begin, if that was not long ago.
+            // §5.5: what controlled the queue last time is where to begin, if that was not long ago.
             let drops = self.count.wrapping_sub(self.last_count);
             let recent = now.since(self.drop_next) < law.interval * 16;
             self.count = if drops > 1 && recent { drops } else { 1 };
@@ -142,14 +142,14 @@ pub(super) const TARGET: Param = Param {
     domain: Domain::Time(Some(Span::from_millis(5)), Span::from_nanos(1), Span::from_secs(100)),
     otherwise: "",
     purpose: "delay that may stand for an interval",
-    section: "RFC 8289 §4.2",
+    section: "RFC 8289 §3.2",
 };
 pub(super) const INTERVAL: Param = Param {
     name: "interval",
     domain: Domain::Time(Some(Span::from_millis(100)), Span::from_nanos(1), Span::from_secs(100)),
     otherwise: "",
     purpose: "how long the delay may be above target before the first drop",
-    section: "RFC 8289 §4.3",
+    section: "RFC 8289 §3.1",
 };
 pub(super) const CE_THRESHOLD: Param = Param {
     name: "ce_threshold",
@@ -165,7 +165,7 @@ pub(super) const fn ecn(default: bool) -> Param {
         domain: Domain::Flag(default),
         otherwise: "",
         purpose: "mark ECN-capable packets instead of dropping them",
-        section: "RFC 8289 §5.2, tc(8)",
+        section: "RFC 8290 §5.2.6, tc-codel(8)",
     }
 }
 

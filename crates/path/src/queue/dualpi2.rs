@@ -50,7 +50,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             domain: Domain::Number(Some(2.0), 1.0, 255.0),
             otherwise: "",
             purpose: "k: L4S packets are marked with k times the base probability, classic ones with its square",
-            section: "RFC 9332 §2.5.1.1",
+            section: "RFC 9332 §2.1",
         },
         Param {
             name: "step_thresh",
@@ -78,7 +78,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             domain: Domain::Flag(false),
             otherwise: "",
             purpose: "every ECN-capable packet goes to the L4S queue, not only ECT(1) and CE",
-            section: "RFC 9332 §2.5.1.1, Linux",
+            section: "RFC 9332 §2.3, Linux",
         },
     ],
     random: true,
@@ -164,7 +164,7 @@ impl<P: Copy> DualPi2<P> {
         }
     }
 
-    /// RFC 9332 §2.5.1.1 and RFC 9331 §5.1: ECT(1) and CE.
+    /// RFC 9332 §2.3 and RFC 9331 §5.1: ECT(1) and CE.
     #[inline]
     fn is_l4s(&self, ecn: Ecn) -> bool {
         match ecn {
@@ -239,7 +239,7 @@ impl<P: Copy> DualPi2<P> {
         self.rng.chance(coupled) && !packet.mark()
     }
 
-    /// True with probability p'^2: two draws, no product (RFC 9332 A.2).
+    /// True with probability p'^2: two draws, no product (RFC 9332 A.1).
     #[inline]
     fn squared(&mut self) -> bool {
         self.rng.chance(self.base) && self.rng.chance(self.base)

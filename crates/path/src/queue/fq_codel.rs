@@ -26,7 +26,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             domain: Domain::Count(Some(1_024), 1, 65_536),
             otherwise: "",
             purpose: "queues that flows are hashed to",
-            section: "RFC 8290 §5.2.3",
+            section: "RFC 8290 §5.2.5",
         },
         TARGET,
         INTERVAL,
@@ -44,14 +44,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             domain: Domain::Size(Some(Bytes::new(32 << 20)), Bytes::new(1_500), Bytes::new(1 << 31)),
             otherwise: "",
             purpose: "bytes that may wait, besides the limit",
-            section: "tc-fq_codel(8)",
+            section: "RFC 8290 §5.2.9",
         },
         Param {
             name: "drop_batch",
             domain: Domain::Count(Some(64), 1, 1 << 20),
             otherwise: "",
             purpose: "packets dropped at once from the longest queue when the limit is passed",
-            section: "RFC 8290 §4.1, tc-fq_codel(8)",
+            section: "RFC 8290 §5.2.8",
         },
     ],
     random: true,
@@ -113,7 +113,7 @@ impl<P: Copy> FqCodel<P> {
 
     #[inline]
     pub(super) fn enqueue(&mut self, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
-        // RFC 8290 §4.1.1.
+        // RFC 8290 §4.1.
         let index = bucket(packet.flow, self.salt, self.flows.len());
         let flow = &mut self.flows[index];
         let had_room = self.limit.has_room(self.packets, self.bytes, packet.size);

@@ -7,9 +7,9 @@ use super::packet::{Fifo, Packet};
 use super::{Dropped, MTU};
 use crate::Limit;
 
-/// RFC 8033 §4.2: this long nothing is dropped after a time without congestion.
+/// RFC 8033 §4.4: this long nothing is dropped after a time without congestion.
 const MAX_BURST: Span = Span::from_millis(150);
-/// §5.2: above this delay the probability grows faster.
+/// Linux: above this delay the probability grows faster.
 const HIGH_DELAY: Span = Span::from_millis(250);
 /// §5.1: above this probability packets are dropped even if they are ECN-capable.
 const MOST_MARKED: f64 = 0.1;
@@ -92,7 +92,7 @@ struct Controller {
 }
 
 impl Controller {
-    /// RFC 8033 §4.2, §5.2 and §5.3; with each `tupdate`.
+    /// RFC 8033 §4.2 and §5.5; with each `tupdate`.
     fn update(&mut self, backlog: Bytes) {
         let Controller { delay, delay_before, probability, .. } = *self;
         let integral = delay.as_secs_f64() - self.target.as_secs_f64();
@@ -280,8 +280,8 @@ mod tests {
     #[test]
     fn growth_counts_tenfold_and_steps_have_a_limit() {
         assert!((step(0.05, 25, 15) - (0.00125 + 0.0125) / 2.0).abs() < 1e-12);
-        assert!((step(0.2, 200, 0) - 0.02).abs() < 1e-12, "§5.2: at most 2 % at once from 10 % on");
-        assert!((step(0.2, 300, 0) - 0.04).abs() < 1e-12, "and 2 % more above 250 ms");
+        assert!((step(0.2, 200, 0) - 0.02).abs() < 1e-12, "§5.5: at most 2 % at once from 10 % on");
+        assert!((step(0.2, 300, 0) - 0.04).abs() < 1e-12, "and 2 % more above 250 ms, in Linux");
         assert!((step(0.09, 200, 0) - 0.136_562_5).abs() < 1e-12, "below 10 % there is no limit");
         assert_eq!(step(0.99, 300, 0), 1.0 - 0.99, "a probability");
     }

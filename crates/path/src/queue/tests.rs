@@ -82,7 +82,7 @@ fn codel_acts(ecn: bool) -> Vec<f64> {
     acts.iter().filter(|(_, packet)| packet.marked == ecn).map(|(now, _)| *now as f64 / 1e3).collect()
 }
 
-/// RFC 8289 §5.3: 100, 70.7, 57.7, 50, 44.7 ms… from one to the next.
+/// RFC 8289 §3.3: 100, 70.7, 57.7, 50, 44.7 ms… from one to the next.
 #[test]
 fn codel_drops_after_an_interval_over_the_root_of_the_count() {
     for ecn in [false, true] {
@@ -99,7 +99,7 @@ fn codel_drops_after_an_interval_over_the_root_of_the_count() {
     }
 }
 
-/// RFC 8289 §5.4: back within 16 intervals it begins with the drops that it needed beyond the last time.
+/// RFC 8289 §5.5: back within 16 intervals it begins with the drops that it needed beyond the last time.
 #[test]
 fn codel_takes_up_dropping_where_it_left_off() {
     let mut bench = Bench::new(queue("codel", &[], 1_000_000));
@@ -190,7 +190,7 @@ fn fq_codel_drops_from_the_longest() {
     assert_eq!(small.dropped.len(), 11, "half the bytes of 21");
 }
 
-/// RFC 8033 §4.2: nothing is dropped for 150 ms; then the delay is held at target.
+/// RFC 8033 §4.4: nothing is dropped for 150 ms; then the delay is held at target.
 #[test]
 fn pie_lets_a_burst_pass_and_holds_the_target() {
     let mut bench = Bench::new(queue("pie", &[], 1_000));

@@ -1,0 +1,29 @@
+//! Every queue has its page, with the options that it declares.
+
+use path::{Descriptor, QUEUES};
+
+/// The page's table, as the queue declares it.
+fn table(queue: &Descriptor) -> String {
+    let mut table = String::from("| Option | Default | Range | Purpose | Section |\n|---|---|---|---|---|\n");
+    let limit = queue.limit.map_or("must be given".to_owned(), |packets| format!("{packets}packets"));
+    let unit = if queue.in_bytes { "bytes" } else { "packets or bytes" };
+    table += &format!("| limit: `path.buffer` | {limit} | {unit} | what may wait, besides the packet being sent | tc(8) |\n");
+    for param in queue.params {
+        let default = param.domain.default().map_or(param.otherwise.to_owned(), |value| value.to_string());
+        let (name, range) = (param.name, param.domain.range());
+        table += &format!("| `{name}` | {default} | {range} | {} | {} |\n", param.purpose, param.section);
+    }
+    table
+}
+
+#[test]
+fn every_queue_has_its_page_with_its_table() {
+    for queue in QUEUES {
+        let page = format!("{}/../../docs/models/{}.md", env!("CARGO_MANIFEST_DIR"), queue.name);
+        let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page}: {error}\n{}", table(queue)));
+        for section in ["Description", "Specification", "Deviations", "Parameters", "Validation", "References"] {
+            assert!(text.contains(&format!("\n## {section}\n")), "{page} has no section {section}");
+        }
+        assert!(text.contains(&table(queue)), "{page} does not have this table:\n{}", table(queue));
+    }
+}

@@ -7,7 +7,6 @@ use units::{Span, Time};
 
 use crate::agenda::{Class, Entry};
 use crate::flow::{Far, Flow, Network, Source};
-use crate::link::Passage;
 use crate::observe::Observer;
 use crate::prefetch::prefetch;
 use crate::{Run, TraceLevel, build};
@@ -218,7 +217,7 @@ impl Step<'_> {
 
     fn ack_at_link(&mut self, flow: &mut Flow, now: Time, hop: usize, ack: Ack, blocks: &[Block]) {
         let link = &mut self.network.links[flow.wire.reverse_route[hop]];
-        if let Passage::Through(_, at) = link.arrive_ack(now, endpoint::ACK_SIZE) {
+        if let Some((_, at)) = link.arrive(now, endpoint::ACK_SIZE, false) {
             flow.wire.ack_hop(self.network, flow.index, hop + 1, at, ack, blocks);
         }
     }

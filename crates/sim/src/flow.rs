@@ -11,7 +11,7 @@ use units::{Rng, Span, Time};
 
 use crate::agenda::{Agenda, Class};
 use crate::lane::Lane;
-use crate::link::{NetworkLink, Passage};
+use crate::link::{NetworkLink, Offer};
 use crate::prefetch::{prefetch, prefetch_at};
 
 /// One item a hop; that of a dumbbell's one hop lies in the flow itself.
@@ -202,19 +202,14 @@ impl Far<'_> {
                 }
                 return;
             }
-            let (waited, departure) = match link.arrive(now, self.index, hop, &mut packet) {
-                Passage::Through(waited, departure) => (waited, departure),
-                Passage::Lost => {
-                    if data {
-                        self.meter.on_dropped(now);
-                    }
-                    return;
+            if link.is_managed() {
+                return self.offer(network, hop, now, packet);
+            }
+            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
+                if data {
+                    self.meter.on_dropped(now);
                 }
-                Passage::Waits(None) => return,
-                Passage::Waits(Some(at)) => {
-                    let link = self.wire.route[hop] as u32;
-                    return network.agenda.push(at, Class::Transmit, link, 0);
-                }
+                return;
             };
             packet.waited += waited;
             if hop + 1 < self.wire.route.len() {
@@ -229,6 +224,19 @@ impl Far<'_> {
         self.receive(network, at, packet);
     }
 
+    /// A packet arrives at a link whose queue decides, on hop `hop`.
+    #[inline(never)] // apart from the usual case, which it must not slow down
+    fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) {
+        let link = self.wire.route[hop];
+        match network.links[link].offer(now, self.index, hop, packet) {
+            Offer::Sent(sent) => self.pass_on(network, sent.hop, sent.at, sent.packet),
+            Offer::Taken(None) => {}
+            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, link as u32, 0),
+            Offer::Policed if packet.segment.syn => {}
+            Offer::Policed => self.meter.on_dropped(now),
+        }
+    }
+
     /// A packet is at the far end of the link of hop `hop` at `at`: sent by a queue that decides, so it goes on whenever the
     /// agenda says.
     pub(crate) fn pass_on(&mut self, network: &mut Network, hop: usize, at: Time, packet: Travelling) {
@@ -240,7 +248,7 @@ impl Far<'_> {
             return;
         }
         match self.wire.line.arrival(at) {
-            (arrival, false) => self.receive(network, arrival, packet),
+            (arrival, false) => self.arrive(network, next, arrival, packet),
             (arrival, true) => self.reorder(network, arrival, packet),
         }
     }

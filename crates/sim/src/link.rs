@@ -30,15 +30,15 @@ pub(crate) struct Held {
     pub(crate) hop: u8,
 }
 
-/// What became of a packet that arrives.
+/// What became of a packet that a link whose queue decides was given.
 #[derive(Debug)]
-pub(crate) enum Passage {
-    /// It waited so long, and is at the far end then.
-    Through(Span, Time),
-    /// It was dropped.
-    Lost,
-    /// It waits; if a time is given, the link is to be called then.
-    Waits(Option<Time>),
+pub(crate) enum Offer {
+    /// It is sent at once.
+    Sent(Sent),
+    /// It waits, or the queue dropped it, which is counted; if a time is given, the link is to be called then.
+    Taken(Option<Time>),
+    /// The policer dropped it.
+    Policed,
 }
 
 /// A packet that the queue chose to send.
@@ -82,56 +82,48 @@ impl NetworkLink {
         }
     }
 
-    /// A data packet of `flow` arrives on hop `hop` of its route. A SYN takes its time and its place, but no part in the
-    /// counts.
+    /// Whether its queue decides: then packets are [offered](NetworkLink::offer).
     #[inline]
-    pub(crate) fn arrive(&mut self, now: Time, flow: u32, hop: usize, packet: &mut Travelling) -> Passage {
-        let (size, data) = (packet.segment.wire_size(), !packet.segment.syn);
+    pub(crate) fn is_managed(&self) -> bool {
+        matches!(self.element, Element::Managed(_))
+    }
+
+    /// A packet arrives: (how long it waits, when it is at the far end), or nothing when it is dropped. What is not data
+    /// takes its time and its place, but no part in the counts.
+    #[inline]
+    pub(crate) fn arrive(&mut self, now: Time, size: Bytes, data: bool) -> Option<(Span, Time)> {
         match &mut self.element {
             Element::Constant(link) => {
                 let verdict = link.arrive(now, size);
                 self.conclude(now, verdict, data)
             }
             Element::Varying(_) => self.arrive_varying(now, size, data),
-            Element::Managed(_) => self.arrive_managed(now, flow, hop, packet),
-        }
-    }
-
-    /// The same for what is no data.
-    #[inline]
-    pub(crate) fn arrive_ack(&mut self, now: Time, size: Bytes) -> Passage {
-        match &mut self.element {
-            Element::Constant(link) => {
-                let verdict = link.arrive(now, size);
-                self.conclude(now, verdict, false)
-            }
-            Element::Varying(_) => self.arrive_varying(now, size, false),
             Element::Managed(_) => unreachable!("no scenario leads ACKs over a link whose queue decides"),
         }
     }
 
     /// Apart from the usual case, which it must not slow down.
     #[inline(never)]
-    fn arrive_varying(&mut self, now: Time, size: Bytes, data: bool) -> Passage {
+    fn arrive_varying(&mut self, now: Time, size: Bytes, data: bool) -> Option<(Span, Time)> {
         let Element::Varying(link) = &mut self.element else { unreachable!("called for a varying link alone") };
         let verdict = link.arrive(now, size);
         self.conclude(now, verdict, data)
     }
 
     #[inline(always)] // both callers are worth it: a verdict that goes through memory costs them a percent of a run
-    fn conclude(&mut self, now: Time, verdict: Verdict, data: bool) -> Passage {
+    fn conclude(&mut self, now: Time, verdict: Verdict, data: bool) -> Option<(Span, Time)> {
         match verdict {
             Verdict::Departs { start, end } => {
                 let waited = start - now;
                 self.last_wait = waited;
                 self.meter.on_transmission(waited, start, end, data);
-                Passage::Through(waited, end + self.propagation)
+                Some((waited, end + self.propagation))
             }
             lost => {
                 if data {
                     self.count_drop(now, lost == Verdict::Policed);
                 }
-                Passage::Lost
+                None
             }
         }
     }
@@ -145,35 +137,29 @@ impl NetworkLink {
         }
     }
 
-    #[inline(never)]
-    fn arrive_managed(&mut self, now: Time, flow: u32, hop: usize, packet: &mut Travelling) -> Passage {
+    /// A packet of `flow` arrives on hop `hop` of its route.
+    pub(crate) fn offer(&mut self, now: Time, flow: u32, hop: usize, packet: Travelling) -> Offer {
         let NetworkLink { element: Element::Managed(managed), meter, total_drops, .. } = self else {
-            unreachable!("called for a link whose queue decides alone")
+            unreachable!("only a link whose queue decides is offered packets")
         };
         let Managed { link, armed, tally } = &mut **managed;
-        let held = Held { packet: *packet, hop: hop as u8 };
-        let arriving = Packet::new(flow, packet.segment.wire_size(), ecn(packet), now, held);
+        let held = Held { packet, hop: hop as u8 };
+        let arriving = Packet::new(flow, packet.segment.wire_size(), ecn(&packet), now, held);
         let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, tally, total_drops);
         if !link.arrive(arriving, &mut count) {
             if !packet.segment.syn {
                 self.count_drop(now, true);
             }
-            return Passage::Lost;
+            return Offer::Policed;
         }
         match link.ready_at() {
+            _ if *armed => Offer::Taken(None),
             // Nothing was being sent, so what goes next is this packet, if it goes.
-            Some(at) if at <= now && !*armed => match self.send(now) {
-                Some(sent) => {
-                    *packet = sent.packet;
-                    Passage::Through(Span::ZERO, sent.at)
-                }
-                None => Passage::Waits(None),
-            },
-            Some(at) if !*armed => {
-                *armed = true;
-                Passage::Waits(Some(at))
+            Some(at) if at <= now => self.send(now).map_or(Offer::Taken(None), Offer::Sent),
+            at => {
+                *armed = at.is_some();
+                Offer::Taken(at)
             }
-            _ => Passage::Waits(None),
         }
     }
 

@@ -7,7 +7,9 @@ fn table(queue: &Descriptor) -> String {
     let mut table = String::from("| Option | Default | Range | Purpose | Section |\n|---|---|---|---|---|\n");
     let limit = queue.limit.map_or("must be given".to_owned(), |packets| format!("{packets}packets"));
     let unit = if queue.in_bytes { "bytes" } else { "packets or bytes" };
-    table += &format!("| limit: `path.buffer` | {limit} | {unit} | what may wait, besides the packet being sent | tc(8) |\n");
+    table += &format!(
+        "| limit: `path.buffer` | {limit} | {unit} | what may wait, besides the packet being sent | tc(8) |\n"
+    );
     for param in queue.params {
         let default = param.domain.default().map_or(param.otherwise.to_owned(), |value| value.to_string());
         let (name, range) = (param.name, param.domain.range());

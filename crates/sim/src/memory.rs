@@ -6,9 +6,12 @@ use units::{Bytes, Span};
 
 use crate::TraceLevel;
 
-/// Of each segment in flight: its record, its share of a burst, its place in the link's queue, its ACK on the way; twice,
-/// since rings and queues double when they grow.
-const PER_SEGMENT: u64 = 2 * (16 + 32 + 16 + 20);
+/// Of each segment in flight: its record, its share of a burst, its ACK on the way; twice, since rings and queues double
+/// when they grow.
+const PER_SEGMENT: u64 = 2 * (16 + 32 + 20);
+/// Of each packet in the link's queue: its place, or, where the queue decides, all of it.
+const PER_PLACE: u64 = 2 * 16;
+const PER_PACKET: u64 = 2 * 72;
 /// Of each flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;
 /// Of each row of a trace: a flow's own columns, those of three algorithms, and the link's; twice, since columns double
@@ -44,7 +47,8 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         TraceLevel::Acks => rate.as_f64() / 8.0 / 1500.0 * scenario.duration.as_secs_f64(),
     };
     let trace = Bytes::from_f64(rows * PER_ROW as f64);
-    Bytes::new(PER_SEGMENT) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
+    let queued = if path.queue.descriptor().decides() { PER_PACKET } else { PER_PLACE };
+    Bytes::new(PER_SEGMENT + queued) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
 }
 
 fn latest(jitter: Jitter) -> Span {

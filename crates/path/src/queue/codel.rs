@@ -4,7 +4,7 @@ use units::{Bytes, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
-use super::{Dropped, MTU};
+use super::{Discipline, Dropped, MTU};
 use crate::Limit;
 
 /// How a queue's delay is controlled.
@@ -180,6 +180,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     in_bytes: false,
     params: &[TARGET, INTERVAL, ecn(false), CE_THRESHOLD],
     random: false,
+    discipline: Discipline::Codel,
     check: no_check,
 };
 

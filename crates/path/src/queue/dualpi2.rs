@@ -4,7 +4,7 @@ use units::{Bytes, Rng, Span, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
 use super::packet::{Ecn, Fifo, Packet};
-use super::{Dropped, MTU};
+use super::{Discipline, Dropped, MTU};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -82,6 +82,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
+    discipline: Discipline::DualPi2,
     check: no_check,
 };
 

@@ -8,7 +8,7 @@ use super::codel::{CE_THRESHOLD, Control, INTERVAL, Law, TARGET, ecn};
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::Packet;
 use super::slab::{List, Slab};
-use super::{Dropped, MTU, bucket};
+use super::{Discipline, Dropped, MTU, bucket};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -55,6 +55,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
+    discipline: Discipline::FqCodel,
     check: no_check,
 };
 

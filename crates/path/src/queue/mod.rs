@@ -40,6 +40,7 @@ static PFIFO: Descriptor = Descriptor {
     in_bytes: false,
     params: &[],
     random: false,
+    discipline: Discipline::Fifo,
     check: descriptor::no_check,
 };
 
@@ -51,6 +52,7 @@ static BFIFO: Descriptor = Descriptor {
     in_bytes: true,
     params: &[],
     random: false,
+    discipline: Discipline::Fifo,
     check: descriptor::no_check,
 };
 
@@ -65,6 +67,18 @@ pub static QUEUES: &[&Descriptor] = &[
     &dualpi2::DESCRIPTOR,
     &step_ecn::DESCRIPTOR,
 ];
+
+/// What a queue does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Discipline {
+    Fifo,
+    Red,
+    Codel,
+    FqCodel,
+    Pie,
+    DualPi2,
+    StepEcn,
+}
 
 /// A queue that decides. The plain ones do not: they are a [`Link`](crate::Link)'s.
 #[derive(Clone, Debug)]
@@ -81,16 +95,16 @@ enum Kind<P> {
 }
 
 impl<P: Copy> Queue<P> {
-    /// An empty queue in front of a link of `rate`; none for a plain one.
+    /// An empty queue in front of a link of `rate`; none for one that does not decide.
     pub fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Option<Queue<P>> {
-        Some(Queue(match config.descriptor().name {
-            "red" => Kind::Red(red::Red::new(config, limit, rate, rng)),
-            "codel" => Kind::Codel(codel::Codel::new(config, limit)),
-            "fq_codel" => Kind::FqCodel(fq_codel::FqCodel::new(config, limit, rng)),
-            "pie" => Kind::Pie(pie::Pie::new(config, limit, rng)),
-            "dualpi2" => Kind::DualPi2(dualpi2::DualPi2::new(config, limit, rng)),
-            "step_ecn" => Kind::StepEcn(step_ecn::StepEcn::new(config, limit)),
-            _ => return None,
+        Some(Queue(match config.descriptor().discipline {
+            Discipline::Fifo => return None,
+            Discipline::Red => Kind::Red(red::Red::new(config, limit, rate, rng)),
+            Discipline::Codel => Kind::Codel(codel::Codel::new(config, limit)),
+            Discipline::FqCodel => Kind::FqCodel(fq_codel::FqCodel::new(config, limit, rng)),
+            Discipline::Pie => Kind::Pie(pie::Pie::new(config, limit, rng)),
+            Discipline::DualPi2 => Kind::DualPi2(dualpi2::DualPi2::new(config, limit, rng)),
+            Discipline::StepEcn => Kind::StepEcn(step_ecn::StepEcn::new(config, limit)),
         }))
     }
 

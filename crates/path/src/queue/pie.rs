@@ -4,7 +4,7 @@ use units::{Bytes, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
-use super::{Dropped, MTU};
+use super::{Discipline, Dropped, MTU};
 use crate::Limit;
 
 /// RFC 8033 §4.4: this long nothing is dropped after a time without congestion.
@@ -71,6 +71,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
+    discipline: Discipline::Pie,
     check: no_check,
 };
 

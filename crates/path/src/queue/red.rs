@@ -2,9 +2,9 @@
 
 use units::{Bytes, Rate, Rng, Span, Time};
 
-use super::Dropped;
 use super::descriptor::{Config, Descriptor, Domain, Param, Refusal};
 use super::packet::{Fifo, Packet};
+use super::{Discipline, Dropped};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -68,6 +68,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: true,
+    discipline: Discipline::Red,
     check,
 };
 

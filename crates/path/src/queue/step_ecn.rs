@@ -2,9 +2,9 @@
 
 use units::{Bytes, Time};
 
-use super::Dropped;
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};
+use super::{Discipline, Dropped};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {
@@ -33,6 +33,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
     ],
     random: false,
+    discipline: Discipline::StepEcn,
     check: no_check,
 };
 

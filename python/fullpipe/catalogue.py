@@ -88,7 +88,7 @@ def _options(options: Iterable[QueueOption]) -> RenderableType:
     grid = _grid(wide=1)
     for option in options:
         text = Text(option["purpose"])
-        text.append(f"\ndefault {option['default']}, {option['range']}; {option['section']}", style="dim")
+        text.append(f"\ndefault {option['default']}; {option['range']}; {option['section']}", style="dim")
         grid.add_row(Text(option["name"], style="bold"), text)
     return _or_none(grid)
 

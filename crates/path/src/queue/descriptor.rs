@@ -149,7 +149,7 @@ impl Domain {
             Domain::Size(_, min, max) => format!("{min} to {max}"),
             Domain::Count(_, min, max) => format!("{min} to {max}"),
             Domain::Number(_, min, max) => format!("{min} to {max}"),
-            Domain::Flag(_) => "true, false".to_owned(),
+            Domain::Flag(_) => "true or false".to_owned(),
             Domain::Depth(_) => "packets, bytes or time".to_owned(),
         }
     }

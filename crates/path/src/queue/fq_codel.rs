@@ -32,7 +32,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         INTERVAL,
         Param {
             name: "quantum",
-            domain: Domain::Size(Some(MTU), Bytes::new(256), Bytes::new(1 << 20)),
+            domain: Domain::Size(Some(MTU), Bytes::new(256), Bytes::new(1_000_000)),
             otherwise: "",
             purpose: "bytes that a queue may send in its turn",
             section: "RFC 8290 §5.2.4",
@@ -41,14 +41,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         CE_THRESHOLD,
         Param {
             name: "memory_limit",
-            domain: Domain::Size(Some(Bytes::new(32 << 20)), Bytes::new(1_500), Bytes::new(1 << 31)),
+            domain: Domain::Size(Some(Bytes::new(32 << 20)), Bytes::new(1_500), Bytes::new(2_000_000_000)),
             otherwise: "",
             purpose: "bytes that may wait, besides the limit",
             section: "RFC 8290 §5.2.9",
         },
         Param {
             name: "drop_batch",
-            domain: Domain::Count(Some(64), 1, 1 << 20),
+            domain: Domain::Count(Some(64), 1, 1_000_000),
             otherwise: "",
             purpose: "packets dropped at once from the longest queue when the limit is passed",
             section: "RFC 8290 §5.2.8",

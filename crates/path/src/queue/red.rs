@@ -19,14 +19,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     params: &[
         Param {
             name: "min",
-            domain: Domain::Size(None, Bytes::new(1), Bytes::new(1 << 40)),
+            domain: Domain::Size(None, Bytes::new(1), Bytes::new(1_000_000_000_000)),
             otherwise: "max / 3",
             purpose: "average queue from which arrivals may be marked",
             section: "1993 §4, tc-red(8)",
         },
         Param {
             name: "max",
-            domain: Domain::Size(None, Bytes::new(1), Bytes::new(1 << 40)),
+            domain: Domain::Size(None, Bytes::new(1), Bytes::new(1_000_000_000_000)),
             otherwise: "limit / 4",
             purpose: "average queue from which all arrivals are marked",
             section: "1993 §4, tc-red(8)",
@@ -47,7 +47,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
         Param {
             name: "burst",
-            domain: Domain::Count(None, 1, 1 << 30),
+            domain: Domain::Count(None, 1, 1_000_000),
             otherwise: "(2 min + max) / (3 avpkt)",
             purpose: "packets that may come at once before the average notices; sets its weight",
             section: "1993 §6, tc-red(8)",

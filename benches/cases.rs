@@ -25,6 +25,7 @@ const FQ_CODEL: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"fq_codel\"";
 const PIE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"pie\"";
 const DUALPI2: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"dualpi2\"";
 const STEP_ECN: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"step_ecn\"";
+const CAKE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"cake\"";
 const TEN: &str = "cc = \"cubic\"\ncount = 10";
 
 /// All of them.
@@ -51,6 +52,7 @@ pub static CASES: &[Case] = &[
     Case { name: "pie-10-flows", path: PIE, flow: TEN, seconds: 100 },
     Case { name: "dualpi2-10-flows", path: DUALPI2, flow: TEN, seconds: 100 },
     Case { name: "step_ecn-10-flows", path: STEP_ECN, flow: TEN, seconds: 100 },
+    Case { name: "cake-10-flows", path: CAKE, flow: TEN, seconds: 100 },
     Case { name: "bbr1-lossy", path: LOSSY, flow: "cc = \"bbr1\"", seconds: 100 },
 ];
 

@@ -23,6 +23,15 @@ impl Limit {
         }
     }
 
+    /// Whether so many packets and bytes are more than it.
+    #[inline]
+    pub(crate) fn is_passed(self, packets: u64, bytes: Bytes) -> bool {
+        match self {
+            Limit::Packets(most) => packets > most,
+            Limit::Bytes(most) => bytes > most,
+        }
+    }
+
     /// The bytes of it, when all packets are of size `packet`.
     pub fn bytes(self, packet: Bytes) -> Bytes {
         match self {

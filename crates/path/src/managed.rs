@@ -53,7 +53,7 @@ impl<P: Copy> ManagedLink<P> {
     /// When the next packet can be sent, which may be some time ago; none when nothing waits.
     #[inline]
     pub fn ready_at(&self) -> Option<Time> {
-        (self.queue.backlog().0 > 0).then(|| self.serialiser.free_at())
+        (self.queue.backlog().0 > 0).then(|| self.serialiser.free_at().max(self.queue.opens_at()))
     }
 
     /// Sends the next packet at `now`; when its last bit leaves. None when what waited was dropped.

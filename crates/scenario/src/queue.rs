@@ -4,7 +4,7 @@ use path::{Config, Depth, Descriptor, Domain, Param, QUEUES, Value};
 use schemars::{Schema, json_schema};
 use serde_json::{Map, Value as Json, json};
 use toml::{Table, Value as Toml};
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 use crate::buffer::Buffer;
 use crate::kinds::{Delay, choose, is_decimal, text_of, unit_fix};
@@ -89,6 +89,7 @@ fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
     match param.domain {
         Domain::Time(..) => Delay::read(value).map(|Delay(span)| Value::Time(span)),
         Domain::Size(..) => Bytes::read(value).map(Value::Size),
+        Domain::Rate(..) => Rate::read(value).map(Value::Rate),
         Domain::Count(..) => {
             let whole = value.as_integer().and_then(|n| u64::try_from(n).ok());
             let refusal = || Refusal::new("not a whole number", format!("give {}", param.domain.range()));
@@ -125,6 +126,7 @@ fn value_of(value: Value) -> Toml {
     match value {
         Value::Time(span) => span.write(),
         Value::Size(bytes) => bytes.write(),
+        Value::Rate(rate) => rate.write(),
         Value::Count(n) => Toml::Integer(i64::try_from(n).expect("an option's largest count is below TOML's")),
         Value::Number(n) => Toml::Float(n),
         Value::Flag(flag) => Toml::Boolean(flag),
@@ -138,6 +140,7 @@ fn param_schema(param: &Param) -> Json {
     let mut schema = match param.domain {
         Domain::Time(..) => Span::schema(),
         Domain::Size(..) => Bytes::schema(),
+        Domain::Rate(..) => Rate::schema(),
         Domain::Count(_, min, max) => json_schema!({ "type": "integer", "minimum": min, "maximum": max }),
         Domain::Number(_, min, max) => json_schema!({ "type": "number", "minimum": min, "maximum": max }),
         Domain::Flag(_) => json_schema!({ "type": "boolean" }),

@@ -196,6 +196,8 @@ fn queue() -> impl Strategy<Value = &'static str> {
         Just("{ kind = \"fq_codel\", flows = 3, target = \"1ms\", interval = \"10ms\" }"),
         Just("{ kind = \"pie\", target = \"1ms\", tupdate = \"3ms\", ecn = true }"),
         Just("{ kind = \"dualpi2\", target = \"1ms\", tupdate = \"3ms\", step_thresh = \"1packets\" }"),
+        Just("{ kind = \"cake\", rtt = \"10ms\" }"),
+        Just("{ kind = \"cake\", rtt = \"10ms\", bandwidth = \"4mbit\" }"),
         Just("{ kind = \"step_ecn\", threshold = \"2packets\", drop_not_ect = true }"),
     ]
 }

@@ -41,6 +41,7 @@ fn each_holds_the_delay_that_it_aims_at() {
     for (queue, least, most) in [
         ("\"codel\"", 2.0, 15.0),
         ("\"fq_codel\"", 2.0, 15.0),
+        ("\"cake\"", 2.0, 15.0),
         ("\"pie\"", 8.0, 20.0),
         ("\"dualpi2\"", 8.0, 20.0),
         ("{ kind = \"pie\", target = \"5ms\" }", 2.0, 9.0),
@@ -108,6 +109,16 @@ fn red_holds_the_average_between_its_thresholds() {
     // min 20 kB and max 60 kB at 10 Mbit/s are 16 and 48 ms.
     assert!((10.0..48.0).contains(&mean_ms(&summary)), "{} ms", mean_ms(&summary));
     assert!(summary.links[0].utilisation > 0.95);
+}
+
+#[test]
+fn cake_leaves_the_link_what_its_shaper_does_not_use() {
+    let cake = "{ kind = \"cake\", bandwidth = \"8mbit\" }";
+    let flood = with(cake, &["cc = \"none\"\napp_rate = \"12mbit\""]);
+    assert!((flood.links[0].utilisation - 0.8).abs() < 1e-4, "{}", flood.links[0].utilisation);
+    let summary = with(cake, &[CUBIC; 4]);
+    assert!((0.76..0.8).contains(&summary.links[0].utilisation), "{}", summary.links[0].utilisation);
+    assert!(mean_ms(&summary) < 15.0, "{} ms", mean_ms(&summary));
 }
 
 /// The rate changes under every queue as it does under drop-tail.

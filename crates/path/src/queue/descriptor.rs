@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use units::{Bytes, Span};
+use units::{Bytes, Rate, Span};
 
 use super::Discipline;
 
@@ -57,6 +57,8 @@ pub enum Domain {
     Time(Option<Span>, Span, Span),
     /// A size in bytes.
     Size(Option<Bytes>, Bytes, Bytes),
+    /// A rate.
+    Rate(Option<Rate>, Rate, Rate),
     /// A whole number.
     Count(Option<u64>, u64, u64),
     /// A number.
@@ -95,6 +97,8 @@ pub enum Value {
     Time(Span),
     /// Of [`Domain::Size`].
     Size(Bytes),
+    /// Of [`Domain::Rate`].
+    Rate(Rate),
     /// Of [`Domain::Count`].
     Count(u64),
     /// Of [`Domain::Number`].
@@ -110,6 +114,7 @@ impl fmt::Display for Value {
         match self {
             Value::Time(span) => span.fmt(f),
             Value::Size(bytes) => bytes.fmt(f),
+            Value::Rate(rate) => rate.fmt(f),
             Value::Count(n) => n.fmt(f),
             Value::Number(n) => n.fmt(f),
             Value::Flag(flag) => flag.fmt(f),
@@ -135,6 +140,7 @@ impl Domain {
         match *self {
             Domain::Time(default, ..) => default.map(Value::Time),
             Domain::Size(default, ..) => default.map(Value::Size),
+            Domain::Rate(default, ..) => default.map(Value::Rate),
             Domain::Count(default, ..) => default.map(Value::Count),
             Domain::Number(default, ..) => default.map(Value::Number),
             Domain::Flag(default) => Some(Value::Flag(default)),
@@ -147,6 +153,7 @@ impl Domain {
         match self {
             Domain::Time(_, min, max) => format!("{min} to {max}"),
             Domain::Size(_, min, max) => format!("{min} to {max}"),
+            Domain::Rate(_, min, max) => format!("{min} to {max}"),
             Domain::Count(_, min, max) => format!("{min} to {max}"),
             Domain::Number(_, min, max) => format!("{min} to {max}"),
             Domain::Flag(_) => "true or false".to_owned(),
@@ -158,6 +165,7 @@ impl Domain {
         match (self, value) {
             (Domain::Time(_, min, max), Value::Time(span)) => (min..=max).contains(&span),
             (Domain::Size(_, min, max), Value::Size(bytes)) => (min..=max).contains(&bytes),
+            (Domain::Rate(_, min, max), Value::Rate(rate)) => (min..=max).contains(&rate),
             (Domain::Count(_, min, max), Value::Count(n)) => (min..=max).contains(&n),
             (Domain::Number(_, min, max), Value::Number(n)) => (min..=max).contains(&n),
             (Domain::Flag(_), Value::Flag(_)) | (Domain::Depth(_), Value::Depth(_)) => true,
@@ -241,6 +249,18 @@ impl Config {
             Some(Value::Size(bytes)) => Some(bytes),
             None => None,
             other => panic!("option {name} is {other:?}, not a size"),
+        }
+    }
+
+    /// The rate of that name, if there is one.
+    ///
+    /// # Panics
+    /// When the queue does not declare it so.
+    pub fn rate(&self, name: &str) -> Option<Rate> {
+        match self.get(name) {
+            Some(Value::Rate(rate)) => Some(rate),
+            None => None,
+            other => panic!("option {name} is {other:?}, not a rate"),
         }
     }
 

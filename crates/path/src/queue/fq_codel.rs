@@ -117,7 +117,6 @@ impl<P: Copy> FqCodel<P> {
         // RFC 8290 §4.1.
         let index = bucket(packet.flow, self.salt, self.flows.len());
         let flow = &mut self.flows[index];
-        let had_room = self.limit.has_room(self.packets, self.bytes, packet.size);
         self.packets += 1;
         self.bytes += packet.size;
         self.backlogs[index] += packet.size.get();
@@ -127,7 +126,7 @@ impl<P: Copy> FqCodel<P> {
             flow.deficit = self.quantum;
             self.new.push_back(index as u32);
         }
-        if !had_room || self.bytes > self.memory_limit {
+        if self.limit.is_passed(self.packets, self.bytes) || self.bytes > self.memory_limit {
             self.drop_from_longest(dropped);
         }
     }

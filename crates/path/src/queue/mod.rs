@@ -4,6 +4,8 @@
 //! is due by the clock (an update of a probability) is caught up on. Every packet that goes in comes out, is dropped, or
 //! waits.
 
+mod cake;
+mod cobalt;
 mod codel;
 mod descriptor;
 mod dualpi2;
@@ -66,6 +68,7 @@ pub static QUEUES: &[&Descriptor] = &[
     &pie::DESCRIPTOR,
     &dualpi2::DESCRIPTOR,
     &step_ecn::DESCRIPTOR,
+    &cake::DESCRIPTOR,
 ];
 
 /// What a queue does.
@@ -78,6 +81,7 @@ pub(crate) enum Discipline {
     Pie,
     DualPi2,
     StepEcn,
+    Cake,
 }
 
 /// A queue that decides. The plain ones do not: they are a [`Link`](crate::Link)'s.
@@ -92,6 +96,7 @@ enum Kind<P> {
     Pie(pie::Pie<P>),
     DualPi2(dualpi2::DualPi2<P>),
     StepEcn(step_ecn::StepEcn<P>),
+    Cake(cake::Cake<P>),
 }
 
 impl<P: Copy> Queue<P> {
@@ -105,6 +110,7 @@ impl<P: Copy> Queue<P> {
             Discipline::Pie => Kind::Pie(pie::Pie::new(config, limit, rng)),
             Discipline::DualPi2 => Kind::DualPi2(dualpi2::DualPi2::new(config, limit, rng)),
             Discipline::StepEcn => Kind::StepEcn(step_ecn::StepEcn::new(config, limit)),
+            Discipline::Cake => Kind::Cake(cake::Cake::new(config, limit, rng)),
         }))
     }
 
@@ -118,6 +124,7 @@ impl<P: Copy> Queue<P> {
             Kind::Pie(queue) => queue.enqueue(now, packet, dropped),
             Kind::DualPi2(queue) => queue.enqueue(now, packet, dropped),
             Kind::StepEcn(queue) => queue.enqueue(packet, dropped),
+            Kind::Cake(queue) => queue.enqueue(now, packet, dropped),
         }
     }
 
@@ -131,6 +138,16 @@ impl<P: Copy> Queue<P> {
             Kind::Pie(queue) => queue.dequeue(now),
             Kind::DualPi2(queue) => queue.dequeue(now, dropped),
             Kind::StepEcn(queue) => queue.dequeue(now, dropped),
+            Kind::Cake(queue) => queue.dequeue(now, dropped),
+        }
+    }
+
+    /// From when on the queue lets something go; only a shaper has it wait.
+    #[inline]
+    pub fn opens_at(&self) -> Time {
+        match &self.0 {
+            Kind::Cake(queue) => queue.ready_at(),
+            _ => Time::ZERO,
         }
     }
 
@@ -143,6 +160,7 @@ impl<P: Copy> Queue<P> {
             Kind::Pie(queue) => &mut queue.limit,
             Kind::DualPi2(queue) => &mut queue.limit,
             Kind::StepEcn(queue) => &mut queue.limit,
+            Kind::Cake(queue) => &mut queue.limit,
         } = limit;
     }
 
@@ -156,6 +174,7 @@ impl<P: Copy> Queue<P> {
             Kind::StepEcn(queue) => &queue.fifo,
             Kind::FqCodel(queue) => return queue.backlog(),
             Kind::DualPi2(queue) => return queue.backlog(),
+            Kind::Cake(queue) => return queue.backlog(),
         };
         (fifo.packets(), fifo.bytes())
     }
@@ -164,10 +183,14 @@ impl<P: Copy> Queue<P> {
 /// The queue of so many that a flow is hashed to; the salt is drawn once, as the kernel's at boot.
 #[inline]
 fn bucket(flow: u32, salt: u64, buckets: usize) -> usize {
-    // SplitMix64's finaliser.
+    (((hash(flow, salt) >> 32) * buckets as u64) >> 32) as usize
+}
+
+/// SplitMix64's finaliser.
+#[inline]
+fn hash(flow: u32, salt: u64) -> u64 {
     let mut hash = u64::from(flow) ^ salt;
     hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    hash ^= hash >> 31;
-    (((hash >> 32) * buckets as u64) >> 32) as usize
+    hash ^ (hash >> 31)
 }

@@ -5,6 +5,8 @@ use units::{Rng, Span};
 
 use super::*;
 
+mod cake;
+
 type Q = Queue<u64>;
 
 fn at(us: u64) -> Time {

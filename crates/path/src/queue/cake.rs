@@ -1,0 +1,260 @@
+//! `cake`: the flow isolation, COBALT and shaper of CAKE, for best-effort traffic.
+
+use std::collections::VecDeque;
+
+use units::{Bytes, Rate, Rng, Span, Time};
+
+use super::cobalt::{Control, Law, Shaper};
+use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
+use super::packet::Packet;
+use super::slab::{List, Slab};
+use super::{Discipline, Dropped, MTU, hash};
+use crate::Limit;
+
+/// Queues, and how many of them a flow may have its own among.
+const QUEUES: usize = 1_024;
+const WAYS: usize = 8;
+
+pub(super) static DESCRIPTOR: Descriptor = Descriptor {
+    name: "cake",
+    purpose: "A queue of its own for each flow, CoDel with BLUE in each, and a shaper: CAKE for best-effort traffic.",
+    specifications: &[
+        ("Linux net/sched/sch_cake.c", "besteffort, flows; the subset named on its page"),
+        ("Hoeiland-Joergensen et al. 2018", "set-associative hash, COBALT, deficit-mode shaper"),
+    ],
+    limit: Some(10_240),
+    in_bytes: true,
+    params: &[
+        Param {
+            name: "bandwidth",
+            domain: Domain::Rate(None, Rate::from_bps(64_000), Rate::from_mbps(10_000_000)),
+            otherwise: "unlimited",
+            purpose: "rate of the shaper",
+            section: "tc-cake(8)",
+        },
+        Param {
+            name: "rtt",
+            domain: Domain::Time(Some(Span::from_millis(100)), Span::from_micros(20), Span::from_secs(100)),
+            otherwise: "",
+            purpose: "usual RTT; CoDel's interval, and 20 times its target",
+            section: "tc-cake(8)",
+        },
+    ],
+    random: true,
+    discipline: Discipline::Cake,
+    check: no_check,
+};
+
+/// In which rotation a flow is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Set {
+    #[default]
+    None,
+    /// Among the new ones, or it used up its first turn while nothing waited.
+    Sparse,
+    Bulk,
+    /// Nothing waits, but its control is not at rest.
+    Decaying,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    list: List,
+    deficit: i64,
+    control: Control,
+    set: Set,
+    /// Of its last entry among the decaying ones; others of its entries there are stale.
+    stamp: u32,
+}
+
+/// The queue.
+#[derive(Clone, Debug)]
+pub(super) struct Cake<P> {
+    pub(super) limit: Limit,
+    law: Law,
+    shaper: Option<Shaper>,
+    quantum: i64,
+    salt: u64,
+    rng: Rng,
+    slab: Slab<P>,
+    flows: Box<[Flow]>,
+    /// Whose each queue was last.
+    tags: Box<[u32]>,
+    backlogs: Box<[u64]>,
+    new: VecDeque<u32>,
+    old: VecDeque<u32>,
+    decaying: VecDeque<(u32, u32)>,
+    packets: u64,
+    bytes: Bytes,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Rotation {
+    New,
+    Old,
+    Decaying,
+}
+
+impl<P: Copy> Cake<P> {
+    pub(super) fn new(config: &Config, limit: Limit, mut rng: Rng) -> Cake<P> {
+        let bandwidth = config.rate("bandwidth");
+        let quantum = bandwidth.map_or(MTU.get(), |rate| (rate.as_bps() / 8 / 4_096).clamp(300, MTU.get()));
+        Cake {
+            limit,
+            law: Law::new(config.some_time("rtt"), bandwidth),
+            shaper: bandwidth.map(Shaper::new),
+            quantum: quantum as i64,
+            salt: rng.next_u64(),
+            rng,
+            slab: Slab::new(),
+            flows: vec![Flow::default(); QUEUES].into(),
+            tags: vec![0; QUEUES].into(),
+            backlogs: vec![0; QUEUES].into(),
+            new: VecDeque::new(),
+            old: VecDeque::new(),
+            decaying: VecDeque::new(),
+            packets: 0,
+            bytes: Bytes::ZERO,
+        }
+    }
+
+    pub(super) fn backlog(&self) -> (u64, Bytes) {
+        (self.packets, self.bytes)
+    }
+
+    /// When the shaper lets the next packet through.
+    #[inline]
+    pub(super) fn ready_at(&self) -> Time {
+        self.shaper.map_or(Time::ZERO, |shaper| shaper.opens_at())
+    }
+
+    /// A flow's queue: the one that is its own, or an empty one in its set; only when there is none does it share.
+    #[inline]
+    fn queue_of(&mut self, flow: u32) -> usize {
+        let tag = hash(flow, self.salt) as u32;
+        let home = tag as usize % QUEUES;
+        if self.tags[home] == tag && self.flows[home].set != Set::None {
+            return home;
+        }
+        let ways = || (0..WAYS).map(|way| home / WAYS * WAYS + (home + way) % WAYS);
+        let own = ways().find(|queue| self.tags[*queue] == tag);
+        let queue = own.or_else(|| ways().find(|queue| self.flows[*queue].set == Set::None)).unwrap_or(home);
+        self.tags[queue] = tag;
+        queue
+    }
+
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+        let index = self.queue_of(packet.flow);
+        if self.packets == 0
+            && let Some(shaper) = &mut self.shaper
+        {
+            shaper.wake(now);
+        }
+        let flow = &mut self.flows[index];
+        self.packets += 1;
+        self.bytes += packet.size;
+        self.backlogs[index] += packet.size.get();
+        self.slab.push(&mut flow.list, packet);
+        if matches!(flow.set, Set::None | Set::Decaying) {
+            flow.set = Set::Sparse;
+            flow.deficit = self.quantum;
+            self.new.push_back(index as u32);
+        }
+        // As much as came: when the limit shrinks, what waits stays.
+        let before = self.bytes;
+        while self.limit.is_passed(self.packets, self.bytes) && before - self.bytes < packet.size {
+            self.drop_from_longest(now, dropped);
+        }
+    }
+
+    #[cold]
+    fn drop_from_longest(&mut self, now: Time, dropped: &mut impl Dropped<P>) {
+        let longest = (0..QUEUES).rev().max_by_key(|queue| self.backlogs[*queue]).expect("there are queues");
+        let packet = self.pop(longest).expect("what is longest is not empty");
+        self.flows[longest].control.overflows(&self.law, now);
+        dropped(packet);
+    }
+
+    #[inline]
+    fn pop(&mut self, index: usize) -> Option<Packet<P>> {
+        let packet = self.slab.pop(&mut self.flows[index].list)?;
+        self.packets -= 1;
+        self.bytes -= packet.size;
+        self.backlogs[index] -= packet.size.get();
+        Some(packet)
+    }
+
+    /// Whose turn it is: first one that decays, then the new and the old ones.
+    #[inline]
+    fn turn(&mut self, decaying_too: bool) -> Option<(Rotation, usize)> {
+        while let Some((index, stamp)) = self.decaying.front().copied().filter(|_| decaying_too) {
+            let flow = &self.flows[index as usize];
+            if flow.set == Set::Decaying && flow.stamp == stamp {
+                return Some((Rotation::Decaying, index as usize));
+            }
+            self.decaying.pop_front();
+        }
+        let new = self.new.front().map(|index| (Rotation::New, *index as usize));
+        new.or_else(|| self.old.front().map(|index| (Rotation::Old, *index as usize)))
+    }
+
+    fn leave(&mut self, rotation: Rotation) {
+        match rotation {
+            Rotation::New => drop(self.new.pop_front()),
+            Rotation::Old => drop(self.old.pop_front()),
+            Rotation::Decaying => drop(self.decaying.pop_front()),
+        }
+    }
+
+    #[inline]
+    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        if self.packets == 0 || self.ready_at() > now {
+            return None;
+        }
+        let mut first = true;
+        loop {
+            let (rotation, index) = self.turn(core::mem::take(&mut first))?;
+            let flow = &mut self.flows[index];
+            if flow.deficit <= 0 {
+                if self.backlogs[index] > 0 {
+                    flow.set = Set::Bulk;
+                }
+                flow.deficit += self.quantum;
+                self.leave(rotation);
+                self.old.push_back(index as u32);
+                continue;
+            }
+            if let Some(packet) = self.next_of(index, now, dropped) {
+                self.flows[index].deficit -= packet.size.get() as i64;
+                if let Some(shaper) = &mut self.shaper {
+                    shaper.charge(packet.size);
+                }
+                return Some(packet);
+            }
+            self.leave(rotation);
+            let flow = &mut self.flows[index];
+            flow.control.finds_none(&self.law, now);
+            if flow.control.is_at_rest(now) {
+                flow.set = Set::None;
+            } else {
+                flow.set = Set::Decaying;
+                flow.stamp = flow.stamp.wrapping_add(1);
+                self.decaying.push_back((index as u32, flow.stamp));
+            }
+        }
+    }
+
+    /// The flow's next packet that is not dropped; the last one never is.
+    #[inline]
+    fn next_of(&mut self, index: usize, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+        loop {
+            let mut packet = self.pop(index)?;
+            let drops = self.flows[index].control.drops(&self.law, now, &mut packet, &mut self.rng);
+            if !drops || self.backlogs[index] == 0 {
+                return Some(packet);
+            }
+            dropped(packet);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! CAKE: flow isolation, COBALT, shaper.
+
+use super::*;
+
+/// COBALT begins as CoDel does, but counts from the first delay above target: 100, 70.7, 57.7, 50, 44.7 ms. The delay grows
+/// by the rate of drops that it needs, and the last packet is never dropped.
+#[test]
+fn cake_drops_after_an_interval_over_the_root_of_the_count() {
+    let mut bench = Bench::new(queue("cake", &[], 1_000_000));
+    for step in 0..10_000 {
+        bench.now = step * 100;
+        bench.put_many(2, 0, Ecn::NotEct);
+        bench.take();
+    }
+    let mut expected = 10.1;
+    for (n, (now, _)) in bench.dropped.iter().enumerate().take(20) {
+        expected += 100.0 / ((n + 1) as f64).sqrt();
+        let now = *now as f64 / 1e3;
+        assert!((now - expected).abs() <= 0.21, "drop {n} at {now}, not {expected}");
+    }
+    assert!(bench.dropped.len() >= 20);
+    let mut lone = Bench::new(queue("cake", &[], 100));
+    for _ in 0..100 {
+        lone.put(0, 1_500, Ecn::NotEct);
+        lone.now += 20_000;
+        lone.take();
+    }
+    assert!(lone.dropped.is_empty());
+}
+
+/// A full queue of a flow that answers to nothing: BLUE's probability grows by 1/256 for each target of time.
+#[test]
+fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
+    let mut bench = Bench::new(queue("cake", &[], 100));
+    let mut shares = Vec::new();
+    for step in 0..20_000 {
+        bench.now = step * 100;
+        bench.put_many(3, 1, Ecn::Ect0);
+        if step % 10 == 0 {
+            bench.put(2, 300, Ecn::NotEct);
+        }
+        bench.take();
+        shares.push(bench.queue.backlog().0);
+    }
+    assert!(bench.dropped.iter().all(|(_, packet)| packet.flow == 1), "the other one's queue is short");
+    // Two seconds are 400 targets: the probability would be beyond one; it stops growing where the queue is not full.
+    assert!(shares[..1_000].contains(&99), "full at first");
+    assert!(shares[19_000..].iter().all(|packets| *packets < 60), "not for long");
+}
+
+/// Eight ways: of 300 flows in 1024 queues none has to share, where plain hashing would have some 44 pairs meet.
+#[test]
+fn cake_gives_each_flow_a_queue_of_its_own() {
+    let mut bench = Bench::new(queue("cake", &[], 100_000));
+    for _ in 0..20 {
+        (0..300).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
+    }
+    for _ in 0..3_000 {
+        bench.take();
+    }
+    for flow in 0..300 {
+        let sent = bench.left.iter().filter(|(_, packet)| packet.flow == flow).count();
+        assert!((9..=11).contains(&sent), "flow {flow}: {sent}");
+    }
+}
+
+#[test]
+fn cake_sends_a_sparse_flow_first() {
+    let mut bench = Bench::new(queue("cake", &[], 100_000));
+    for step in 0..3_000 {
+        bench.now = step * 1_000;
+        (0..10).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
+        if step % 100 == 50 {
+            bench.put(77, 200, Ecn::NotEct);
+            assert_eq!(bench.take().expect("there is a backlog").flow, 77);
+        }
+        bench.take();
+    }
+}
+
+/// 12 Mbit/s are a packet of 1500 bytes a millisecond, from the first one on: no burst after an idle time.
+#[test]
+fn cake_shapes_without_bursts() {
+    let mut bench = Bench::new(queue("cake", &[("bandwidth", Value::Rate(Rate::from_mbps(12)))], 10_000));
+    bench.now = 5_000_000;
+    bench.put_many(100, 0, Ecn::NotEct);
+    for n in 0..100 {
+        assert!(bench.take().is_some(), "packet {n}");
+        assert!(bench.take().is_none() && (n == 99 || bench.queue.opens_at() == at(bench.now + 1_000)));
+        bench.now += 1_000;
+    }
+}

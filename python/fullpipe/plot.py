@@ -181,12 +181,15 @@ def _draw_queue(panel: Axes, run: Run, until: float) -> None:
     rows = run.trace("links").filter(pl.col("link") == run.links[0]["name"], pl.col("time") <= until)
     time = _column(rows, "time")
     _draw_line(panel, time, _column(rows, "queue_packets"), _GREY)
-    drops = time[1:][np.diff(_column(rows, "drops")) > 0]
-    if len(drops):
-        ticks = np.unique(np.round(drops / until * 2000)) / 2000 * until
-        panel.plot(
-            ticks, np.full(len(ticks), 0.965), "|", color="#D55E00", markersize=7, transform=panel.get_xaxis_transform()
-        )
+    for column, height, colour in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
+        times = time[1:][np.diff(_column(rows, column)) > 0]
+        if len(times):
+            ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
+            where = panel.get_xaxis_transform()
+            panel.plot(ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where)
+    if run.links[0]["marks"]:
+        title = "queue at the bottleneck; ticks: when it dropped (orange) and marked (blue) packets"
+        panel.set_title(title, loc="left", fontsize="medium")
 
 
 def _draw_link_rate(panel: Axes, run: Run) -> None:

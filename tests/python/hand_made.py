@@ -47,6 +47,7 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
             "retransmits": lost,
             "loss_fraction": 0.0,
             "drops": lost,
+            "marks": 0,
             "completion_s": None,
             "limited_by": {},
         }

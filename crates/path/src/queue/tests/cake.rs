@@ -90,3 +90,64 @@ fn cake_shapes_without_bursts() {
         bench.now += 1_000;
     }
 }
+
+/// At rest nothing is remembered; before, a flow keeps its queue, and its count falls as it grew.
+#[test]
+fn cake_forgets_a_flow_when_its_control_is_at_rest() {
+    let mut bench = Bench::new(queue("cake", &[], 1_000_000));
+    let load = |bench: &mut Bench, until: u64, packets: u64| {
+        while bench.now < until {
+            bench.now += 100;
+            bench.put_many(packets, 0, Ecn::NotEct);
+            bench.take();
+        }
+    };
+    load(&mut bench, 500_000, 2);
+    let first = bench.dropped.len();
+    assert!(first >= 8, "{first}");
+    while bench.take().is_some() {}
+    // Half an interval later its count has hardly fallen: the first drop is not an interval off.
+    bench.now += 20_000;
+    load(&mut bench, 600_000, 2);
+    assert!(bench.dropped.len() > first, "none within 80 ms");
+    while bench.take().is_some() {}
+    let before = bench.dropped.len();
+    // Another flow's packets let it decay.
+    for _ in 0..40_000 {
+        bench.now += 100;
+        bench.put(1, 1_500, Ecn::NotEct);
+        bench.take();
+    }
+    let start = bench.now;
+    load(&mut bench, start + 100_000, 2);
+    assert_eq!(bench.dropped.len(), before, "it begins anew: an interval without a drop");
+}
+
+/// BLUE's probability shrinks by 1/4096 for each target of time in which the flow has nothing.
+#[test]
+fn cake_forgives_a_flood_after_a_while() {
+    let mut bench = Bench::new(queue("cake", &[], 100));
+    let dropped = |bench: &mut Bench, steps: u64, others: bool| {
+        let before = bench.dropped.len();
+        for step in 0..steps {
+            bench.now += 100;
+            if others {
+                bench.put(2, 1_500, Ecn::NotEct);
+            } else if step % 20 == 0 {
+                bench.put_many(10, 1, Ecn::NotEct);
+            }
+            bench.take();
+        }
+        bench.dropped.len() - before
+    };
+    for _ in 0..20_000 {
+        bench.now += 100;
+        bench.put_many(3, 1, Ecn::NotEct);
+        bench.take();
+    }
+    while bench.take().is_some() {}
+    assert!(dropped(&mut bench, 2_000, false) > 200, "bursts of ten that fit, at once after the flood");
+    // 4096 targets are 20.5 s.
+    assert_eq!(dropped(&mut bench, 210_000, true), 0);
+    assert_eq!(dropped(&mut bench, 2_000, false), 0, "the same bursts afterwards");
+}

@@ -178,6 +178,29 @@ fn fq_codel_sends_a_sparse_flow_first() {
     }
 }
 
+/// §4.2: flows that come back as soon as they are empty are new all the time, and yet the old one has its turn. Whether a
+/// flow of `kind` that always has a packet gets its share of four beside three that send the next a while after the last.
+fn share_beside_new_flows(kind: &str) -> f64 {
+    let mut bench = Bench::new(queue(kind, &[], 10_240));
+    bench.put_many(1_000, 1, Ecn::NotEct);
+    (2..5).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
+    let mut back = None;
+    for _ in 0..1_000 {
+        let sent = bench.take().expect("there is a backlog").flow;
+        if let Some(flow) = back.take() {
+            bench.put(flow, 1_500, Ecn::NotEct);
+        }
+        back = (sent > 1).then_some(sent);
+    }
+    bench.left.iter().filter(|(_, packet)| packet.flow == 1).count() as f64 / 1_000.0
+}
+
+#[test]
+fn fq_codel_lets_nobody_be_new_all_the_time() {
+    let share = share_beside_new_flows("fq_codel");
+    assert!((0.24..0.4).contains(&share), "{share}");
+}
+
 /// §4.1: the longest queue pays for the limit, half of it or 64 packets at once.
 #[test]
 fn fq_codel_drops_from_the_longest() {

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.runner import side_by_side
 from fullpipe.results import suited_interval
 
@@ -117,7 +118,8 @@ def _sweep(picture: Picture, samples: Samples) -> Figure:
         bars = [mean - [min(values) for values in runs], [max(values) for values in runs] - mean]
         panel.errorbar(places, mean, bars, color=colour, marker="o", capsize=3, label=points[0].group)
     panel.set_xticks(range(len(labels)), labels)
-    _dress(panel, f"{picture.measure}: mean, least and most of the runs", "")
+    said = (MEASURES[picture.measure].__doc__ or "").strip().partition(". ")[0].partition("; ")[0].rstrip(".")
+    _dress(panel, f"{said}\nmean, and from least to most of the runs", "")
     panel.set_ylim(bottom=min(0, panel.get_ylim()[0]))
     panel.legend(loc="best", frameon=False)
     return figure

@@ -25,7 +25,7 @@ _WIDTH = 80
 def show(judged: Sequence[Judged], console: Console) -> None:
     """Prints what a claim says, a line a verdict on it, and why ours misses where it is known."""
     runs = runs_each(point.seeds for each in judged for point in each.claim.points)
-    console.print(f"{runs} a point. A line: ours [95 % confidence], what is close enough, verdict")
+    console.print(f"{runs} a point; ours [95 % confidence], what is close enough, verdict")
     before: str | None = None
     for claim, verdicts in _by_claim(judged):
         if claim.case != before:

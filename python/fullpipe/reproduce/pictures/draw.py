@@ -67,12 +67,15 @@ def _queue_cdf(picture: Picture, _samples: Samples) -> Figure:
     """How much of the time the queueing delay is below so many RTTmin: pale a run, dark their mean."""
     figure = Figure(figsize=(9, 4.6), dpi=110, layout="constrained")
     panel = figure.subplots()
+    widths = iter(
+        np.linspace(1.6 + len(picture.points), 1.6, len(picture.points))
+    )  # what coincides is seen all the same
     jobs = [(point.setup, point.seeds, _interval(point), _quantiles) for point in picture.points]
     for point, colour, runs in zip(picture.points, _COLOURS * 9, side_by_side(jobs), strict=False):
         for quantiles in runs:
             panel.plot(quantiles, _CDF, color=colour, alpha=0.15, linewidth=0.7)
-        run_count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-        panel.plot(np.mean(runs, axis=0), _CDF, color=colour, linewidth=2, label=f"{point.name}, {run_count}")
+        label = f"{point.name}, {len(runs)} run{'s' if len(runs) > 1 else ''}"
+        panel.plot(np.mean(runs, axis=0), _CDF, color=colour, linewidth=next(widths), label=label)
     panel.axvline(1, color=_GREY, linestyle="--", linewidth=0.9)
     _dress(panel, "share of time with less queueing delay: pale a run, dark their mean", "share of time")
     panel.set(xlabel="queueing delay, RTTmin", ylim=(0, 1))
@@ -101,7 +104,7 @@ def _rates_over_time(picture: Picture, _samples: Samples) -> Figure:
         panel.set(xlim=(0, run.metrics["duration_s"]))
         panel.set_ylim(bottom=0)
         if len(run.flows) <= len(_COLOURS):
-            panel.legend(loc="upper right", frameon=False, ncols=len(run.flows))
+            panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, frameon=False, ncols=len(run.flows))
     panels[-1].set_xlabel("time, s")
     return figure
 

@@ -123,9 +123,7 @@ def _sweep(picture: Picture, samples: Samples) -> Figure:
         bars = [mean - [min(values) for values in runs], [max(values) for values in runs] - mean]
         panel.errorbar(places, mean, bars, color=colour, marker="o", capsize=3, label=points[0].group)
     panel.set_xticks(range(len(labels)), [fill(label, _LABEL) for label in labels])
-    said = (
-        (MEASURES[picture.measure].__doc__ or "").partition("\n")[0].partition(". ")[0].partition("; ")[0].rstrip(".")
-    )
+    said = (MEASURES[picture.measure].__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
     _dress(panel, f"{said}\nmean, and from least to most of the runs", "")
     low, high = panel.get_ylim()
     panel.set_ylim(min(0, low), high * 1.08)

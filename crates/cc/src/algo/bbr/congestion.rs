@@ -53,9 +53,20 @@ pub(super) struct Saved {
     state: Option<State>,
     /// By a loss since the last ACK: what it changes must not be taken for what was before.
     pub by_loss: bool,
-    bw_shortterm: f64,
-    inflight_shortterm: Bytes,
-    inflight_longterm: Bytes,
+    pub bw_shortterm: f64,
+    pub inflight_shortterm: Bytes,
+    pub inflight_longterm: Bytes,
+}
+
+impl Saved {
+    /// The state's place among the labels of the trace.
+    pub(super) fn undo_state(&self) -> f64 {
+        match self.state {
+            Some(State::Startup) => 1.0,
+            Some(State::ProbeBwUp) => 2.0,
+            _ => 0.0,
+        }
+    }
 }
 
 /// What a loss rate is judged by: a rate sample, or one made for a lost packet.

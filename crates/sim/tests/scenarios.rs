@@ -69,7 +69,8 @@ fn an_application_pauses_and_goes_on_as_its_schedule_says() {
     // bit/s in these half seconds, in which the one before has settled.
     let rate = |from: u64| (at(from + 500) - at(from)) as f64 * 8.0 / 0.5;
     for (from, expected) in [(1_000, 2e6), (3_000, 0.0), (4_400, 9.65e6), (5_400, 1e6)] {
-        assert!((rate(from) - expected).abs() < 0.03 * 1e6, "{from} ms: {} bit/s", rate(from));
+        // An ACK more or less in half a second.
+        assert!((rate(from) - expected).abs() < 0.05e6, "{from} ms: {} bit/s", rate(from));
     }
 }
 

@@ -52,10 +52,12 @@ impl Kind for AppSchedule {
     }
 
     fn schema() -> Schema {
+        let rate = "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])";
+        let change = format!("[0-9.]+(ns|us|µs|ms|s|min) +(pause|unlimited|{rate})");
         json_schema!({
             "title": "times with rates, \"pause\" or \"unlimited\"",
             "type": "string",
-            "pattern": "^[0-9.]+[a-zµ]+ +[^,]+(, *[0-9.]+[a-zµ]+ +[^,]+)*$",
+            "pattern": format!("^{change}( *, *{change})*$"),
             "examples": ["2s 5mbit, 6s pause, 8s unlimited"],
         })
     }

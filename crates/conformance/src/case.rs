@@ -25,8 +25,10 @@ pub struct Case {
 pub struct Scene {
     /// Tells it from the case's other scenes; empty if there is only one.
     pub name: &'static str,
-    /// TOML without the flow under test, which is put behind it; after that `flow`, and what the steps bring.
+    /// TOML without the flow under test, ending with the keys of `[path]`.
     pub scenario: &'static str,
+    /// More keys of the path, and changes of it.
+    pub path: &'static str,
     /// More keys of the flow under test.
     pub flow: &'static str,
     /// What happens when the flow has come so far, one after the other.
@@ -44,8 +46,10 @@ pub struct Step {
     pub enters: &'static str,
     /// Not earlier than this after the step before, or the start.
     pub after: Span,
-    /// TOML; `$t` is the time at which the state is entered, `$t+20ms` that much later.
-    pub then: &'static str,
+    /// More keys of the flow under test; `$t` is the time at which the state is entered, `$t+20ms` that much later.
+    pub flow: &'static str,
+    /// Changes of the path, with the same times.
+    pub path: &'static str,
 }
 
 /// A number that a run shows, and what it may be.
@@ -68,7 +72,19 @@ pub struct Condition {
 impl Scene {
     /// One with nothing in it.
     pub(crate) const EMPTY: Scene =
-        Scene { name: "", scenario: "", flow: "", steps: &[], every: None, conditions: &[] };
+        Scene { name: "", scenario: "", path: "", flow: "", steps: &[], every: None, conditions: &[] };
+}
+
+impl Step {
+    /// One that changes nothing.
+    pub(crate) const fn enters(enters: &'static str) -> Step {
+        Step { enters, after: Span::ZERO, flow: "", path: "" }
+    }
+
+    /// The same, no earlier than so many ms after the step before.
+    pub(crate) const fn after_ms(self, ms: u64) -> Step {
+        Step { after: Span::from_millis(ms), ..self }
+    }
 }
 
 impl Case {

@@ -57,17 +57,20 @@ impl<'a> Subject<'a> {
         let params = if params.is_empty() { String::new() } else { format!("params = {{ {} }}\n", params.join(", ")) };
         let title = if scene.name.is_empty() { String::new() } else { format!(" ({})", scene.name) };
         let mut text = format!(
-            "# {} {}{title}\n# draft-ietf-ccwg-bbr-06, Appendix A\n{}\n\n[[flow]]\ncc = \"{}\"\n{params}{}",
+            "# {} {}{title}\n# draft-ietf-ccwg-bbr-06, Appendix A\n{}\n{}\n[[flow]]\ncc = \"{}\"\n{params}{}",
             case.section,
             case.title,
             scene.scenario.trim(),
+            scene.path,
             self.descriptor.name,
-            scene.flow.trim_start(),
+            scene.flow,
         );
-        for (step, time) in scene.steps.iter().zip(times) {
-            text.push_str(&format!("\n# Enters {} at {time}.\n", step.enters));
-            text.push_str(&at_time(step.then.trim(), *time));
-            text.push('\n');
+        let steps = || scene.steps.iter().zip(times);
+        for (step, time) in steps().filter(|(step, _)| !step.flow.is_empty()) {
+            text.push_str(&at_time(&format!("{}  # enters {} at $t\n", step.flow, step.enters), *time));
+        }
+        for (step, time) in steps().filter(|(step, _)| !step.path.is_empty()) {
+            text.push_str(&at_time(&format!("\n# Enters {} at $t.\n{}\n", step.enters, step.path.trim()), *time));
         }
         text
     }
@@ -124,12 +127,12 @@ fn at_time(text: &str, time: Span) -> String {
     for part in parts {
         let (later, rest) = match part.strip_prefix('+') {
             Some(part) => {
-                let end = part.find('"').expect("a time ends with a quotation mark");
+                let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).expect("something stands behind a time");
                 (part[..end].parse().expect("a duration stands behind $t+"), &part[end..])
             }
             None => (Span::ZERO, part),
         };
-        filled.push_str(&format!("{}ns{rest}", (time + later).as_nanos()));
+        filled.push_str(&format!("{}{rest}", time + later));
     }
     filled
 }
@@ -140,7 +143,7 @@ mod tests {
 
     #[test]
     fn times_are_put_where_they_belong() {
-        let filled = at_time("at = \"$t\"\nto = \"$t+20ms\"\n", Span::from_millis(3));
-        assert_eq!(filled, "at = \"3000000ns\"\nto = \"23000000ns\"\n");
+        let filled = at_time("at = \"$t\"\nto = \"$t+20ms pause, $t+1s unlimited\"", Span::from_micros(3));
+        assert_eq!(filled, "at = \"3us\"\nto = \"20.003ms pause, 1.000003s unlimited\"");
     }
 }

@@ -1,16 +1,39 @@
 //! The 22 cases, a file for each group of them.
 
+mod aggregation;
+mod app_limited;
+mod bandwidth;
+mod probe_bw;
 mod probe_rtt;
+mod spurious;
 mod startup;
 
 use crate::case::Case;
 
 /// All, in the appendix's order.
-pub static CASES: [&Case; 4] = [
+pub static CASES: [&Case; 22] = [
     &startup::PLATEAU,
+    &app_limited::LOSS_IN_STARTUP,
     &startup::DRAINED,
+    &startup::DRAINED_BY_TIME,
+    &probe_bw::UP_ENDS_AT_PLATEAU,
+    &app_limited::LOSS_IN_UP,
+    &app_limited::NO_EXIT,
+    &probe_bw::DOWN_ENDS_DRAINED,
+    &probe_bw::DOWN_ENDS_BY_TIME,
     &probe_rtt::IN_PROBE_BW,
+    &probe_rtt::SKIPPED,
+    &aggregation::IN_STARTUP,
+    &aggregation::IN_CRUISE,
+    &bandwidth::BELOW_A_PACKET,
+    &bandwidth::TEN_TIMES_MORE,
+    &bandwidth::TEN_TIMES_LESS,
+    &bandwidth::POLICER,
+    &spurious::FAST_RECOVERY,
+    &spurious::TIMEOUT,
     &probe_rtt::IN_STARTUP,
+    &probe_bw::LOSS_BELOW_LONGTERM,
+    &app_limited::REFILL,
 ];
 
 /// The case of that number, `A.5` or `5`.
@@ -24,9 +47,22 @@ const fn payload(rate: f64) -> f64 {
     rate * endpoint::SMSS.get() as f64 / scenario::PACKET.get() as f64
 }
 
-/// A path of 50 Mbit/s, 40 ms, and a buffer that no state overflows: what most cases run on.
+/// Payload of a segment, bytes.
+const SEGMENT: f64 = endpoint::SMSS.get() as f64;
+/// The path that most cases run on, 50 Mbit/s and 40 ms: its rate of payload, bit/s.
 const RATE: f64 = payload(50e6);
-/// Its round trip, with the transmission of a packet.
+/// Its round trip, with the transmission of a packet, s.
 const RTT: f64 = 0.0403;
-/// Its BDP in bytes of payload.
+/// Its BDP, bytes of payload.
 const BDP: f64 = RATE * RTT / 8.0;
+/// A burst of a millisecond in BDPs. Rows of the trace count what the ACK let go, which the algorithm had not sent yet
+/// when it looked at what is in flight.
+const BURST: f64 = 1.0 / 40.0;
+
+/// That path for 2, 5 or 8 s, with a buffer that no state of BBR overflows.
+macro_rules! usual_path {
+    ($duration:literal) => {
+        concat!("duration = \"", $duration, "\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n")
+    };
+}
+use usual_path;

@@ -1,8 +1,9 @@
 //! ProbeRTT: A.10, A.11 and A.20.
 
-use super::{BDP, RATE, RTT};
-use crate::case::{Case, NONE, Scene, at_least, at_most, condition, exactly};
+use super::{BDP, RATE, RTT, SEGMENT, usual_path};
+use crate::case::{Case, NONE, Scene, Step, YES, at_least, at_most, condition, exactly};
 use crate::view::{Change, Flow, Stay, Why};
+use units::Span;
 
 /// The first ProbeRTT.
 fn dip<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
@@ -20,40 +21,74 @@ pub(super) static IN_PROBE_BW: Case = Case {
     title: "Entering and exiting ProbeRTT",
     note: "",
     scenes: &[Scene {
-        scenario: r#"
-duration = "13s"
-
-[path]
-rate = "50mbit"
-rtt = "40ms"
-buffer = "4bdp"
-"#,
+        scenario: usual_path!("13s"),
         conditions: &[
-            condition("from the last lower RTT to ProbeRTT", "s", (5.0, 5.1), "step 2: 5 s, and an ACK to see it", |flow| {
+            condition("from the last lower RTT to ProbeRTT", "s", (5.0, 5.0 + RTT), "step 2: 5 s, and an ACK", |flow| {
                 Ok(dip(flow)?.0.from - last_lower(flow)?)
             }),
-            condition("ProbeBW to ProbeRTT", "times", at_least(1.0), "step 3", |flow| flow.count("probe_bw", "probe_rtt", 0.0)),
-            condition("cwnd_gain in ProbeRTT", "", exactly(0.5), "step 3", |flow| flow.own_at("cwnd_gain", dip(flow)?.0.from)),
-            condition("in flight at the least / BDP", "", at_most(0.5), "step 3", |flow| {
-                let stay = dip(flow)?.0;
-                let inflight = flow.common("inflight");
+            condition("ProbeBW to ProbeRTT", "times", at_least(1.0), "step 3", |flow| {
+                flow.count("probe_bw", "probe_rtt", 0.0)
+            }),
+            condition("cwnd_gain in ProbeRTT", "", exactly(0.5), "step 3", |flow| {
+                flow.own_at("cwnd_gain", dip(flow)?.0.from)
+            }),
+            condition("least inflight / BDP", "", at_most(0.5 + SEGMENT / BDP), "step 3: half, and a segment", |flow| {
+                let (stay, inflight) = (dip(flow)?.0, flow.common("inflight"));
                 let least = flow.rows(stay.from, stay.to)?.map(|row| inflight[row]).fold(f64::INFINITY, f64::min);
                 Ok(least / BDP)
             }),
-            condition("time in ProbeRTT", "s", (0.2, 0.2 + 4.0 * RTT),
-                "step 4: 200 ms at least; three round trips to come down to half a BDP, and one to see it", |flow| {
-                let stay = dip(flow)?.0;
-                Ok(stay.to - stay.from)
-            }),
+            condition(
+                "time in ProbeRTT",
+                "s",
+                (0.2, 0.2 + 4.0 * RTT),
+                "step 4: 200 ms at least; no number for the most: three round trips to come down, and one",
+                |flow| Ok(dip(flow)?.0.to - dip(flow)?.0.from),
+            ),
             condition("rounds in ProbeRTT", "rounds", at_least(1.0), "step 4", |flow| {
                 let (round, stay) = (flow.own("round")?, dip(flow)?.0);
                 Ok(round[flow.row(stay.to)?] - round[flow.row(stay.from)?])
             }),
-            condition("ProbeRTT to ProbeBW", "times", at_least(1.0), "step 5", |flow| flow.count("probe_rtt", "probe_bw", 0.0)),
-            condition("delivered / bottleneck in the second after", "", at_least(0.9),
-                "step 5: resumes sending; the draft has no number: a tenth is what two rounds of half a window cost in a second", |flow| {
-                let to = dip(flow)?.1.at;
-                Ok(flow.rate(to, to + 1.0)? / RATE)
+            condition("ProbeRTT to ProbeBW", "times", at_least(1.0), "step 5", |flow| {
+                flow.count("probe_rtt", "probe_bw", 0.0)
+            }),
+            condition(
+                "delivered / bottleneck in the second after",
+                "",
+                at_least(0.9),
+                "step 5: resumes; no number there: two round trips may be half empty",
+                |flow| {
+                    let to = dip(flow)?.1.at;
+                    Ok(flow.rate(to, to + 1.0)? / RATE)
+                },
+            ),
+        ],
+        ..Scene::EMPTY
+    }],
+};
+
+pub(super) static SKIPPED: Case = Case {
+    section: "A.11",
+    title: "Skipping ProbeRTT due to application-limited sending",
+    note: "A row of the trace each millisecond, since no ACK comes while idle_restart is set.",
+    scenes: &[Scene {
+        scenario: usual_path!("16s"),
+        steps: &[Step { flow: "app_schedule = \"$t+100ms pause, $t+11.1s unlimited\"", ..Step::enters("probe_bw") }],
+        every: Some(Span::from_millis(1)),
+        conditions: &[
+            condition("in flight while idle, at the least", "B", NONE, "step 2", |flow| {
+                let inflight = flow.common("inflight");
+                let rows = flow.rows(flow.step(0) + 0.1, flow.step(0) + 11.1)?;
+                Ok(rows.map(|row| inflight[row]).fold(f64::INFINITY, f64::min))
+            }),
+            condition("idle_restart in the round trip after", "", YES, "step 4", |flow| {
+                flow.own_at("idle_restart", flow.step(0) + 11.1 + RTT / 2.0)
+            }),
+            condition("idle_restart two round trips after", "", NONE, "§5.3.4.3: until data is acknowledged", |flow| {
+                flow.own_at("idle_restart", flow.step(0) + 11.1 + 2.0 * RTT)
+            }),
+            condition("ProbeRTTs in the second after", "times", NONE, "step 5", |flow| {
+                let resumed = flow.step(0) + 11.1;
+                Ok(flow.entries("probe_rtt", resumed)?.filter(|entry| entry.at < resumed + 1.0).count() as f64)
             }),
         ],
         ..Scene::EMPTY
@@ -63,25 +98,30 @@ buffer = "4bdp"
 pub(super) static IN_STARTUP: Case = Case {
     section: "A.20",
     title: "Entering and exiting ProbeRTT during Startup",
-    note: "",
+    note: "The application writes a fifth of what the path can carry, which prolongs Startup, and from 11 s on all.",
     scenes: &[Scene {
-        scenario: r#"
-duration = "12s"
-
-[path]
-rate = "50mbit"
-rtt = "40ms"
-buffer = "4bdp"
-"#,
-        flow: "app_rate = \"10mbit\"\n",
+        scenario: usual_path!("13s"),
+        flow: "app_rate = \"10mbit\"\napp_schedule = \"11s unlimited\"\n",
         conditions: &[
-            condition("Startup to ProbeRTT", "times", at_least(1.0), "step 1", |flow| flow.count("startup", "probe_rtt", 0.0)),
-            condition("time in ProbeRTT", "s", (0.2, 0.2 + 4.0 * RTT), "step 2", |flow| {
-                let stay = dip(flow)?.0;
-                Ok(stay.to - stay.from)
+            condition("Startup to ProbeRTT", "times", at_least(1.0), "step 1", |flow| {
+                flow.count("startup", "probe_rtt", 0.0)
             }),
-            condition("ProbeRTT to Startup", "times", at_least(1.0), "step 3", |flow| flow.count("probe_rtt", "startup", 0.0)),
-            condition("ProbeRTT to ProbeBW", "times", NONE, "step 3", |flow| flow.count("probe_rtt", "probe_bw", 0.0)),
+            condition("time in ProbeRTT", "s", (0.2, 0.2 + 4.0 * RTT), "step 2: as in A.10", |flow| {
+                Ok(dip(flow)?.0.to - dip(flow)?.0.from)
+            }),
+            condition("ProbeRTT to Startup", "times", at_least(1.0), "step 3", |flow| {
+                flow.count("probe_rtt", "startup", 0.0)
+            }),
+            condition("ProbeRTT to ProbeBW", "times", NONE, "step 3", |flow| {
+                flow.count("probe_rtt", "probe_bw", 0.0)
+            }),
+            condition(
+                "max_bw / bottleneck at the end",
+                "",
+                (0.98, 1.02),
+                "step 3: continues searching; 2 % as in A.1",
+                |flow| Ok(flow.own_at("max_bw", flow.end() - RTT)? / RATE),
+            ),
         ],
         ..Scene::EMPTY
     }],

@@ -10,7 +10,7 @@ pub(super) static FAST_RECOVERY: Case = Case {
     scenes: &[Scene {
         scenario: usual_path!("5s"),
         steps: &[Step {
-            path: "[[path.change]]\nat = \"$t+60ms\"\njitter = \"40ms reorder\"\n\n[[path.change]]\nat = \"$t+70ms\"\njitter = \"off\"",
+            path: "[[path.change]]\nat = \"$t+60ms\"\njitter = \"60ms reorder\"\n\n[[path.change]]\nat = \"$t+120ms\"\njitter = \"off\"",
             ..Step::enters("probe_bw_up")
         }],
         conditions: &[

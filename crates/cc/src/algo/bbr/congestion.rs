@@ -6,6 +6,7 @@ use units::Bytes;
 use super::Bbr;
 use super::rules::Undo;
 use super::state::State;
+use crate::kit::window::Episode;
 use crate::{Ack, Conn, Cx, Lost};
 
 /// What the path delivered in the last round, and whether something was lost in it.
@@ -179,7 +180,9 @@ impl Bbr {
     fn note_loss(&mut self, conn: &Conn) {
         if !self.latest.loss_in_round {
             self.latest.round_end = conn.delivered;
-            if self.params.rules.undo == Undo::BoundsAndState && !self.saved.by_loss {
+            // §5.5.11.1: when an episode begins. The losses that follow in it find what the first ones changed.
+            let begins = self.window.episode == Episode::None && !self.saved.by_loss;
+            if self.params.rules.undo == Undo::BoundsAndState && begins {
                 self.save_upon_loss();
                 self.saved.by_loss = true;
             }

@@ -170,6 +170,23 @@ fn a_spurious_loss_in_up_gives_back_the_bound_and_in_the_draft_the_probe() {
 }
 
 #[test]
+fn further_losses_of_an_episode_leave_what_is_given_back_alone() {
+    let mut driver = cruising_as("draft", Rate::from_mbps(20));
+    go_up(&mut driver);
+    let before = driver.cwnd();
+    lose_burst(&mut driver, 100, 4, 4);
+    driver.recovery(Recovery::Enter(cc::RecoveryCause::Loss));
+    driver.ack(driver.conn.delivered, SMSS, RTT);
+    lose_burst(&mut driver, 100, 4, 8);
+    driver.ack(driver.conn.delivered, SMSS, RTT);
+    assert_eq!(driver.field("state"), DOWN);
+    driver.recovery(Recovery::Spurious);
+    assert_eq!(driver.field("state"), REFILL);
+    assert_eq!(driver.field("inflight_longterm"), 0.0);
+    assert!((driver.cwnd() - before).abs() <= 15.0, "{} of {before}", driver.cwnd());
+}
+
+#[test]
 fn a_timeout_leaves_one_segment_and_the_next_ack_four() {
     for profile in PROFILES {
         let mut driver = cruising_as(profile, Rate::from_mbps(20));

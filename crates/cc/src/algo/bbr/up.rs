@@ -37,7 +37,8 @@ impl Bbr {
     /// IsTimeToGoDown (§5.3.3.9).
     #[inline]
     fn why_go_down(&mut self, cx: &Cx<'_>, flight: f64) -> Option<&'static str> {
-        if self.probe.prev_too_high && flight >= self.inflight_longterm.as_f64() {
+        // As much as fits below the bound: that may be a fraction of a segment, which the flight never is.
+        if self.probe.prev_too_high && flight + self.segment.bytes > self.inflight_longterm.as_f64() {
             self.probe.prev_precautionary = true;
             return Some("as much in flight as was too much the last time");
         }

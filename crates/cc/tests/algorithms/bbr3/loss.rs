@@ -115,6 +115,27 @@ fn cruising_leaves_fifteen_per_cent_of_the_long_term_bound() {
 }
 
 #[test]
+fn a_careful_probe_ends_when_no_segment_more_fits_below_the_bound() {
+    let mut driver = cruising_as("draft", Rate::from_mbps(40));
+    go_up(&mut driver);
+    lose_burst(&mut driver, 100, 4, 4);
+    while driver.field("state") != CRUISE {
+        driver.conn.inflight = SMSS * 20;
+        driver.round_of(20, Span::from_millis(1), |_| RTT);
+    }
+    let bound = segments(&driver, "inflight_longterm");
+    assert!(bound.fract() > 0.05, "{bound} is a fraction, of which no more than whole segments are sent");
+    driver.now += Span::from_secs(3);
+    step_into(&mut driver, UP);
+    for (in_flight, state) in [(bound as u64 - 1, UP), (bound as u64, DOWN)] {
+        driver.conn.inflight = SMSS * (in_flight + 1);
+        driver.ack(Bytes::ZERO, SMSS, RTT);
+        assert_eq!(driver.field("state"), state, "{in_flight} of {bound} in flight");
+    }
+    assert_eq!(driver.log.0.last().unwrap().1.reason, "as much in flight as was too much the last time");
+}
+
+#[test]
 fn the_bound_rises_by_1_2_4_8_segments_a_round() {
     for profile in PROFILES {
         let mut driver = cruising_as(profile, Rate::from_mbps(40));

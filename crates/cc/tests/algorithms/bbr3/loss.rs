@@ -128,9 +128,9 @@ fn a_careful_probe_ends_when_no_segment_more_fits_below_the_bound() {
     driver.now += Span::from_secs(3);
     step_into(&mut driver, UP);
     for (in_flight, state) in [(bound as u64 - 1, UP), (bound as u64, DOWN)] {
-        driver.conn.inflight = SMSS * (in_flight + 1);
+        driver.conn.inflight = SMSS * in_flight;
         driver.ack(Bytes::ZERO, SMSS, RTT);
-        assert_eq!(driver.field("state"), state, "{in_flight} of {bound} in flight");
+        assert_eq!(driver.field("state"), state, "{in_flight} of {bound} in flight when the ACK came");
     }
     assert_eq!(driver.log.0.last().unwrap().1.reason, "as much in flight as was too much the last time");
 }

@@ -47,10 +47,12 @@ pub(super) static IN_STARTUP: Case = Case {
 pub(super) static IN_CRUISE: Case = Case {
     section: "A.13",
     title: "Achieving expected Cruise bandwidth on a link with aggregation",
-    note: "ACKs are released every 20 ms, for a second.",
+    note: "ACKs are released every 20 ms, for a second. Then the application pauses for 30 ms, which ends the last burst's \
+           epoch: at the estimated rate its surplus would stay for seconds.",
     scenes: &[Scene {
         scenario: usual_path!("3s"),
         steps: &[Step {
+            flow: "app_schedule = \"$t+1s pause, $t+1.03s unlimited\"",
             path: "[[path.change]]\nat = \"$t\"\nreverse_jitter = \"hold 20ms\"\n\n[[path.change]]\nat = \"$t+1s\"\nreverse_jitter = \"off\"",
             ..Step::enters("probe_bw_cruise")
         }],
@@ -65,7 +67,7 @@ pub(super) static IN_CRUISE: Case = Case {
                 "step 3: ExtraAckedFilterLen is 10; one more or less, since bursts lie anywhere in a round",
                 |flow| {
                     let (extra, round) = (flow.own("extra_acked")?, flow.own("round")?);
-                    let begin = flow.row(flow.step(0) + 1.0 + RTT / 2.0)?;
+                    let begin = flow.row(flow.step(0) + 1.0 + RTT)?;
                     let end = (begin..extra.len()).find(|row| extra[*row] < 0.5 * HELD);
                     let end = end.ok_or_else(|| crate::Why::Never("extra_acked never falls".to_owned()))?;
                     Ok(round[end] - round[begin])

@@ -89,9 +89,10 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
 pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
     section: "A.9",
     title: "Exiting ProbeBW_DOWN after max time",
-    note: "",
+    note: "At 2 s, cruising, the RTT shrinks by a millisecond, so that no ProbeRTT is due meanwhile.",
     scenes: &[Scene {
         scenario: usual_path!("8s"),
+        path: "\n[[path.change]]\nat = \"2s\"\nrtt = \"39ms\"\n",
         steps: &[
             Step::enters("probe_bw_up"),
             Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"45mbit\"", ..Step::enters("probe_bw_down") },

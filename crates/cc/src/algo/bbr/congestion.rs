@@ -308,6 +308,8 @@ impl Bbr {
             }
             Some(State::ProbeBwUp) if !matches!(self.state, State::ProbeBwUp | State::ProbeRtt) => {
                 self.start_refill(cx, 0, REASON);
+                // Told before the ACK counts as delivered: what is in flight by now does not begin a round.
+                self.round.restart(cx.conn.delivered + Bytes::new(1));
             }
             _ => {}
         }

@@ -208,6 +208,20 @@ fn further_losses_of_an_episode_leave_what_is_given_back_alone() {
 }
 
 #[test]
+fn the_probe_that_is_given_back_refills_for_a_round() {
+    let mut driver = cruising_as("draft", Rate::from_mbps(20));
+    go_up(&mut driver);
+    let sent_before = driver.conn.delivered;
+    lose_burst(&mut driver, 100, 4, 4);
+    driver.recovery(Recovery::Spurious);
+    assert_eq!(driver.field("state"), REFILL);
+    driver.ack(sent_before, SMSS, RTT);
+    assert_eq!(driver.field("state"), REFILL, "this was sent before");
+    driver.ack(driver.conn.delivered, SMSS, RTT);
+    assert_eq!(driver.field("state"), UP);
+}
+
+#[test]
 fn a_timeout_leaves_one_segment_and_the_next_ack_four() {
     for profile in PROFILES {
         let mut driver = cruising_as(profile, Rate::from_mbps(20));

@@ -30,7 +30,5 @@ pub use view::{Flow, Measured, Stay, Why};
 /// # Errors
 /// When there is no such algorithm or parameter, or it can't run in the simulator.
 pub fn run(registry: &Registry, cc: &str, params: &[(&str, &str)]) -> Result<Report, Error> {
-    let subject = Subject::new(registry, cc, params)?;
-    let outcomes = CASES.iter().map(|case| case.run(&subject)).collect::<Result<_, Error>>()?;
-    Ok(Report { subject: subject.title(), outcomes })
+    Subject::new(registry, cc, params)?.run()
 }

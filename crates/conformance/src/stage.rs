@@ -9,7 +9,8 @@ use sim::{Run, TraceLevel};
 use units::Span;
 
 use crate::case::{Case, Scene, Step};
-use crate::report::{Judged, Played};
+use crate::cases::CASES;
+use crate::report::{Judged, Played, Report};
 use crate::view::{Flow, Why, changes, has_state};
 
 /// The algorithm under test.
@@ -18,6 +19,7 @@ pub struct Subject<'a> {
     registry: &'a Registry,
     descriptor: &'static Descriptor,
     params: Vec<(String, String)>,
+    seed: u64,
 }
 
 /// The least that a scenario can be, to see whether the algorithm can run at all.
@@ -39,7 +41,22 @@ impl<'a> Subject<'a> {
             return Err(scenario.error("flow.0.cc", format!("{cc:?}"), "this is no congestion control", fix));
         };
         let params = scenario.flows[0].params.iter().map(|(name, value)| (name.clone(), value.to_string())).collect();
-        Ok(Subject { registry, descriptor, params })
+        Ok(Subject { registry, descriptor, params, seed: 1 })
+    }
+
+    /// The same with another seed of everything random.
+    #[must_use]
+    pub fn with_seed(self, seed: u64) -> Subject<'a> {
+        Subject { seed, ..self }
+    }
+
+    /// Runs all cases.
+    ///
+    /// # Errors
+    /// When it can't run in the simulator.
+    pub fn run(&self) -> Result<Report, Error> {
+        let outcomes = CASES.iter().map(|case| case.run(self)).collect::<Result<_, Error>>()?;
+        Ok(Report { subject: self.title(), outcomes })
     }
 
     /// Its name, and the parameters that are set.
@@ -57,9 +74,10 @@ impl<'a> Subject<'a> {
         let params = if params.is_empty() { String::new() } else { format!("params = {{ {} }}\n", params.join(", ")) };
         let title = if scene.name.is_empty() { String::new() } else { format!(" ({})", scene.name) };
         let mut text = format!(
-            "# {} {}{title}\n# draft-ietf-ccwg-bbr-06, Appendix A\n{}\n{}\n[[flow]]\ncc = \"{}\"\n{params}{}",
+            "# {} {}{title}\n# draft-ietf-ccwg-bbr-06, Appendix A\nseed = {}\n{}\n{}\n[[flow]]\ncc = \"{}\"\n{params}{}",
             case.section,
             case.title,
+            self.seed,
             scene.scenario.trim(),
             scene.path,
             self.descriptor.name,
@@ -127,7 +145,9 @@ fn at_time(text: &str, time: Span) -> String {
     for part in parts {
         let (later, rest) = match part.strip_prefix('+') {
             Some(part) => {
-                let end = part.find(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).expect("something stands behind a time");
+                let end = part
+                    .find(|c: char| !(c.is_ascii_alphanumeric() || c == '.'))
+                    .expect("something stands behind a time");
                 (part[..end].parse().expect("a duration stands behind $t+"), &part[end..])
             }
             None => (Span::ZERO, part),

@@ -23,7 +23,7 @@ pub(super) static IN_STARTUP: Case = Case {
         path: "reverse_jitter = \"hold 20ms\"\n",
         conditions: &[
             condition(
-                "extra_acked / data of 20 ms, before the exit",
+                "extra_acked / data of 20 ms",
                 "",
                 (0.75, 1.25),
                 "step 3: correctly; no number there: a quarter, for epochs that begin inside of a burst",
@@ -33,12 +33,21 @@ pub(super) static IN_STARTUP: Case = Case {
                 let row = flow.row_before(exit(flow)?.0)?;
                 Ok(flow.common("cwnd")[row] / (2.0 * RATE * RTT / 8.0))
             }),
-            condition("max_bw / bottleneck at the exit", "", at_least(0.98), "step 4: the full bandwidth; 2 % as in A.1", |flow| {
-                Ok(flow.own("max_bw")?[exit(flow)?.1] / RATE)
-            }),
-            condition("max_bw / bottleneck at the exit", "", (0.98, 1.02), "step 4: not more than the path has", |flow| {
-                Ok(flow.own("max_bw")?[exit(flow)?.1] / RATE)
-            }).reported(),
+            condition(
+                "max_bw / bottleneck at the exit",
+                "",
+                at_least(0.98),
+                "step 4: the full bandwidth; 2 % as in A.1",
+                |flow| Ok(flow.own("max_bw")?[exit(flow)?.1] / RATE),
+            ),
+            condition(
+                "max_bw / bottleneck at the exit",
+                "",
+                (0.98, 1.02),
+                "step 4: not more than the path has",
+                |flow| Ok(flow.own("max_bw")?[exit(flow)?.1] / RATE),
+            )
+            .reported(),
         ],
         ..Scene::EMPTY
     }],
@@ -73,17 +82,27 @@ pub(super) static IN_CRUISE: Case = Case {
                     Ok(round[end] - round[begin])
                 },
             ),
-            condition("(cwnd - 2 BDP) / extra_acked", "", at_least(1.0 - SEGMENT / HELD), "step 4: augmented; but a segment", |flow| {
-                let (cwnd, extra) = (flow.common("cwnd"), flow.own("extra_acked")?);
-                let row = flow.row_before(flow.step(0) + 1.0)?;
-                Ok((cwnd[row] - 2.0 * flow.bdp(row)?) / extra[row])
-            }),
+            condition(
+                "(cwnd - 2 BDP) / extra_acked",
+                "",
+                at_least(1.0 - SEGMENT / HELD),
+                "step 4: augmented; but a segment",
+                |flow| {
+                    let (cwnd, extra) = (flow.common("cwnd"), flow.own("extra_acked")?);
+                    let row = flow.row_before(flow.step(0) + 1.0)?;
+                    Ok((cwnd[row] - 2.0 * flow.bdp(row)?) / extra[row])
+                },
+            ),
             condition("limited by cwnd", "", crate::case::at_most(0.01), "step 4: no stalling", |flow| {
                 flow.limited("cwnd", flow.step(0) + 0.2, flow.step(0) + 1.0)
             }),
-            condition("delivered / bottleneck", "", at_least(0.97), "step 4: full utilisation; PacingMarginPercent, and 2 % as in A.1", |flow| {
-                Ok(flow.rate(flow.step(0) + 0.2, flow.step(0) + 1.0)? / RATE)
-            }),
+            condition(
+                "delivered / bottleneck",
+                "",
+                at_least(0.97),
+                "step 4: full utilisation; PacingMarginPercent, and 2 % as in A.1",
+                |flow| Ok(flow.rate(flow.step(0) + 0.2, flow.step(0) + 1.0)? / RATE),
+            ),
         ],
         ..Scene::EMPTY
     }],

@@ -25,7 +25,7 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
         steps: &[],
         conditions: &[
             condition(
-                "limited by the application before the loss",
+                "limited by the application before",
                 "",
                 at_least(0.9),
                 "step 2; not yet in the first round trips",
@@ -35,7 +35,7 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
                 Ok(f64::from(flow.stay("startup", 0.0)?.to > 1.0))
             }),
             condition(
-                "lost in the round trip before the exit",
+                "lost in the round trip before",
                 "%",
                 at_least(2.0),
                 "steps 3 and 4: more than LossThresh",
@@ -87,7 +87,7 @@ pub(super) static LOSS_IN_UP: Case = Case {
             ..Step::enters("probe_bw_up")
         }],
         conditions: &[
-            condition("limited by the application when loss begins", "", at_least(0.9), "step 2", |flow| {
+            condition("limited by the application before", "", at_least(0.9), "step 2", |flow| {
                 flow.limited("application", flow.step(0) + 2.0 * RTT, flow.step(0) + 0.15)
             }),
             condition("still in UP when loss begins", "", YES, "step 3", |flow| {
@@ -183,7 +183,7 @@ pub(super) static REFILL: Case = Case {
         steps: &[Step { flow: "app_schedule = \"$t pause, $t+35ms unlimited\"", ..Step::enters("probe_bw_refill") }],
         conditions: &[
             condition(
-                "least delivery rate / max_bw in the round",
+                "least delivery rate / max_bw",
                 "",
                 at_most(0.9),
                 "step 3: samples are lower; no number there: by enough that only the pause explains it",
@@ -194,7 +194,7 @@ pub(super) static REFILL: Case = Case {
                     Ok(ratios.fold(f64::INFINITY, f64::min))
                 },
             ),
-            condition("max_bw at the round's end / at its begin", "", exactly(1.0), "step 3", |flow| {
+            condition("max_bw after the round / before", "", exactly(1.0), "step 3", |flow| {
                 let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
                 Ok(flow.own_at("max_bw", stay.to)? / flow.own_at("max_bw", stay.from)?)
             }),

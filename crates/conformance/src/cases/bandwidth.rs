@@ -23,14 +23,24 @@ pub(super) static BELOW_A_PACKET: Case = Case {
             condition("max_bw / bottleneck at the end", "", (0.98, 1.02), "step 4: matches; 2 % as in A.1", |flow| {
                 Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / ONE)
             }),
-            condition("mean pacing rate / bottleneck", "", (0.9, 1.25), "step 4: between the gains of DOWN and UP", |flow| {
-                let (rate, rows) = (flow.common("pacing_rate"), flow.rows(5.0, flow.end())?);
-                let n = rows.len() as f64;
-                Ok(rows.map(|row| rate[row]).sum::<f64>() / n / ONE)
-            }),
-            condition("delivered / bottleneck", "", at_least(0.97), "step 4: no stalling; 2 %, and the pacing margin", |flow| {
-                Ok(flow.rate(5.0, flow.end())? / ONE)
-            }),
+            condition(
+                "mean pacing rate / bottleneck",
+                "",
+                (0.9, 1.25),
+                "step 4: between the gains of DOWN and UP",
+                |flow| {
+                    let (rate, rows) = (flow.common("pacing_rate"), flow.rows(5.0, flow.end())?);
+                    let n = rows.len() as f64;
+                    Ok(rows.map(|row| rate[row]).sum::<f64>() / n / ONE)
+                },
+            ),
+            condition(
+                "delivered / bottleneck",
+                "",
+                at_least(0.97),
+                "step 4: no stalling; 2 %, and the pacing margin",
+                |flow| Ok(flow.rate(5.0, flow.end())? / ONE),
+            ),
         ],
         ..Scene::EMPTY
     }],
@@ -69,7 +79,10 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
                        [[path.change]]\nat = \"$t+120ms\"\nloss = \"0%\"",
                 ..Step::enters("probe_bw_up")
             },
-            Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"100mbit\"", ..Step::enters("probe_rtt").after_ms(200) },
+            Step {
+                path: "[[path.change]]\nat = \"$t\"\nrate = \"100mbit\"",
+                ..Step::enters("probe_rtt").after_ms(200)
+            },
         ],
         conditions: &[
             condition("inflight_longterm when UP begins", "B", at_least(4.0 * SEGMENT), "step 3", |flow| {
@@ -114,7 +127,7 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
         steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"10mbit\"", ..Step::enters("probe_bw_cruise") }],
         conditions: &[
             condition(
-                "from the first loss to bw_shortterm's first cut",
+                "from first loss to bw_shortterm's cut",
                 "rounds",
                 at_most(2.0),
                 "step 3: rapidly; when the round of the first loss ends (§5.5.10.3)",
@@ -127,7 +140,7 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                 },
             ),
             condition(
-                "bw_shortterm / max_bw when CRUISE ends",
+                "bw_shortterm / max_bw as CRUISE ends",
                 "",
                 at_most(0.49),
                 "step 3: rapidly; Beta for each of two rounds with loss at least",
@@ -137,12 +150,18 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                     Ok(if short > 0.0 { short / max_bw } else { 1.0 })
                 },
             ),
-            condition("UPs until max_bw is 10 Mbit/s", "times", at_most(2.0), "step 4: 2 cycles; 2 % as in A.1", |flow| {
-                let max_bw = flow.own("max_bw")?;
-                let row = when(flow, flow.step(0), "max_bw stays above", |row| max_bw[row] <= 1.02 * TEN)?;
-                let ups = flow.entries("probe_bw_up", flow.step(0))?;
-                Ok(ups.filter(|entry| entry.at <= flow.time(row)).count() as f64)
-            }),
+            condition(
+                "UPs until max_bw is 10 Mbit/s",
+                "times",
+                at_most(2.0),
+                "step 4: 2 cycles; 2 % as in A.1",
+                |flow| {
+                    let max_bw = flow.own("max_bw")?;
+                    let row = when(flow, flow.step(0), "max_bw stays above", |row| max_bw[row] <= 1.02 * TEN)?;
+                    let ups = flow.entries("probe_bw_up", flow.step(0))?;
+                    Ok(ups.filter(|entry| entry.at <= flow.time(row)).count() as f64)
+                },
+            ),
             condition("max_bw / 10 Mbit/s at the end", "", (0.98, 1.02), "step 4: matches; 2 % as in A.1", |flow| {
                 Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / TEN)
             }),
@@ -179,7 +198,7 @@ pub(super) static POLICER: Case = Case {
         scenario: "duration = \"30s\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n\
                    policer = \"10mbit burst 10MB\"\n",
         conditions: &[
-            condition("in ProbeBW when the policer first drops", "", YES, "step 2", |flow| {
+            condition("in ProbeBW when it first drops", "", YES, "step 2", |flow| {
                 let lost = flow.common("lost");
                 let first = flow.time(when(flow, 0.0, "nothing lost", |row| lost[row] > 0.0)?);
                 Ok(f64::from(flow.stay("probe_bw", 0.0)?.from < first))
@@ -206,11 +225,17 @@ pub(super) static POLICER: Case = Case {
                 "step 4: no excessive continuous loss; LossThresh. Five round trips after each probe left out",
                 |flow| lost_cruising(flow, 10.0),
             ),
-            condition("lost in all after 10 s", "%", at_most(2.0), "with what probes lose, which the draft does not bound", |flow| {
-                let (lost, delivered) = (flow.lost(10.0, flow.end())?, flow.common("delivered"));
-                let acked = delivered[flow.row_before(flow.end())?] - delivered[flow.row(10.0)?];
-                Ok(100.0 * lost / (lost + acked))
-            })
+            condition(
+                "lost in all after 10 s",
+                "%",
+                at_most(2.0),
+                "with what probes lose, which the draft does not bound",
+                |flow| {
+                    let (lost, delivered) = (flow.lost(10.0, flow.end())?, flow.common("delivered"));
+                    let acked = delivered[flow.row_before(flow.end())?] - delivered[flow.row(10.0)?];
+                    Ok(100.0 * lost / (lost + acked))
+                },
+            )
             .reported(),
         ],
         ..Scene::EMPTY

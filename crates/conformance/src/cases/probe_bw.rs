@@ -26,10 +26,16 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
             condition("limited by the application in UP", "", NONE, "step 2: fully utilised", |flow| {
                 flow.limited("application", up(flow)?.0.from, up(flow)?.0.to)
             }),
-            condition("rounds in UP", "rounds", (3.0, 4.0), "step 4: three rounds, from the first whole one on", |flow| {
-                let (round, (stay, _)) = (flow.own("round")?, up(flow)?);
-                Ok(round[flow.row(stay.to)?] - round[flow.row(stay.from)?])
-            }),
+            condition(
+                "rounds in UP",
+                "rounds",
+                (3.0, 4.0),
+                "step 4: three rounds, from the first whole one on",
+                |flow| {
+                    let (round, (stay, _)) = (flow.own("round")?, up(flow)?);
+                    Ok(round[flow.row(stay.to)?] - round[flow.row(stay.from)?])
+                },
+            ),
             condition("full_bw_count at the exit", "rounds", exactly(3.0), "step 4", |flow| {
                 flow.own_at("full_bw_count", up(flow)?.0.to)
             }),
@@ -65,16 +71,16 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
                 flow.own_at("inflight_longterm", down(flow)?.0.from)
             }),
             condition(
-                "inflight / the lower bound when DOWN begins",
+                "inflight / bound when DOWN begins",
                 "",
                 at_least(1.0 + BURST),
-                "step 4: there is something to drain",
+                "step 4: the lower of the two; there is something to drain",
                 |flow| {
                     let row = flow.row(down(flow)?.0.from)?;
                     Ok(flow.common("inflight")[row] / room(flow, row)?)
                 },
             ),
-            condition("the same at the exit", "", at_most(1.0 + BURST), "step 4: 1, and a burst", |flow| {
+            condition("inflight / bound at the exit", "", at_most(1.0 + BURST), "step 4: 1, and a burst", |flow| {
                 let row = flow.row(down(flow)?.0.to)?;
                 Ok(flow.common("inflight")[row] / room(flow, row)?)
             }),
@@ -126,7 +132,8 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
 };
 
 /// A tenth is lost for 50 ms, from half a round trip after `$t` on.
-const LOSS: &str = "[[path.change]]\nat = \"$t+20ms\"\nloss = \"10%\"\n\n[[path.change]]\nat = \"$t+70ms\"\nloss = \"0%\"";
+const LOSS: &str =
+    "[[path.change]]\nat = \"$t+20ms\"\nloss = \"10%\"\n\n[[path.change]]\nat = \"$t+70ms\"\nloss = \"0%\"";
 
 pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
     section: "A.21",
@@ -142,9 +149,6 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
         conditions: &[
             condition("inflight_longterm when UP begins", "B", at_least(4.0 * SEGMENT), "step 1", |flow| {
                 flow.own_at("inflight_longterm", flow.step(2))
-            }),
-            condition("full_bw_count at the exit", "rounds", at_most(2.0), "step 3: before a plateau", |flow| {
-                flow.own_at("full_bw_count", flow.stay_to_end("probe_bw_up", flow.step(2))?.0.to)
             }),
             condition("inflight_longterm after / before", "", at_most(0.999), "step 4: scaled down", |flow| {
                 let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
@@ -163,10 +167,16 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
                     Ok(flow.own("inflight_longterm")?[row] / target)
                 },
             ),
-            condition("from UP's begin to its end", "RTT", at_most(3.0), "step 5: a round trip behind the loss", |flow| {
-                let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
-                Ok((stay.to - stay.from) / RTT)
-            }),
+            condition(
+                "from UP's begin to its end",
+                "RTT",
+                at_most(3.0),
+                "steps 3 and 5: sooner than a plateau, which takes 3 rounds",
+                |flow| {
+                    let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
+                    Ok((stay.to - stay.from) / RTT)
+                },
+            ),
             condition("UP to DOWN", "times", exactly(1.0), "step 5", |flow| {
                 let (_, exit) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
                 Ok(f64::from(exit.to == "probe_bw_down"))

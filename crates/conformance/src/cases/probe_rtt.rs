@@ -23,20 +23,30 @@ pub(super) static IN_PROBE_BW: Case = Case {
     scenes: &[Scene {
         scenario: usual_path!("13s"),
         conditions: &[
-            condition("from the last lower RTT to ProbeRTT", "s", (5.0, 5.0 + RTT), "step 2: 5 s, and an ACK", |flow| {
-                Ok(dip(flow)?.0.from - last_lower(flow)?)
-            }),
+            condition(
+                "from the last lower RTT to ProbeRTT",
+                "s",
+                (5.0, 5.0 + RTT),
+                "step 2: 5 s, and an ACK",
+                |flow| Ok(dip(flow)?.0.from - last_lower(flow)?),
+            ),
             condition("ProbeBW to ProbeRTT", "times", at_least(1.0), "step 3", |flow| {
                 flow.count("probe_bw", "probe_rtt", 0.0)
             }),
             condition("cwnd_gain in ProbeRTT", "", exactly(0.5), "step 3", |flow| {
                 flow.own_at("cwnd_gain", dip(flow)?.0.from)
             }),
-            condition("least inflight / BDP", "", at_most(0.5 + SEGMENT / BDP), "step 3: half, and a segment", |flow| {
-                let (stay, inflight) = (dip(flow)?.0, flow.common("inflight"));
-                let least = flow.rows(stay.from, stay.to)?.map(|row| inflight[row]).fold(f64::INFINITY, f64::min);
-                Ok(least / BDP)
-            }),
+            condition(
+                "least inflight / BDP",
+                "",
+                at_most(0.5 + SEGMENT / BDP),
+                "step 3: half, and a segment",
+                |flow| {
+                    let (stay, inflight) = (dip(flow)?.0, flow.common("inflight"));
+                    let least = flow.rows(stay.from, stay.to)?.map(|row| inflight[row]).fold(f64::INFINITY, f64::min);
+                    Ok(least / BDP)
+                },
+            ),
             condition(
                 "time in ProbeRTT",
                 "s",
@@ -52,10 +62,10 @@ pub(super) static IN_PROBE_BW: Case = Case {
                 flow.count("probe_rtt", "probe_bw", 0.0)
             }),
             condition(
-                "delivered / bottleneck in the second after",
+                "delivered / bottleneck, next second",
                 "",
                 at_least(0.9),
-                "step 5: resumes; no number there: two round trips may be half empty",
+                "step 5: resumes; no number there: what two half-empty round trips cost",
                 |flow| {
                     let to = dip(flow)?.1.at;
                     Ok(flow.rate(to, to + 1.0)? / RATE)
@@ -112,9 +122,7 @@ pub(super) static IN_STARTUP: Case = Case {
             condition("ProbeRTT to Startup", "times", at_least(1.0), "step 3", |flow| {
                 flow.count("probe_rtt", "startup", 0.0)
             }),
-            condition("ProbeRTT to ProbeBW", "times", NONE, "step 3", |flow| {
-                flow.count("probe_rtt", "probe_bw", 0.0)
-            }),
+            condition("ProbeRTT to ProbeBW", "times", NONE, "step 3", |flow| flow.count("probe_rtt", "probe_bw", 0.0)),
             condition(
                 "max_bw / bottleneck at the end",
                 "",

@@ -1,6 +1,6 @@
 //! Losses that were none: A.18 and A.19.
 
-use super::{RTT, usual_path};
+use super::{BDP, RTT, SEGMENT, usual_path};
 use crate::case::{Case, Condition, NONE, Scene, Step, at_least, at_most, condition, exactly};
 use crate::view::{Change, Flow, Measured, Stay, Why};
 use units::Span;
@@ -27,6 +27,9 @@ fn restored(flow: &Flow<'_>, field: &str) -> Measured {
     Ok(flow.own_at(field, back(flow)?)? - before)
 }
 
+/// REFILL's window in UP's.
+const REFILL_OF_UP: f64 = 2.0 * BDP / (2.25 * BDP + 2.0 * SEGMENT);
+
 /// The same for both kinds of recovery.
 const CONDITIONS: &[Condition] = &[
     condition("dropped or lost by the path", "packets", NONE, "step 1: what is taken for lost is not", |flow| {
@@ -50,10 +53,16 @@ const CONDITIONS: &[Condition] = &[
     condition("bw_shortterm restored - before", "bit/s", NONE, "step 3", |flow| restored(flow, "bw_shortterm")),
     condition("inflight_shortterm restored - before", "B", NONE, "step 3", |flow| restored(flow, "inflight_shortterm")),
     condition("inflight_longterm restored - before", "B", NONE, "step 3", |flow| restored(flow, "inflight_longterm")),
-    condition("cwnd restored / before", "", at_least(2.0 / 2.25), "step 3; REFILL's cwnd_gain is 2, UP's 2.25", |flow| {
-        let cwnd = flow.common("cwnd");
-        Ok(cwnd[flow.row(back(flow)?)?] / cwnd[flow.row_before(up(flow)?.0.to)?])
-    }),
+    condition(
+        "cwnd restored / before",
+        "",
+        at_least(REFILL_OF_UP),
+        "step 3; cwnd_gain 2, after 2.25 and two segments",
+        |flow| {
+            let cwnd = flow.common("cwnd");
+            Ok(cwnd[flow.row(back(flow)?)?] / cwnd[flow.row_before(up(flow)?.0.to)?])
+        },
+    ),
     condition(
         "from leaving UP to REFILL",
         "RTT",
@@ -61,10 +70,16 @@ const CONDITIONS: &[Condition] = &[
         "step 4: seamlessly; what was late has come by then. By REFILL: §5.5.11.2",
         |flow| Ok((back(flow)? - up(flow)?.0.to) / RTT),
     ),
-    condition("time in REFILL", "RTT", at_least(0.9), "step 4: a round (§5.3.3.3); a tenth off for its edges", |flow| {
-        let (stay, _) = flow.stay_to_end("probe_bw_refill", back(flow)?)?;
-        Ok((stay.to - stay.from) / RTT)
-    }),
+    condition(
+        "time in REFILL",
+        "RTT",
+        at_least(0.9),
+        "step 4: a round (§5.3.3.3); a tenth off for its edges",
+        |flow| {
+            let (stay, _) = flow.stay_to_end("probe_bw_refill", back(flow)?)?;
+            Ok((stay.to - stay.from) / RTT)
+        },
+    ),
     condition("REFILL to UP then", "times", at_least(1.0), "step 4: returns to ProbeBW_UP", |flow| {
         flow.count("probe_bw_refill", "probe_bw_up", back(flow)?)
     }),

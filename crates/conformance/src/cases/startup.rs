@@ -72,7 +72,7 @@ pub(super) static DRAINED: Case = Case {
                 "step 3: there is something to drain",
                 |flow| flight(flow, drain(flow)?.0),
             ),
-            condition("inflight / BDP one ACK before the exit", "", at_least(1.0), "step 4: not earlier", |flow| {
+            condition("inflight / BDP an ACK earlier", "", at_least(1.0), "step 4: not earlier", |flow| {
                 flight(flow, drain(flow)?.1 - 1)
             }),
             condition("inflight / BDP at the exit", "", at_most(1.0 + BURST), "step 4: 1, and a burst", |flow| {
@@ -94,9 +94,13 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
             scenario: usual_path!("3s"),
             steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"25mbit\"", ..Step::enters("drain") }],
             conditions: &[
-                condition("inflight / BDP at the exit", "", at_least(1.0 + BURST), "step 3: higher throughout", |flow| {
-                    flight(flow, drain(flow)?.1)
-                }),
+                condition(
+                    "inflight / BDP at the exit",
+                    "",
+                    at_least(1.0 + BURST),
+                    "step 3: higher throughout",
+                    |flow| flight(flow, drain(flow)?.1),
+                ),
                 condition(
                     "rounds in Drain",
                     "rounds",

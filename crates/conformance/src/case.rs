@@ -25,6 +25,8 @@ pub struct Case {
 pub struct Scene {
     /// Tells it from the case's other scenes; empty if there is only one.
     pub name: &'static str,
+    /// The state that it is about, or the beginning of its name: an algorithm without it is not run.
+    pub state: &'static str,
     /// TOML without the flow under test, ending with the keys of `[path]`.
     pub scenario: &'static str,
     /// More keys of the path, and changes of it.
@@ -72,7 +74,7 @@ pub struct Condition {
 impl Scene {
     /// One with nothing in it.
     pub(crate) const EMPTY: Scene =
-        Scene { name: "", scenario: "", path: "", flow: "", steps: &[], every: None, conditions: &[] };
+        Scene { name: "", state: "", scenario: "", path: "", flow: "", steps: &[], every: None, conditions: &[] };
 }
 
 impl Step {

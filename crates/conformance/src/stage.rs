@@ -102,13 +102,17 @@ impl<'a> Subject<'a> {
     /// Runs a scene and judges its conditions.
     pub(crate) fn play(&self, case: &'static Case, scene: &'static Scene) -> Result<Played, Error> {
         let mut times = Vec::new();
+        let unplayed = |why: &Why, times: &[Span]| {
+            let judged = scene.conditions.iter().map(|condition| Judged::without(condition, why)).collect();
+            Played { scene, scenario: self.scenario(case, scene, times), judged }
+        };
+        if let Err(why) = has_state(self.descriptor, scene.state) {
+            return Ok(unplayed(&why, &times));
+        }
         for step in scene.steps {
             match self.find(case, scene, step, &times)? {
                 Ok(time) => times.push(time),
-                Err(why) => {
-                    let judged = scene.conditions.iter().map(|condition| Judged::without(condition, &why)).collect();
-                    return Ok(Played { scene, scenario: self.scenario(case, scene, &times), judged });
-                }
+                Err(why) => return Ok(unplayed(&why, &times)),
             }
         }
         let text = self.scenario(case, scene, &times);

@@ -19,6 +19,7 @@ pub(super) static IN_STARTUP: Case = Case {
     title: "Achieving expected Startup bandwidth on a link with aggregation",
     note: "ACKs are released every 20 ms.",
     scenes: &[Scene {
+        state: "startup",
         scenario: usual_path!("2s"),
         path: "reverse_jitter = \"hold 20ms\"\n",
         conditions: &[
@@ -59,6 +60,7 @@ pub(super) static IN_CRUISE: Case = Case {
     note: "ACKs are released every 20 ms, for a second. Then the application pauses for 30 ms, which ends the last burst's \
            epoch: at the estimated rate its surplus would stay for seconds.",
     scenes: &[Scene {
+        state: "probe_bw_cruise",
         scenario: usual_path!("3s"),
         steps: &[Step {
             flow: "app_schedule = \"$t+1s pause, $t+1.03s unlimited\"",

@@ -20,6 +20,7 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
     note: "The application writes half of what the path can carry. From 1 s on 10 % is lost: some eight of the eighty \
            segments of a round trip, for the six ranges that §5.3.1.3 asks for.",
     scenes: &[Scene {
+        state: "startup",
         scenario: usual_path!("2s"),
         flow: "app_rate = \"25mbit\"\n",
         steps: &[],
@@ -80,6 +81,7 @@ pub(super) static LOSS_IN_UP: Case = Case {
     title: "Exiting ProbeBW_UP on loss when application-limited",
     note: "",
     scenes: &[Scene {
+        state: "probe_bw_up",
         scenario: usual_path!("5s"),
         steps: &[Step {
             flow: "app_schedule = \"$t 25mbit\"",
@@ -139,6 +141,7 @@ pub(super) static NO_EXIT: Case = Case {
     scenes: &[
         Scene {
             name: "startup",
+            state: "startup",
             scenario: usual_path!("16s"),
             flow: "app_rate = \"10mbit\"\n",
             path: shrinking!("4s" "39ms", "8.5s" "38ms", "13s" "37ms"),
@@ -153,6 +156,7 @@ pub(super) static NO_EXIT: Case = Case {
         },
         Scene {
             name: "up",
+            state: "probe_bw_up",
             scenario: usual_path!("20s"),
             steps: &[Step {
                 flow: "app_schedule = \"$t 10mbit\"",
@@ -179,6 +183,7 @@ pub(super) static REFILL: Case = Case {
     title: "Handling application-limited sending during ProbeBW_REFILL",
     note: "The pause is 35 ms: until just before the flight has run out.",
     scenes: &[Scene {
+        state: "probe_bw_refill",
         scenario: usual_path!("5s"),
         steps: &[Step { flow: "app_schedule = \"$t pause, $t+35ms unlimited\"", ..Step::enters("probe_bw_refill") }],
         conditions: &[

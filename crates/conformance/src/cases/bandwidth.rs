@@ -14,6 +14,7 @@ pub(super) static BELOW_A_PACKET: Case = Case {
     title: "Correctly managing sub-packet BDPs",
     note: "1 Mbit/s and 5 ms: four tenths of a packet.",
     scenes: &[Scene {
+        state: "probe_bw",
         scenario: "duration = \"20s\"\n\n[path]\nrate = \"1mbit\"\nrtt = \"5ms\"\nbuffer = \"50packets\"\n",
         conditions: &[
             condition("least cwnd in ProbeBW", "segments", at_least(4.0), "step 3", |flow| {
@@ -71,6 +72,7 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
     title: "Increasing bandwidth 10x and ensuring full bandwidth is reached",
     note: "10 Mbit/s become 100. Loss in the first UP sets inflight_longterm, which is to be raised.",
     scenes: &[Scene {
+        state: "probe_bw_up",
         scenario: "duration = \"14s\"\n\n[path]\nrate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"400packets\"\n",
         flow: "receive_window = \"4MB\"\n",
         steps: &[
@@ -123,6 +125,7 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
     title: "Decreasing bandwidth 10x and ensuring max bandwidth adapts down",
     note: "100 Mbit/s become 10.",
     scenes: &[Scene {
+        state: "probe_bw_cruise",
         scenario: "duration = \"14s\"\n\n[path]\nrate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n",
         steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"10mbit\"", ..Step::enters("probe_bw_cruise") }],
         conditions: &[
@@ -170,14 +173,14 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
     }],
 };
 
-/// What part of the data is lost in CRUISE from `since` on, in %: not counting the first five round trips after a probe,
-/// in which its losses show and bw_shortterm comes down.
+/// What part of the data is lost in CRUISE from `since` on, in %: not counting the first seven round trips after a probe,
+/// in which its losses show (two), and Beta takes bw_shortterm down from 50 to 10 Mbit/s (five).
 fn lost_cruising(flow: &Flow<'_>, since: f64) -> Measured {
     let (lost, delivered) = (flow.common("lost"), flow.common("delivered"));
     let entries: Vec<f64> = flow.entries("probe_bw_cruise", since)?.map(|change| change.at).collect();
     let (mut away, mut here) = (0.0, 0.0);
     for entry in entries {
-        let (from, to) = (entry + 5.0 * RTT, flow.stay("probe_bw_cruise", entry)?.to);
+        let (from, to) = (entry + 7.0 * RTT, flow.stay("probe_bw_cruise", entry)?.to);
         if let Ok(rows) = flow.rows(from, to) {
             let (first, last) = (rows.start, rows.end - 1);
             away += lost[last] - lost[first];
@@ -185,7 +188,7 @@ fn lost_cruising(flow: &Flow<'_>, since: f64) -> Measured {
         }
     }
     if here == 0.0 {
-        return Err(Why::Never("no CRUISE of five round trips".to_owned()));
+        return Err(Why::Never("no CRUISE of seven round trips".to_owned()));
     }
     Ok(100.0 * away / (away + here))
 }
@@ -195,7 +198,8 @@ pub(super) static POLICER: Case = Case {
     title: "Handling token bucket policers",
     note: "The bucket's 10 MB carry the flow through Startup and far into ProbeBW at 50 Mbit/s.",
     scenes: &[Scene {
-        scenario: "duration = \"30s\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n\
+        state: "probe_bw",
+        scenario: "duration = \"60s\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n\
                    policer = \"10mbit burst 10MB\"\n",
         conditions: &[
             condition("in ProbeBW when it first drops", "", YES, "step 2", |flow| {
@@ -222,7 +226,7 @@ pub(super) static POLICER: Case = Case {
                 "lost while cruising after 10 s",
                 "%",
                 at_most(2.0),
-                "step 4: no excessive continuous loss; LossThresh. Five round trips after each probe left out",
+                "step 4: no excessive continuous loss; LossThresh. But for seven round trips after a probe: Beta takes 50 to 10 Mbit/s in five",
                 |flow| lost_cruising(flow, 10.0),
             ),
             condition(

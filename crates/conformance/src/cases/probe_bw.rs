@@ -20,6 +20,7 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
     title: "Exiting ProbeBW_UP on bandwidth plateau",
     note: "",
     scenes: &[Scene {
+        state: "probe_bw_up",
         scenario: usual_path!("5s"),
         conditions: &[
             condition("lost in UP", "B", NONE, "step 2", |flow| flow.lost(up(flow)?.0.from, up(flow)?.0.to)),
@@ -62,6 +63,7 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
     title: "Exiting ProbeBW_DOWN on inflight",
     note: "The buffer is half a BDP, so that UP ends with losses, and there is an inflight_longterm to leave headroom to.",
     scenes: &[Scene {
+        state: "probe_bw_down",
         scenario: "duration = \"5s\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"0.5bdp\"\n",
         conditions: &[
             condition("pacing_gain in DOWN", "", exactly(0.9), "step 2", |flow| {
@@ -97,6 +99,7 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
     title: "Exiting ProbeBW_DOWN after max time",
     note: "At 2 s, cruising, the RTT shrinks by a millisecond, so that no ProbeRTT is due meanwhile.",
     scenes: &[Scene {
+        state: "probe_bw_down",
         scenario: usual_path!("8s"),
         path: "\n[[path.change]]\nat = \"2s\"\nrtt = \"39ms\"\n",
         steps: &[
@@ -140,6 +143,7 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
     title: "Handling loss during ProbeBW_UP after inflight_longterm is set",
     note: "Loss in the first UP sets inflight_longterm, and has the second be a careful one. Loss in the third is judged.",
     scenes: &[Scene {
+        state: "probe_bw_up",
         scenario: usual_path!("9s"),
         steps: &[
             Step { path: LOSS, ..Step::enters("probe_bw_up") },

@@ -21,6 +21,7 @@ pub(super) static IN_PROBE_BW: Case = Case {
     title: "Entering and exiting ProbeRTT",
     note: "",
     scenes: &[Scene {
+        state: "probe_rtt",
         scenario: usual_path!("13s"),
         conditions: &[
             condition(
@@ -81,6 +82,7 @@ pub(super) static SKIPPED: Case = Case {
     title: "Skipping ProbeRTT due to application-limited sending",
     note: "A row of the trace each millisecond, since no ACK comes while idle_restart is set.",
     scenes: &[Scene {
+        state: "probe_rtt",
         scenario: usual_path!("16s"),
         steps: &[Step { flow: "app_schedule = \"$t+100ms pause, $t+11.1s unlimited\"", ..Step::enters("probe_bw") }],
         every: Some(Span::from_millis(1)),
@@ -110,6 +112,7 @@ pub(super) static IN_STARTUP: Case = Case {
     title: "Entering and exiting ProbeRTT during Startup",
     note: "The application writes a fifth of what the path can carry, which prolongs Startup, and from 11 s on all.",
     scenes: &[Scene {
+        state: "startup",
         scenario: usual_path!("13s"),
         flow: "app_rate = \"10mbit\"\napp_schedule = \"11s unlimited\"\n",
         conditions: &[

@@ -20,6 +20,7 @@ pub(super) static PLATEAU: Case = Case {
     title: "Exiting Startup on bandwidth plateau",
     note: "",
     scenes: &[Scene {
+        state: "startup",
         scenario: usual_path!("2s"),
         conditions: &[
             condition("limited by the application in Startup", "", NONE, "step 2", |flow| {
@@ -60,6 +61,7 @@ pub(super) static DRAINED: Case = Case {
     title: "Exiting Drain based on inflight",
     note: "",
     scenes: &[Scene {
+        state: "drain",
         scenario: usual_path!("2s"),
         conditions: &[
             condition("pacing_gain in Drain", "", exactly(0.5), "step 2", |flow| {
@@ -91,6 +93,7 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
     scenes: &[
         Scene {
             name: "half",
+            state: "drain",
             scenario: usual_path!("3s"),
             steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"25mbit\"", ..Step::enters("drain") }],
             conditions: &[
@@ -119,6 +122,7 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
         },
         Scene {
             name: "tenth",
+            state: "drain",
             scenario: usual_path!("3s"),
             steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"45mbit\"", ..Step::enters("drain") }],
             conditions: &[condition(

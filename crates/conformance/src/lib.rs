@@ -21,7 +21,7 @@ use scenario::Error;
 
 pub use case::{Case, Condition, Scene, Step};
 pub use cases::{CASES, case};
-pub use report::{Judged, Outcome, Played, Report, Verdict};
+pub use report::{Judged, Outcome, Played, Report, Verdict, demanded, digits};
 pub use stage::Subject;
 pub use view::{Flow, Measured, Stay, Why};
 

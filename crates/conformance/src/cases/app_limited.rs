@@ -69,7 +69,7 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
                 |flow| at_exit(flow, "full_bw_now"),
             )
             .reported(),
-            condition("Startup to Drain", "times", exactly(1.0), "step 5", |flow| flow.count("startup", "drain", 1.0)),
+            condition("Startup to Drain", "", exactly(1.0), "step 5", |flow| flow.count("startup", "drain", 1.0)),
         ],
         path: "[[path.change]]\nat = \"1s\"\nloss = \"10%\"\n",
         ..Scene::EMPTY
@@ -105,7 +105,7 @@ pub(super) static LOSS_IN_UP: Case = Case {
                     Ok((stay.to - first_loss(flow, flow.step(0))?) / RTT)
                 },
             ),
-            condition("UP to DOWN while losing", "times", exactly(1.0), "step 5", |flow| {
+            condition("UP to DOWN while losing", "", exactly(1.0), "step 5", |flow| {
                 let (_, exit) = flow.stay_to_end("probe_bw_up", flow.step(0))?;
                 let by_loss = exit.at >= first_loss(flow, flow.step(0))?;
                 Ok(f64::from(by_loss && exit.to == "probe_bw_down"))
@@ -203,14 +203,14 @@ pub(super) static REFILL: Case = Case {
                 let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
                 Ok(flow.own_at("max_bw", stay.to)? / flow.own_at("max_bw", stay.from)?)
             }),
-            condition("REFILL to UP", "times", at_least(1.0), "step 4", |flow| {
+            condition("REFILL to UP", "", at_least(1.0), "step 4", |flow| {
                 flow.count("probe_bw_refill", "probe_bw_up", flow.step(0))
             }),
             condition("time in REFILL", "RTT", at_most(2.0), "step 4: one round trip behind the pause", |flow| {
                 let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
                 Ok((stay.to - stay.from) / RTT)
             }),
-            condition("UP to DOWN after it", "times", at_least(1.0), "step 4: handles subsequent probing", |flow| {
+            condition("UP to DOWN after it", "", at_least(1.0), "step 4: handles subsequent probing", |flow| {
                 flow.count("probe_bw_up", "probe_bw_down", flow.step(0))
             }),
         ],

@@ -153,18 +153,12 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                     Ok(if short > 0.0 { short / max_bw } else { 1.0 })
                 },
             ),
-            condition(
-                "UPs until max_bw is 10 Mbit/s",
-                "times",
-                at_most(2.0),
-                "step 4: 2 cycles; 2 % as in A.1",
-                |flow| {
-                    let max_bw = flow.own("max_bw")?;
-                    let row = when(flow, flow.step(0), "max_bw stays above", |row| max_bw[row] <= 1.02 * TEN)?;
-                    let ups = flow.entries("probe_bw_up", flow.step(0))?;
-                    Ok(ups.filter(|entry| entry.at <= flow.time(row)).count() as f64)
-                },
-            ),
+            condition("UPs until max_bw is 10 Mbit/s", "", at_most(2.0), "step 4: 2 cycles; 2 % as in A.1", |flow| {
+                let max_bw = flow.own("max_bw")?;
+                let row = when(flow, flow.step(0), "max_bw stays above", |row| max_bw[row] <= 1.02 * TEN)?;
+                let ups = flow.entries("probe_bw_up", flow.step(0))?;
+                Ok(ups.filter(|entry| entry.at <= flow.time(row)).count() as f64)
+            }),
             condition("max_bw / 10 Mbit/s at the end", "", (0.98, 1.02), "step 4: matches; 2 % as in A.1", |flow| {
                 Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / TEN)
             }),
@@ -207,11 +201,11 @@ pub(super) static POLICER: Case = Case {
                 let first = flow.time(when(flow, 0.0, "nothing lost", |row| lost[row] > 0.0)?);
                 Ok(f64::from(flow.stay("probe_bw", 0.0)?.from < first))
             }),
-            condition("bw_shortterm is set then", "times", at_least(1.0), "step 3", |flow| {
+            condition("bw_shortterm is set then", "", at_least(1.0), "step 3", |flow| {
                 let short = flow.own("bw_shortterm")?;
                 Ok(f64::from(when(flow, 0.0, "bw_shortterm not set", |row| short[row] > 0.0).is_ok()))
             }),
-            condition("inflight_shortterm is set then", "times", exactly(1.0), "step 3", |flow| {
+            condition("inflight_shortterm is set then", "", exactly(1.0), "step 3", |flow| {
                 let short = flow.own("inflight_shortterm")?;
                 Ok(f64::from(when(flow, 0.0, "inflight_shortterm not set", |row| short[row] > 0.0).is_ok()))
             }),

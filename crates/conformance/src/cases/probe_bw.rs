@@ -43,9 +43,7 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
             condition("full_bw_now at the exit", "", exactly(1.0), "step 4", |flow| {
                 flow.own_at("full_bw_now", up(flow)?.0.to)
             }),
-            condition("UP to DOWN", "times", exactly(1.0), "step 5", |flow| {
-                flow.count("probe_bw_up", "probe_bw_down", 0.0)
-            }),
+            condition("UP to DOWN", "", exactly(1.0), "step 5", |flow| flow.count("probe_bw_up", "probe_bw_down", 0.0)),
         ],
         ..Scene::EMPTY
     }],
@@ -86,7 +84,7 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
                 let row = flow.row(down(flow)?.0.to)?;
                 Ok(flow.common("inflight")[row] / room(flow, row)?)
             }),
-            condition("DOWN to CRUISE", "times", exactly(1.0), "step 5", |flow| {
+            condition("DOWN to CRUISE", "", exactly(1.0), "step 5", |flow| {
                 Ok(f64::from(down(flow)?.1.to == "probe_bw_cruise"))
             }),
         ],
@@ -125,7 +123,7 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
             condition("bw_probe_wait", "s", (2.0, 3.0), "§5.3.3.8.3: 2 s and up to 1 s more", |flow| {
                 flow.own_at("bw_probe_wait", flow.step(1))
             }),
-            condition("DOWN to REFILL, not to CRUISE", "times", exactly(1.0), "step 4", |flow| {
+            condition("DOWN to REFILL, not to CRUISE", "", exactly(1.0), "step 4", |flow| {
                 let (_, exit) = flow.stay_to_end("probe_bw_down", flow.step(1))?;
                 Ok(f64::from(exit.to == "probe_bw_refill"))
             }),
@@ -181,7 +179,7 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
                     Ok((stay.to - stay.from) / RTT)
                 },
             ),
-            condition("UP to DOWN", "times", exactly(1.0), "step 5", |flow| {
+            condition("UP to DOWN", "", exactly(1.0), "step 5", |flow| {
                 let (_, exit) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
                 Ok(f64::from(exit.to == "probe_bw_down"))
             }),

@@ -39,7 +39,7 @@ const CONDITIONS: &[Condition] = &[
     condition("taken for lost", "B", at_least(1.0), "step 1", |flow| {
         Ok(flow.common("lost")[flow.row_before(flow.end())?])
     }),
-    condition("UP to DOWN by it", "times", exactly(1.0), "step 1: it has an effect", |flow| {
+    condition("UP to DOWN by it", "", exactly(1.0), "step 1: it has an effect", |flow| {
         let (stay, exit) = up(flow)?;
         let lost = flow.common("lost");
         Ok(f64::from(exit.to == "probe_bw_down" && lost[flow.row(stay.to)?] > 0.0))
@@ -81,7 +81,7 @@ const CONDITIONS: &[Condition] = &[
         },
     )
     .reported(),
-    condition("REFILL to UP then", "times", at_least(1.0), "step 4: returns to ProbeBW_UP", |flow| {
+    condition("REFILL to UP then", "", at_least(1.0), "step 4: returns to ProbeBW_UP", |flow| {
         flow.count("probe_bw_refill", "probe_bw_up", back(flow)?)
     }),
 ];

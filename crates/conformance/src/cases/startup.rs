@@ -39,7 +39,7 @@ pub(super) static PLATEAU: Case = Case {
             }),
             condition("full_bw_now at the exit", "", YES, "step 4", |flow| at_exit(flow, "full_bw_now")),
             condition("full_bw_reached at the exit", "", YES, "step 4", |flow| at_exit(flow, "full_bw_reached")),
-            condition("Startup to Drain", "times", exactly(1.0), "step 5", |flow| flow.count("startup", "drain", 0.0)),
+            condition("Startup to Drain", "", exactly(1.0), "step 5", |flow| flow.count("startup", "drain", 0.0)),
         ],
         ..Scene::EMPTY
     }],
@@ -80,7 +80,7 @@ pub(super) static DRAINED: Case = Case {
             condition("inflight / BDP at the exit", "", at_most(1.0 + BURST), "step 4: 1, and a burst", |flow| {
                 flight(flow, drain(flow)?.1)
             }),
-            condition("Drain to ProbeBW", "times", exactly(1.0), "step 4", |flow| flow.count("drain", "probe_bw", 0.0)),
+            condition("Drain to ProbeBW", "", exactly(1.0), "step 4", |flow| flow.count("drain", "probe_bw", 0.0)),
         ],
         ..Scene::EMPTY
     }],
@@ -114,9 +114,7 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
                         Ok(round[end] - round[begin])
                     },
                 ),
-                condition("Drain to ProbeBW", "times", exactly(1.0), "step 5", |flow| {
-                    flow.count("drain", "probe_bw", 0.0)
-                }),
+                condition("Drain to ProbeBW", "", exactly(1.0), "step 5", |flow| flow.count("drain", "probe_bw", 0.0)),
             ],
             ..Scene::EMPTY
         },

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from fullpipe import _core
 from fullpipe.errors import printing, stoppable
+from fullpipe.progress import counting
 from fullpipe.results import fresh_directory, suited_interval, write_run
 from fullpipe.run import load, run
 
@@ -80,11 +81,15 @@ def conformance(
     with (
         stoppable(lambda: f"after {len(cases)} of {len(sections)} cases"),
         fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+        counting() as bar,
     ):
-        for section in sections:
+        for section in bar.track(sections, description="simulating"):
             cases.append(_run(section, algorithm, params, seed))
         if aside:
-            _keep(algorithm, params, cases, aside)
+            _keep_table(algorithm, params, cases, aside)
+            scenes = [scene for case in cases for scene in case["scenes"]]
+            for scene in bar.track(scenes, description="drawing"):
+                _keep_run(scene, aside)
     with printing():
         if as_json:
             print(json.dumps(records(cases)))
@@ -202,12 +207,15 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
     return "\n".join(lines)
 
 
-def _keep(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path) -> None:
-    """Writes the table, and each run as `fullpipe run --out` keeps it."""
+def _keep_table(
+    algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path
+) -> None:
     (directory / "table.md").write_text(markdown(algorithm, params, cases), encoding="utf-8")
     (directory / "table.json").write_text(json.dumps(records(cases), indent=1) + "\n", encoding="utf-8")
-    for case in cases:
-        for scene in case["scenes"]:
-            scenario = load(scene["scenario"])
-            (directory / scene["name"]).mkdir()
-            write_run(run(scenario, trace=suited_interval(scenario)), directory / scene["name"])
+
+
+def _keep_run(scene: Scene, directory: Path) -> None:
+    """Writes a run as `fullpipe run --out` keeps it."""
+    scenario = load(scene["scenario"])
+    (directory / scene["name"]).mkdir()
+    write_run(run(scenario, trace=suited_interval(scenario)), directory / scene["name"])

@@ -46,6 +46,9 @@ pub struct Judged {
 impl Judged {
     pub(crate) fn of(condition: &'static Condition, flow: &Flow<'_>) -> Judged {
         match (condition.measure)(flow) {
+            Ok(measured) if measured.is_nan() => {
+                Judged::without(condition, &Why::Never("there is nothing to compare with".to_owned()))
+            }
             Ok(measured) => {
                 let (least, most) = condition.within;
                 let verdict = match (least..=most).contains(&measured) {

@@ -96,7 +96,7 @@ def conformance(
         else:
             console = Console(highlight=False)
             show(algorithm, params, cases, console)
-            console.print(f"{sums(cases)} ({time.perf_counter() - start:.1f} s)", style="bold")
+            console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
             if out:
                 console.print(f"Look at {out}/table.md; a directory a run is beside it", markup=False, soft_wrap=True)
     return not any(case["verdict"] == "missed" for case in cases)

@@ -254,7 +254,12 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
     }
     if let Some(schedule) = &raw.app_schedule {
         let problem = "a flow with cc = \"none\" sends at one rate";
-        return Err(source.error(&flow.key("app_schedule"), schedule.show(), problem, "remove it, or give the flow a cc"));
+        return Err(source.error(
+            &flow.key("app_schedule"),
+            schedule.show(),
+            problem,
+            "remove it, or give the flow a cc",
+        ));
     }
     let given: [Option<(&str, String)>; 6] = [
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),

@@ -251,9 +251,7 @@ def schema() -> str:
 def conformance_cases() -> list[str]:
     """The numbers of the BBR draft's test cases: A.1 to A.22."""
 
-def conformance_case(
-    case: str, cc: str, params: Sequence[tuple[str, str]], seed: int
-) -> ConformanceCase:
+def conformance_case(case: str, cc: str, params: Sequence[tuple[str, str]], seed: int) -> ConformanceCase:
     """Runs a test case of the BBR draft with the GIL released.
 
     Args:

@@ -83,8 +83,8 @@ def conformance(
         fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
         counting() as bar,
     ):
-        for section in bar.track(sections, description="simulating"):
-            cases.append(_run(section, algorithm, params, seed))
+        simulating = bar.track(sections, description="simulating")
+        cases.extend(_run(section, algorithm, params, seed) for section in simulating)
         if aside:
             _keep_table(algorithm, params, cases, aside)
             scenes = [scene for case in cases for scene in case["scenes"]]
@@ -207,9 +207,7 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
     return "\n".join(lines)
 
 
-def _keep_table(
-    algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path
-) -> None:
+def _keep_table(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path) -> None:
     (directory / "table.md").write_text(markdown(algorithm, params, cases), encoding="utf-8")
     (directory / "table.json").write_text(json.dumps(records(cases), indent=1) + "\n", encoding="utf-8")
 

@@ -96,7 +96,7 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
                 (1.6, 2.4),
                 "step 3: doubles; the mean of four, a fifth off since credit goes from one round into the next",
                 |flow| match steps(flow)?.as_slice() {
-                    [first, _, _, _, fifth, ..] => Ok((fifth / first).powf(0.25)),
+                    [first, _, _, _, fifth, ..] => Ok((fifth / first).sqrt().sqrt()),
                     _ => Err(Why::Never("it is not raised in five rounds".to_owned())),
                 },
             ),

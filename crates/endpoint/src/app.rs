@@ -90,6 +90,14 @@ impl App {
     pub(crate) fn written(&mut self, opened: Time, now: Time, sent: u64) -> u64 {
         match self {
             App::Unlimited => u64::MAX,
+            _ => self.written_so_far(opened, now, sent),
+        }
+    }
+
+    /// The same of one that is limited.
+    fn written_so_far(&mut self, opened: Time, now: Time, sent: u64) -> u64 {
+        match self {
+            App::Unlimited => u64::MAX,
             App::Transfer { bytes } => segments(*bytes),
             App::Paced { rate, bytes } => {
                 let written = rate.bytes_in(now.since(opened));
@@ -118,15 +126,13 @@ impl App {
     /// Payload of segment `seq`.
     #[inline]
     pub(crate) fn size(&self, seq: u64) -> u16 {
-        let full = SMSS.get() as u16;
-        match self.bytes() {
-            None => full,
-            Some(bytes) => (bytes.get() - SMSS.get() * seq).min(u64::from(full)) as u16,
+        match self {
+            App::Unlimited => SMSS.get() as u16,
+            _ => self.bytes().map_or(SMSS, |bytes| (bytes - SMSS * seq).min(SMSS)).get() as u16,
         }
     }
 
     /// What it writes in all, if it ends.
-    #[inline]
     fn bytes(&self) -> Option<Bytes> {
         match self {
             App::Unlimited => None,
@@ -139,7 +145,10 @@ impl App {
     /// The segments of the whole, if it ends.
     #[inline]
     pub(crate) fn total(&self) -> Option<u64> {
-        self.bytes().map(segments)
+        match self {
+            App::Unlimited => None,
+            _ => self.bytes().map(segments),
+        }
     }
 }
 

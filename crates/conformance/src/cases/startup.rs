@@ -89,7 +89,8 @@ pub(super) static DRAINED: Case = Case {
 pub(super) static DRAINED_BY_TIME: Case = Case {
     section: "A.4",
     title: "Exiting Drain based on time",
-    note: "",
+    note: "10 % less bandwidth, as in step 2, lets a queue of a BDP drain in two rounds at DrainPacingGain: reported. With \
+           half of the bandwidth it stays.",
     scenes: &[
         Scene {
             name: "half",

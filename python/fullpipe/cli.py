@@ -134,6 +134,38 @@ def reproduce_command(
         raise typer.Exit(1)
 
 
+@app.command("conformance")
+def conformance_command(
+    algorithm: Annotated[str, typer.Argument(metavar="ALGORITHM", help="See `list algorithms`.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the algorithm; repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The seed of everything random.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", parser=_directory, help="Keep scenarios, traces, pictures and table in a new directory."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of the conditions, and nothing else.")] = False,
+) -> None:
+    """Run the 22 test cases of the BBR draft. Exit code 1 when a condition is missed.
+
+    For example: fullpipe conformance bbr3 --set profile=linux
+    """
+    from fullpipe.conformance import RefusedError, conformance
+
+    params = dict(_setting(text) for text in set_ or [])
+    try:
+        with kindly():
+            met = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+    except RefusedError as error:
+        fail(error)
+    if not met:
+        raise typer.Exit(1)
+
+
 @app.command("list")
 def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
     """List what a scenario can name, the exact name first."""

@@ -109,6 +109,8 @@ pub struct Flow {
     pub bytes: Option<Bytes>,
     /// The rate at which the application provides data; without limit if not given.
     pub app_rate: Option<Rate>,
+    /// That rate from given times of the run on, in order; none for no limit.
+    pub app_schedule: Vec<(Span, Option<Rate>)>,
     /// What its RTT has on top of the path's.
     pub extra_rtt: Span,
     /// Whether its packets are spread over time.

@@ -15,6 +15,8 @@ __all__ = [
     "ScenarioError",
     "__version__",
     "algorithms",
+    "conformance_case",
+    "conformance_cases",
     "memory_needed",
     "queues",
     "run",
@@ -102,6 +104,42 @@ class Key(TypedDict):
     default: str | None
     examples: list[str]
     meaning: str
+
+@type_check_only
+class Condition(TypedDict):
+    """A condition of a test case, in its unit; `because` is where it comes from, `why` why nothing could be measured.
+
+    `least` and `most` are what is allowed, None without such a bound; `shown` and `demanded` are short texts.
+    """
+
+    condition: str
+    unit: str
+    measured: float | None
+    least: float | None
+    most: float | None
+    shown: str
+    demanded: str
+    verdict: Literal["met", "missed", "report", "skipped"]
+    because: str
+    why: str
+
+@type_check_only
+class Scene(TypedDict):
+    """A run of a test case: a name fit for files, its scenario as TOML, and what is demanded of it."""
+
+    name: str
+    scenario: str
+    conditions: list[Condition]
+
+@type_check_only
+class ConformanceCase(TypedDict):
+    """A test case of the BBR draft that was run."""
+
+    case: str
+    title: str
+    note: str
+    verdict: Literal["met", "missed", "skipped"]
+    scenes: list[Scene]
 
 class ScenarioError(ValueError):
     """A scenario, or a setting of a run, that was refused. Its text names the file, the key, the value and the fix."""
@@ -223,3 +261,20 @@ def scenario_keys() -> list[Key]:
 
 def schema() -> str:
     """The JSON schema of a scenario, as text."""
+
+def conformance_cases() -> list[str]:
+    """The numbers of the BBR draft's test cases: A.1 to A.22."""
+
+def conformance_case(case: str, cc: str, params: Sequence[tuple[str, str]], seed: int) -> ConformanceCase:
+    """Runs a test case of the BBR draft with the GIL released.
+
+    Args:
+        case: Its number.
+        cc: The algorithm.
+        params: Parameters of it, with values as `--set` takes them.
+        seed: The seed of everything random.
+
+    Raises:
+        KeyError: When there is no such case.
+        ScenarioError: When there is no such algorithm or parameter.
+    """

@@ -103,8 +103,8 @@ def run_command(
 
 @app.command("reproduce")
 def reproduce_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A table of published/, or the path of such a file.")],
-    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each case, instead of the table's.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What a file of published/ calls itself, or its path.")],
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each case, instead of the file's.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -115,10 +115,10 @@ def reproduce_command(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Only cases that fit, like K1 or '3MB_*'; repeatable."),
     ] = None,
-    variants: Annotated[bool, typer.Option("--variants", help="Count what the table's variants meet, too.")] = False,
+    variants: Annotated[bool, typer.Option("--variants", help="Count what the file's variants meet, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of the cells, and nothing else.")] = False,
 ) -> None:
-    """Run what others published, and compare cell by cell. Exit code 1 when a cell is missed.
+    """Run what others published, and compare cell by cell, claim by claim. Exit code 1 when one is missed.
 
     For example: fullpipe reproduce microsoft
     """
@@ -129,6 +129,38 @@ def reproduce_command(
         with kindly():
             met = reproduce(name, seeds=seeds, cases=case or (), out=out, as_json=as_json, variants=variants)
     except PublishedError as error:
+        fail(error)
+    if not met:
+        raise typer.Exit(1)
+
+
+@app.command("conformance")
+def conformance_command(
+    algorithm: Annotated[str, typer.Argument(metavar="ALGORITHM", help="See `list algorithms`.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the algorithm; repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The seed of everything random.")] = 1,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", parser=_directory, help="Keep scenarios, traces, pictures and table in a new directory."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of the conditions, and nothing else.")] = False,
+) -> None:
+    """Run the 22 test cases of the BBR draft. Exit code 1 when a condition is missed.
+
+    For example: fullpipe conformance bbr3 --set profile=linux
+    """
+    from fullpipe.conformance import RefusedError, conformance
+
+    params = dict(_setting(text) for text in set_ or [])
+    try:
+        with kindly():
+            met = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
+    except RefusedError as error:
         fail(error)
     if not met:
         raise typer.Exit(1)

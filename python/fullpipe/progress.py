@@ -1,4 +1,4 @@
-"""The progress bar of a run: on a terminal, once the run has lasted a second."""
+"""Progress bars, on a terminal: of a run, once it has lasted a second, and of many."""
 
 from __future__ import annotations
 
@@ -65,3 +65,18 @@ class Bar:
         bar.add_task("run", total=duration_s, events="0")
         bar.start()
         return bar
+
+
+def counting() -> Progress:
+    """A bar that counts, on standard error: `study.add_task("simulating", total=9)`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )

@@ -39,6 +39,8 @@ LINKED = [
     "CONTRIBUTING.md",
     "docs/metrics.md",
     "docs/performance.md",
+    "docs/reproduce/conformance.md",
+    "docs/reproduce/kit.md",
     "docs/reproduce/microsoft.md",
     "examples/custom-controller/README.md",
 ]

@@ -15,7 +15,7 @@ mod sent;
 mod unresponsive;
 mod wire;
 
-pub use app::App;
+pub use app::{App, Schedule};
 pub use limit::{LIMITS, Limit, LimitClock};
 pub use pacer::Pacing;
 pub use receiver::{AckPolicy, Receiver};

@@ -3,6 +3,7 @@
 //! Its Python face is written out in `python/fullpipe/_core.pyi`, which CI compares with the module that is built here.
 
 mod catalogue;
+mod conformance;
 mod error;
 mod run;
 mod scenario_file;
@@ -15,6 +16,8 @@ mod _core {
 
     #[pymodule_export]
     use crate::catalogue::{algorithms, queues, scenario_keys, schema};
+    #[pymodule_export]
+    use crate::conformance::{conformance_case, conformance_cases};
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]

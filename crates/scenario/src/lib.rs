@@ -7,6 +7,7 @@
 //! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who does raises the same
 //! kind of error with [`Scenario::error`].
 
+mod app_schedule;
 mod buffer;
 mod declared;
 mod error;

@@ -103,6 +103,8 @@ pub struct Flow {
     pub bytes: Option<Bytes>,
     /// The rate at which the application provides data; without limit if not given.
     pub app_rate: Option<Rate>,
+    /// That rate from given times of the run on, in order; none for no limit.
+    pub app_schedule: Vec<(Span, Option<Rate>)>,
     /// The ECN codepoint of its packets.
     pub ecn: Ecn,
     /// What its RTT has on top of the path's.

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
+use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
 use crate::impairment::{InOrder, Jitter, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
@@ -161,6 +162,10 @@ pub(crate) struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Rate>", example = "5mbit", extend("x-default" = "without limit"))]
     pub(crate) app_rate: Option<Leaf<Rate>>,
+    /// Changes of app_rate at times of the run: another rate, a pause, or no limit. Without app_rate it begins unlimited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<AppSchedule>", extend("x-default" = "none"))]
+    pub(crate) app_schedule: Option<Leaf<AppSchedule>>,
     /// With cc = "none": whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1").
     #[serde(default = "not_ect")]
     pub(crate) ecn: Leaf<Ecn>,
@@ -330,6 +335,7 @@ impl From<&model::Flow> for Flow {
             start: Leaf::of(&flow.start),
             bytes: optional(&flow.bytes),
             app_rate: optional(&flow.app_rate),
+            app_schedule: (!flow.app_schedule.is_empty()).then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),
             ecn: Leaf::of(&flow.ecn),
             rtt: Leaf::of(&Extra(flow.extra_rtt)),
             count: one_flow(),

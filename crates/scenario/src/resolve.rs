@@ -64,6 +64,11 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
             let start = &raw.flow[flow.table.0].start;
             return refuse(&flow.key("start"), start, "the run is over before the flow starts", before_end);
         }
+        if let Some((at, _)) = flow.app_schedule.last().filter(|(at, _)| *at >= duration) {
+            let problem = format!("the run is over before {at}");
+            let written = raw.flow[flow.table.0].app_schedule.as_ref().map_or_else(String::new, Leaf::show);
+            return Err(scenario.error(&flow.key("app_schedule"), written, problem, before_end));
+        }
         if flow.start + start_jitter > duration {
             let problem = format!("flow {} may start after the end of the run", flow.name);
             let fix = format!("give at most \"{}\", or a longer duration", duration - flow.start);
@@ -253,6 +258,7 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
         start: raw.start.get(source, &key("start"))?,
         bytes: optional(&raw.bytes, source, &key("bytes"))?,
         app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
+        app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
         ecn: raw.ecn.get(source, &key("ecn"))?,
         extra_rtt,
         pacing: raw.pacing.get(source, &key("pacing"))?,
@@ -282,6 +288,15 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
     if flow.app_rate.is_none() {
         let problem = "a flow with cc = \"none\" needs the rate at which it sends";
         return Err(source.error(&flow.key("app_rate"), "", problem, "add app_rate = \"5mbit\", or give it a cc"));
+    }
+    if let Some(schedule) = &raw.app_schedule {
+        let problem = "a flow with cc = \"none\" sends at one rate";
+        return Err(source.error(
+            &flow.key("app_schedule"),
+            schedule.show(),
+            problem,
+            "remove it, or give the flow a cc",
+        ));
     }
     let given: [Option<(&str, String)>; 6] = [
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals};
-use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Sender, SenderConfig, Unresponsive};
+use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive};
 use path::{Bernoulli, Line, Link, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario, Value};
 use smallvec::smallvec;
@@ -204,6 +204,10 @@ fn sender(
 ) -> Result<Sender<cc::AnyController>, Error> {
     let config = config(scenario, spec, descriptor)?;
     let app = match (spec.app_rate, spec.bytes) {
+        (rate, bytes) if !spec.app_schedule.is_empty() => {
+            let changes = spec.app_schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate));
+            App::Scheduled(Box::new(Schedule::new(rate, changes, bytes)))
+        }
         (Some(rate), bytes) => App::Paced { rate, bytes },
         (None, Some(bytes)) => App::Transfer { bytes },
         (None, None) => App::Unlimited,

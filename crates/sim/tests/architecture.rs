@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace} <- endpoint <- sim <- python`.
+/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace} <- endpoint <- sim <- conformance <- python`.
 /// `cc` knows nothing but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues there are,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("units", &[]),
     ("scenario", &["units", "path"]),
     ("path", &["units"]),
@@ -14,7 +14,9 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("trace", &["units"]),
     ("endpoint", &["units", "cc"]),
     ("sim", &["units", "scenario", "path", "cc", "trace", "endpoint"]),
-    ("python", &["units", "scenario", "path", "cc", "trace", "sim"]),
+    // Cases with conditions on what runs show.
+    ("conformance", &["units", "scenario", "cc", "trace", "endpoint", "sim"]),
+    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance"]),
     ("benches", &["units", "scenario", "path", "cc", "trace", "sim"]),
 ];
 

@@ -54,6 +54,27 @@ fn a_paced_application_gets_what_it_asks_for() {
 }
 
 #[test]
+fn an_application_pauses_and_goes_on_as_its_schedule_says() {
+    let schedule = "app_rate = \"2mbit\"\napp_schedule = \"2s pause, 4s unlimited, 5s 1mbit\"\n";
+    let text = format!("duration = \"6s\"\n[path]\n{PATH}\n[[flow]]\ncc = \"cubic\"\n{schedule}");
+    let scenario = Scenario::parse(&text, "test.toml").unwrap();
+    let run = run(&scenario, &Registry::default(), TraceLevel::Every(Span::from_millis(100))).unwrap();
+    let trace = run.trace.unwrap();
+    let column = |name: &str| match &trace.tables[0].columns.iter().find(|column| column.name == name).unwrap().data {
+        Data::U64(values) => values.clone(),
+        other => panic!("{other:?}"),
+    };
+    let (times, delivered) = (column("time"), column("delivered"));
+    let at = |ms: u64| delivered[times.iter().position(|time| *time == ms * 1_000_000).unwrap()];
+    // bit/s in these half seconds, in which the one before has settled.
+    let rate = |from: u64| (at(from + 500) - at(from)) as f64 * 8.0 / 0.5;
+    for (from, expected) in [(1_000, 2e6), (3_000, 0.0), (4_400, 9.65e6), (5_400, 1e6)] {
+        // An ACK more or less in half a second.
+        assert!((rate(from) - expected).abs() < 0.05e6, "{from} ms: {} bit/s", rate(from));
+    }
+}
+
+#[test]
 fn unresponsive_traffic_keeps_its_rate_whatever_happens() {
     let flows = "[[flow]]\ncc = \"cubic\"\n[[flow]]\ncc = \"none\"\napp_rate = \"4mbit\"\n";
     let summary = summary(flows, PATH);

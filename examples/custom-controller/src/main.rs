@@ -26,16 +26,29 @@ fn main() -> Result<(), Error> {
         let reductions = run.trace.as_ref().map_or(0, |trace| transitions(trace, "queue above the target"));
         println!("{:20} {reductions} reductions for a queue above the target", "");
     }
+    // BBR's own test cases judge what a controller declares; one that is no BBR has none of its states.
+    let cases = conformance::run(&registry(), "delayaimd", &[])?;
+    let skipped = cases.count(conformance::Verdict::Skipped);
+    println!("BBR's test cases: {} met, {skipped} skipped: {}", cases.count(conformance::Verdict::Met), why(&cases));
     Ok(())
+}
+
+/// The algorithms, and ours.
+fn registry() -> Registry {
+    Registry::default().with(&delay_aimd::DESCRIPTOR)
+}
+
+/// Why the first condition could not be measured.
+fn why(cases: &conformance::Report) -> &str {
+    cases.outcomes[0].judged().next().map_or("", |judged| &judged.why)
 }
 
 /// Runs the scenario with these two algorithms. Ours has a name once the registry has its descriptor.
 fn compare(flows: [&str; 2]) -> Result<Run, Error> {
-    let registry = Registry::default().with(&delay_aimd::DESCRIPTOR);
     let set = |(number, cc): (usize, &str)| (format!("flow.{number}.cc"), cc.to_owned());
     let overrides: Vec<_> = flows.into_iter().enumerate().map(set).collect();
     let scenario = Scenario::parse_with(SCENARIO, "scenario.toml", &overrides, None)?;
-    sim::run(&scenario, &registry, TraceLevel::Every(Span::from_millis(100)))
+    sim::run(&scenario, &registry(), TraceLevel::Every(Span::from_millis(100)))
 }
 
 /// How often the trace's table of transitions has that reason.
@@ -49,6 +62,8 @@ fn transitions(trace: &Trace, reason: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cc::Descriptor;
+    use cc::algo::bbr::BBR3;
 
     #[test]
     fn alone_it_fills_the_link_and_keeps_the_queue_short() -> Result<(), Error> {
@@ -59,11 +74,20 @@ mod tests {
     }
 
     #[test]
+    fn bbrs_test_cases_run_for_it_and_for_a_bbr_of_ones_own() -> Result<(), Error> {
+        assert_eq!(why(&conformance::run(&registry(), "delayaimd", &[])?), "delayaimd has no state startup");
+        // Declares what BBRv3 does, under a name of its own: what a changed copy of it would be.
+        static OURS: Descriptor = Descriptor { name: "ourbbr", ..BBR3 };
+        let report = conformance::run(&registry().with(&OURS), "ourbbr", &[])?;
+        assert!(report.is_met(), "{report}");
+        Ok(())
+    }
+
+    #[test]
     fn its_parameters_are_checked_like_those_of_the_built_in_ones() {
         let text = SCENARIO.replacen("cc = \"cubic\"", "cc = \"delayaimd\"\nparams = { taget = 0.01 }", 1);
         let scenario = Scenario::parse(&text, "scenario.toml").expect("parameters are checked by the runner");
-        let registry = Registry::default().with(&delay_aimd::DESCRIPTOR);
-        let refused = sim::run(&scenario, &registry, TraceLevel::Off).expect_err("there is no taget");
+        let refused = sim::run(&scenario, &registry(), TraceLevel::Off).expect_err("there is no taget");
         assert!(refused.fix().contains("target"), "{refused}");
     }
 }

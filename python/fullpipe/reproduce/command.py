@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.text import Text
 
 from fullpipe.errors import printing, stoppable
+from fullpipe.progress import counting
 from fullpipe.reproduce import keep, show, show_claims
 from fullpipe.reproduce import published as tables
 from fullpipe.reproduce.study import count_runs, records, study
@@ -62,7 +61,7 @@ def reproduce(
     target = out or _free(published.name)
     others = variants_of(published) if variants else []
     runs = sum(count_runs(each) for each in (published, *(variant for _, variant in others)))
-    bar = _bar()
+    bar = counting()
     running = bar.add_task("simulating", total=runs)
 
     def advance() -> None:
@@ -115,14 +114,3 @@ def _free(name: str) -> Path:
     while (_RESULTS / f"{name}-{number:03}").exists():
         number += 1
     return _RESULTS / f"{name}-{number:03}"
-
-
-def _bar() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )

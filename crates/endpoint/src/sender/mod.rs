@@ -160,7 +160,7 @@ impl<C: Controller> Sender<C> {
     #[inline]
     pub fn transmit(&mut self, now: Time, probe: &mut dyn Probe, mut emit: impl FnMut(Segment)) {
         let Some(opened) = self.opened else { return };
-        let written = self.app.written(opened, now);
+        let written = self.app.written(opened, now, self.next);
         let cwnd = self.cwnd();
         let first = self.next;
         let limit = loop {

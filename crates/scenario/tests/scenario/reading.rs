@@ -43,6 +43,7 @@ cc = "cubic"
 start = "1s"
 bytes = "3MB"
 app_rate = "5mbit"
+app_schedule = "2s 1mbit, 6s pause, 8.5s unlimited"
 rtt = "+20ms"
 count = 2
 pacing = "on"
@@ -99,6 +100,8 @@ fn every_key_is_read() {
     assert_eq!((flow.name.as_str(), second.name.as_str(), flow.cc.as_str()), ("a-1", "a-2", "cubic"));
     assert_eq!((flow.start, flow.extra_rtt), (Span::from_secs(1), Span::from_millis(20)));
     assert_eq!((flow.bytes, flow.app_rate), (Some(Bytes::new(3_000_000)), Some(Rate::from_mbps(5))));
+    let changes = [(2_000, Some(Rate::from_mbps(1))), (6_000, Some(Rate::ZERO)), (8_500, None)];
+    assert_eq!(flow.app_schedule, changes.map(|(ms, rate)| (Span::from_millis(ms), rate)));
     assert_eq!((flow.pacing, flow.receive_window), (Pacing::On, Some(Bytes::new(65_536))));
     assert_eq!((flow.delayed_ack, flow.ack_delay, flow.gro), (1, Span::from_millis(25), Span::from_millis(1)));
     let params: Vec<_> = flow.params.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
@@ -348,6 +351,7 @@ cc = "cubic"
 start = "1s"
 bytes = "3MB"
 app_rate = "5mbit"
+app_schedule = "2s 1mbit, 6s pause, 8.5s unlimited"
 ecn = "off"
 rtt = "+20ms"
 count = 1

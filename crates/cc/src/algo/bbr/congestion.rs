@@ -6,6 +6,7 @@ use units::Bytes;
 use super::Bbr;
 use super::rules::Undo;
 use super::state::State;
+use crate::kit::window::Episode;
 use crate::{Ack, Conn, Cx, Lost};
 
 /// What the path delivered in the last round, and whether something was lost in it.
@@ -53,9 +54,20 @@ pub(super) struct Saved {
     state: Option<State>,
     /// By a loss since the last ACK: what it changes must not be taken for what was before.
     pub by_loss: bool,
-    bw_shortterm: f64,
-    inflight_shortterm: Bytes,
-    inflight_longterm: Bytes,
+    pub bw_shortterm: f64,
+    pub inflight_shortterm: Bytes,
+    pub inflight_longterm: Bytes,
+}
+
+impl Saved {
+    /// The state's place among the labels of the trace.
+    pub(super) fn undo_state(&self) -> f64 {
+        match self.state {
+            Some(State::Startup) => 1.0,
+            Some(State::ProbeBwUp) => 2.0,
+            _ => 0.0,
+        }
+    }
 }
 
 /// What a loss rate is judged by: a rate sample, or one made for a lost packet.
@@ -168,7 +180,9 @@ impl Bbr {
     fn note_loss(&mut self, conn: &Conn) {
         if !self.latest.loss_in_round {
             self.latest.round_end = conn.delivered;
-            if self.params.rules.undo == Undo::BoundsAndState && !self.saved.by_loss {
+            // §5.5.11.1: when an episode begins. The losses that follow in it find what the first ones changed.
+            let begins = self.window.episode == Episode::None && !self.saved.by_loss;
+            if self.params.rules.undo == Undo::BoundsAndState && begins {
                 self.save_upon_loss();
                 self.saved.by_loss = true;
             }
@@ -294,6 +308,8 @@ impl Bbr {
             }
             Some(State::ProbeBwUp) if !matches!(self.state, State::ProbeBwUp | State::ProbeRtt) => {
                 self.start_refill(cx, 0, REASON);
+                // Told before the ACK counts as delivered: what is in flight by now does not begin a round.
+                self.round.restart(cx.conn.delivered + Bytes::new(1));
             }
             _ => {}
         }

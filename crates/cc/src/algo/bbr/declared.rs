@@ -261,6 +261,13 @@ const fn field(name: &'static str, unit: &'static str, purpose: &'static str) ->
     Field { name, unit, purpose, labels: &[] }
 }
 
+const fn flag_field(name: &'static str, purpose: &'static str) -> Field {
+    Field { name, unit: "", purpose, labels: &["no", "yes"] }
+}
+
+/// What losses can end: the labels of `undo_state`.
+const UNDO_STATES: &[&str] = &["none", State::Startup.name(), State::ProbeBwUp.name()];
+
 /// What [`Bbr::observe`](super::Bbr) pushes, in its order.
 pub(super) const FIELDS: &[Field] = &[
     Field { name: "state", unit: "", purpose: "BBR.state", labels: State::NAMES },
@@ -277,7 +284,15 @@ pub(super) const FIELDS: &[Field] = &[
     field("extra_acked", "B", "added to the window for aggregated ACKs"),
     field("full_bw", "bit/s", "bandwidth at the last growth by 25 %"),
     field("full_bw_count", "rounds", "rounds without such growth"),
+    flag_field("full_bw_now", "there is a plateau, since it is looked for"),
+    flag_field("full_bw_reached", "the pipe has been full once"),
+    flag_field("idle_restart", "sending again after idle, nothing acknowledged yet"),
+    field("bw_probe_wait", "s", "the time between probes, drawn when going DOWN"),
     field("rounds_since_probe_up", "rounds", "rounds since going DOWN, and the chance's part"),
     field("prior_cwnd", "B", "the window to go back to"),
+    Field { name: "undo_state", unit: "", purpose: "the state that losses ended, or none", labels: UNDO_STATES },
+    field("undo_bw_shortterm", "bit/s", "bw_shortterm before the losses; 0 unset"),
+    field("undo_inflight_longterm", "B", "inflight_longterm before the losses; 0 unset"),
+    field("undo_inflight_shortterm", "B", "inflight_shortterm before the losses; 0 unset"),
     field("ecn_alpha", "", "the average part of packets that are marked"),
 ];

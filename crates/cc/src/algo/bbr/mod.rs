@@ -339,8 +339,16 @@ impl Controller for Bbr {
             self.extra_acked(),
             bits(self.full_pipe.bw),
             f64::from(self.full_pipe.count),
+            f64::from(u8::from(self.full_pipe.now)),
+            f64::from(u8::from(self.full_pipe.reached)),
+            f64::from(u8::from(self.idle_restart)),
+            self.probe.wait.as_secs_f64(),
             f64::from(self.probe.rounds_since_up),
             self.window.prior_cwnd.as_f64(),
+            self.saved.undo_state(),
+            bits(self.saved.bw_shortterm),
+            bytes(self.saved.inflight_longterm),
+            bytes(self.saved.inflight_shortterm),
             self.ecn.alpha,
         ]);
     }

@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use super::Bbr;
-use super::rules::UpEnds;
+use super::rules::{Flight, UpEnds};
 use super::state::{AckPhase, State};
 use crate::{Ack, Conn, Cx};
 
@@ -26,8 +26,7 @@ impl Bbr {
 
     #[inline]
     pub(super) fn in_up(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        let flight = self.flight(cx, ack.prior_inflight);
-        if let Some(reason) = self.why_go_down(cx, flight) {
+        if let Some(reason) = self.why_go_down(cx, ack) {
             // So far nothing speaks against what was probed.
             self.probe.prev_too_high = false;
             self.start_down(cx, reason);
@@ -36,8 +35,15 @@ impl Bbr {
 
     /// IsTimeToGoDown (§5.3.3.9).
     #[inline]
-    fn why_go_down(&mut self, cx: &Cx<'_>, flight: f64) -> Option<&'static str> {
-        if self.probe.prev_too_high && flight >= self.inflight_longterm.as_f64() {
+    fn why_go_down(&mut self, cx: &Cx<'_>, ack: &Ack) -> Option<&'static str> {
+        let flight = self.flight(cx, ack.prior_inflight);
+        // The window keeps the flight below the bound, so this ACK has just taken it away from there.
+        let reached = match self.params.rules.flight {
+            Flight::Now => ack.prior_inflight.as_f64(),
+            Flight::AtNextDeparture => flight,
+        };
+        // As much as fits below the bound: that may be a fraction of a segment, which the flight never is.
+        if self.probe.prev_too_high && reached + self.segment.bytes > self.inflight_longterm.as_f64() {
             self.probe.prev_precautionary = true;
             return Some("as much in flight as was too much the last time");
         }

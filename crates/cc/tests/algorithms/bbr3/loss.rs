@@ -115,6 +115,27 @@ fn cruising_leaves_fifteen_per_cent_of_the_long_term_bound() {
 }
 
 #[test]
+fn a_careful_probe_ends_when_no_segment_more_fits_below_the_bound() {
+    let mut driver = cruising_as("draft", Rate::from_mbps(40));
+    go_up(&mut driver);
+    lose_burst(&mut driver, 100, 4, 4);
+    while driver.field("state") != CRUISE {
+        driver.conn.inflight = SMSS * 20;
+        driver.round_of(20, Span::from_millis(1), |_| RTT);
+    }
+    let bound = segments(&driver, "inflight_longterm");
+    assert!(bound.fract() > 0.05, "{bound} is a fraction, of which no more than whole segments are sent");
+    driver.now += Span::from_secs(3);
+    step_into(&mut driver, UP);
+    for (in_flight, state) in [(bound as u64 - 1, UP), (bound as u64, DOWN)] {
+        driver.conn.inflight = SMSS * in_flight;
+        driver.ack(Bytes::ZERO, SMSS, RTT);
+        assert_eq!(driver.field("state"), state, "{in_flight} of {bound} in flight when the ACK came");
+    }
+    assert_eq!(driver.log.0.last().unwrap().1.reason, "as much in flight as was too much the last time");
+}
+
+#[test]
 fn the_bound_rises_by_1_2_4_8_segments_a_round() {
     for profile in PROFILES {
         let mut driver = cruising_as(profile, Rate::from_mbps(40));
@@ -167,6 +188,37 @@ fn a_spurious_loss_in_up_gives_back_the_bound_and_in_the_draft_the_probe() {
             assert!((driver.cwnd() - before).abs() <= 15.0, "{} of {before}", driver.cwnd());
         }
     }
+}
+
+#[test]
+fn further_losses_of_an_episode_leave_what_is_given_back_alone() {
+    let mut driver = cruising_as("draft", Rate::from_mbps(20));
+    go_up(&mut driver);
+    let before = driver.cwnd();
+    lose_burst(&mut driver, 100, 4, 4);
+    driver.recovery(Recovery::Enter(cc::RecoveryCause::Loss));
+    driver.ack(driver.conn.delivered, SMSS, RTT);
+    lose_burst(&mut driver, 100, 4, 8);
+    driver.ack(driver.conn.delivered, SMSS, RTT);
+    assert_eq!(driver.field("state"), DOWN);
+    driver.recovery(Recovery::Spurious);
+    assert_eq!(driver.field("state"), REFILL);
+    assert_eq!(driver.field("inflight_longterm"), 0.0);
+    assert!((driver.cwnd() - before).abs() <= 15.0, "{} of {before}", driver.cwnd());
+}
+
+#[test]
+fn the_probe_that_is_given_back_refills_for_a_round() {
+    let mut driver = cruising_as("draft", Rate::from_mbps(20));
+    go_up(&mut driver);
+    let sent_before = driver.conn.delivered;
+    lose_burst(&mut driver, 100, 4, 4);
+    driver.recovery(Recovery::Spurious);
+    assert_eq!(driver.field("state"), REFILL);
+    driver.ack(sent_before, SMSS, RTT);
+    assert_eq!(driver.field("state"), REFILL, "this was sent before");
+    driver.ack(driver.conn.delivered, SMSS, RTT);
+    assert_eq!(driver.field("state"), UP);
 }
 
 #[test]

@@ -1,0 +1,219 @@
+"""`fullpipe conformance`: the test cases of the BBR draft for an algorithm, condition by condition."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from contextlib import nullcontext
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Literal, TypedDict
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from fullpipe import _core
+from fullpipe.errors import printing, stoppable
+from fullpipe.progress import counting
+from fullpipe.results import fresh_directory, suited_interval, write_run
+from fullpipe.run import load, run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from fullpipe._core import Condition, ConformanceCase, Scene
+
+_STYLES = {"met": "green", "missed": "bold red", "report": "yellow", "skipped": "dim"}
+
+
+class RefusedError(ValueError):
+    """There is no such algorithm or parameter; the text says which, and how to mend it."""
+
+
+class Record(TypedDict):
+    """A condition as `--json` prints it, in its unit.
+
+    `tolerance` is the least and the most that is allowed, None without such a bound; `measured` is None where nothing
+    could be.
+    """
+
+    case: str
+    condition: str
+    unit: str
+    measured: float | None
+    tolerance: tuple[float | None, float | None]
+    verdict: Literal["met", "missed", "report", "skipped"]
+    because: str
+
+
+def conformance(
+    algorithm: str,
+    *,
+    params: Mapping[str, str] | None = None,
+    seed: int = 1,
+    out: Path | None = None,
+    as_json: bool = False,
+) -> bool:
+    """Runs the draft's test cases and prints what came of them, on standard output.
+
+    Args:
+        algorithm: Its name.
+        params: Parameters of it.
+        seed: The seed of everything random.
+        out: Where to keep scenarios, traces and pictures, if at all.
+        as_json: Print only the list of :class:`Record`.
+
+    Returns:
+        Whether no condition was missed.
+
+    Raises:
+        RefusedError: When there is no such algorithm or parameter.
+        FileExistsError: When `out` holds something already.
+        OSError: When `out` can't be written.
+    """
+    start = time.perf_counter()
+    params = dict(params or {})
+    _check_name(algorithm)
+    sections = _core.conformance_cases()
+    cases: list[ConformanceCase] = []
+    with (
+        stoppable(lambda: f"after {len(cases)} of {len(sections)} cases"),
+        fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+        counting() as bar,
+    ):
+        simulating = bar.track(sections, description="simulating")
+        cases.extend(_run(section, algorithm, params, seed) for section in simulating)
+        if aside:
+            _keep_table(algorithm, params, cases, aside)
+            scenes = [scene for case in cases for scene in case["scenes"]]
+            for scene in bar.track(scenes, description="drawing"):
+                _keep_run(scene, aside)
+    with printing():
+        if as_json:
+            print(json.dumps(records(cases)))
+        else:
+            console = Console(highlight=False)
+            show(algorithm, params, cases, console)
+            console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
+            if out:
+                console.print(f"Look at {out}/table.md; a directory a run is beside it", markup=False, soft_wrap=True)
+    return not any(case["verdict"] == "missed" for case in cases)
+
+
+def _check_name(algorithm: str) -> None:
+    known = [each["name"] for each in _core.algorithms()]
+    if algorithm not in known:
+        near = get_close_matches(algorithm, known, n=1)
+        fix = f"did you mean {near[0]!r}? there are" if near else "use one of"
+        raise RefusedError(f"no algorithm is called {algorithm!r}\n  fix: {fix} {', '.join(known)}")
+
+
+def _run(section: str, algorithm: str, params: Mapping[str, str], seed: int) -> ConformanceCase:
+    try:
+        return _core.conformance_case(section, algorithm, list(params.items()), seed)
+    except _core.ScenarioError as error:
+        name = error.key.removeprefix("flow.0.params.")
+        setting = f"--set {name}={params[name]}" if name in params else error.key
+        raise RefusedError(f"{setting}: {error.problem}\n  fix: {error.fix}") from error
+
+
+def records(cases: Sequence[ConformanceCase]) -> list[Record]:
+    """The conditions as `--json` prints them."""
+    return [
+        Record(
+            case=scene["name"],
+            condition=condition["condition"],
+            unit=condition["unit"],
+            measured=condition["measured"],
+            tolerance=(condition["least"], condition["most"]),
+            verdict=condition["verdict"],
+            because=condition["because"],
+        )
+        for case in cases
+        for scene in case["scenes"]
+        for condition in scene["conditions"]
+    ]
+
+
+def sums(cases: Sequence[ConformanceCase]) -> str:
+    """One line: how many cases came to which verdict."""
+    count = Counter(case["verdict"] for case in cases)
+    return f"{count['met']} of {len(cases)} cases met, {count['missed']} missed, {count['skipped']} skipped"
+
+
+def show(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], console: Console) -> None:
+    """Prints a line a case, and one a condition."""
+    console.print(Text(f"{_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A", style="bold"))
+    console.print(Text(_line("", "measured", "demanded", "verdict"), style="dim"))
+    for case in cases:
+        console.print(Text(f"{case['case']:5}{case['title']}", style="bold"), soft_wrap=True)
+        for scene in case["scenes"]:
+            if len(case["scenes"]) > 1:
+                console.print(Text(f"  {scene['name'].partition('-')[2]}:", style="dim"))
+            _show_scene(scene, console)
+    console.print()
+
+
+def _show_scene(scene: Scene, console: Console) -> None:
+    """A line a condition that is judged or reported; why one could not be measured stands above it, once."""
+    told = ""
+    for condition in scene["conditions"]:
+        verdict, why = condition["verdict"], condition["why"]
+        if why and why != told:
+            console.print(Text(f"  {verdict}: {why}", style="dim"), soft_wrap=True)
+            told = why
+        if verdict == "skipped":
+            continue
+        line = Text(_line(condition["condition"], _measured(condition), condition["demanded"]))
+        console.print(line.append(verdict, style=_STYLES[verdict]))
+        if verdict != "met" and not why:
+            console.print(Padding(Text(condition["because"], style="dim"), (0, 0, 0, 6), expand=False))
+
+
+def _title(algorithm: str, params: Mapping[str, str]) -> str:
+    return ", ".join([algorithm, *(f"{name} = {value}" for name, value in params.items())])
+
+
+def _line(condition: str, measured: str, demanded: str, verdict: str = "") -> str:
+    return f"  {condition:<40} {measured:>12} {demanded:>13}  {verdict}"
+
+
+def _measured(condition: Condition) -> str:
+    unit = "" if condition["measured"] is None else condition["unit"]
+    return f"{condition['shown']} {unit}".rstrip()
+
+
+def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase]) -> str:
+    """The whole table, with the reason of each condition."""
+    lines = [f"# {_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A", "", f"{sums(cases)}.", ""]
+    for case in cases:
+        lines += [f"## {case['case']} {case['title']}: {case['verdict']}", ""]
+        if case["note"]:
+            lines += [case["note"], ""]
+        for scene in case["scenes"]:
+            lines += [
+                f"`{scene['name']}`",
+                "",
+                "| condition | measured | demanded | verdict | from |",
+                "|---|--:|--:|---|---|",
+            ]
+            for condition in scene["conditions"]:
+                verdict = f"{condition['verdict']}: {condition['why']}" if condition["why"] else condition["verdict"]
+                cells = (condition["condition"], _measured(condition), condition["demanded"], verdict)
+                lines.append(f"| {' | '.join(cells)} | {condition['because']} |")
+            lines.append("")
+    return "\n".join(lines)
+
+
+def _keep_table(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path) -> None:
+    (directory / "table.md").write_text(markdown(algorithm, params, cases), encoding="utf-8")
+    (directory / "table.json").write_text(json.dumps(records(cases), indent=1) + "\n", encoding="utf-8")
+
+
+def _keep_run(scene: Scene, directory: Path) -> None:
+    """Writes a run as `fullpipe run --out` keeps it."""
+    scenario = load(scene["scenario"])
+    (directory / scene["name"]).mkdir()
+    write_run(run(scenario, trace=suited_interval(scenario)), directory / scene["name"])

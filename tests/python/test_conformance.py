@@ -1,0 +1,108 @@
+"""`fullpipe conformance`: the BBR draft's test cases, as the command runs, prints and keeps them."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fullpipe as package
+from conftest import interrupt
+from fullpipe import _core
+from fullpipe.conformance import conformance, markdown, records, sums
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+
+def test_the_draft_meets_all_of_its_cases(fullpipe: Fullpipe) -> None:
+    done = fullpipe("conformance", "bbr3")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "22 of 22 cases met, 0 missed, 0 skipped" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    for number in range(1, 23):
+        assert f"A.{number} " in done.stdout
+
+
+def test_a_missed_condition_is_exit_code_1(fullpipe: Fullpipe) -> None:
+    done = fullpipe("conformance", "bbr3", "--set", "profile=linux", "--set", "drain_pacing_gain=0.4")
+    assert done.returncode == 1
+    assert done.stdout.startswith("bbr3, profile = linux, drain_pacing_gain = 0.4: draft-ietf-ccwg-bbr-06")
+    (line,) = (line for line in done.stdout.splitlines() if "pacing_gain in Drain" in line)
+    assert line.split()[-3:] == ["0.4", "0.5", "missed"]
+
+
+def test_json_is_a_list_of_conditions(fullpipe: Fullpipe) -> None:
+    done = fullpipe("conformance", "bbr1", "--json")
+    assert done.returncode == 1
+    conditions = json.loads(done.stdout)
+    keys = {"case", "condition", "unit", "measured", "tolerance", "verdict", "because"}
+    assert all(set(condition) == keys for condition in conditions)
+    assert {condition["verdict"] for condition in conditions} == {"met", "missed", "report", "skipped"}
+    first = next(c for c in conditions if c["condition"] == "max_bw / bottleneck at the exit")
+    assert (first["case"], first["tolerance"], first["verdict"]) == ("A.01", [0.98, 1.02], "met")
+    assert abs(first["measured"] - 1) < 0.02
+    skipped = [condition for condition in conditions if condition["verdict"] == "skipped"]
+    assert {condition["measured"] for condition in skipped} == {None}
+
+
+def test_another_seed_is_another_run() -> None:
+    one, again, other = (_core.conformance_case("A.9", "bbr3", [], seed) for seed in (1, 1, 2))
+    assert one == again
+    assert one["scenes"][0]["scenario"] != other["scenes"][0]["scenario"]
+    assert one["verdict"] == other["verdict"] == "met"
+
+
+def test_the_table_has_the_reason_of_each_condition() -> None:
+    cases = [_core.conformance_case(section, "bbr2", [], 1) for section in ("A.4", "A.5")]
+    text = markdown("bbr2", {}, cases)
+    assert "0 of 2 cases met, 2 missed, 0 skipped." in text
+    assert "## A.5 Exiting ProbeBW_UP on bandwidth plateau: missed" in text
+    assert "`A.04-half`" in text
+    assert "| rounds in UP | 0 rounds | 3 – 4 | missed | step 4" in text
+    assert sums(cases) in text
+    assert len(records(cases)) == 4 + 6
+
+
+def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # An algorithm without BBR's states has short runs.
+    assert conformance("newreno", out=tmp_path / "kept")
+    assert "0 of 22 cases met, 0 missed, 22 skipped" in capsys.readouterr().out
+    kept = tmp_path / "kept"
+    assert {"table.md", "table.json", "A.01", "A.04-half", "A.04-tenth", "A.22"} <= {p.name for p in kept.iterdir()}
+    assert len(list(kept.iterdir())) == 2 + 24
+    assert {"scenario.toml", "picture.png", "trace.parquet"} <= {p.name for p in (kept / "A.12").iterdir()}
+    again = package.run(kept / "A.12" / "scenario.toml")
+    assert again.scenario.title == "A.12 Achieving expected Startup bandwidth on a link with aggregation"
+    assert again.scenario.flows == [("newreno", "newreno")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["bbr4"], "error: no algorithm is called 'bbr4'\n  fix: did you mean 'bbr3'?"),
+        (["none"], "error: no algorithm is called 'none'\n  fix: use one of bbr1, bbr2"),
+        (["bbr3", "--set", "profle=linux"], 'error: --set profle=linux: bbr3 has no parameter "profle"\n  fix: '),
+        (["bbr3", "--set", "profile=lynux"], "error: --set profile=lynux: "),
+        (["bbr3", "--set", "beta=7"], "error: --set beta=7: "),
+        (["bbr3", "--set", "profile"], "is not KEY=VALUE"),
+        (["bbr3", "--seed", "-1"], "--seed"),
+        (["bbr3", "--out", "there"], "error: --out there exists already; name a new directory"),
+    ],
+)
+def test_wrong_use_is_exit_code_2(fullpipe: Fullpipe, tmp_path: Path, arguments: list[str], words: str) -> None:
+    (tmp_path / "there").write_text("")
+    done = fullpipe("conformance", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert words in done.stderr
+
+
+def test_a_signal_ends_it_and_leaves_nothing(command: list[str], tmp_path: Path) -> None:
+    code, said = interrupt([*command, "conformance", "bbr3", "--out", "kept"], tmp_path, signal.SIGINT)
+    assert code == 128 + signal.SIGINT
+    assert said.endswith("cases; nothing kept\n")
+    assert not list(tmp_path.iterdir())

@@ -3,6 +3,7 @@
 use units::{Bytes, Rate, Span};
 
 use super::segment::Segment;
+use crate::kit::float::lesser;
 
 /// `bbr_min_tso_rate`: below it, one segment at a time.
 const MIN_TSO_RATE: Rate = Rate::from_bps(1_200_000);
@@ -113,7 +114,7 @@ impl Pacing {
     /// `bbr_tso_segs_goal`, draft-ietf-ccwg-bbr-06 §5.6.3, in whole segments.
     #[inline]
     fn burst(&self, segment: Segment) -> Bytes {
-        let bytes = (self.rate.as_f64() * (0.125 * self.rule.length) + self.near).min(self.rule.max);
+        let bytes = lesser(self.rate.as_f64() * (0.125 * self.rule.length) + self.near, self.rule.max);
         let least = if self.rule.singles && self.rate < MIN_TSO_RATE { 1 } else { 2 };
         let segments = ((bytes * segment.per_byte) as u64).clamp(least, MAX_BURST);
         Bytes::from_f64(segments as f64 * segment.bytes)

@@ -135,6 +135,9 @@ class Scenario:
     def rate_bps(self) -> int:
         """The rate of the bottleneck, in bit/s."""
     @property
+    def rtt_s(self) -> float:
+        """The path's two-way propagation delay, in seconds."""
+    @property
     def flows(self) -> list[tuple[str, str]]:
         """(name, cc) of every flow, in the order of the trace's flow numbers. No two have the same name."""
     @property

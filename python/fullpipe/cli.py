@@ -111,6 +111,10 @@ def reproduce_command(
             metavar="DIR", parser=_directory, help="Keep the results in a new directory, not in results/NAME-NNN."
         ),
     ] = None,
+    case: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only cases that fit, like K1 or '3MB_*'; repeatable."),
+    ] = None,
     variants: Annotated[bool, typer.Option("--variants", help="Count what the table's variants meet, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of the cells, and nothing else.")] = False,
 ) -> None:
@@ -123,7 +127,7 @@ def reproduce_command(
 
     try:
         with kindly():
-            met = reproduce(name, seeds=seeds, out=out, as_json=as_json, variants=variants)
+            met = reproduce(name, seeds=seeds, cases=case or (), out=out, as_json=as_json, variants=variants)
     except PublishedError as error:
         fail(error)
     if not met:

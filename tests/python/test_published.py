@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe.reproduce import published
-from fullpipe.reproduce.published import Tolerance
 from fullpipe.reproduce.reader import PublishedError
+from fullpipe.reproduce.tables import Tolerance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,9 +74,9 @@ def _load(tmp_path: Path, text: str) -> published.Published:
 def test_another_table_costs_one_file(tmp_path: Path) -> None:
     table = _load(tmp_path, GOOD)
     first, second = table.cases
-    assert (table.name, table.seeds, first.ccs, second.ccs) == ("small", 2, ("newreno",), ("not-built",))
-    assert 'bytes = "1MB"' in second.scenario
-    assert "bytes" not in first.scenario
+    assert (table.name, first.point.seeds, first.ccs, second.ccs) == ("small", 2, ("newreno",), ("not-built",))
+    assert 'bytes = "1MB"' in second.point.setup.text
+    assert "bytes" not in first.point.setup.text
     assert [cell.report for cell in first.cells] == [None, "a guess"]
     assert [cell.report for cell in second.cells] == [None, None]
     assert second.cells[1].tolerance == Tolerance(absolute=1)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import tomllib
+from typing import TYPE_CHECKING
 
 import pytest
 
 import fullpipe
 from fullpipe.reproduce import published
+
+if TYPE_CHECKING:
+    from fullpipe.reproduce.tables import Case
 
 # The slides' rows as they print them, blanks apart.
 SLIDES = """\
@@ -90,7 +94,7 @@ def test_cells_are_those_of_the_row(row: list[str]) -> None:
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_path_reproduces_buffer_over_bdp(row: list[str]) -> None:
     """Two decimals, rounded down from what the decoded path gives: 0.1125 is printed as 0.11."""
-    scenario = tomllib.loads(CASES[row[0]].scenario)["path"]
+    scenario = tomllib.loads(CASES[row[0]].point.setup.text)["path"]
     packets = int(scenario["buffer"].removesuffix("packets"))
     bdp_bytes = int(scenario["rate"].removesuffix("mbit")) * 1e6 / 8 * int(scenario["rtt"].removesuffix("ms")) / 1e3
     assert int(packets * 1500 / bdp_bytes * 100) / 100 == float(row[2])
@@ -99,14 +103,14 @@ def test_path_reproduces_buffer_over_bdp(row: list[str]) -> None:
 @pytest.mark.parametrize(
     "case", [case for case in TABLE.cases if set(case.ccs) == {"cubic"}], ids=lambda case: case.name
 )
-def test_scenarios_are_valid(case: published.Case) -> None:
-    scenario = fullpipe.load(case.scenario)
+def test_scenarios_are_valid(case: Case) -> None:
+    scenario = fullpipe.load(case.point.setup.text)
     assert [cc for _, cc in scenario.flows] == list(case.ccs)
     assert scenario.is_random
 
 
 def test_a_transfer_with_loss() -> None:
-    scenario = tomllib.loads(CASES["3MB_40Mbps_40ms_200pkt_100loss_CUBIC"].scenario)
+    scenario = tomllib.loads(CASES["3MB_40Mbps_40ms_200pkt_100loss_CUBIC"].point.setup.text)
     assert scenario["path"] == {
         "rate": "40mbit",
         "rtt": "40ms",
@@ -119,7 +123,7 @@ def test_a_transfer_with_loss() -> None:
 
 
 def test_two_flows_without_end() -> None:
-    scenario = tomllib.loads(CASES["share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC"].scenario)
+    scenario = tomllib.loads(CASES["share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC"].point.setup.text)
     assert scenario["duration"] == "30s"
     assert [flow["cc"] for flow in scenario["flow"]] == ["bbr2", "cubic"]
     assert not any("bytes" in flow for flow in scenario["flow"])

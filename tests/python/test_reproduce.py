@@ -6,6 +6,7 @@ import json
 import math
 import signal
 import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,62 +15,34 @@ import pytest
 
 from conftest import interrupt
 from fullpipe.reproduce import published
-from fullpipe.reproduce.measures import MEASURES, min_max_score
-from fullpipe.reproduce.published import Case, Cell, Metric, Tolerance
-from fullpipe.reproduce.study import Verdict, judge, records, study
+from fullpipe.reproduce.groups import Point
+from fullpipe.reproduce.runner import Setup, sample
+from fullpipe.reproduce.study import Outcome, Study, records, study
+from fullpipe.reproduce.study import judge as judge_samples
+from fullpipe.reproduce.tables import Case, Cell, Metric, Tolerance
+from fullpipe.reproduce.verdict import Verdict
+from hand_made import Ran, run_of
 from test_published import GOOD
 
 if TYPE_CHECKING:
     from conftest import Fullpipe
-    from fullpipe.metrics import Distribution, FlowMetrics, LinkMetrics, Metrics
 
-_DELAY: Distribution = {"min": None, "mean": None, "p50": None, "p95": None, "p99": None, "max": None}
+_POINT = Point("c", "", Setup("", "small.toml"), 1)
 
 
-def _metrics(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0) -> Metrics:
-    """A run of flows with these goodputs."""
-    flows: list[FlowMetrics] = [
-        {
-            "name": f"cubic-{number}",
-            "cc": "cubic",
-            "goodput_bps": goodput * 1e6,
-            "rtt_s": {**_DELAY, "mean": None if rtt_ms is None else rtt_ms / 1e3},
-            "queue_delay_s": _DELAY,
-            "sent": 100,
-            "retransmits": lost,
-            "loss_fraction": 0.0,
-            "drops": lost,
-            "completion_s": None,
-            "limited_by": {},
-        }
-        for number, goodput in enumerate(goodputs_mbps, 1)
-    ]
-    link: LinkMetrics = {
-        "name": "bottleneck",
-        "utilisation": 1.0,
-        "queue_delay_s": _DELAY,
-        "drops": lost,
-        "losses": 1,
-        "marks": 0,
-    }
-    return {
-        "version": "0",
-        "seed": 1,
-        "duration_s": 30.0,
-        "measure_from_s": 0.0,
-        "flows": flows,
-        "links": [link],
-        "jain": 1.0,
-        "packets": 100,
-        "events": 100,
-        "trace_hash": None,
-    }
+def judge(case: Case, runs: tuple[Ran, ...]) -> Outcome:
+    """The verdicts on a case, from runs made by hand."""
+    wanted = {(cell.metric.measure, cell.metric.flow) for cell in case.cells}
+    if any(cell.same_winner for cell in case.cells):
+        wanted |= {("goodput_mbps", 0), ("goodput_mbps", 1)}
+    return judge_samples(case, tuple(sample(run, wanted) for run in runs))
 
 
 def _case(measure: str, value: float, tolerance: Tolerance, **cell: object) -> Case:
-    metric = Metric("M", measure, 0, tolerance, None)
+    over = "truncated_mean" if measure == "min_max_score" else "mean"
+    metric = Metric("M", measure, 0, tolerance, None, over)
     filled = {"report": None, "same_winner": None, **cell}
-    return Case("c", "T", "", ("A",), ("cubic",), (Cell(metric, value, tolerance, **filled),))  # type: ignore[arg-type]
+    return Case("c", "T", _POINT, ("A",), ("cubic",), (Cell(metric, value, tolerance, **filled),))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -83,33 +56,33 @@ def _case(measure: str, value: float, tolerance: Tolerance, **cell: object) -> C
     ],
 )
 def test_the_edges_of_a_tolerance_are_inside(ours: float | None, verdict: Verdict) -> None:
-    outcome = judge(_case("rtt_mean_ms", 40, Tolerance(absolute=6)), (_metrics(1, rtt_ms=ours),))
+    outcome = judge(_case("rtt_mean_ms", 40, Tolerance(absolute=6)), (run_of(1, rtt_ms=ours),))
     assert outcome.cells[0].verdict is verdict
     assert (outcome.cells[0].reason != "") == (outcome.cells[0].verdict is not Verdict.MET)
 
 
 def test_no_sample_is_null_in_json() -> None:
     case = _case("rtt_mean_ms", 40, Tolerance(absolute=6))
-    (record,) = records([judge(case, (_metrics(1, rtt_ms=None),))])
+    (record,) = records(Study((judge(case, (run_of(1, rtt_ms=None),)),), (), {}))
     assert record["ours"] is None
     assert record["verdict"] == "missed"
 
 
 def test_zero_losses_stay_few() -> None:
     case = _case("packets_lost", 0, Tolerance(factor=2.5, zero=5))
-    assert judge(case, (_metrics(1, lost=4),)).cells[0].verdict is Verdict.MET  # and one by chance
-    assert judge(case, (_metrics(1, lost=5),)).cells[0].verdict is Verdict.MISSED
+    assert judge(case, (run_of(1, lost=4),)).cells[0].verdict is Verdict.MET  # and one by chance
+    assert judge(case, (run_of(1, lost=5),)).cells[0].verdict is Verdict.MISSED
 
 
 def test_what_is_only_reported_is_never_missed() -> None:
     case = _case("goodput_mbps", 10, Tolerance(absolute=1), report="not known")
-    outcome = judge(case, (_metrics(20),))
+    outcome = judge(case, (run_of(20),))
     assert (outcome.cells[0].verdict, outcome.cells[0].inside) == (Verdict.REPORT, False)
     assert outcome.cells[0].reason == "not known"
 
 
 def test_no_runs_are_skipped() -> None:
-    case = Case("c", "T", "", ("A",), ("not-built",), _case("goodput_mbps", 1, Tolerance(absolute=1)).cells)
+    case = Case("c", "T", _POINT, ("A",), ("not-built",), _case("goodput_mbps", 1, Tolerance(absolute=1)).cells)
     outcome = judge(case, ())
     assert (outcome.runs, outcome.jain) == ((), None)
     assert (outcome.cells[0].verdict, outcome.cells[0].ours) == (Verdict.SKIPPED, None)
@@ -119,35 +92,26 @@ def test_no_runs_are_skipped() -> None:
 @pytest.mark.parametrize(("first", "second", "verdict"), [(1, 9, Verdict.MET), (9, 1, Verdict.MISSED)])
 def test_the_same_flow_has_to_win(first: float, second: float, verdict: Verdict) -> None:
     case = _case("min_max_score", 1, Tolerance(absolute=1), same_winner=(2.0, 16.0))
-    assert judge(case, (_metrics(first, second),)).cells[0].verdict is verdict
+    assert judge(case, (run_of(first, second),)).cells[0].verdict is verdict
 
 
 def test_the_score_is_a_truncated_mean_of_ratios() -> None:
     """Winners that change make it lower than the ratio of the mean rates, which is 1 here."""
-    score = min_max_score([_metrics(10, 8), _metrics(8, 10)], 0)
-    assert list(score) == [8, 8, 8]
-    assert min_max_score([_metrics(10, 8), _metrics(10, 9.9)], 0).value == 8  # 8.95
-    assert min_max_score([_metrics(0, 0)], 0).value == 10
-
-
-def test_every_measure_says_what_it_is() -> None:
-    assert all(measure.__doc__ for measure in MEASURES.values())
-    runs = [_metrics(1, 2), _metrics(3, 4)]
-    assert MEASURES["goodput_mbps"](runs, 1) == (3, 2, 4)
-    assert MEASURES["rtt_mean_ms"](runs, 0) == pytest.approx((40, 40, 40))
-    assert MEASURES["packets_lost"](runs, 0) == (1, 1, 1)
-    assert MEASURES["retransmits"](runs, 0) == (0, 0, 0)
+    case = _case("min_max_score", 8, Tolerance())
+    for runs in ((run_of(10, 8), run_of(8, 10)), (run_of(10, 8), run_of(10, 9.9))):  # 8.95 are 8
+        assert judge(case, runs).cells[0].verdict is Verdict.MET
+    assert judge(case, (run_of(0, 0),)).cells[0].ours == pytest.approx((10, 10, 10, math.nan, math.nan), nan_ok=True)
 
 
 def test_one_row_of_the_microsoft_table() -> None:
     table = published.load(published.find("microsoft"))
-    cases = [case for case in table.cases if case.name == "30s_40Mbps_4ms_200pkt_0loss_CUBIC"]
     ticks: list[int] = []
-    (outcome,) = study(table, cases, 2, lambda: ticks.append(1))
-    assert len(ticks) == len(outcome.runs) == 2
-    assert [run["seed"] for run in outcome.runs] == [1, 2]
-    assert outcome.runs[0]["flows"] != outcome.runs[1]["flows"]
-    mbps, rtt, loss = records([outcome])
+    done = study(table.only(["30s_40Mbps_4ms_200pkt_0loss_CUBIC"]).with_seeds(2), lambda: ticks.append(1))
+    first, second = (each.metrics for each in done.outcomes[0].runs)
+    assert len(ticks) == 2
+    assert [first["seed"], second["seed"]] == [1, 2]
+    assert first["flows"] != second["flows"]
+    mbps, rtt, loss = records(done)
     assert list(mbps) == ["case", "metric", "published", "ours", "tolerance", "verdict"]
     assert (mbps["case"], mbps["metric"], mbps["published"]) == ("30s_40Mbps_4ms_200pkt_0loss_CUBIC", "Mbps", 37)
     assert mbps["tolerance"] == pytest.approx((32.56, 41.44))
@@ -191,6 +155,14 @@ def test_a_signal_ends_it_and_leaves_nothing(command: list[str], tmp_path: Path,
     code, said = interrupt([*command, "reproduce", "small.toml"], tmp_path, sent)
     assert (code, said) == (128 + sent, "interrupted after 0 of 9 runs; nothing kept\n")
     assert [file.name for file in tmp_path.iterdir()] == ["small.toml"]
+
+
+def test_ctrl_c_ends_it_with_polars_loaded(tmp_path: Path) -> None:
+    """Its handler lets waiting go on after a signal."""
+    (tmp_path / "small.toml").write_text(GOOD.replace('"2s"', '"1000000s"'))
+    start = "import polars, sys; from fullpipe.cli import main; sys.argv = ['', 'reproduce', 'small.toml']; main()"
+    code, said = interrupt([sys.executable, "-c", start], tmp_path, signal.SIGINT)
+    assert (code, said) == (130, "interrupted after 0 of 2 runs; nothing kept\n")
 
 
 def test_a_full_disk_is_said(command: list[str], tmp_path: Path) -> None:

@@ -67,6 +67,12 @@ impl Scenario {
         self.inner.path.rate.as_bps()
     }
 
+    /// The path's two-way propagation delay, in seconds.
+    #[getter]
+    fn rtt_s(&self) -> f64 {
+        self.inner.path.rtt.as_secs_f64()
+    }
+
     /// (name, cc) of every flow, in the order of the trace's flow numbers.
     #[getter]
     fn flows(&self) -> Vec<(&str, &str)> {

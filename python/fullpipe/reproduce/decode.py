@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.reader import merged
+from fullpipe.reproduce.toml import scenario_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -62,8 +63,9 @@ class Decoder:
         )
         if self.check:
             self._prove(self.check, parts, values, f"{where} {name}")
-        text = self._toml(name, self._filled(filled, parts), [self._filled(flow, parts) for flow in flows])
-        return text, names, ccs
+        comment = f"{name}\nDecoded from {self.reader.file.name}"
+        filled_flows = [self._filled(flow, parts) for flow in flows]
+        return scenario_text(comment, self._filled(filled, parts), filled_flows), names, ccs
 
     def _parts(self, keys: Table) -> dict[str, Table]:
         parts = self.reader.table(keys.get("parts", {}), "decoding.parts")
@@ -128,26 +130,8 @@ class Decoder:
             return None
         return _PLACEHOLDER.sub(lambda match: parts[match[1]], value)
 
-    def _toml(self, name: str, scenario: Table, flows: list[Table]) -> str:
-        top: Table = {key: value for key, value in scenario.items() if not isinstance(value, dict)}
-        tables: dict[str, Table] = {key: value for key, value in scenario.items() if isinstance(value, dict)}
-        blocks = [f"# {name}\n# Decoded from {self.reader.file.name}\n" + _lines(top)]
-        blocks += [f"[{key}]\n{_lines(table)}" for key, table in tables.items()]
-        blocks += [f"[[flow]]\n{_lines(flow)}" for flow in flows]
-        return "\n".join(blocks)
-
 
 def _keys(part: Table) -> Iterable[str]:
     for meaning in part.values():
         if isinstance(meaning, dict):
             yield from meaning
-
-
-def _lines(table: Table) -> str:
-    return "".join(f"{key} = {_value(value)}\n" for key, value in table.items())
-
-
-def _value(value: Json) -> str:
-    if isinstance(value, dict):
-        return "{ " + ", ".join(f"{key} = {_value(each)}" for key, each in value.items()) + " }" if value else "{}"
-    return json.dumps(value, ensure_ascii=False)  # texts, numbers and lists are written as in TOML

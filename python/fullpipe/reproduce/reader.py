@@ -53,6 +53,13 @@ class Reader:
             self.refuse(key, value, problem, f'write {key.rpartition(".")[2]} = "…"')
         return value
 
+    def one_of(self, value: Json | None, key: str, known: Iterable[str]) -> str:
+        """One of some words."""
+        text = self.text(value, key)
+        if text not in known:
+            self.refuse(key, text, "is unknown", f"use one of {', '.join(known)}")
+        return text
+
     def texts(self, value: Json | None, key: str) -> list[str]:
         """One text or more."""
         if not isinstance(value, list) or not value:

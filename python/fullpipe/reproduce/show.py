@@ -1,4 +1,4 @@
-"""The verdicts as a table: for a terminal of 80 columns, and as Markdown."""
+"""The verdicts on the cells of tables: for a terminal of 80 columns, and as Markdown."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.reproduce.study import Judged, Outcome, Verdict
+from fullpipe.reproduce.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
-    from fullpipe.reproduce.published import Published
+    from fullpipe.reproduce.study import Judged, Outcome
 
-_STYLES = {Verdict.MET: "green", Verdict.MISSED: "bold red", Verdict.REPORT: "yellow", Verdict.SKIPPED: "dim"}
+STYLES = {Verdict.MET: "green", Verdict.MISSED: "bold red", Verdict.REPORT: "yellow", Verdict.SKIPPED: "dim"}
 _COLUMNS = ("published", "ours", "least – most", "close enough", "verdict", "because")
 
 
-def show(published: Published, outcomes: Sequence[Outcome], seeds: int, console: Console) -> None:
-    """Prints a block of lines a case, then the cases that were skipped, then the notes and the sums."""
+def show(outcomes: Sequence[Outcome], console: Console) -> None:
+    """Prints a block of lines a case, then the cases that were skipped, then the notes."""
     notes = _notes(outcomes)
-    console.print(published.title, style="bold", markup=False)
-    console.print(f"{seeds} runs a case, ours is their mean; rates in Mbit/s, RTTs in ms, losses in packets")
+    runs = runs_each(len(outcome.runs) for outcome in outcomes)
+    console.print(f"{runs} a case, ours is their mean; rates in Mbit/s, RTTs in ms, losses in packets")
     for name in dict.fromkeys(outcome.case.table for outcome in outcomes):
         ran = [outcome for outcome in outcomes if outcome.case.table == name and not outcome.skipped]
         if ran:
@@ -41,32 +41,33 @@ def show(published: Published, outcomes: Sequence[Outcome], seeds: int, console:
     console.print()
     for number, reason in enumerate(notes, 1):
         console.print(f"[{number}] {reason}", markup=False)
-    console.print(Text(sums(outcomes), style="bold"))
 
 
-def sums(outcomes: Iterable[Outcome]) -> str:
-    """One line: how many cells came to which verdict."""
-    cells = [judged for outcome in outcomes for judged in outcome.cells]
-    count = Counter(judged.verdict for judged in cells)
-    near = sum(judged.verdict is Verdict.REPORT and judged.inside is True for judged in cells)
-    return (
-        f"{count[Verdict.MET]} of {count[Verdict.MET] + count[Verdict.MISSED]} judged cells met, "
-        f"{count[Verdict.MISSED]} missed; {count[Verdict.REPORT]} reported, {near} of them close enough; "
-        f"{count[Verdict.SKIPPED]} skipped"
-    )
+def runs_each(counts: Iterable[int]) -> str:
+    """How many runs cases have, of those that have any: "10 runs", or "3 to 30 runs"."""
+    some = sorted({count for count in counts if count})
+    if not some:
+        return "no runs"
+    return f"{some[0]} to {some[-1]} runs" if len(some) > 1 else f"{some[0]} run{'s' if some[0] > 1 else ''}"
 
 
-def markdown(published: Published, outcomes: Sequence[Outcome], seeds: int) -> str:
-    """The whole table, skipped cells and all."""
+def sums(verdicts: Sequence[Verdict], close: int) -> str:
+    """One line: how many cells came to which verdict; `close` of those only reported are close enough."""
+    count = Counter(verdicts)
+    said = [f"{count[Verdict.MET]} of {count[Verdict.MET] + count[Verdict.MISSED]} judged cells met"]
+    said.append(f"{count[Verdict.MISSED]} missed")
+    line = ", ".join(said)
+    if count[Verdict.REPORT]:
+        line += f"; {count[Verdict.REPORT]} reported, {close} of them close enough"
+    return line + (f"; {count[Verdict.SKIPPED]} skipped" if count[Verdict.SKIPPED] else "")
+
+
+def markdown(outcomes: Sequence[Outcome]) -> list[str]:
+    """The whole table as lines, skipped cells and all."""
     lines = [
-        f"# {published.title}",
-        "",
-        f"Source: {published.source}.",
-        "",
-        f"{seeds} runs a case (seeds 1 to {seeds}); ours is the mean over them, unless the metric says otherwise. "
-        "Rates in Mbit/s, RTTs in ms, losses in packets. A cell that is reported is printed and not judged.",
-        "",
-        sums(outcomes) + ".",
+        f"{runs_each(len(outcome.runs) for outcome in outcomes)} a case (seeds 1, 2 and so on); ours is the mean over "
+        "them, unless the metric says otherwise. Rates in Mbit/s, RTTs in ms, losses in packets. A cell that is "
+        "reported is printed and not judged.",
         "",
         "| case | metric | " + " | ".join(_COLUMNS) + " |",
         "|---|---|--:|--:|--:|--:|---|---|",
@@ -78,14 +79,16 @@ def markdown(published: Published, outcomes: Sequence[Outcome], seeds: int) -> s
             lines.append(f"| {case} | {judged.cell.metric.name} | " + " | ".join(cells) + " |")
         if outcome.jain is not None:
             lines.append(f"| | Jain | | {outcome.jain:.3f} | | | | for comparison |")
-    return "\n".join(lines) + "\n"
+    return [*lines, ""]
 
 
 def show_variants(rows: Sequence[tuple[str, Sequence[Outcome]]], console: Console) -> None:
     """Prints how many cells each variant meets, and which it misses."""
     console.print(Text("\nVariants", style="bold"))
     for name, outcomes in rows:
-        console.print(Text(f"{name}: ", style="bold").append(sums(outcomes).partition("; ")[0], style="default"))
+        verdicts = [judged.verdict for outcome in outcomes for judged in outcome.cells]
+        line = sums(verdicts, 0).partition("; ")[0]
+        console.print(Text(f"{name}: ", style="bold").append(line, style="default"))
         for outcome in outcomes:
             for judged in outcome.cells:
                 if judged.verdict is Verdict.MISSED:
@@ -99,7 +102,7 @@ def _show_case(outcome: Outcome, notes: Sequence[str], console: Console) -> None
     console.print(Text(outcome.case.name, style="bold"))
     for judged in outcome.cells:
         line = Text(_line(judged.cell.metric.name, *_numbers(judged)))
-        line.append(judged.verdict.value, style=_STYLES[judged.verdict])
+        line.append(judged.verdict.value, style=STYLES[judged.verdict])
         console.print(line.append(_remark(judged, notes)))
     if outcome.jain is not None:
         console.print(Text(_line("Jain", "", f"{outcome.jain:.2f}", "", "", "for comparison"), style="dim"))

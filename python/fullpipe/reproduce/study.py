@@ -1,52 +1,26 @@
-"""Runs the cases of a published table and judges each cell."""
+"""Runs what a published file asks for, and judges each cell and claim."""
 
 from __future__ import annotations
 
-import math
-import os
-from concurrent.futures import CancelledError, ThreadPoolExecutor
-from dataclasses import dataclass
-from enum import StrEnum
-from threading import Event
-from typing import TYPE_CHECKING, TypedDict
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.reproduce.measures import MEASURES, Estimate, jain
-from fullpipe.run import run
+from fullpipe.reproduce import claims
+from fullpipe.reproduce.estimate import Estimate, estimate
+from fullpipe.reproduce.runner import Sample, sampled
+from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from fullpipe.reproduce.claims import Samples
+    from fullpipe.reproduce.groups import Point
+    from fullpipe.reproduce.published import Published
+    from fullpipe.reproduce.runner import Tick, Wanted
+    from fullpipe.reproduce.tables import Case, Cell
 
-    from fullpipe.metrics import Metrics
-    from fullpipe.reproduce.published import Case, Cell, Published
-    from fullpipe.run import Run
-
-    Tick = Callable[[], object]
-
-
-class Verdict(StrEnum):
-    """What came of a cell."""
-
-    MET = "met"
-    MISSED = "missed"
-    REPORT = "report"
-    """Printed and compared, not judged."""
-    SKIPPED = "skipped"
-    """Not run."""
-
-
-class Record(TypedDict):
-    """A cell as `--json` prints it, in the units of the published column.
-
-    `tolerance` is the least and the greatest value that is close enough; `ours` is None when the case was not run.
-    """
-
-    case: str
-    metric: str
-    published: float
-    ours: float | None
-    tolerance: tuple[float, float]
-    verdict: str
+_WINNER = "goodput_mbps"
 
 
 @dataclass(frozen=True)
@@ -62,21 +36,44 @@ class Judged:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A case with its cells judged, and the metrics of its runs in the order of the seeds; no runs when skipped."""
+    """A case with its cells judged, and its runs in the order of the seeds; no runs when skipped."""
 
     case: Case
     cells: tuple[Judged, ...]
-    runs: tuple[Metrics, ...]
+    runs: tuple[Sample, ...]
 
     @property
     def jain(self) -> float | None:
         """Jain's index of the flows' goodputs, mean over the runs; None for a single flow and when skipped."""
-        return jain(self.runs)
+        known = [run.metrics["jain"] for run in self.runs if len(run.metrics["flows"]) > 1]
+        return fmean(each for each in known if each is not None) if any(known) else None
 
     @property
     def skipped(self) -> bool:
         """Whether the case was not run."""
         return not self.runs
+
+
+@dataclass(frozen=True)
+class Study:
+    """All that came of a published file: its rows, its claims, and the runs that the claims are about."""
+
+    outcomes: tuple[Outcome, ...]
+    claims: tuple[claims.Judged, ...]
+    samples: Samples
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Those of all cells and claims."""
+        return [judged.verdict for outcome in self.outcomes for judged in outcome.cells] + [
+            judged.verdict for judged in self.claims
+        ]
+
+    @property
+    def close(self) -> int:
+        """How many of those that are only reported are close enough."""
+        cells = [(judged.verdict, judged.inside) for outcome in self.outcomes for judged in outcome.cells]
+        return [*cells, *((judged.verdict, judged.inside) for judged in self.claims)].count((Verdict.REPORT, True))
 
 
 def missing(case: Case) -> list[str]:
@@ -85,108 +82,103 @@ def missing(case: Case) -> list[str]:
     return sorted(set(case.ccs) - known)
 
 
-def count_runs(cases: Iterable[Case], seeds: int) -> int:
+def count_runs(published: Published) -> int:
     """How many runs :func:`study` will make."""
-    return seeds * sum(not missing(case) for case in cases)
+    return sum(point.seeds for point in _wanted(published))
 
 
-def study(published: Published, cases: Sequence[Case], seeds: int, tick: Tick = lambda: None) -> list[Outcome]:
-    """Runs every case whose algorithms exist, with the seeds 1 to `seeds`, and judges it.
+def variants(published: Published) -> list[tuple[str, Published]]:
+    """Each variant of the tables by name, to be studied by itself."""
+    return [
+        (name, replace(published, cases=cases, variants=(), claims=(), pictures=()))
+        for name, cases in published.variants
+    ]
+
+
+def study(published: Published, tick: Tick = lambda: None) -> Study:
+    """Runs every case whose algorithms exist and every point of a claim or picture, and judges them.
 
     Args:
-        published: The table, which errors name.
-        cases: Its cases, or those of a variant, or some of them.
-        seeds: Runs of each case.
+        published: What to run; :meth:`Published.only` and :meth:`Published.with_seeds` make it less.
         tick: Called after each run, from any thread.
 
     Raises:
-        ScenarioError: When a case's scenario is refused.
+        ScenarioError: When a scenario is refused.
     """
-    over = Event()
-
-    def still_wanted(_done_s: float, _duration_s: float, _events: int) -> None:
-        if over.is_set():
-            raise CancelledError
-
-    def one(case: Case, seed: int) -> Metrics:
-        metrics = run(scenario(published, case, seed), progress=still_wanted).metrics
-        tick()
-        return metrics
-
-    executor = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)  # the core runs without the interpreter's lock
-    try:
-        pending = [
-            [executor.submit(one, case, seed) for seed in range(1, seeds + 1)] if not missing(case) else []
-            for case in cases
-        ]
-        runs = [tuple(each.result() for each in futures) for futures in pending]
-    finally:
-        over.set()  # for the runs that go on when one was refused, or all are interrupted
-        executor.shutdown(cancel_futures=True)
-    return [judge(case, those) for case, those in zip(cases, runs, strict=True)]
+    wanted = _wanted(published)
+    runs = sampled([(point.setup, point.seeds, those) for point, those in wanted.items()], tick)
+    samples = dict(zip(wanted, runs, strict=True))
+    return Study(
+        tuple(judge(case, samples.get(case.point, ())) for case in published.cases),
+        tuple(judged for claim in published.claims for judged in claims.judge(claim, samples)),
+        samples,
+    )
 
 
-def scenario(published: Published, case: Case, seed: int) -> _core.Scenario:
-    """The checked scenario of a case.
-
-    Raises:
-        ScenarioError: When it is refused.
-    """
-    return _core.Scenario.parse(case.scenario, f"{published.file}: {case.name}", [], seed)
-
-
-def traced(published: Published, case: Case, seed: int = 1) -> Run:
-    """One run of a case again, with a trace.
-
-    Raises:
-        ScenarioError: When the scenario is refused.
-    """
-    return run(scenario(published, case, seed), trace="ack")
+def _wanted(published: Published) -> dict[Point, Wanted]:
+    """What is run, and what is wanted of it."""
+    wanted: dict[Point, set[tuple[str, int]]] = defaultdict(set)
+    for case in published.cases:
+        if not missing(case):
+            wanted[case.point] |= {(cell.metric.measure, cell.metric.flow) for cell in case.cells}
+            wanted[case.point] |= {(_WINNER, flow) for cell in case.cells if cell.same_winner for flow in (0, 1)}
+    for claim in published.claims:
+        for point in claim.points:
+            wanted[point].add((claim.measure, claim.flow))
+    for picture in published.pictures:
+        for point in picture.points if picture.measure else ():
+            wanted[point].add((picture.measure, picture.flow))
+    return {point: frozenset(those) for point, those in wanted.items()}
 
 
-def judge(case: Case, runs: tuple[Metrics, ...]) -> Outcome:
+def judge(case: Case, runs: tuple[Sample, ...]) -> Outcome:
     """Compares the runs of a case with what was published; without runs its cells are skipped."""
     return Outcome(case, tuple(_judged(cell, case, runs) for cell in case.cells), runs)
 
 
-def _judged(cell: Cell, case: Case, runs: tuple[Metrics, ...]) -> Judged:
+def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...]) -> Judged:
     if not runs:
         return Judged(cell, None, Verdict.SKIPPED, None, f"no {' or '.join(missing(case))} here yet")
-    ours = MEASURES[cell.metric.measure](runs, cell.metric.flow)
+    metric = cell.metric
+    ours = estimate(metric.over, [run.values[metric.measure, metric.flow] for run in runs])
     low, high = cell.tolerance.interval(cell.published)
     inside = low <= ours.value <= high  # False for NaN
     winner = cell.same_winner is None or _same_winner(cell.same_winner, runs)
     if cell.report is not None:
         return Judged(cell, ours, Verdict.REPORT, inside and winner, cell.report)
     if not inside:
-        return Judged(cell, ours, Verdict.MISSED, False, _distance(ours.value, low, high))
+        return Judged(cell, ours, Verdict.MISSED, False, distance(ours.value, low, high))
     if not winner:
         return Judged(cell, ours, Verdict.MISSED, False, "the other flow wins")
     return Judged(cell, ours, Verdict.MET, True, "")
 
 
-def _same_winner(published: tuple[float, float], runs: tuple[Metrics, ...]) -> bool:
-    measure = MEASURES["goodput_mbps"]
-    return (published[0] > published[1]) == (measure(runs, 0).value > measure(runs, 1).value)
+def _same_winner(published: tuple[float, float], runs: tuple[Sample, ...]) -> bool:
+    first, second = (fmean(run.values[_WINNER, flow] for run in runs) for flow in (0, 1))
+    return (published[0] > published[1]) == (first > second)
 
 
-def _distance(ours: float, low: float, high: float) -> str:
-    if math.isnan(ours):
-        return "no sample"
-    return f"{low - ours:.3g} too low" if ours < low else f"{ours - high:.3g} too high"
-
-
-def records(outcomes: Iterable[Outcome]) -> list[Record]:
-    """The cells as `--json` prints them."""
-    return [
+def records(study: Study) -> list[Record]:
+    """Cells and claims as `--json` prints them."""
+    return [_record(outcome.case.name, judged) for outcome in study.outcomes for judged in outcome.cells] + [
         Record(
-            case=outcome.case.name,
-            metric=judged.cell.metric.name,
-            published=judged.cell.published,
-            ours=None if judged.ours is None or math.isnan(judged.ours.value) else judged.ours.value,
-            tolerance=judged.cell.tolerance.interval(judged.cell.published),
+            case=judged.case,
+            metric=judged.claim.metric,
+            published=judged.claim.published,
+            ours=finite(judged.ours.value),
+            tolerance=(finite(judged.claim.within[0]), finite(judged.claim.within[1])),
             verdict=judged.verdict.value,
         )
-        for outcome in outcomes
-        for judged in outcome.cells
+        for judged in study.claims
     ]
+
+
+def _record(case: str, judged: Judged) -> Record:
+    return Record(
+        case=case,
+        metric=judged.cell.metric.name,
+        published=judged.cell.published,
+        ours=None if judged.ours is None else finite(judged.ours.value),
+        tolerance=judged.cell.tolerance.interval(judged.cell.published),
+        verdict=judged.verdict.value,
+    )

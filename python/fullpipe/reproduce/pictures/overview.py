@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from fullpipe.reproduce.study import Judged, Outcome, Verdict
+from fullpipe.reproduce.verdict import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullpipe.reproduce.published import Published
+    from fullpipe.reproduce.study import Judged, Outcome
 
 # Okabe and Ito's colours; a verdict has a shape of its own, besides.
 _LOOK = {
@@ -29,7 +30,7 @@ _WIDTH = 13.0
 _LINE = 0.34
 
 
-def overview(published: Published, outcomes: Sequence[Outcome], seeds: int) -> Figure:
+def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
     """A line a case and a panel a metric: published value, tolerance band, our mean and its range over the runs.
 
     Cases are grouped by the table that they come from; each has panels of its own, with scales of their own.
@@ -43,7 +44,7 @@ def overview(published: Published, outcomes: Sequence[Outcome], seeds: int) -> F
     columns = max((len(each) for each in metrics.values()), default=1)
     lines = [len(cases) + 1.5 for cases in tables.values()] or [1.0]
     figure = Figure(figsize=(_WIDTH, 1.5 + _LINE * sum(lines) + 0.5 * len(lines)), dpi=110, layout="constrained")
-    figure.suptitle(f"{published.title}: published and ours, {seeds} runs a case", x=0.01, ha="left", weight="bold")
+    figure.suptitle(f"{published.title}: published and ours", x=0.01, ha="left", weight="bold")
     panels = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": lines})
     for row, (name, cases) in zip(panels, tables.items(), strict=False):
         for number, (panel, metric) in enumerate(zip(row, metrics[name], strict=False)):

@@ -1,0 +1,195 @@
+"""`[[claim]]`: what a source says about groups of runs, and when ours agrees."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fullpipe.reproduce.estimate import COMPARE, OVER_RUNS, Estimate, estimate, rise
+from fullpipe.reproduce.groups import points_of
+from fullpipe.reproduce.measures import MEASURES, TRACED
+from fullpipe.reproduce.verdict import Verdict, distance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fullpipe.reproduce.groups import Group, Point
+    from fullpipe.reproduce.reader import Json, Reader, Table
+    from fullpipe.reproduce.runner import Sample
+
+_KEYS = ("case", "metric", "published", "measure", "flow", "over", "compare", "of", "within", "why", "report", "note")
+_COMPARISONS = (*COMPARE, "rise")
+
+Samples = dict["Point", tuple["Sample", ...]]
+"""The runs of each point."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a source.
+
+    Attributes:
+        case: What it belongs to, like `K1`.
+        metric: What it is about, in words with the unit.
+        published: As printed at the source: a number, or words where only a picture or a direction is there.
+        measure: One of :data:`fullpipe.reproduce.measures.MEASURES`.
+        flow: The flow that is measured, from 0.
+        over: What the runs come to, one of :data:`fullpipe.reproduce.estimate.OVER_RUNS`.
+        compare: How two groups are compared, or "rise" for the steps of a sweep; None for a group by itself.
+        of: The points of one group, or of each of two.
+        within: The least and the greatest value that agrees.
+        why: Where that interval comes from.
+        report: Why it is printed and not judged; None when it is judged.
+        note: What is known of why ours misses, or empty.
+    """
+
+    case: str
+    metric: str
+    published: float | str
+    measure: str
+    flow: int
+    over: str
+    compare: str | None
+    of: tuple[tuple[Point, ...], ...]
+    within: tuple[float, float]
+    why: str
+    report: str | None
+    note: str
+
+    @property
+    def points(self) -> list[Point]:
+        """All points that it needs runs of."""
+        return [point for points in self.of for point in points]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim at one point of a sweep, or the whole of it, with what came of it."""
+
+    claim: Claim
+    case: str
+    ours: Estimate
+    verdict: Verdict
+    inside: bool | None
+    """Whether ours is close enough; None where nothing says what is."""
+    reason: str
+
+
+def judge(claim: Claim, samples: Samples) -> list[Judged]:
+    """Compares runs with a claim: one verdict, or one a point when it is about each point of a sweep."""
+
+    def values(point: Point) -> list[float]:
+        return [each.values[claim.measure, claim.flow] for each in samples[point]]
+
+    if claim.compare == "rise":
+        return [_judged(claim, "", rise(claim.over, [values(point) for point in claim.of[0]]))]
+    if claim.compare is None:
+        return [_judged(claim, point.label, estimate(claim.over, values(point))) for point in claim.of[0]]
+    compare = COMPARE[claim.compare]
+    first, second = claim.of
+    if len(first) == len(second) == 1:
+        return [_judged(claim, "", compare(claim.over, values(first[0]), values(second[0])))]
+    if len(first) == 1:
+        return [_judged(claim, each.label, compare(claim.over, values(first[0]), values(each))) for each in second]
+    others = second * len(first) if len(second) == 1 else second
+    return [
+        _judged(claim, one.label, compare(claim.over, values(one), values(other)))
+        for one, other in zip(first, others, strict=True)
+    ]
+
+
+def _judged(claim: Claim, label: str, ours: Estimate) -> Judged:
+    low, high = claim.within
+    inside = low <= ours.value <= high  # False for NaN
+    case = f"{claim.case} {label}".strip()
+    if claim.report is not None:
+        close = inside if math.isfinite(low) or math.isfinite(high) else None
+        return Judged(claim, case, ours, Verdict.REPORT, close, claim.report)
+    if not inside:
+        return Judged(claim, case, ours, Verdict.MISSED, False, distance(ours.value, low, high))
+    return Judged(claim, case, ours, Verdict.MET, True, "")
+
+
+def read_claims(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tuple[Claim, ...]:
+    """The claims of a file.
+
+    Raises:
+        PublishedError: When one is wrong.
+    """
+    read = _Claims(reader, groups)
+    tables = reader.tables(raw.get("claim", []), "claim")
+    return tuple(read.claim(table, f"claim[{number}]") for number, table in enumerate(tables))
+
+
+class _Claims:
+    def __init__(self, reader: Reader, groups: Mapping[str, Group]) -> None:
+        self.reader = reader
+        self.groups = groups
+
+    def claim(self, keys: Table, where: str) -> Claim:
+        read = self.reader
+        read.only(keys, f"{where}.", _KEYS)
+        case = read.text(keys.get("case"), f"{where}.case")
+        measure = read.one_of(keys.get("measure"), f"{where}.measure", tuple(MEASURES))
+        compare = read.one_of(keys["compare"], f"{where}.compare", _COMPARISONS) if "compare" in keys else None
+        claim = Claim(
+            case=case,
+            metric=read.text(keys.get("metric"), f"{where}.metric"),
+            published=self._published(keys.get("published"), f"{where}.published"),
+            measure=measure,
+            flow=read.whole(keys.get("flow", 1), f"{where}.flow") - 1,
+            over=read.one_of(keys.get("over", "mean"), f"{where}.over", tuple(OVER_RUNS)),
+            compare=compare,
+            of=tuple(
+                points_of(read, self.groups, each, f"{where}.of") for each in read.texts(keys.get("of"), f"{where}.of")
+            ),
+            within=self._within(keys, where),
+            why=read.text(keys.get("why"), f"{where}.why").strip(),
+            report=read.text(keys["report"], f"{where}.report") if "report" in keys else None,
+            note=read.text(keys["note"], f"{where}.note") if "note" in keys else "",
+        )
+        self._check(claim, keys, where)
+        return claim
+
+    def _published(self, value: Json | None, where: str) -> float | str:
+        if isinstance(value, str):
+            return self.reader.text(value, where)
+        return self.reader.number(value, where, -math.inf)
+
+    def _within(self, keys: Table, claim: str) -> tuple[float, float]:
+        value, where = keys.get("within"), f"{claim}.within"
+        if value is None and "report" in keys:
+            return -math.inf, math.inf
+        fix = "write [least, greatest]; -inf or inf leaves a side open"
+        if not isinstance(value, list) or len(value) != 2:
+            problem = "is missing" if value is None else "is no pair of numbers"
+            self.reader.refuse(where, value, problem, fix)
+        low, high = value
+        if not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high:
+            self.reader.refuse(where, value, "is no interval", fix)
+        return float(low), float(high)
+
+    def _check(self, claim: Claim, keys: Table, where: str) -> None:
+        """What one key says has to fit to the others."""
+        two = claim.compare in COMPARE
+        if len(claim.of) != 1 + two:
+            problem = f"has {len(claim.of)} groups"
+            fix = f"name two for {', '.join(COMPARE)}, and one otherwise"
+            self.reader.refuse(f"{where}.of", keys["of"], problem, fix)
+        sizes = {len(points) for points in claim.of} - {1}
+        if len(sizes) > 1:
+            fix = "let both have the same points, or name one: group: label"
+            self.reader.refuse(f"{where}.of", keys["of"], "one sweep has more points than the other", fix)
+        if claim.compare == "rise" and not sizes:
+            self.reader.refuse(f"{where}.of", keys["of"], "has a single point", "name a group with a sweep")
+        for point in claim.points:
+            if claim.flow >= len(point.setup.scenario(1).flows):
+                fix = "flows count from 1"
+                self.reader.refuse(f"{where}.flow", claim.flow + 1, f"{point.name} has no such flow", fix)
+            if claim.measure in TRACED and point.setup.trace == "off":
+                fix = f'add trace = "10ms" to [runs.{point.group}]'
+                self.reader.refuse(f"{where}.measure", claim.measure, f"needs a trace of {point.group}", fix)
+        if claim.compare == "wins" and len({point.seeds for point in claim.points}) != 1:
+            fix = "give both groups as many seeds: run by run they are compared"
+            self.reader.refuse(f"{where}.of", keys["of"], "one group has more runs than the other", fix)

@@ -1,0 +1,171 @@
+"""What the numbers of many runs come to: one number with its range and its 95 % confidence interval."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from statistics import fmean, median
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Values = Sequence[float] | NDArray[np.float64]
+
+_CONFIDENCE = 0.95
+_RESAMPLES = 2000
+
+
+class Estimate(NamedTuple):
+    """A quantity over many runs, in the measure's unit."""
+
+    value: float
+    """What is compared."""
+    least: float = math.nan
+    """The least of any run; NaN where the value is not of one kind of runs."""
+    most: float = math.nan
+    """The most of any run."""
+    low: float = math.nan
+    """The lower end of the 95 % confidence interval; NaN where there is none, as for a single run."""
+    high: float = math.nan
+    """The upper end."""
+
+
+def mean(values: Values) -> float:
+    """The mean."""
+    return fmean(values)
+
+
+def truncated_mean(values: Values) -> float:
+    """The mean without what follows the point."""
+    return float(math.trunc(fmean(values)))
+
+
+def spread(values: Values) -> float:
+    """The most over the least; infinite when the least is zero."""
+    return max(values) / min(values) if min(values) else math.inf
+
+
+def variation(values: Values) -> float:
+    """The coefficient of variation: the standard deviation over the mean. NaN of a single run."""
+    from scipy.stats import variation
+
+    return float(variation(values, ddof=1)) if len(values) > 1 else math.nan
+
+
+def least(values: Values) -> float:
+    """The least of the runs."""
+    return float(min(values))
+
+
+def most(values: Values) -> float:
+    """The most of the runs."""
+    return float(max(values))
+
+
+OVER_RUNS: dict[str, Callable[[Values], float]] = {
+    "mean": mean,
+    "median": lambda values: float(median(values)),
+    "truncated_mean": truncated_mean,
+    "spread": spread,
+    "variation": variation,
+    "least": least,
+    "most": most,
+}
+"""What runs with different seeds come to."""
+
+_EXTREMES = ("least", "most")
+
+
+def estimate(over: str, values: Sequence[float]) -> Estimate:
+    """One number for the runs of one kind.
+
+    A mean has Student's interval, an extreme none, everything else the bootstrap's.
+    """
+    value = OVER_RUNS[over](values)
+    if over == "mean":
+        low, high = _student(values)
+    elif over in _EXTREMES:
+        low, high = math.nan, math.nan
+    else:
+        low, high = _bootstrap(OVER_RUNS[over], values)
+    return Estimate(value, min(values), max(values), low, high)
+
+
+def ratio(over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """That of the first over that of the second."""
+    return _two(lambda one, other: one / other if other else math.nan, over, first, second)
+
+
+def difference(over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """That of the first less that of the second."""
+    return _two(lambda one, other: one - other, over, first, second)
+
+
+def wins(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """The share of seeds for which the first is greater, with Clopper's and Pearson's interval."""
+    from scipy.stats import binomtest
+
+    won = sum(one > other for one, other in zip(first, second, strict=True))
+    interval = binomtest(won, len(first)).proportion_ci(_CONFIDENCE)
+    return Estimate(won / len(first), low=float(interval.low), high=float(interval.high))
+
+
+COMPARE: dict[str, Callable[[str, Sequence[float], Sequence[float]], Estimate]] = {
+    "ratio": ratio,
+    "difference": difference,
+    "wins": wins,
+}
+"""How the runs of two kinds are compared."""
+
+
+def rise(over: str, points: Sequence[Sequence[float]]) -> Estimate:
+    """The least step from one point of a sweep to the next: negative when one falls."""
+    values = [OVER_RUNS[over](values) for values in points]
+    return Estimate(min(after - before for before, after in pairwise(values)))
+
+
+def _student(values: Sequence[float]) -> tuple[float, float]:
+    from scipy.stats import sem, t
+
+    if len(values) < 2 or not all(map(math.isfinite, values)):
+        return math.nan, math.nan
+    if min(values) == max(values):
+        return values[0], values[0]
+    low, high = t.interval(_CONFIDENCE, len(values) - 1, loc=fmean(values), scale=sem(values))
+    return float(low), float(high)
+
+
+def _two(
+    compare: Callable[[float, float], float], over: str, first: Sequence[float], second: Sequence[float]
+) -> Estimate:
+    reduced = OVER_RUNS[over]
+
+    def of_both(one: Values, other: Values) -> float:
+        return compare(reduced(one), reduced(other))
+
+    low, high = _bootstrap(of_both, first, second)
+    return Estimate(of_both(first, second), low=low, high=high)
+
+
+def _bootstrap(statistic: Callable[..., float], *samples: Sequence[float]) -> tuple[float, float]:
+    """The percentile bootstrap's interval, the same in each call for the same samples."""
+    from scipy.stats import bootstrap
+
+    if any(len(values) < 2 or not all(map(math.isfinite, values)) for values in samples):
+        return math.nan, math.nan
+    if all(min(values) == max(values) for values in samples):
+        return (statistic(*samples),) * 2
+    found = bootstrap(
+        samples,
+        statistic,
+        n_resamples=_RESAMPLES,
+        confidence_level=_CONFIDENCE,
+        method="percentile",
+        vectorized=False,
+        rng=0,
+    ).confidence_interval
+    return float(found.low), float(found.high)

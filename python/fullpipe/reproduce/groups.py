@@ -1,0 +1,161 @@
+"""`[runs.NAME]`: a scenario, or a sweep of it, that is run with many seeds for claims and rows to be about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from fullpipe.reproduce.reader import merged
+from fullpipe.reproduce.runner import Setup
+from fullpipe.reproduce.toml import scenario_text, value_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fullpipe.reproduce.reader import Json, Reader, Table
+
+_KEYS = ("like", "scenario", "set", "sweep", "seeds", "trace")
+
+
+@dataclass(frozen=True)
+class Point:
+    """One scenario of a group, run with the seeds 1 to `seeds`; `label` is its place in a sweep, empty without one."""
+
+    group: str
+    label: str
+    setup: Setup
+    seeds: int
+
+    @property
+    def name(self) -> str:
+        """For files and headings."""
+        return f"{self.group} {self.label}".strip()
+
+
+Group = tuple[Point, ...]
+"""Runs that belong together: a scenario at each point of its sweep."""
+
+
+def read_groups(reader: Reader, raw: Table, seeds: int) -> dict[str, Group]:
+    """The groups of a file, by name.
+
+    Args:
+        reader: Refuses what is wrong.
+        raw: The file.
+        seeds: What a group has that does not say how many.
+
+    Raises:
+        PublishedError: When one is wrong.
+    """
+    tables = reader.table(raw.get("runs", {}), "runs")
+    read = _Groups(reader, tables, seeds)
+    return {name: read.group(name) for name in tables}
+
+
+def points_of(reader: Reader, groups: Mapping[str, Group], text: str, where: str) -> tuple[Point, ...]:
+    """The points that "group" or "group: label, label" names; * in a label stands for anything.
+
+    Raises:
+        PublishedError: When there is no such group or point.
+    """
+    name, _, wanted = (part.strip() for part in text.partition(":"))
+    if name not in groups:
+        reader.refuse(where, text, "is no group", f"use one of {', '.join(groups) or '[runs.…]'}")
+    patterns = [pattern.strip() for pattern in wanted.split(",")] if wanted else ["*"]
+    for pattern in patterns:
+        if not any(fnmatchcase(point.label, pattern) for point in groups[name]):
+            fix = f"use one of {', '.join(point.label for point in groups[name])}; * stands for anything"
+            reader.refuse(where, text, f"{pattern!r} fits no point", fix)
+    return tuple(point for point in groups[name] if any(fnmatchcase(point.label, each) for each in patterns))
+
+
+class _Groups:
+    def __init__(self, reader: Reader, tables: Table, seeds: int) -> None:
+        self.reader = reader
+        self.seeds = seeds
+        self.tables = {name: reader.table(table, f"runs.{name}") for name, table in tables.items()}
+
+    def group(self, name: str) -> Group:
+        keys = self._whole(name, ())
+        where = f"runs.{name}"
+        setup = Setup(
+            self._text(name, keys),
+            f"{self.reader.file}: {where}",
+            self._settings(keys.get("set", {}), f"{where}.set"),
+            self.reader.text(keys.get("trace", "off"), f"{where}.trace"),
+        )
+        seeds = self.reader.whole(keys.get("seeds", self.seeds), f"{where}.seeds")
+        points = []
+        for label, settings in self._sweep(keys, f"{where}.sweep"):
+            called = f"{setup.where} {label}".strip()
+            points.append(Point(name, label, replace(setup, where=called, settings=setup.settings + settings), seeds))
+        return tuple(points)
+
+    def _whole(self, name: str, before: tuple[str, ...]) -> Table:
+        """A group's keys, with those of the group that it is like."""
+        where = f"runs.{name}"
+        keys = self.tables[name]
+        self.reader.only(keys, f"{where}.", _KEYS)
+        if "like" not in keys:
+            return keys
+        like = self.reader.text(keys["like"], f"{where}.like")
+        if like not in self.tables or like in (*before, name):
+            others = [each for each in self.tables if each not in (*before, name)]
+            fix = f"use one of {', '.join(others)}" if others else "give it a scenario instead"
+            self.reader.refuse(f"{where}.like", like, "is no other group", fix)
+        base = self._whole(like, (*before, name))
+        if isinstance(base.get("scenario"), str) and isinstance(keys.get("scenario"), dict):
+            fix = "use set for single keys"
+            self.reader.refuse(f"{where}.scenario", None, f"can't be merged with the file of runs.{like}", fix)
+        mixed = merged(base, keys)
+        if "sweep" in keys:
+            mixed["sweep"] = keys["sweep"]
+        return mixed
+
+    def _text(self, name: str, keys: Table) -> str:
+        """The scenario's TOML: of a file, or of the table that is written here."""
+        where = f"runs.{name}.scenario"
+        value = keys.get("scenario")
+        if isinstance(value, str):
+            file = self.reader.file.parent / value
+            try:
+                return file.read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError) as error:
+                reason = error.strerror if isinstance(error, OSError) else "is not UTF-8"
+                fix = f"name a scenario, seen from {self.reader.file.parent}"
+                self.reader.refuse(where, value, f"can't be read ({reason})", fix)
+        scenario = self.reader.table(value, where)
+        flows = self.reader.tables(scenario.get("flow"), f"{where}.flow")
+        rest = {key: each for key, each in scenario.items() if key != "flow"}
+        return scenario_text(f"{name}, of {self.reader.file.name}", rest, flows)
+
+    def _settings(self, value: Json, where: str) -> tuple[tuple[str, str], ...]:
+        return tuple((key, _setting(each)) for key, each in self.reader.table(value, where).items())
+
+    def _sweep(self, keys: Table, where: str) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
+        """A label and settings a point: the first values of all keys together, then the second, and so on."""
+        if "sweep" not in keys:
+            return [("", ())]
+        sweep = self.reader.table(keys["sweep"], where)
+        columns: list[list[str]] = []
+        for key, values in sweep.items():
+            if not isinstance(values, list) or not values:
+                fix = f'write "{key}" = ["…", "…"]'
+                self.reader.refuse(f"{where}.{key}", values, "is no list of values", fix)
+            columns.append([_setting(value) for value in values])
+        if len({len(column) for column in columns}) != 1:
+            lengths = ", ".join(str(len(column)) for column in columns) or "none"
+            fix = "give every key as many values; the first ones go together, and so on"
+            self.reader.refuse(where, None, f"the lists are not equally long ({lengths})", fix)
+        rows = list(zip(*columns, strict=True))
+        labels = [" ".join(row) for row in rows]
+        for label in labels:
+            if labels.count(label) > 1:
+                self.reader.refuse(where, label, "is there twice", "leave one of them out")
+        return [(label, tuple(zip(sweep, row, strict=True))) for label, row in zip(labels, rows, strict=True)]
+
+
+def _setting(value: Json) -> str:
+    """A value as `--set` would have it."""
+    return value if isinstance(value, str) else value_text(value)

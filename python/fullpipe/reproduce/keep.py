@@ -1,0 +1,136 @@
+"""What is kept of a study: its tables, its runs, its scenarios and its pictures."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import partial
+from typing import TYPE_CHECKING
+
+from fullpipe.reproduce import show, show_claims
+from fullpipe.reproduce.study import records
+from fullpipe.results import write_parquet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    import polars as pl
+
+    from fullpipe.reproduce.pictures import Picture
+    from fullpipe.reproduce.published import Published
+    from fullpipe.reproduce.runner import Setup
+    from fullpipe.reproduce.study import Study
+
+
+def keep(published: Published, study: Study, directory: Path) -> None:
+    """Writes everything but pictures.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    shutil.copyfile(published.file, directory / "published.toml")
+    (directory / "table.md").write_text(_markdown(published, study), encoding="utf-8")
+    (directory / "table.json").write_text(json.dumps(records(study), indent=1) + "\n", encoding="utf-8")
+    (directory / "scenarios").mkdir()
+    for point in (*study.samples, *(outcome.case.point for outcome in study.outcomes)):
+        (directory / "scenarios" / f"{_file(point.name)}.toml").write_text(point.setup.written(), encoding="utf-8")
+    runs = frame(study)
+    write_parquet(runs, directory / "runs.parquet")
+    runs.write_csv(directory / "runs.csv")
+
+
+def drawings(published: Published, study: Study, directory: Path) -> list[Callable[[], object]]:
+    """What is to be drawn, each as a call that writes one file."""
+    calls: list[Callable[[], object]] = []
+    if study.outcomes:
+        (directory / "cases").mkdir()
+        calls.append(partial(_overview, published, study, directory / "overview.png"))
+    calls += [
+        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png")
+        for case in (outcome.case for outcome in study.outcomes if not outcome.skipped)
+    ]
+    if published.pictures:
+        (directory / "pictures").mkdir()
+    calls += [
+        partial(_picture, picture, study, directory / "pictures" / f"{picture.file}.png")
+        for picture in published.pictures
+    ]
+    return calls
+
+
+def _overview(published: Published, study: Study, file: Path) -> None:
+    from fullpipe.reproduce.pictures.overview import overview
+
+    overview(published, study.outcomes).savefig(file)
+
+
+def _case(setup: Setup, file: Path) -> None:
+    setup.run(trace="ack").plot(file)
+
+
+def _picture(picture: Picture, study: Study, file: Path) -> None:
+    from fullpipe.reproduce.pictures.draw import draw
+
+    draw(picture, study.samples).savefig(file)
+
+
+def keep_variants(rows: Sequence[tuple[str, Study]], directory: Path) -> None:
+    """Writes the cells of each variant.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    cells = [{"variant": name, **record} for name, study in rows for record in records(study)]
+    (directory / "variants.json").write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
+
+
+def _markdown(published: Published, study: Study) -> str:
+    lines = [f"# {published.title}", "", f"Source: {published.source}.", ""]
+    lines += [show.sums(study.verdicts, study.close) + ".", ""]
+    if study.outcomes:
+        lines += show.markdown(study.outcomes)
+    if study.claims:
+        lines += show_claims.markdown(study.claims)
+    return "\n".join(lines)
+
+
+def _file(name: str) -> str:
+    """A name without what a file's can't have."""
+    return name.replace("/", "-").replace(" ", "_")
+
+
+def frame(study: Study) -> pl.DataFrame:
+    """Every flow of every run as a row: rates in bit/s, delays in s, counts in data packets.
+
+    `link_lost` counts what queues dropped and chance took, of all flows of the run; queueing delays are the link's.
+    """
+    import polars as pl
+
+    return pl.DataFrame(
+        [
+            {
+                "case": point.name,
+                "seed": run["seed"],
+                "flow": number,
+                "cc": flow["cc"],
+                "goodput_bps": flow["goodput_bps"],
+                "rtt_mean_s": flow["rtt_s"]["mean"],
+                "completion_s": flow["completion_s"],
+                "sent": flow["sent"],
+                "retransmits": flow["retransmits"],
+                "link_lost": sum(link["drops"] + link["losses"] for link in run["links"]),
+                "utilisation": run["links"][0]["utilisation"],
+                "queue_p50_s": run["links"][0]["queue_delay_s"]["p50"],
+                "queue_p99_s": run["links"][0]["queue_delay_s"]["p99"],
+                "jain": run["jain"],
+            }
+            for point, samples in study.samples.items()
+            for run in (each.metrics for each in samples)
+            for number, flow in enumerate(run["flows"], 1)
+        ],
+        schema_overrides=dict.fromkeys(
+            ("completion_s", "rtt_mean_s", "queue_p50_s", "queue_p99_s", "jain"), pl.Float64
+        ),
+        infer_schema_length=None,
+    )

@@ -1,0 +1,71 @@
+"""Measures of one flow, from the run's metrics."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullpipe.reproduce.measures.ran import known
+
+if TYPE_CHECKING:
+    from fullpipe.metrics import FlowMetrics
+    from fullpipe.reproduce.measures.ran import Ran
+
+
+def goodput_mbps(run: Ran, flow: int) -> float:
+    """Goodput in Mbit/s from the flow's SYN to its last byte, or to the end of the run."""
+    return _flow(run, flow)["goodput_bps"] / 1e6
+
+
+def goodput_share(run: Ran, flow: int) -> float:
+    """The flow's goodput over the sum of all flows' goodputs, 0 to 1. NaN when all are zero."""
+    whole = sum(each["goodput_bps"] for each in run.metrics["flows"])
+    return _flow(run, flow)["goodput_bps"] / whole if whole else float("nan")
+
+
+def goodput_ratio(run: Ran, flow: int) -> float:
+    """The flow's goodput over the mean goodput of the others; infinite when theirs is zero, NaN without others."""
+    others = [each["goodput_bps"] for number, each in enumerate(run.metrics["flows"]) if number != flow]
+    if not others:
+        return float("nan")
+    return _flow(run, flow)["goodput_bps"] * len(others) / sum(others) if sum(others) else float("inf")
+
+
+def rtt_mean_ms(run: Ran, flow: int) -> float:
+    """The mean of the flow's RTT samples in ms, delayed-ACK time included. NaN without a sample."""
+    return known(_flow(run, flow)["rtt_s"]["mean"], 1e3)
+
+
+def rtt_p50_ms(run: Ran, flow: int) -> float:
+    """The median of the flow's RTT samples in ms. NaN without a sample."""
+    return known(_flow(run, flow)["rtt_s"]["p50"], 1e3)
+
+
+def rtt_p95_ms(run: Ran, flow: int) -> float:
+    """The 95th percentile of the flow's RTT samples in ms. NaN without a sample."""
+    return known(_flow(run, flow)["rtt_s"]["p95"], 1e3)
+
+
+def rtt_p99_ms(run: Ran, flow: int) -> float:
+    """The 99th percentile of the flow's RTT samples in ms. NaN without a sample."""
+    return known(_flow(run, flow)["rtt_s"]["p99"], 1e3)
+
+
+def retransmits(run: Ran, flow: int) -> float:
+    """Data packets that the flow sent again."""
+    return float(_flow(run, flow)["retransmits"])
+
+
+def _flow(run: Ran, flow: int) -> FlowMetrics:
+    return run.metrics["flows"][flow]
+
+
+MEASURES = (
+    goodput_mbps,
+    goodput_share,
+    goodput_ratio,
+    rtt_mean_ms,
+    rtt_p50_ms,
+    rtt_p95_ms,
+    rtt_p99_ms,
+    retransmits,
+)

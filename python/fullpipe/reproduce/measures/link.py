@@ -1,0 +1,61 @@
+"""Measures of the bottleneck, from the run's metrics. RTTmin is the path's two-way delay without queueing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullpipe.reproduce.measures.ran import known
+
+if TYPE_CHECKING:
+    from fullpipe.metrics import LinkMetrics
+    from fullpipe.reproduce.measures.ran import Ran
+
+
+def packets_lost(run: Ran, _flow: int) -> float:
+    """Data packets dropped by queues or lost by chance, of all flows."""
+    return float(sum(link["drops"] + link["losses"] for link in run.metrics["links"]))
+
+
+def utilisation(run: Ran, _flow: int) -> float:
+    """The share of time in which the bottleneck was sending, 0 to 1."""
+    return _bottleneck(run)["utilisation"]
+
+
+def queue_mean_rttmin(run: Ran, _flow: int) -> float:
+    """The mean queueing delay at the bottleneck over time, in RTTmin."""
+    return known(_bottleneck(run)["queue_delay_s"]["mean"], 1 / run.scenario.rtt_s)
+
+
+def queue_p50_rttmin(run: Ran, _flow: int) -> float:
+    """The queueing delay at the bottleneck that half of the time stays below, in RTTmin."""
+    return known(_bottleneck(run)["queue_delay_s"]["p50"], 1 / run.scenario.rtt_s)
+
+
+def queue_p95_rttmin(run: Ran, _flow: int) -> float:
+    """The queueing delay at the bottleneck that 95 % of the time stays below, in RTTmin."""
+    return known(_bottleneck(run)["queue_delay_s"]["p95"], 1 / run.scenario.rtt_s)
+
+
+def queue_p99_rttmin(run: Ran, _flow: int) -> float:
+    """The queueing delay at the bottleneck that 99 % of the time stays below, in RTTmin."""
+    return known(_bottleneck(run)["queue_delay_s"]["p99"], 1 / run.scenario.rtt_s)
+
+
+def queue_max_rttmin(run: Ran, _flow: int) -> float:
+    """The greatest queueing delay at the bottleneck, in RTTmin."""
+    return known(_bottleneck(run)["queue_delay_s"]["max"], 1 / run.scenario.rtt_s)
+
+
+def _bottleneck(run: Ran) -> LinkMetrics:
+    return run.metrics["links"][0]
+
+
+MEASURES = (
+    packets_lost,
+    utilisation,
+    queue_mean_rttmin,
+    queue_p50_rttmin,
+    queue_p95_rttmin,
+    queue_p99_rttmin,
+    queue_max_rttmin,
+)

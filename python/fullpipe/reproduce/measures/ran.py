@@ -1,0 +1,42 @@
+"""What a measure sees of a run. :class:`fullpipe.Run` is one; tests make them by hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from fullpipe.metrics import Metrics
+
+
+class Setting(Protocol):
+    """The path of a run."""
+
+    @property
+    def rate_bps(self) -> int:
+        """The rate of the bottleneck, in bit/s."""
+
+    @property
+    def rtt_s(self) -> float:
+        """The path's two-way propagation delay, in seconds."""
+
+
+class Ran(Protocol):
+    """A finished run."""
+
+    @property
+    def metrics(self) -> Metrics:
+        """As :attr:`fullpipe.Run.metrics`."""
+
+    @property
+    def scenario(self) -> Setting:
+        """As :attr:`fullpipe.Run.scenario`."""
+
+    def trace(self, table: str = "flows") -> pl.DataFrame:
+        """As :meth:`fullpipe.Run.trace`."""
+
+
+def known(value: float | None, factor: float = 1.0) -> float:
+    """`value` times `factor`; NaN for None."""
+    return float("nan") if value is None else value * factor

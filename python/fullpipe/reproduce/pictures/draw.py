@@ -1,0 +1,197 @@
+"""Draws pictures of groups of runs: queueing delay over time and as a distribution, rates over time, sweeps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+
+from fullpipe.reproduce.runner import side_by_side
+from fullpipe.results import suited_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from fullpipe.reproduce.claims import Samples
+    from fullpipe.reproduce.groups import Point
+    from fullpipe.reproduce.pictures import Picture
+    from fullpipe.run import Run
+
+    Values = NDArray[np.float64]
+
+# Okabe and Ito's colours, as in fullpipe.plot.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_GREY = "#666666"
+_UP = "probe_bw_up"
+_POINTS = 1200
+_BINS = 120
+_CDF = np.linspace(0, 1, 401)
+
+
+def draw(picture: Picture, samples: Samples) -> Figure:
+    """Makes a picture; runs that it needs a trace of are run again.
+
+    Args:
+        picture: What to draw.
+        samples: The numbers of the runs, for a sweep.
+    """
+    figure = _DRAWINGS[picture.draw](picture, samples)
+    figure.suptitle(picture.title, x=0.01, ha="left", weight="bold")
+    return figure
+
+
+def _queue_over_time(picture: Picture, _samples: Samples) -> Figure:
+    """A panel a point: the bottleneck's queueing delay of seed 1 in RTTmin; the first flow's ProbeBW_UP is shaded."""
+    figure, panels = _panels(len(picture.points), 2.2, sharey=True)
+    for panel, point in zip(panels, picture.points, strict=True):
+        run = _traced(point)
+        time, delay = _queue(run)
+        _line(panel, time, delay, _COLOURS[0])
+        for begin, end in _phases(run, _UP):
+            panel.axvspan(begin, end, color="#E69F00", alpha=0.35, linewidth=0)
+        panel.axhline(1, color=_GREY, linestyle="--", linewidth=0.9)
+        _dress(panel, f"{_called(point, run)}, seed 1", "RTTmin")
+        panel.set_xlim(0, run.metrics["duration_s"])
+    panels[0].set_ylim(bottom=0)
+    panels[-1].set_xlabel("time, s; shaded: the first flow's ProbeBW_UP")
+    return figure
+
+
+def _queue_cdf(picture: Picture, _samples: Samples) -> Figure:
+    """How much of the time the queueing delay is below so many RTTmin: pale a run, dark their mean."""
+    figure = Figure(figsize=(9, 4.6), dpi=110, layout="constrained")
+    panel = figure.subplots()
+    jobs = [(point.setup, point.seeds, _interval(point), _quantiles) for point in picture.points]
+    for point, colour, runs in zip(picture.points, _COLOURS * 9, side_by_side(jobs), strict=False):
+        for quantiles in runs:
+            panel.plot(quantiles, _CDF, color=colour, alpha=0.15, linewidth=0.7)
+        run_count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
+        panel.plot(np.mean(runs, axis=0), _CDF, color=colour, linewidth=2, label=f"{point.name}, {run_count}")
+    panel.axvline(1, color=_GREY, linestyle="--", linewidth=0.9)
+    _dress(panel, "share of time with less queueing delay: pale a run, dark their mean", "share of time")
+    panel.set(xlabel="queueing delay, RTTmin", ylim=(0, 1))
+    panel.set_xlim(left=0)
+    panel.legend(loc="lower right", frameon=False)
+    return figure
+
+
+def _rates_over_time(picture: Picture, _samples: Samples) -> Figure:
+    """A panel a point: what the bottleneck delivered of each flow, seed 1."""
+    figure, panels = _panels(len(picture.points), 2.4, sharey=False)
+    for panel, point in zip(panels, picture.points, strict=True):
+        run = _traced(point)
+        edges = np.linspace(0, run.metrics["duration_s"], _BINS + 1)
+        rows = run.trace().partition_by("flow", as_dict=True)
+        for flow, colour in zip(run.flows, _COLOURS * 9, strict=False):
+            one = rows.get((flow["name"],))
+            if one is None:
+                continue
+            delivered = np.interp(edges, one["time"].to_numpy(), one["delivered"].to_numpy())
+            rate = np.diff(delivered) * 8 / np.diff(edges) / 1e6
+            there = edges[1:] > float(one["time"][0])
+            panel.plot((edges[:-1] + edges[1:])[there] / 2, rate[there], color=colour, label=flow["name"])
+        panel.axhline(run.scenario.rate_bps / 1e6 / len(run.flows), color=_GREY, linestyle="--", linewidth=0.9)
+        _dress(panel, f"{_called(point, run)}, seed 1; dashed: equal shares", "Mbit/s")
+        panel.set(xlim=(0, run.metrics["duration_s"]))
+        panel.set_ylim(bottom=0)
+        if len(run.flows) <= len(_COLOURS):
+            panel.legend(loc="upper right", frameon=False, ncols=len(run.flows))
+    panels[-1].set_xlabel("time, s")
+    return figure
+
+
+def _sweep(picture: Picture, samples: Samples) -> Figure:
+    """A line a group over the points of its sweep: the mean over the runs, with a bar from the least to the most."""
+    figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
+    panel = figure.subplots()
+    labels = list(dict.fromkeys(point.label for point in picture.points))
+    for number, (points, colour) in enumerate(zip(picture.of, _COLOURS * 9, strict=False)):
+        runs = [[each.values[picture.measure, picture.flow] for each in samples[point]] for point in points]
+        places = np.array([labels.index(point.label) for point in points]) + 0.06 * (number - (len(picture.of) - 1) / 2)
+        mean = np.array([np.mean(values) for values in runs])
+        bars = [mean - [min(values) for values in runs], [max(values) for values in runs] - mean]
+        panel.errorbar(places, mean, bars, color=colour, marker="o", capsize=3, label=points[0].group)
+    panel.set_xticks(range(len(labels)), labels)
+    _dress(panel, f"{picture.measure}: mean, least and most of the runs", "")
+    panel.set_ylim(bottom=min(0, panel.get_ylim()[0]))
+    panel.legend(loc="best", frameon=False)
+    return figure
+
+
+_DRAWINGS: dict[str, Callable[[Picture, Samples], Figure]] = {
+    "queue_over_time": _queue_over_time,
+    "queue_cdf": _queue_cdf,
+    "rates_over_time": _rates_over_time,
+    "sweep": _sweep,
+}
+
+
+def _panels(count: int, height: float, *, sharey: bool) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(10, 0.8 + height * count), dpi=110, layout="constrained")
+    return figure, list(figure.subplots(count, 1, sharex=True, sharey=sharey, squeeze=False)[:, 0])
+
+
+def _dress(panel: Axes, title: str, unit: str) -> None:
+    panel.set_title(title, loc="left", fontsize="medium")
+    panel.set_ylabel(unit)
+    panel.grid(color="#dddddd", linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+def _interval(point: Point) -> str:
+    """How often a trace has a row."""
+    return point.setup.trace if point.setup.trace != "off" else suited_interval(point.setup.scenario(1))
+
+
+def _traced(point: Point) -> Run:
+    return point.setup.run(1, _interval(point))
+
+
+def _called(point: Point, run: Run) -> str:
+    ccs = dict.fromkeys(flow["cc"] for flow in run.flows)
+    return (
+        f"{point.name}: {len(run.flows)} × {', '.join(ccs)}"
+        if len(run.flows) > 1
+        else f"{point.name}: {next(iter(ccs))}"
+    )
+
+
+def _queue(run: Run) -> tuple[Values, Values]:
+    """Time in s and the bottleneck's queueing delay in RTTmin."""
+    links = run.trace("links")
+    rows = links.filter(pl.col("link") == links["link"][0])
+    return rows["time"].to_numpy(), rows["sojourn"].cast(pl.Float64).to_numpy() / run.scenario.rtt_s
+
+
+def _quantiles(run: Run) -> Values:
+    time, delay = _queue(run)
+    return np.quantile(delay[time >= run.metrics["measure_from_s"]], _CDF)
+
+
+def _phases(run: Run, state: str) -> list[tuple[float, float]]:
+    """When the first flow was in a state: from and until, in s."""
+    rows = run.trace("transitions").filter(pl.col("flow") == run.flows[0]["name"])
+    times = [*rows["time"].to_list(), run.metrics["duration_s"]]
+    return [
+        (begin, end)
+        for begin, end, to in zip(times, times[1:], rows["to"].cast(pl.String), strict=False)
+        if to == state
+    ]
+
+
+def _line(panel: Axes, time: Values, values: Values, colour: str) -> None:
+    """A line; one of too many points is the band from their least to their most."""
+    size = len(values) // _POINTS
+    if size < 2:
+        panel.plot(time, values, color=colour, linewidth=1)
+        return
+    whole = len(values) // size * size
+    buckets = values[:whole].reshape(-1, size)
+    middle = time[:whole].reshape(-1, size).mean(axis=1)
+    panel.fill_between(middle, buckets.min(axis=1), buckets.max(axis=1), color=colour, linewidth=0.8)

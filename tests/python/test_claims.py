@@ -1,0 +1,269 @@
+"""`[runs.*]` and `[[claim]]`: what is read, what is refused, how it is judged, and what the command makes of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullpipe.reproduce import published
+from fullpipe.reproduce.claims import judge
+from fullpipe.reproduce.reader import PublishedError
+from fullpipe.reproduce.runner import sample
+from fullpipe.reproduce.verdict import Verdict
+from hand_made import run_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+    from fullpipe.reproduce.claims import Claim, Judged
+
+GOOD = """\
+name = "small"
+title = "Two claims"
+source = "nobody"
+seeds = 2
+[runs.reno]
+trace = "10ms"
+[runs.reno.scenario]
+duration = "2s"
+send_jitter = "1ms"
+path = { rate = "10mbit", rtt = "20ms", buffer = "1bdp" }
+flow = [{ cc = "newreno" }]
+[runs.buffers]
+like = "reno"
+sweep = { "path.buffer" = ["1bdp", "4bdp"] }
+[runs.cubic]
+like = "buffers"
+set = { "flow.0.cc" = "cubic" }
+[[claim]]
+case = "A1"
+metric = "goodput, Mbit/s"
+published = 9
+measure = "goodput_mbps"
+of = ["reno"]
+within = [8, 10]
+why = "the link has 10"
+[[claim]]
+case = "A2"
+metric = "median queueing delay, RTTmin"
+published = "more in larger buffers"
+measure = "queue_p50_rttmin"
+compare = "rise"
+of = ["buffers"]
+within = [0, inf]
+why = "said so"
+[[claim]]
+case = "B1"
+metric = "CUBIC's goodput over NewReno's"
+published = "much the same"
+measure = "goodput_mbps"
+compare = "ratio"
+of = ["cubic", "buffers: 1bdp"]
+within = [0.9, 1.1]
+why = "a guess"
+[[claim]]
+case = "B2"
+metric = "share of time above one RTTmin"
+published = "(figure)"
+measure = "queue_above_rttmin"
+of = ["cubic: 4*"]
+report = "no number is published"
+why = "a guess"
+[[picture]]
+case = "B2"
+file = "queues"
+title = "Queues"
+draw = "queue_over_time"
+of = ["cubic"]
+[[picture]]
+case = "B2"
+file = "buffers"
+title = "Buffers"
+draw = "sweep"
+of = ["cubic", "buffers"]
+measure = "queue_p50_rttmin"
+"""
+
+
+def _load(tmp_path: Path, text: str) -> published.Published:
+    file = tmp_path / "small.toml"
+    file.write_text(text, encoding="utf-8")
+    return published.load(file)
+
+
+def test_groups_and_claims_are_read(tmp_path: Path) -> None:
+    first, rise, ratio, above = _load(tmp_path, GOOD).claims
+    assert (first.case, first.published, first.within, first.over, first.compare) == ("A1", 9, (8, 10), "mean", None)
+    assert [point.label for point in rise.points] == ["1bdp", "4bdp"]
+    assert [len(points) for points in ratio.of] == [2, 1]
+    (point,) = above.points
+    assert (point.name, point.seeds, point.setup.trace) == ("cubic 4bdp", 2, "10ms")
+    assert point.setup.scenario(3).flows == [("cubic", "cubic")]
+    assert above.within == (-math.inf, math.inf)
+
+
+def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> None:
+    (tmp_path / "reno.toml").write_text(
+        'duration = "1s"\n[path]\nrate = "10mbit"\nrtt = "20ms"\nbuffer = "9packets"\n[[flow]]\ncc = "newreno"\n'
+    )
+    start, end = GOOD.index("[runs.reno.scenario]"), GOOD.index("[runs.buffers]")
+    text = GOOD[:start] + 'scenario = "reno.toml"\n' + GOOD[end:]
+    claim = _load(tmp_path, text).claims[0]
+    assert claim.points[0].setup.scenario(1).duration_s == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('name = "small"\n', "", ["name: is missing"]),
+        ("[runs.cubic]", "[runs.cubik]", ['claim[2].of = "cubic": is no group', "fix: use one of reno, buffers"]),
+        ('like = "reno"', 'like = "none"', ['runs.buffers.like = "none": is no other group', "fix: use one of reno"]),
+        ('like = "reno"', 'like = "buffers"', ['runs.buffers.like = "buffers": is no other group']),
+        ('like = "reno"', 'like = "cubic"', ["runs.cubic", "is no other group"]),
+        ("sweep = {", "swep = {", ["runs.buffers.swep: there is no such key", "fix: use one of like, scenario"]),
+        ('["1bdp", "4bdp"]', "[]", ["runs.buffers.sweep.path.buffer = []", "is no list of values"]),
+        ('["1bdp", "4bdp"]', '["1bdp", "1bdp"]', ['runs.buffers.sweep = "1bdp": is there twice']),
+        ('"4bdp"]', '"4bdp"], "path.rtt" = ["1ms"]', ["runs.buffers.sweep: the lists are not equally long (2, 1)"]),
+        ("[runs.reno.scenario]", "[runs.reno.scenarios]", ["runs.reno.scenarios: there is no such key"]),
+        ("seeds = 2\n[runs.reno]", "[runs.reno]\nseeds = 0", ["runs.reno.seeds = 0"]),
+        ('measure = "goodput_mbps"', 'measure = "goodput"', ['claim[0].measure = "goodput": is unknown', "use one of"]),
+        ('trace = "10ms"\n', "", ["claim[3].measure", "needs a trace of cubic", 'add trace = "10ms" to [runs.cubic]']),
+        ('of = ["reno"]', 'of = ["reno", "cubic"]', ["claim[0].of", "has 2 groups", "two for ratio, difference, wins"]),
+        ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' fits no point"]),
+        ('of = ["buffers"]', 'of = ["reno"]', ["claim[1].of", "has a single point", "fix: name a group with a sweep"]),
+        ('compare = "rise"', 'compare = "rises"', ['claim[1].compare = "rises": is unknown']),
+        ("within = [8, 10]\n", "", ["claim[0].within: is missing", "fix: write [least, greatest]"]),
+        ("within = [8, 10]", "within = [10, 8]", ["claim[0].within = [10, 8]: is no interval"]),
+        ('why = "the link has 10"\n', "", ["claim[0].why: is missing"]),
+        ('of = ["reno"]\n', 'of = ["reno"]\nflow = 2\n', ["claim[0].flow = 2: reno has no such flow"]),
+        ('draw = "sweep"', 'draw = "queue_cdf"', ["picture[1].measure", "does not fit to queue_cdf"]),
+        ('"queue_over_time"', '"queues"', ['picture[0].draw = "queues": is unknown', "queue_over_time, queue_cdf"]),
+    ],
+)
+def test_a_malformed_file_is_refused(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
+    assert old in GOOD
+    with pytest.raises(PublishedError) as caught:
+        _load(tmp_path, GOOD.replace(old, new, 1))
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path / 'small.toml'}: ")
+    assert "\n  fix: " in message
+    for word in words:
+        assert word in message
+
+
+def _judged(claim: Claim, *goodputs: list[tuple[float, ...]]) -> list[Judged]:
+    """The verdicts on a claim, from the flows' goodputs of each run of each of its points."""
+    wanted = [(claim.measure, claim.flow)]
+    samples = {
+        point: tuple(sample(run_of(*run), wanted) for run in runs)
+        for point, runs in zip(claim.points, goodputs, strict=True)
+    }
+    return judge(claim, samples)
+
+
+def test_a_mean_has_its_interval(tmp_path: Path) -> None:
+    claim = _load(tmp_path, GOOD).claims[0]
+    (judged,) = _judged(claim, [(8,), (9,), (10,)])
+    assert (judged.case, judged.verdict, judged.inside) == ("A1", Verdict.MET, True)
+    assert judged.ours[:3] == (9, 8, 10)
+    assert judged.ours[3:] == pytest.approx((9 - 4.302653 / math.sqrt(3), 9 + 4.302653 / math.sqrt(3)))  # t of 2
+    (judged,) = _judged(claim, [(10.5,)])
+    assert (judged.verdict, judged.reason) == (Verdict.MISSED, "0.5 too high")
+    assert math.isnan(judged.ours.low)
+
+
+def test_each_point_is_compared_with_the_one_that_is_named(tmp_path: Path) -> None:
+    ratio = _load(tmp_path, GOOD).claims[2]
+    first, second = _judged(ratio, [(9,), (9,)], [(12,), (15,)], [(9,), (9,)])
+    assert [(each.case, each.verdict) for each in (first, second)] == [
+        ("B1 1bdp", Verdict.MET),
+        ("B1 4bdp", Verdict.MISSED),
+    ]
+    assert first.ours[0::3] == (1, 1)  # runs that are all the same have no scatter
+    assert second.ours.value == 1.5
+    assert 12 / 9 <= second.ours.low < 1.5 < second.ours.high <= 15 / 9
+
+
+def _with(tmp_path: Path, **keys: str) -> Claim:
+    """The first claim with other keys."""
+    text = GOOD
+    for key, value in keys.items():
+        text = text.replace('metric = "goodput, Mbit/s"', f'metric = "m"\n{key} = {value}', 1)
+        text = text.replace('metric = "m"', 'metric = "goodput, Mbit/s"', 1)
+    text = text.replace('of = ["reno"]\n', "", 1) if "of" in keys else text
+    return _load(tmp_path, text).claims[0]
+
+
+def test_seeds_are_compared_one_by_one(tmp_path: Path) -> None:
+    claim = _with(tmp_path, compare='"wins"', of='["cubic: 1bdp", "buffers: 1bdp"]')
+    (judged,) = _judged(claim, [(2,), (3,), (4,), (5,)], [(1,), (2,), (3,), (6,)])
+    assert judged.ours.value == 0.75
+    assert (judged.ours.low, judged.ours.high) == pytest.approx((0.194, 0.994), abs=1e-3)  # Clopper and Pearson, 3 of 4
+
+
+@pytest.mark.parametrize(
+    ("over", "value"),
+    [("mean", 5), ("median", 4), ("spread", 4.5), ("variation", 3.605551 / 5), ("least", 2), ("most", 9)],
+)
+def test_runs_come_to_one_number(tmp_path: Path, over: str, value: float) -> None:
+    (judged,) = _judged(_with(tmp_path, over=f'"{over}"'), [(2,), (4,), (9,)])
+    assert judged.ours.value == pytest.approx(value)
+    assert (judged.ours.least, judged.ours.most) == (2, 9)
+
+
+def test_a_sweep_that_falls_once_does_not_rise(tmp_path: Path) -> None:
+    claim = _with(tmp_path, compare='"rise"', of='["buffers"]')
+    (judged,) = _judged(claim, [(5,), (7,)], [(5.5,)])
+    assert judged.ours.value == -0.5
+
+
+def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    done = fullpipe("reproduce", "small.toml", "--out", "kept")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "4 of 4 judged cells met, 0 missed; 1 reported" in done.stdout
+    assert "Look at kept/pictures/" in done.stdout
+    assert max(len(line) for line in done.stdout.splitlines()) <= 80
+    kept = tmp_path / "kept"
+    assert {path.name for path in (kept / "pictures").iterdir()} == {"queues.png", "buffers.png"}
+    assert {path.name for path in (kept / "scenarios").iterdir()} == {
+        *("reno.toml", "buffers_1bdp.toml", "buffers_4bdp.toml", "cubic_1bdp.toml", "cubic_4bdp.toml"),
+    }
+    assert "| B1 1bdp | CUBIC's goodput over NewReno's | much the same |" in (kept / "table.md").read_text()
+    again = fullpipe("run", "kept/scenarios/cubic_4bdp.toml", "--json")
+    assert json.loads(again.stdout)["flows"][0]["cc"] == "cubic"
+
+
+def test_claims_are_records_like_cells(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    done = fullpipe("reproduce", "small.toml", "--seeds", "1", "--json", "--case", "A*", "--case", "B2", "--out", "k")
+    records = json.loads(done.stdout)
+    assert [record["case"] for record in records] == ["A1", "A2", "B2 4bdp"]
+    assert {*records[0]} == {"case", "metric", "published", "ours", "tolerance", "verdict"}
+    assert [record["tolerance"] for record in records] == [[8, 10], [0, None], [None, None]]
+    assert records[1]["published"] == "more in larger buffers"
+    assert records[2]["verdict"] == "report"
+
+
+def test_a_case_that_is_not_there(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(GOOD)
+    done = fullpipe("reproduce", "small.toml", "--case", "B3")
+    assert done.returncode == 2
+    fix = "* stands for anything; there is A1, A2, B1, B2"
+    assert done.stderr == f"error: --case B3: no case of small.toml is called so\n  fix: {fix}\n"
+
+
+def test_a_row_may_be_a_group(tmp_path: Path) -> None:
+    start = GOOD.index("[[claim]]")
+    table = '[metrics.rate]\nmeasure = "goodput_mbps"\ntolerance = { relative = 0.1 }\n[[table]]\ntitle = "T"\n'
+    table += 'columns = ["case", "rate"]\nrows = [["reno", 9.6]]\n'
+    (case,) = _load(tmp_path, GOOD[:start] + table).cases
+    assert (case.name, case.ccs, case.point.seeds) == ("reno", ("newreno",), 2)
+    for wrong, words in (('"vegas"', "is no group of runs"), ('"buffers"', "is a sweep")):
+        with pytest.raises(PublishedError) as caught:
+            _load(tmp_path, GOOD[:start] + table.replace('"reno"', wrong))
+        assert words in str(caught.value)

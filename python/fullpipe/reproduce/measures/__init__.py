@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures import flow, link, traced, whole
+from fullpipe.reproduce.measures import flow, link, states, traced, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ def _named(measures: Iterable[Measure]) -> dict[str, Measure]:
     return {measure.__name__: measure for measure in measures}
 
 
-TRACED: dict[str, Measure] = _named(traced.MEASURES)
+TRACED: dict[str, Measure] = _named((*traced.MEASURES, *states.MEASURES))
 """Those that need a trace."""
 
 MEASURES: dict[str, Measure] = {**_named((*flow.MEASURES, *link.MEASURES, *whole.MEASURES)), **TRACED}

@@ -39,6 +39,7 @@ LINKED = [
     "CONTRIBUTING.md",
     "docs/metrics.md",
     "docs/performance.md",
+    "docs/reproduce/kernel.md",
     "docs/reproduce/microsoft.md",
     "examples/custom-controller/README.md",
 ]

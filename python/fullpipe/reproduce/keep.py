@@ -49,8 +49,7 @@ def drawings(published: Published, study: Study, directory: Path) -> list[Callab
     # Rows that measure the same scenario over different times share the picture of the first.
     cases = {case.point.setup.text: case for case in reversed([o.case for o in study.outcomes if not o.skipped])}
     calls += [
-        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png")
-        for case in reversed(cases.values())
+        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png") for case in reversed(cases.values())
     ]
     if published.pictures:
         (directory / "pictures").mkdir()

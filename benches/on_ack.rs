@@ -112,6 +112,7 @@ fn split(recording: &Recording, alone: bool) -> (&[Event], Vec<Event>) {
 }
 
 /// Time of so many ACKs.
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
 fn time(recording: &Recording, before: &[Event], measured: &[Event], acks: u64) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..acks.div_ceil(ACKS as u64) {

@@ -133,7 +133,10 @@ class Scenario:
         """How long the run lasts, in seconds of virtual time."""
     @property
     def rate_bps(self) -> int:
-        """The rate of the bottleneck, in bit/s."""
+        """The rate of the bottleneck, in bit/s; that of the start, if it changes."""
+    @property
+    def changes(self) -> list[tuple[float, int]]:
+        """(time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path."""
     @property
     def rtt_s(self) -> float:
         """The path's two-way propagation delay, in seconds."""

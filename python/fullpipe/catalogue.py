@@ -81,7 +81,10 @@ def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _head("At the top")
     yield _keys([key for key in keys if "." not in key["key"] and not key["kind"].startswith("table")])
     yield _head("In [path]")
-    yield _keys([key for key in keys if key["key"].startswith("path.")])
+    changes = [key for key in keys if key["key"].startswith("path.change.")]
+    yield _keys([key for key in keys if key["key"].startswith("path.") and key not in changes])
+    yield _head("In each [[path.change]]; --set counts them from 0: path.change.0.at")
+    yield _keys(changes)
     yield _head("In each [[flow]]; --set counts them from 0: flow.0.cc")
     yield _keys([key for key in keys if key["key"].startswith("flow.")])
 

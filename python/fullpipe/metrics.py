@@ -38,7 +38,8 @@ class FlowMetrics(TypedDict):
 class LinkMetrics(TypedDict):
     """What became of one link.
 
-    `utilisation` is a share, 0 to 1; `drops` (of the queue), `losses` (by chance) and `marks` count packets.
+    `utilisation` is a share, 0 to 1; `drops` (of the queue), `losses` (by chance), `policed` (dropped
+    by the policer) and `marks` count packets.
     """
 
     name: str
@@ -46,6 +47,7 @@ class LinkMetrics(TypedDict):
     queue_delay_s: Distribution
     drops: int
     losses: int
+    policed: int
     marks: int
 
 

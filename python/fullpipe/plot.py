@@ -60,6 +60,7 @@ def picture(run: Run) -> Figure:
         _draw_algorithms(panels, trace, run, edges, rates, size.bytes)
         _draw_equal_share(panels.rate, run, edges, rates)
     _draw_queue(panels.queue, run, until)
+    _mark_changes(panels, run)
     if band is not None:
         states.draw(band, stays)
     for panel in panels:
@@ -189,11 +190,13 @@ def _draw_queue(panel: Axes, run: Run, until: float) -> None:
 
 
 def _draw_link_rate(panel: Axes, run: Run) -> None:
-    height = run.scenario.rate_bps / 1e6
-    panel.axhline(height, color=_GREY, linestyle="--", linewidth=1, zorder=1)
+    rates = _link_rate(run)
+    edges = [time for time, _ in rates] + [run.metrics["duration_s"]]
+    heights = [rate / 1e6 for _, rate in rates]
+    panel.stairs(heights, edges, baseline=None, color=_GREY, linestyle="--", linewidth=1, zorder=1)
     panel.annotate(
         "link rate",
-        (1, height),
+        (1, heights[-1]),
         xycoords=panel.get_yaxis_transform(),
         xytext=(-2, 3),
         textcoords="offset points",
@@ -203,12 +206,26 @@ def _draw_link_rate(panel: Axes, run: Run) -> None:
     )
 
 
+def _link_rate(run: Run) -> list[tuple[float, float]]:
+    """The bottleneck's rate from each of these times on."""
+    return [(0.0, run.scenario.rate_bps), *run.scenario.changes]
+
+
+def _mark_changes(panels: _Panels, run: Run) -> None:
+    """A thin line wherever the path changes."""
+    for time, _ in run.scenario.changes:
+        for panel in panels:
+            panel.axvline(time, color=_GREY, linestyle=":", linewidth=0.9, zorder=1)
+
+
 def _draw_equal_share(panel: Axes, run: Run, edges: Values, rates: dict[str, Values]) -> None:
     """What each flow would get of the link, were it shared equally by those that are there."""
     if any(flow["cc"] == "none" for flow in run.flows):
         return  # the trace does not say when it is there, and it does not share
     there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)
-    shares = np.where(there > 0, run.scenario.rate_bps / 1e6 / np.maximum(there, 1), np.nan)
+    times, bps = zip(*_link_rate(run), strict=True)
+    capacity = np.array(bps)[np.searchsorted(times, edges[:-1], side="right") - 1] / 1e6
+    shares = np.where(there > 0, capacity / np.maximum(there, 1), np.nan)
     panel.stairs(shares, edges, baseline=None, color=_GREY, linestyle="--", linewidth=1, zorder=3)
     panel.set_title(f"{panel.get_title(loc='left')}; dashed: link rate / flows there", loc="left", fontsize="medium")
 

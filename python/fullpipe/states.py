@@ -31,6 +31,8 @@ _COLOURS = {
     "probe_rtt": "#000000",
     "recovery": "#CC79A7",
 }
+# Letters of names that fit beside the title, handles and gaps apart.
+_LEGEND_LINE = 110
 _OTHERS = ("#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#969696")
 
 
@@ -75,7 +77,7 @@ def draw(panel: Axes, rows: pl.DataFrame) -> None:
         handles=[Patch(color=colour, label=state) for state, colour in colours.items()],
         loc="lower right",
         bbox_to_anchor=(1.0, 0.96),
-        ncols=len(colours),
+        ncols=-(-len(colours) // (1 if sum(map(len, colours)) <= _LEGEND_LINE else 2)),
         fontsize="x-small",
         frameon=False,
         handlelength=1.0,

@@ -96,14 +96,18 @@ def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
 
 def _links(links: Sequence[LinkMetrics]) -> Table:
     table = _table("link")
-    _numbers(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses", "marks")
+    policed = any(link["policed"] for link in links)
+    _numbers(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses")
+    _numbers(table, *(["policed"] if policed else []), "marks")
     for link in links:
         queue = link["queue_delay_s"]
         table.add_row(
             Text(link["name"]),
             f"{link['utilisation'] * 100:.1f}",
             *(_ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
-            *(f"{count}" for count in (link["drops"], link["losses"], link["marks"])),
+            *(f"{count}" for count in (link["drops"], link["losses"])),
+            *([f"{link['policed']}"] if policed else []),
+            f"{link['marks']}",
         )
     return table
 

@@ -58,6 +58,7 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
         "queue_delay_s": {"min": 0.0, "mean": 0.01, "p50": 0.005, "p95": 0.03, "p99": 0.04, "max": 0.05},
         "drops": lost,
         "losses": 1,
+        "policed": 0,
         "marks": 0,
     }
     metrics: Metrics = {

@@ -27,6 +27,11 @@ impl DropTail {
         DropTail { limit, waiting: VecDeque::new(), bytes: Bytes::ZERO }
     }
 
+    /// From now on it may hold so much; what waits already stays.
+    pub(crate) fn set_limit(&mut self, limit: Limit) {
+        self.limit = limit;
+    }
+
     /// Lets go of the packets whose transmission has begun.
     #[inline]
     pub(crate) fn release(&mut self, now: Time) {

@@ -3,12 +3,20 @@
 //! An element is told the time and answers with times. It holds no packet: who asks keeps them.
 
 mod droptail;
+mod line;
 mod link;
 mod loss;
+mod policer;
+mod serialiser;
+mod timeline;
 
 pub use droptail::{DropTail, Limit};
-pub use link::{Link, Serialiser, Verdict};
+pub use line::{Jitter, Line};
+pub use link::{Link, VaryingLink, Verdict};
 pub use loss::Bernoulli;
+pub use policer::Policer;
+pub use serialiser::Serialiser;
+pub use timeline::Timeline;
 
 /// A queue that a scenario may name.
 #[derive(Debug)]

@@ -1,64 +1,8 @@
-//! A link of constant rate behind a drop-tail queue.
+//! A link behind a drop-tail queue.
 
-use units::{Bytes, Rate, Span, Time};
+use units::{Bytes, Rate, Time};
 
-use crate::{DropTail, Limit};
-
-/// The clock of a transmitter: how long each packet takes, with no rounding drift.
-///
-/// What a division leaves over is carried to the next packet of the same busy period, so that n packets of s bytes
-/// take exactly floor(n·s·8·10⁹ / rate) ns.
-#[derive(Clone, Debug)]
-pub struct Serialiser {
-    rate: u64,
-    /// Carried over, in units of 1/rate ns; always less than `rate`.
-    carry: u64,
-    free_at: Time,
-    /// Quotient and remainder of the last size seen: nearly all packets have one size, and divisions are slow.
-    last: (u64, u64, u64),
-}
-
-impl Serialiser {
-    /// A transmitter of `rate`, idle.
-    ///
-    /// # Panics
-    /// At rate zero, which scenarios refuse.
-    pub fn new(rate: Rate) -> Serialiser {
-        assert!(rate > Rate::ZERO, "a link needs a rate");
-        Serialiser { rate: rate.as_bps(), carry: 0, free_at: Time::ZERO, last: (0, 0, 0) }
-    }
-
-    /// When the transmitter has nothing to send.
-    #[inline]
-    pub fn free_at(&self) -> Time {
-        self.free_at
-    }
-
-    /// Takes a packet that arrives at `now`, behind those taken before: (first bit out, last bit out). The nanosecond in
-    /// which the last bit leaves is still of the busy period.
-    #[inline]
-    pub fn transmit(&mut self, now: Time, size: Bytes) -> (Time, Time) {
-        let start = if now > self.free_at {
-            self.carry = 0;
-            now
-        } else {
-            self.free_at
-        };
-        if self.last.0 != size.get() {
-            let bit_ns = u128::from(size.get()) * 8_000_000_000;
-            let rate = u128::from(self.rate);
-            self.last = (size.get(), (bit_ns / rate) as u64, (bit_ns % rate) as u64);
-        }
-        let (_, mut ns, remainder) = self.last;
-        self.carry += remainder;
-        if self.carry >= self.rate {
-            self.carry -= self.rate;
-            ns += 1;
-        }
-        self.free_at = start + Span::from_nanos(ns);
-        (start, self.free_at)
-    }
-}
+use crate::{DropTail, Limit, Policer, Serialiser, Timeline};
 
 /// What became of a packet that arrived at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +16,8 @@ pub enum Verdict {
     },
     /// The queue had no room.
     Dropped,
+    /// The policer had no tokens for it.
+    Policed,
 }
 
 /// A link: a drop-tail queue, then a transmitter of constant rate.
@@ -93,17 +39,8 @@ impl Link {
     /// A packet of `size` bytes arrives.
     #[inline]
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
-        self.queue.release(now);
-        if now >= self.serialiser.free_at() {
-            let (start, end) = self.serialiser.transmit(now, size);
-            return Verdict::Departs { start, end };
-        }
-        if !self.queue.has_room(size) {
-            return Verdict::Dropped;
-        }
-        let (start, end) = self.serialiser.transmit(now, size);
-        self.queue.push(start, size);
-        Verdict::Departs { start, end }
+        let Link { serialiser, queue } = self;
+        accept(queue, serialiser.free_at(), now, size, || serialiser.transmit(now, size))
     }
 
     /// Packets and bytes that wait at `now`, without the one being sent.
@@ -113,47 +50,127 @@ impl Link {
     }
 }
 
+/// The same with a policer in front, and all of it may change at known times: departures are still known.
+///
+/// A type of its own, so that other links pay nothing for it.
+#[derive(Clone, Debug)]
+pub struct VaryingLink {
+    serialiser: Serialiser,
+    queue: DropTail,
+    rates: Timeline<Rate>,
+    limits: Timeline<Limit>,
+    policer: Timeline<Option<Policer>>,
+}
+
+impl VaryingLink {
+    /// An idle link. A limit that shrinks drops nothing that waits already.
+    pub fn new(
+        mut rates: Timeline<Rate>,
+        mut limits: Timeline<Limit>,
+        policer: Timeline<Option<Policer>>,
+    ) -> VaryingLink {
+        let serialiser = Serialiser::new(*rates.at(Time::ZERO));
+        let queue = DropTail::new(*limits.at(Time::ZERO));
+        VaryingLink { serialiser, queue, rates, limits, policer }
+    }
+
+    /// A packet of `size` bytes arrives.
+    pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
+        let VaryingLink { serialiser, queue, rates, limits, policer } = self;
+        if policer.at(now).as_mut().is_some_and(|policer| !policer.admits(now, size)) {
+            return Verdict::Policed;
+        }
+        queue.set_limit(*limits.at(now));
+        accept(queue, serialiser.free_at(), now, size, || serialiser.transmit_at(now, size, rates))
+    }
+
+    /// Packets and bytes that wait at `now`, without the one being sent.
+    pub fn backlog(&mut self, now: Time) -> (u64, Bytes) {
+        self.queue.release(now);
+        self.queue.backlog()
+    }
+}
+
+/// Sends a packet, lets it wait, or drops it.
+#[inline]
+fn accept(
+    queue: &mut DropTail,
+    free_at: Time,
+    now: Time,
+    size: Bytes,
+    mut transmit: impl FnMut() -> (Time, Time),
+) -> Verdict {
+    queue.release(now);
+    if now >= free_at {
+        let (start, end) = transmit();
+        return Verdict::Departs { start, end };
+    }
+    if !queue.has_room(size) {
+        return Verdict::Dropped;
+    }
+    let (start, end) = transmit();
+    queue.push(start, size);
+    Verdict::Departs { start, end }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// The same link stepped packet by packet, departure by departure: slow, obvious, in exact rational time.
+    /// The same link stepped event by event, departure or change: slow, obvious, in exact rational time.
     struct Stepped {
         rate: u128,
         limit: u64,
-        queue: VecDeque<(u64, u128)>,
-        sending_until: Option<(u64, u128)>,
+        /// Changes to come: (at, rate, limit).
+        changes: VecDeque<(u64, u128, u64)>,
+        queue: VecDeque<u128>,
+        /// When the packet being sent began, and its work left at `clock`.
+        sending: Option<(u64, u128)>,
+        clock: u64,
         /// When the last packet ended, and what its division left over.
         ended: (u64, u128),
     }
 
     impl Stepped {
-        fn depart_until(&mut self, now: u64, done: &mut Vec<(u64, u64)>) {
-            while let Some((end, carry)) = self.sending_until.filter(|(end, _)| *end <= now) {
-                self.sending_until = None;
-                self.ended = (end, carry);
-                if let Some((_, size)) = self.queue.pop_front() {
-                    self.begin(end, carry, size, done);
+        fn advance(&mut self, now: u64, done: &mut Vec<(u64, u64)>) {
+            loop {
+                let change = self.changes.front().copied().filter(|(at, ..)| *at <= now);
+                let end = self.sending.map(|(_, work)| self.clock.saturating_add((work / self.rate) as u64));
+                match (change, end.filter(|end| *end <= now)) {
+                    (Some((at, rate, limit)), end) if end.is_none_or(|end| at <= end) => {
+                        if let Some((_, work)) = &mut self.sending {
+                            *work -= u128::from(at - self.clock) * self.rate;
+                        }
+                        (self.clock, self.rate, self.limit) = (at, rate, limit);
+                        self.changes.pop_front();
+                    }
+                    (_, Some(end)) => {
+                        let (start, work) = self.sending.take().expect("what ends was being sent");
+                        done.push((start, end));
+                        self.ended = (end, work % self.rate);
+                        if let Some(size) = self.queue.pop_front() {
+                            self.begin(end, size);
+                        }
+                    }
+                    (_, None) => break,
                 }
             }
         }
 
-        fn begin(&mut self, at: u64, carry: u128, size: u128, done: &mut Vec<(u64, u64)>) {
-            let exact = size * 8_000_000_000 + carry;
-            let end = at + (exact / self.rate) as u64;
-            self.sending_until = Some((end, exact % self.rate));
-            done.push((at, end));
+        fn begin(&mut self, at: u64, size: u128) {
+            let carry = if self.ended.0 == at { self.ended.1 } else { 0 };
+            self.clock = at;
+            self.sending = Some((at, size * 8_000_000_000 + carry));
         }
 
         fn arrive(&mut self, now: u64, size: u128, done: &mut Vec<(u64, u64)>) -> bool {
-            self.depart_until(now, done);
-            if self.sending_until.is_none() {
-                let carry = if self.ended.0 == now { self.ended.1 } else { 0 };
-                self.begin(now, carry, size, done);
+            self.advance(now, done);
+            if self.sending.is_none() {
+                self.begin(now, size);
             } else if (self.queue.len() as u64) < self.limit {
-                self.queue.push_back((now, size));
+                self.queue.push_back(size);
             } else {
                 return false;
             }
@@ -161,19 +178,33 @@ mod tests {
         }
     }
 
+    fn rate() -> impl Strategy<Value = u64> {
+        1_000_u64..100_000_000_000
+    }
+
     proptest! {
         #[test]
         fn known_departures_equal_stepping_bit_for_bit(
-            rate in 1_000_u64..100_000_000_000,
-            limit in 1_u64..20,
+            first in (rate(), 1_u64..20),
+            changes in prop::collection::vec((0_u64..400_000, rate(), 1_u64..20), 0..6),
             arrivals in prop::collection::vec((0_u64..40_000, prop_oneof![Just(1500_u64), 40_u64..1500]), 1..300),
         ) {
-            let mut link = Link::new(Rate::from_bps(rate), Limit::Packets(limit));
+            let mut at = 0;
+            let changes: Vec<_> = changes.iter().map(|(gap, rate, limit)| { at += gap; (at, *rate, *limit) }).collect();
+            let rates = changes.iter().map(|(at, rate, _)| (Time::from_nanos(*at), Rate::from_bps(*rate)));
+            let limits = changes.iter().map(|(at, _, limit)| (Time::from_nanos(*at), Limit::Packets(*limit)));
+            let mut link = VaryingLink::new(
+                Timeline::new(Rate::from_bps(first.0), rates),
+                Timeline::new(Limit::Packets(first.1), limits),
+                None.into(),
+            );
             let mut stepped = Stepped {
-                rate: u128::from(rate),
-                limit,
+                rate: u128::from(first.0),
+                limit: first.1,
+                changes: changes.iter().map(|(at, rate, limit)| (*at, u128::from(*rate), *limit)).collect(),
                 queue: VecDeque::new(),
-                sending_until: None,
+                sending: None,
+                clock: 0,
                 ended: (0, 0),
             };
             let (mut now, mut ours, mut theirs) = (0, Vec::new(), Vec::new());
@@ -184,19 +215,27 @@ mod tests {
                 prop_assert_eq!(link.backlog(Time::from_nanos(now)).0, stepped.queue.len() as u64);
                 match verdict {
                     Verdict::Departs { start, end } => ours.push((start.as_nanos(), end.as_nanos())),
-                    Verdict::Dropped => {}
+                    Verdict::Dropped | Verdict::Policed => {}
                 }
                 prop_assert_eq!(verdict != Verdict::Dropped, accepted);
             }
-            stepped.depart_until(u64::MAX, &mut theirs);
+            stepped.advance(u64::MAX, &mut theirs);
             prop_assert_eq!(ours, theirs);
         }
 
         #[test]
         fn packets_in_are_packets_out_dropped_or_queued(
-            limit in 1_u64..50, gaps in prop::collection::vec(0_u64..30_000, 1..500),
+            limit in 1_u64..50, slow in 1_u64..1_000, policed in any::<bool>(),
+            gaps in prop::collection::vec(0_u64..30_000, 1..500),
         ) {
-            let mut link = Link::new(Rate::from_mbps(1_000), Limit::Packets(limit));
+            let half = Time::from_nanos(gaps.iter().sum::<u64>() / 2);
+            let policer = policed.then(|| Policer::new(Rate::from_mbps(500), Bytes::new(15_000)));
+            let mut link = VaryingLink::new(
+                Timeline::new(Rate::from_mbps(1_000), [(half, Rate::from_mbps(slow))]),
+                Timeline::new(Limit::Packets(50), [(half, Limit::Packets(limit))]),
+                Timeline::new(None, [(half, policer)]),
+            );
+            let mut before_change = 50;
             let (mut now, mut departures, mut last, mut dropped) = (0, Vec::new(), Time::ZERO, 0_usize);
             for gap in &gaps {
                 now += gap;
@@ -206,44 +245,18 @@ mod tests {
                         last = end;
                         departures.push(start);
                     }
-                    Verdict::Dropped => dropped += 1,
+                    Verdict::Dropped | Verdict::Policed => dropped += 1,
                 }
                 let (packets, bytes) = link.backlog(Time::from_nanos(now));
-                prop_assert!(packets <= limit);
+                // What waits when the limit shrinks stays.
+                let allowed = if Time::from_nanos(now) < half { 50 } else { limit.max(before_change) };
+                prop_assert!(packets <= allowed);
+                before_change = packets;
                 prop_assert_eq!(bytes, Bytes::new(1500) * packets);
             }
             let queued = departures.iter().filter(|start| **start > Time::from_nanos(now)).count();
             prop_assert_eq!(link.backlog(Time::from_nanos(now)).0 as usize, queued);
             prop_assert_eq!(departures.len() + dropped, gaps.len());
         }
-    }
-
-    #[test]
-    fn a_packet_that_arrives_as_the_last_ends_is_of_the_same_busy_period() {
-        // 1500 B at 32258064517 bit/s take 371.99… ns; two of them 743.99…
-        let mut serialiser = Serialiser::new(Rate::from_bps(32_258_064_517));
-        let end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
-        assert_eq!(end, Time::from_nanos(371));
-        assert_eq!(serialiser.transmit(end, Bytes::new(1500)), (end, Time::from_nanos(743)));
-    }
-
-    #[test]
-    fn a_billion_packets_do_not_drift() {
-        // 1500 B at 7 Mbit/s take 1714285.714… ns each: no integer. The busy period is walked in one sum.
-        let mut serialiser = Serialiser::new(Rate::from_mbps(7));
-        let mut end = Time::ZERO;
-        for n in 1..=1_000_000_u128 {
-            end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
-            if n % 250_000 == 0 {
-                assert_eq!(u128::from(end.as_nanos()), n * 1500 * 8_000_000_000 / 7_000_000);
-            }
-        }
-        // The carry after 7 packets is the carry after none: what holds for 10^6 packets holds for 10^9.
-        let (carry, before) = (serialiser.carry, end);
-        for _ in 0..7 {
-            end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
-        }
-        assert_eq!(serialiser.carry, carry);
-        assert_eq!((end - before).as_nanos(), 12_000_000);
     }
 }

@@ -61,7 +61,7 @@ impl Scenario {
         self.inner.duration.as_secs_f64()
     }
 
-    /// The rate of the bottleneck, in bit/s.
+    /// The rate of the bottleneck, in bit/s; that of the start, if it changes.
     #[getter]
     fn rate_bps(&self) -> u64 {
         self.inner.path.rate.as_bps()
@@ -71,6 +71,17 @@ impl Scenario {
     #[getter]
     fn rtt_s(&self) -> f64 {
         self.inner.path.rtt.as_secs_f64()
+    }
+
+    /// (time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path.
+    #[getter]
+    fn changes(&self) -> Vec<(f64, u64)> {
+        let mut rate = self.inner.path.rate;
+        let after = self.inner.path.changes.iter().map(|change| {
+            rate = change.rate.unwrap_or(rate);
+            (change.at.as_secs_f64(), rate.as_bps())
+        });
+        after.collect()
     }
 
     /// (name, cc) of every flow, in the order of the trace's flow numbers.

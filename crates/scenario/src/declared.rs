@@ -11,7 +11,8 @@ use crate::raw;
 /// A key of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]`, from 0: `path.rate`, `flow.N.cc`.
+    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]` or `[[path.change]]`, from 0: `path.rate`,
+    /// `flow.N.cc`.
     pub key: String,
     /// What can be given: `duration`, `rate`, `"auto", "on" or "off"`, `table`.
     pub kind: String,
@@ -36,6 +37,7 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = Vec::new();
     section(root, "", &mut keys);
     section(&root["properties"]["path"], "path.", &mut keys);
+    section(&root["properties"]["path"]["properties"]["change"]["items"], "path.change.N.", &mut keys);
     section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
     keys
 });
@@ -54,7 +56,7 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// The names of the keys right inside `table`: `""`, `"path."` or `"flow.N."`.
+/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."` or `"flow.N."`.
 pub(crate) fn names(table: &str) -> Vec<&'static str> {
     let inside = |key: &'static Key| key.key.strip_prefix(table).filter(|name| !name.contains('.'));
     keys().iter().filter_map(inside).collect()

@@ -10,6 +10,7 @@
 mod buffer;
 mod declared;
 mod error;
+mod impairment;
 mod kinds;
 mod leaf;
 mod model;
@@ -23,4 +24,5 @@ mod text;
 pub use buffer::{Buffer, Limit};
 pub use declared::{Key, explain, schema};
 pub use error::Error;
-pub use model::{Flow, PACKET, Pacing, Path, Queue, Scenario, UNRESPONSIVE, Value};
+pub use impairment::{Jitter, Policer};
+pub use model::{Change, Flow, PACKET, Pacing, Path, Queue, Scenario, UNRESPONSIVE, Value};

@@ -5,8 +5,9 @@ use std::fmt;
 
 use units::{Bytes, Rate, Span};
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Limit};
 use crate::error::Error;
+use crate::impairment::{Jitter, Policer};
 use crate::source::Source;
 
 /// An IP packet with a full segment in it: what buffers are counted in.
@@ -52,6 +53,38 @@ pub struct Path {
     pub loss: f64,
     /// The probability that an ACK is lost at random.
     pub reverse_loss: f64,
+    /// What stands in front of the queue, if anything.
+    pub policer: Option<Policer>,
+    /// How the delay of data packets varies.
+    pub jitter: Jitter,
+    /// How the delay of ACKs varies; it never reorders.
+    pub reverse_jitter: Jitter,
+    /// What changes in mid-run, in order of time. What is above is the start.
+    pub changes: Vec<Change>,
+}
+
+/// A change of the path in mid-run; none where it changes nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// When; after the start and before the end.
+    pub at: Span,
+    /// [`Path::rate`] from then on.
+    pub rate: Option<Rate>,
+    /// [`Path::rtt`] from then on.
+    pub rtt: Option<Span>,
+    /// [`Path::buffer`] from then on.
+    pub buffer: Option<Buffer>,
+    /// [`Path::loss`] from then on.
+    pub loss: Option<f64>,
+    /// [`Path::reverse_loss`] from then on.
+    pub reverse_loss: Option<f64>,
+    /// [`Path::policer`] from then on.
+    pub policer: Option<Option<Policer>>,
+    /// [`Path::jitter`] from then on.
+    pub jitter: Option<Jitter>,
+    /// [`Path::reverse_jitter`] from then on.
+    pub reverse_jitter: Option<Jitter>,
+    pub(crate) table: Written<usize>,
 }
 
 /// How a queue is managed.
@@ -148,12 +181,29 @@ impl Scenario {
         self.written.0.error(key, value, problem, fix)
     }
 
-    /// The receive window of `flow`: given, or 2 x (BDP + buffer), with the BDP of the flow's own RTT.
+    /// The receive window of `flow`: given, or 2 x (BDP + buffer) of the start, with the BDP of the flow's own RTT.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
         let Path { rate, rtt, buffer, .. } = &self.path;
         flow.receive_window.unwrap_or_else(|| {
             (rate.bytes_in(*rtt + flow.extra_rtt) + buffer.limit(*rate, *rtt, PACKET).bytes(PACKET)) * 2
         })
+    }
+}
+
+impl Path {
+    /// What one of its properties is from each of these times on: `path.schedule(|change| change.rate)`.
+    pub fn schedule<'a, T>(&'a self, of: impl Fn(&Change) -> Option<T> + 'a) -> impl Iterator<Item = (Span, T)> + 'a {
+        self.changes.iter().filter_map(move |change| Some((change.at, of(change)?)))
+    }
+
+    /// Its fastest rate at any time.
+    pub fn fastest(&self) -> Rate {
+        self.schedule(|change| change.rate).map(|(_, rate)| rate).fold(self.rate, Rate::max)
+    }
+
+    /// What `buffer` holds: a BDP is that of the path's start.
+    pub fn limit(&self, buffer: Buffer) -> Limit {
+        buffer.limit(self.rate, self.rtt, PACKET)
     }
 }
 

@@ -9,10 +9,10 @@ use crate::source::Source;
 /// Puts `text` in the place of what `key` has now.
 pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) -> Result<(), Error> {
     source.note_override(key, format!("--set {key}={text}"));
-    let (flow, declared) = locate(key);
+    let (listed, declared) = locate(key);
     let refuse = |problem: String, fix: String| Err(source.error(key, format_args!("{text:?}"), problem, fix));
     // A key of a flow is none without the flow's number.
-    let declared_at_all = |known: &&Key| known.key == declared && (flow.is_some() || !declared.starts_with("flow."));
+    let declared_at_all = |known: &&Key| known.key == declared && (listed.is_some() || !declared.contains(".N."));
     let is_text = match keys().iter().find(declared_at_all) {
         Some(known) if known.kind.starts_with("table") => {
             return refuse(
@@ -21,20 +21,21 @@ pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) 
             );
         }
         Some(known) => known.kind == "name",
-        None if flow.is_some() && is_param(&declared) => false,
-        None => return refuse("unknown key".to_owned(), unknown_fix(key, flow, &declared)),
+        None if listed.is_some() && is_param(&declared) => false,
+        None => return refuse("unknown key".to_owned(), unknown_fix(key, listed.map(|(_, index)| index), &declared)),
     };
-    let flows = root.get("flow").and_then(Toml::as_array).map_or(0, Vec::len);
-    if let Some(index) = flow.filter(|index| *index >= flows) {
-        let fix = match flows {
-            0 => "add a [[flow]] to the file".to_owned(),
-            1 => format!("the only one is {}", key.replacen(&index.to_string(), "0", 1)),
-            _ => format!(
-                "count from 0: the last one is {}",
-                key.replacen(&index.to_string(), &(flows - 1).to_string(), 1)
-            ),
+    if let Some((list, index)) = listed {
+        let there = length(root, list);
+        let other = |index: usize| declared.replacen('N', &index.to_string(), 1);
+        let fix = match there {
+            _ if index < there => None,
+            0 => Some(format!("add a [[{list}]] to the file")),
+            1 => Some(format!("the only one is {}", other(0))),
+            _ => Some(format!("count from 0: the last one is {}", other(there - 1))),
         };
-        return refuse(format!("the file has {flows} [[flow]]"), fix);
+        if let Some(fix) = fix {
+            return refuse(format!("the file has {there} [[{list}]]"), fix);
+        }
     }
     insert(root, key, literal(text, is_text));
     Ok(())
@@ -48,16 +49,30 @@ pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
     root.insert("seed".to_owned(), value);
 }
 
-/// The flow's index in `key`, if it has one, and the key as declared, with N for it.
-fn locate(key: &str) -> (Option<usize>, String) {
-    let index_and_name = key.strip_prefix("flow.").and_then(|rest| rest.split_once('.'));
-    match index_and_name.and_then(|(index, name)| Some((parse_index(index)?, name))) {
-        Some((index, name)) => (Some(index), format!("flow.N.{name}")),
-        None => (None, key.to_owned()),
+/// The lists of tables, of which one is chosen by its number.
+const LISTS: [&str; 2] = ["flow", "path.change"];
+
+/// The list and the index in `key`, if it has one, and the key as declared, with N for the index.
+fn locate(key: &str) -> (Option<(&'static str, usize)>, String) {
+    for list in LISTS {
+        let rest = key.strip_prefix(list).and_then(|rest| rest.strip_prefix('.'));
+        if let Some((index, name)) = rest.and_then(|rest| rest.split_once('.'))
+            && let Some(index) = parse_index(index)
+        {
+            return (Some((list, index)), format!("{list}.N.{name}"));
+        }
     }
+    (None, key.to_owned())
 }
 
-/// A flow's number as it is written in keys: no sign, no zeros in front.
+/// How many tables a list has.
+fn length(root: &Table, list: &str) -> usize {
+    let mut names = list.split('.');
+    let first = names.next().and_then(|name| root.get(name));
+    names.try_fold(first, |value, name| Some(value?.get(name))).flatten().and_then(Toml::as_array).map_or(0, Vec::len)
+}
+
+/// A table's number as it is written in keys: no sign, no zeros in front.
 fn parse_index(text: &str) -> Option<usize> {
     text.parse().ok().filter(|index: &usize| index.to_string() == text)
 }
@@ -71,18 +86,19 @@ fn inside(key: &str, declared: &str) -> String {
     match declared {
         "flow" => "flow.0.cc, flow.0.start…".to_owned(),
         "path" => "path.rate, path.rtt…".to_owned(),
+        "path.change" => "path.change.0.at, path.change.0.rate…".to_owned(),
         _ => format!("{key}.beta, for example"),
     }
 }
 
 /// The key that was meant: it lacks its table or its flow's number, or has a slip of the pen.
-fn unknown_fix(key: &str, flow: Option<usize>, declared: &str) -> String {
+fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
     let known: Vec<&str> =
         keys().iter().filter(|known| !known.kind.starts_with("table")).map(|known| known.key.as_str()).collect();
     let bare = key.strip_prefix("flow.").unwrap_or(key);
     let meant = known.iter().find(|known| known.rsplit('.').next() == Some(bare)).copied();
     match meant.or_else(|| units::nearest(declared, &known)) {
-        Some(meant) => format!("did you mean {}?", meant.replacen('N', &flow.unwrap_or(0).to_string(), 1)),
+        Some(meant) => format!("did you mean {}?", meant.replacen('N', &index.unwrap_or(0).to_string(), 1)),
         None => "fullpipe explain scenario lists the keys".to_owned(),
     }
 }
@@ -98,7 +114,8 @@ fn literal(text: &str, is_text: bool) -> Toml {
 
 /// Sets `key`, making tables on the way. Where something else stands in a table's place, that stays, to be refused.
 fn insert(root: &mut Table, key: &str, value: Toml) {
-    let mut parts = key.splitn(if key.starts_with("flow.") { 4 } else { 2 }, '.').peekable();
+    // A parameter's name may have points in it.
+    let mut parts = key.splitn(if locate(key).0.is_some() { 4 } else { 2 }, '.').peekable();
     let mut table = root;
     while let Some(part) = parts.next() {
         if parts.peek().is_none() {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
 use crate::buffer::Buffer;
+use crate::impairment::{InOrder, Jitter, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, Pacing, Queue, Value};
@@ -57,12 +58,12 @@ pub(crate) struct Scenario {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Path {
-    /// The bottleneck's rate, in bits per second. Access links are 10 times as fast.
+    /// The bottleneck's rate, in bits per second. Access links are 10 times as fast as its fastest.
     pub(crate) rate: Leaf<Rate>,
     /// Two-way propagation delay, without queueing.
     pub(crate) rtt: Leaf<Delay>,
     /// What may wait in front of the bottleneck, besides the packet being sent. In bdp (rate x rtt), time or packets it
-    /// counts whole packets of 1500 bytes, rounded down.
+    /// counts whole packets of 1500 bytes, rounded down, at the rate and RTT of the start.
     pub(crate) buffer: Leaf<Buffer>,
     /// How the queue is managed.
     #[serde(default = "pfifo")]
@@ -73,6 +74,62 @@ pub(crate) struct Path {
     /// Random loss of ACKs.
     #[serde(default = "no_loss")]
     pub(crate) reverse_loss: Leaf<Percent>,
+    /// A token bucket in front of the queue, which drops what does not conform; it begins full.
+    #[serde(default = "no_policer")]
+    pub(crate) policer: Leaf<Option<Policer>>,
+    /// How the delay of data packets varies behind the bottleneck: by up to so much, uniformly ("reorder" lets packets
+    /// overtake each other), or all are held for a time now and then, and released at once.
+    #[serde(default = "no_jitter")]
+    pub(crate) jitter: Leaf<Jitter>,
+    /// The same for ACKs: "hold 10ms" releases them once in 10 ms, as Wi-Fi does that aggregates.
+    #[serde(default = "no_reverse_jitter")]
+    pub(crate) reverse_jitter: Leaf<InOrder>,
+    /// Changes of the path in mid-run, one table each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-default" = "none"))]
+    pub(crate) change: Vec<Change>,
+}
+
+/// A change of the path in mid-run: when, and what is different from then on.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Change {
+    /// When.
+    #[schemars(example = "10s")]
+    pub(crate) at: Leaf<Span>,
+    /// From then on path.rate, for the packet being sent and those that wait, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Rate>", extend("x-default" = "unchanged"))]
+    pub(crate) rate: Option<Leaf<Rate>>,
+    /// From then on path.rtt, for packets that leave the bottleneck and ACKs that leave the receiver. When it shrinks, none
+    /// overtakes those on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Delay>", extend("x-default" = "unchanged"))]
+    pub(crate) rtt: Option<Leaf<Delay>>,
+    /// From then on path.buffer; what waits already stays. A bdp is that of the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Buffer>", extend("x-default" = "unchanged"))]
+    pub(crate) buffer: Option<Leaf<Buffer>>,
+    /// From then on path.loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Percent>", extend("x-default" = "unchanged"))]
+    pub(crate) loss: Option<Leaf<Percent>>,
+    /// From then on path.reverse_loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Percent>", extend("x-default" = "unchanged"))]
+    pub(crate) reverse_loss: Option<Leaf<Percent>>,
+    /// From then on path.policer, with a full bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Option<Policer>>", extend("x-default" = "unchanged"))]
+    pub(crate) policer: Option<Leaf<Option<Policer>>>,
+    /// From then on path.jitter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Jitter>", extend("x-default" = "unchanged"))]
+    pub(crate) jitter: Option<Leaf<Jitter>>,
+    /// From then on path.reverse_jitter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<InOrder>", extend("x-default" = "unchanged"))]
+    pub(crate) reverse_jitter: Option<Leaf<InOrder>>,
 }
 
 /// One flow, or `count` equal ones.
@@ -145,6 +202,18 @@ fn no_loss() -> Leaf<Percent> {
     Leaf::of(&Percent(0.0))
 }
 
+fn no_policer() -> Leaf<Option<Policer>> {
+    Leaf::of(&None)
+}
+
+fn no_jitter() -> Leaf<Jitter> {
+    Leaf::of(&Jitter::Off)
+}
+
+fn no_reverse_jitter() -> Leaf<InOrder> {
+    Leaf::of(&InOrder(Jitter::Off))
+}
+
 fn first_seed() -> Leaf<Whole<0, LARGEST>> {
     Leaf::of(&Whole(1))
 }
@@ -177,24 +246,71 @@ impl From<&model::Scenario> for Scenario {
             seed: Leaf::of(&Whole(scenario.seed)),
             start_jitter: Leaf::of(&scenario.start_jitter),
             send_jitter: Leaf::of(&Delay(scenario.send_jitter)),
-            path: Path {
-                rate: Leaf::of(&scenario.path.rate),
-                rtt: Leaf::of(&Delay(scenario.path.rtt)),
-                buffer: Leaf::of(&scenario.path.buffer),
-                queue: Leaf::of(&scenario.path.queue),
-                loss: Leaf::of(&Percent(scenario.path.loss)),
-                reverse_loss: Leaf::of(&Percent(scenario.path.reverse_loss)),
-            },
+            path: Path::from(&scenario.path),
             flow: scenario.flows.iter().map(Flow::from).collect(),
         }
     }
 }
 
+impl From<&model::Path> for Path {
+    fn from(path: &model::Path) -> Path {
+        Path {
+            rate: Leaf::of(&path.rate),
+            rtt: Leaf::of(&Delay(path.rtt)),
+            buffer: Leaf::of(&path.buffer),
+            queue: Leaf::of(&path.queue),
+            loss: Leaf::of(&Percent(path.loss)),
+            reverse_loss: Leaf::of(&Percent(path.reverse_loss)),
+            policer: Leaf::of(&path.policer),
+            jitter: Leaf::of(&path.jitter),
+            reverse_jitter: Leaf::of(&InOrder(path.reverse_jitter)),
+            change: path.changes.iter().map(Change::from).collect(),
+        }
+    }
+}
+
+impl Change {
+    /// The keys that say something different, and what they say.
+    pub(crate) fn given(&self) -> Vec<(&'static str, String)> {
+        fn shown<T>(name: &'static str, leaf: &Option<Leaf<T>>) -> Option<(&'static str, String)> {
+            leaf.as_ref().map(|leaf| (name, leaf.show()))
+        }
+        let keys = [
+            shown("rate", &self.rate),
+            shown("rtt", &self.rtt),
+            shown("buffer", &self.buffer),
+            shown("loss", &self.loss),
+            shown("reverse_loss", &self.reverse_loss),
+            shown("policer", &self.policer),
+            shown("jitter", &self.jitter),
+            shown("reverse_jitter", &self.reverse_jitter),
+        ];
+        keys.into_iter().flatten().collect()
+    }
+}
+
+impl From<&model::Change> for Change {
+    fn from(change: &model::Change) -> Change {
+        Change {
+            at: Leaf::of(&change.at),
+            rate: optional(&change.rate),
+            rtt: optional(&change.rtt.map(Delay)),
+            buffer: optional(&change.buffer),
+            loss: optional(&change.loss.map(Percent)),
+            reverse_loss: optional(&change.reverse_loss.map(Percent)),
+            policer: optional(&change.policer),
+            jitter: optional(&change.jitter),
+            reverse_jitter: optional(&change.reverse_jitter.map(InOrder)),
+        }
+    }
+}
+
+fn optional<T: Kind>(value: &Option<T>) -> Option<Leaf<T>> {
+    value.as_ref().map(Leaf::of)
+}
+
 impl From<&model::Flow> for Flow {
     fn from(flow: &model::Flow) -> Flow {
-        fn optional<T: Kind>(value: &Option<T>) -> Option<Leaf<T>> {
-            value.as_ref().map(Leaf::of)
-        }
         Flow {
             name: Some(Leaf::of(&Name(flow.name.clone()))),
             cc: Leaf::of(&Name(flow.cc.clone())),

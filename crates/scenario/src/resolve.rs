@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use units::{Bytes, Span};
 
-use crate::buffer::Limit;
+use crate::buffer::{Buffer, Limit};
 use crate::error::Error;
+use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
+use crate::model::{Change, Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::Source;
 
@@ -45,6 +46,17 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
     if measure_from >= duration {
         return refuse("measure_from", &raw.measure_from, "nothing is left to measure", before_end);
     }
+    for change in &scenario.path.changes {
+        let at = &raw.path.change[change.table.0].at;
+        let key = format!("path.change.{}.at", change.table.0);
+        if change.at == Span::ZERO {
+            let fix = "put it into [path] itself, or give a later time".to_owned();
+            return refuse(&key, at, "a change at the start is none", fix);
+        }
+        if change.at >= duration {
+            return refuse(&key, at, "the run is over before the path changes", before_end);
+        }
+    }
     for flow in &scenario.flows {
         if flow.start >= duration {
             let start = &raw.flow[flow.table.0].start;
@@ -63,6 +75,7 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
     let Percent(loss) = raw.loss.get(source, "path.loss")?;
     let Percent(reverse_loss) = raw.reverse_loss.get(source, "path.reverse_loss")?;
+    let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
     let path = Path {
         rate: raw.rate.get(source, "path.rate")?,
         rtt,
@@ -70,9 +83,22 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         queue: raw.queue.get(source, "path.queue")?,
         loss,
         reverse_loss,
+        policer: raw.policer.get(source, "path.policer")?,
+        jitter: raw.jitter.get(source, "path.jitter")?,
+        reverse_jitter,
+        changes: changes(&raw.change, source)?,
     };
-    let limit = path.buffer.limit(path.rate, rtt, PACKET);
-    let refuse = |problem: String, fix: &str| Err(source.error("path.buffer", raw.buffer.show(), problem, fix));
+    check_buffer(path.limit(path.buffer), &raw.buffer, "path.buffer", source)?;
+    for Change { buffer, table: Written(i), .. } in &path.changes {
+        if let (Some(buffer), Some(leaf)) = (buffer, &raw.change[*i].buffer) {
+            check_buffer(path.limit(*buffer), leaf, &format!("path.change.{i}.buffer"), source)?;
+        }
+    }
+    Ok(path)
+}
+
+fn check_buffer(limit: Limit, leaf: &Leaf<Buffer>, key: &str, source: &Source) -> Result<(), Error> {
+    let refuse = |problem: String, fix: &str| Err(source.error(key, leaf.show(), problem, fix));
     if limit.bytes(PACKET) < PACKET {
         let holds = match limit {
             Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),
@@ -83,7 +109,48 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     if limit.bytes(PACKET) > LARGEST_BUFFER {
         return refuse(format!("this buffer holds more than {LARGEST_BUFFER}"), "give less, like \"8bdp\"");
     }
-    Ok(path)
+    Ok(())
+}
+
+/// Reads the changes, and puts them in order.
+fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
+    let mut changes = Vec::with_capacity(raw.len());
+    // What is changed already: (key, when).
+    let mut known = BTreeSet::new();
+    for (i, raw) in raw.iter().enumerate() {
+        let key = |name: &str| format!("path.change.{i}.{name}");
+        let change = Change {
+            at: raw.at.get(source, &key("at"))?,
+            rate: optional(&raw.rate, source, &key("rate"))?,
+            rtt: optional(&raw.rtt, source, &key("rtt"))?.map(|Delay(rtt)| rtt),
+            buffer: optional(&raw.buffer, source, &key("buffer"))?,
+            loss: optional(&raw.loss, source, &key("loss"))?.map(|Percent(loss)| loss),
+            reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?.map(|Percent(loss)| loss),
+            policer: optional(&raw.policer, source, &key("policer"))?,
+            jitter: optional(&raw.jitter, source, &key("jitter"))?,
+            reverse_jitter: optional(&raw.reverse_jitter, source, &key("reverse_jitter"))?
+                .map(|InOrder(jitter)| jitter),
+            table: Written(i),
+        };
+        let given = raw.given();
+        if given.is_empty() {
+            let fix = "add what is different from then on, like rate = \"50mbit\"";
+            return Err(source.error(&format!("path.change.{i}"), "", "this changes nothing", fix));
+        }
+        for (name, value) in given {
+            if !known.insert((name, change.at)) {
+                let problem = format!("path.{name} is changed by another table at {}, too", change.at);
+                return Err(source.error(&key(name), value, problem, "keep one of the two"));
+            }
+        }
+        changes.push(change);
+    }
+    changes.sort_by_key(|change| change.at);
+    Ok(changes)
+}
+
+fn optional<T: Kind>(leaf: &Option<Leaf<T>>, source: &Source, key: &str) -> Result<Option<T>, Error> {
+    leaf.as_ref().map(|leaf| leaf.get(source, key)).transpose()
 }
 
 /// Reads the flows, gives a name to those that have none, and counts them out.
@@ -134,9 +201,6 @@ fn flows(raw: &[raw::Flow], source: &Source) -> Result<Vec<Flow>, Error> {
 
 /// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there are of it.
 fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64), Error> {
-    fn optional<T: Kind>(leaf: &Option<Leaf<T>>, source: &Source, key: &str) -> Result<Option<T>, Error> {
-        leaf.as_ref().map(|leaf| leaf.get(source, key)).transpose()
-    }
     let key = |name: &str| format!("flow.{i}.{name}");
     let Name(cc) = raw.cc.get(source, &key("cc"))?;
     let name = optional(&raw.name, source, &key("name"))?;

@@ -9,18 +9,21 @@ use crate::source::{Source, join, show};
 /// Refuses unknown and missing keys, and values where tables should be.
 pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
     check_names(root, "", "", source)?;
-    check_names(table(root, "path", "path", "start it with a line [path]", source)?, "path", "path.", source)?;
-    let flows = match &root["flow"] {
-        Toml::Array(flows) if flows.iter().all(Toml::is_table) => flows,
-        other => {
-            let fix = "start each flow with a line [[flow]], in double brackets";
-            return Err(source.error("flow", show(other), "the flows are tables in a list", fix));
+    let path = table(root, "path", "path", "start it with a line [path]", source)?;
+    check_names(path, "path", "path.", source)?;
+    if let Some(changes) = path.get("change") {
+        let fix = "start each change with a line [[path.change]], in double brackets";
+        for (i, change) in tables(changes, "path.change", "changes are tables in a list", fix, source)?.enumerate() {
+            check_names(change, &format!("path.change.{i}"), "path.change.N.", source)?;
         }
-    };
-    if flows.is_empty() {
+    }
+    let fix = "start each flow with a line [[flow]], in double brackets";
+    let mut flows =
+        tables(&root["flow"], "flow", "the flows are tables in a list", fix, source)?.enumerate().peekable();
+    if flows.peek().is_none() {
         return Err(source.error("flow", "[]", "a scenario has at least one flow", "add a [[flow]] with its cc"));
     }
-    for (i, flow) in flows.iter().filter_map(Toml::as_table).enumerate() {
+    for (i, flow) in flows {
         let at = format!("flow.{i}");
         check_names(flow, &at, "flow.N.", source)?;
         if flow.contains_key("params") {
@@ -40,6 +43,19 @@ fn check_names(table: &Table, at: &str, declared: &str, source: &Source) -> Resu
     match known.iter().find(missing) {
         None => Ok(()),
         Some(name) => Err(source.error(&join(at, name), "", "missing", missing_fix(&format!("{declared}{name}")))),
+    }
+}
+
+fn tables<'a>(
+    value: &'a Toml,
+    key: &str,
+    problem: &str,
+    fix: &str,
+    source: &Source,
+) -> Result<impl Iterator<Item = &'a Table>, Error> {
+    match value {
+        Toml::Array(items) if items.iter().all(Toml::is_table) => Ok(items.iter().filter_map(Toml::as_table)),
+        other => Err(source.error(key, show(other), problem, fix)),
     }
 }
 
@@ -66,6 +82,7 @@ fn missing_fix(declared: &str) -> String {
 fn unknown_fix(name: &str, known: &[&str]) -> String {
     let elsewhere = keys().iter().find(|key| key.key.rsplit('.').next() == Some(name));
     match (elsewhere.map(|key| key.key.as_str()), units::nearest(name, known)) {
+        (Some(key), _) if key.starts_with("path.change.") => "it belongs in a [[path.change]]".to_owned(),
         (Some(key), _) if key.starts_with("path.") => "it belongs in [path]".to_owned(),
         (Some(key), _) if key.starts_with("flow.") => "it belongs in a [[flow]]".to_owned(),
         (Some(_), _) => "it belongs at the top, above the first line in brackets".to_owned(),

@@ -10,6 +10,8 @@ pub(crate) enum Class {
     Start,
     /// The first data packet on the way to a hop of the flow's route arrives there.
     Segment,
+    /// The first data packet on the way to the receiver on a line that reorders arrives there.
+    Arrival,
     /// The first ACK on the way to a hop of the flow's reverse route, or to the sender, arrives there.
     Ack,
     /// The receiver's delayed ACK.
@@ -43,10 +45,11 @@ impl Entry {
         match self.0 as u64 >> 56 {
             0 => Class::Start,
             1 => Class::Segment,
-            2 => Class::Ack,
-            3 => Class::DelayedAck,
-            4 => Class::Timer,
-            5 => Class::Departure,
+            2 => Class::Arrival,
+            3 => Class::Ack,
+            4 => Class::DelayedAck,
+            5 => Class::Timer,
+            6 => Class::Departure,
             _ => Class::Sample,
         }
     }

@@ -1,11 +1,10 @@
 //! From a scenario to a simulation that can begin.
 
-use std::collections::BTreeMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals};
 use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Sender, SenderConfig, Unresponsive};
-use path::{Bernoulli, Limit, Link, Serialiser};
+use path::{Bernoulli, Limit, Line, Link, Policer, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario, Value};
 use smallvec::smallvec;
 use trace::{FlowMeter, Window};
@@ -16,7 +15,7 @@ use crate::agenda::{Agenda, Class};
 use crate::engine::Simulation;
 use crate::flow::{Armed, Flow, Network, Source, Transitions, Wire};
 use crate::lane::Lane;
-use crate::link::NetworkLink;
+use crate::link::{Element, NetworkLink};
 use crate::observe::Observer;
 
 /// The signals that the simulated endpoint gives a controller.
@@ -75,19 +74,31 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     Ok(Simulation { scenario: scenario.clone(), network, flows, observer, now: Time::ZERO, end })
 }
 
-/// The dumbbell's one link. All propagation delay lies behind it, half of the RTT each way.
+/// The dumbbell's one link. All propagation delay lies behind it, in the [`wire`].
 fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
     let path = &scenario.path;
-    let limit = match path.buffer.limit(path.rate, path.rtt, scenario::PACKET) {
+    let limits = timeline(path, path.buffer, |change| change.buffer).map(|buffer| match path.limit(buffer) {
         scenario::Limit::Packets(packets) => Limit::Packets(packets),
         scenario::Limit::Bytes(bytes) => Limit::Bytes(bytes),
+    });
+    let policers = timeline(path, path.policer, |change| change.policer)
+        .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
+    let rates = timeline(path, path.rate, |change| change.rate);
+    let element = match (rates.constant(), limits.constant(), policers.constant()) {
+        (Some(rate), Some(limit), Some(None)) => Element::Constant(Link::new(*rate, *limit)),
+        _ => Element::Varying(Box::new(VaryingLink::new(rates, limits, policers))),
     };
-    NetworkLink::new("bottleneck", Link::new(path.rate, limit), path.rtt / 2, window)
+    NetworkLink::new("bottleneck", element, Span::ZERO, window)
+}
+
+/// One of the path's properties over time.
+fn timeline<T>(path: &scenario::Path, first: T, of: impl Fn(&scenario::Change) -> Option<T>) -> Timeline<T> {
+    Timeline::new(first, path.schedule(of).map(|(at, value)| (Time::ZERO + at, value)))
 }
 
 /// A flow's own link to the network.
 fn access_rate(scenario: &Scenario) -> Rate {
-    Rate::from_bps(scenario.path.rate.as_bps().saturating_mul(ACCESS_SPEED))
+    Rate::from_bps(scenario.path.fastest().as_bps().saturating_mul(ACCESS_SPEED))
 }
 
 /// The rate of unresponsive traffic. What its access link can't carry would wait in front of it without end.
@@ -95,7 +106,9 @@ fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Err
     let rate = spec.app_rate.expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
     let most = access_rate(scenario).mul_f64(SMSS.as_f64() / scenario::PACKET.as_f64());
     if rate > most {
-        let problem = format!("faster than its access link, which is {ACCESS_SPEED} x path.rate, headers included");
+        let problem = format!(
+            "faster than its access link, which is {ACCESS_SPEED} x path.rate at its fastest, headers included"
+        );
         return Err(scenario.error(
             &spec.key("app_rate"),
             format_args!("\"{rate}\""),
@@ -200,7 +213,15 @@ fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
 fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
     let path = &scenario.path;
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
-    let forward = path.rtt / 2 + spec.extra_rtt / 2;
+    // Half of the RTT each way; what can't be halved is on the way back.
+    let rtt = || timeline(path, path.rtt, |change| change.rtt);
+    let extra = spec.extra_rtt;
+    let forward = rtt().map(|rtt| rtt / 2 + extra / 2);
+    let back = rtt().map(|rtt| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
+    let jitters = timeline(path, path.jitter, |change| change.jitter).map(path_jitter);
+    let reverse_jitters = timeline(path, path.reverse_jitter, |change| change.reverse_jitter).map(path_jitter);
+    let losses = timeline(path, path.loss, |change| change.loss);
+    let reverse_losses = timeline(path, path.reverse_loss, |change| change.reverse_loss);
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
     Wire {
         access: Serialiser::new(access_rate(scenario)),
@@ -208,13 +229,23 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
         last_entry: Time::ZERO,
         route: smallvec![0],
         lanes: smallvec![Lane::default()],
-        extra_delay: spec.extra_rtt / 2,
-        loss: Bernoulli::new(path.loss, stream("loss")),
+        line: Line::new(forward, jitters, stream("path_jitter")),
+        reordered: BTreeMap::new(),
+        arrivals: Armed::default(),
+        loss: Bernoulli::new(losses, stream("loss")).map(Box::new),
         reverse_route: smallvec![],
         ack_lanes: smallvec![Lane::default()],
-        reverse_delay: (path.rtt + spec.extra_rtt).saturating_sub(forward),
-        reverse_loss: Bernoulli::new(path.reverse_loss, stream("reverse_loss")),
+        reverse_line: Line::new(back, reverse_jitters, stream("reverse_jitter")),
+        reverse_loss: Bernoulli::new(reverse_losses, stream("reverse_loss")).map(Box::new),
         blocks: smallvec![VecDeque::new()],
         delayed_ack: Armed::default(),
+    }
+}
+
+fn path_jitter(jitter: scenario::Jitter) -> path::Jitter {
+    match jitter {
+        scenario::Jitter::Off => path::Jitter::Off,
+        scenario::Jitter::Random { most, reorder } => path::Jitter::Random { most, reorder },
+        scenario::Jitter::Hold { hold, every } => path::Jitter::Hold { hold, every },
     }
 }

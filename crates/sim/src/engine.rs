@@ -96,6 +96,7 @@ impl Simulation {
         match entry.class() {
             Class::Start => step.start(flow, now),
             Class::Segment => step.segments(flow, now, entry.hop()),
+            Class::Arrival => step.arrivals(flow, now),
             Class::Ack => step.acks(flow, now, entry.hop()),
             Class::DelayedAck => step.delayed_ack(flow, now),
             Class::Timer => step.timer(flow, now),
@@ -159,6 +160,13 @@ impl Step<'_> {
                 return self.network.agenda.push(next, Class::Segment, flow.index, hop as u8);
             }
             now = next;
+        }
+    }
+
+    /// Packets of a flow arrive at the receiver, on a line that reorders.
+    fn arrivals(self, flow: &mut Flow, now: Time) {
+        if flow.wire.arrivals.fired(now) {
+            flow.far().arrivals(self.network, now);
         }
     }
 

@@ -1,10 +1,10 @@
 //! One flow: its endpoints and what it has on the way between them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use cc::{AnyController, Probe, Transition};
 use endpoint::{Ack, Block, Receiver, Segment, Sender, Unresponsive};
-use path::{Bernoulli, Serialiser};
+use path::{Bernoulli, Line, Serialiser};
 use smallvec::SmallVec;
 use trace::{FlowMeter, TransitionRow};
 use units::{Rng, Span, Time};
@@ -64,13 +64,16 @@ pub(crate) struct Wire {
     pub(crate) route: PerHop<usize>,
     pub(crate) lanes: PerHop<Lane<Travelling>>,
     /// From the last link to the receiver, beyond the links' own delays.
-    pub(crate) extra_delay: Span,
-    pub(crate) loss: Bernoulli,
+    pub(crate) line: Line,
+    /// What is on that line since it reorders: by arrival, then in order of departure.
+    pub(crate) reordered: BTreeMap<(Time, u64), Travelling>,
+    pub(crate) arrivals: Armed,
+    pub(crate) loss: Option<Box<Bernoulli>>,
     /// The same for ACKs: a lane to each link, and one to the sender.
     pub(crate) reverse_route: PerHop<usize>,
     pub(crate) ack_lanes: PerHop<Lane<Ack>>,
-    pub(crate) reverse_delay: Span,
-    pub(crate) reverse_loss: Bernoulli,
+    pub(crate) reverse_line: Line,
+    pub(crate) reverse_loss: Option<Box<Bernoulli>>,
     /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
     pub(crate) blocks: PerHop<VecDeque<Block>>,
     pub(crate) delayed_ack: Armed,
@@ -184,30 +187,59 @@ impl Far<'_> {
         }
     }
 
-    /// A packet arrives at the link of hop `hop`.
+    /// A packet arrives at the link of hop `hop`, or behind the last one at the receiver.
     #[inline]
     pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
-        network.events += 1;
-        let link = &mut network.links[self.wire.route[hop]];
-        let data = !packet.segment.syn;
-        if hop == 0 && self.wire.loss.loses_next() {
-            if data {
-                link.meter.on_loss(now);
-                self.meter.on_dropped(now);
+        let mut at = now;
+        if let Some(link) = self.wire.route.get(hop) {
+            network.events += 1;
+            let link = &mut network.links[*link];
+            let data = !packet.segment.syn;
+            if hop == 0 && self.wire.loss.as_mut().is_some_and(|loss| loss.loses(now)) {
+                if data {
+                    link.meter.on_loss(now);
+                    self.meter.on_dropped(now);
+                }
+                return;
             }
-            return;
+            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
+                if data {
+                    self.meter.on_dropped(now);
+                }
+                return;
+            };
+            packet.waited += waited;
+            if hop + 1 < self.wire.route.len() {
+                return self.hop(network, hop + 1, departure, packet);
+            }
+            let (arrival, out_of_order) = self.wire.line.arrival(departure);
+            if out_of_order {
+                return self.reorder(network, arrival, packet);
+            }
+            at = arrival;
         }
-        let Some((waited, at)) = link.arrive(now, packet.segment.wire_size(), data) else {
-            if data {
-                self.meter.on_dropped(now);
+        self.receive(network, at, packet);
+    }
+
+    /// A packet is on a line to the receiver that reorders: it is received when its time comes.
+    #[cold]
+    fn reorder(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+        let same = self.wire.reordered.range((at, 0)..=(at, u64::MAX)).next_back();
+        let order = same.map_or(0, |((_, order), _)| order + 1);
+        self.wire.reordered.insert((at, order), packet);
+        self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.index);
+    }
+
+    /// What is on that line arrives as far as it is time.
+    #[cold]
+    pub(crate) fn arrivals(&mut self, network: &mut Network, now: Time) {
+        while let Some(first) = self.wire.reordered.first_entry() {
+            let (at, _) = *first.key();
+            if at > now {
+                return self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.index);
             }
-            return;
-        };
-        packet.waited += waited;
-        if hop + 1 < self.wire.route.len() {
-            self.hop(network, hop + 1, at, packet);
-        } else {
-            self.receive(network, at + self.wire.extra_delay, packet);
+            let packet = first.remove();
+            self.arrive(network, self.wire.route.len(), at, packet);
         }
     }
 
@@ -249,7 +281,7 @@ impl Wire {
     /// An ACK leaves the receiver at `at`.
     #[inline]
     fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
-        if self.reverse_loss.loses_next() {
+        if self.reverse_loss.as_mut().is_some_and(|loss| loss.loses(at)) {
             return;
         }
         self.ack_hop(network, flow, 0, at, ack, blocks);
@@ -266,7 +298,7 @@ impl Wire {
         ack: Ack,
         blocks: &[Block],
     ) {
-        let at = if hop == self.reverse_route.len() { at + self.reverse_delay } else { at };
+        let at = if hop == self.reverse_route.len() { self.reverse_line.arrival(at).0 } else { at };
         self.blocks[hop].extend(blocks);
         if self.ack_lanes[hop].push(at, ack) {
             network.agenda.push(at, Class::Ack, flow, hop as u8);

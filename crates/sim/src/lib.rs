@@ -59,9 +59,19 @@ pub struct Run {
 /// Whether another seed can give another run: by jitter, by random loss, or by an algorithm that draws.
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
-    let loss = scenario.path.loss > 0.0 || scenario.path.reverse_loss > 0.0;
+    let path = &scenario.path;
+    let losses = [path.loss, path.reverse_loss].into_iter();
+    let loss = losses
+        .chain(path.schedule(|change| change.loss).map(|(_, loss)| loss))
+        .chain(path.schedule(|change| change.reverse_loss).map(|(_, loss)| loss))
+        .any(|loss| loss > 0.0);
+    let jitters = [path.jitter, path.reverse_jitter].into_iter();
+    let late = jitters
+        .chain(path.schedule(|change| change.jitter).map(|(_, jitter)| jitter))
+        .chain(path.schedule(|change| change.reverse_jitter).map(|(_, jitter)| jitter))
+        .any(|jitter| matches!(jitter, scenario::Jitter::Random { .. }));
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
-    jitter || loss || scenario.flows.iter().any(|flow| draws(&flow.cc))
+    jitter || loss || late || scenario.flows.iter().any(|flow| draws(&flow.cc))
 }
 
 /// Runs a scenario to its end.

@@ -1,8 +1,8 @@
 //! How much memory a run may need, so that one that can't fit is refused before it starts.
 
 use endpoint::SMSS;
-use scenario::Scenario;
-use units::Bytes;
+use scenario::{Jitter, Scenario};
+use units::{Bytes, Span};
 
 use crate::TraceLevel;
 
@@ -18,11 +18,18 @@ const PER_ROW: u64 = 2 * (69 + 3 * 30 + 48);
 /// An upper estimate of what a run of `scenario` holds at once.
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let path = &scenario.path;
-    let capacity =
-        path.rate.bytes_in(path.rtt) + path.buffer.limit(path.rate, path.rtt, scenario::PACKET).bytes(scenario::PACKET);
+    // The path at its largest: whatever of its schedule may coincide.
+    let rate = path.fastest();
+    let rtt = path.schedule(|change| change.rtt).map(|(_, rtt)| rtt).fold(path.rtt, Span::max);
+    let changed = path.schedule(|change| change.jitter).chain(path.schedule(|change| change.reverse_jitter));
+    let jitters = [path.jitter, path.reverse_jitter].into_iter().chain(changed.map(|(_, jitter)| jitter));
+    let late = jitters.map(latest).max().unwrap_or(Span::ZERO) * 2;
+    let buffers = path.schedule(|change| change.buffer).map(|(_, buffer)| buffer).chain([path.buffer]);
+    let buffer = buffers.map(|buffer| path.limit(buffer).bytes(scenario::PACKET)).max().unwrap_or(Bytes::ZERO);
+    let capacity = rate.bytes_in(rtt + late) + buffer;
     let mut segments = 0_u64;
     for flow in &scenario.flows {
-        let extra = path.rate.bytes_in(flow.extra_rtt);
+        let extra = rate.bytes_in(flow.extra_rtt);
         // Not more than the path and its buffer hold, even when the window would allow it; a slow start may overshoot it
         // twofold before it notices.
         let most = scenario.receive_window(flow).min((capacity + extra) * 2);
@@ -34,8 +41,16 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let rows = match level {
         TraceLevel::Off => 0.0,
         TraceLevel::Every(interval) => scenario.duration.as_secs_f64() / interval.as_secs_f64() * (flows + 1) as f64,
-        TraceLevel::Acks => path.rate.as_f64() / 8.0 / 1500.0 * scenario.duration.as_secs_f64(),
+        TraceLevel::Acks => rate.as_f64() / 8.0 / 1500.0 * scenario.duration.as_secs_f64(),
     };
     let trace = Bytes::from_f64(rows * PER_ROW as f64);
     Bytes::new(PER_SEGMENT) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
+}
+
+fn latest(jitter: Jitter) -> Span {
+    match jitter {
+        Jitter::Off => Span::ZERO,
+        Jitter::Random { most, .. } => most,
+        Jitter::Hold { hold, .. } => hold,
+    }
 }

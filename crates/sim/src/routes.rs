@@ -8,7 +8,7 @@ use units::{Rate, Span, Time};
 
 use crate::engine::Simulation;
 use crate::lane::Lane;
-use crate::link::NetworkLink;
+use crate::link::{Element, NetworkLink};
 use crate::{Run, TraceLevel};
 
 const TEXT: &str = r#"
@@ -31,7 +31,7 @@ fn run(forward: Rate, back: Rate, stepping: bool) -> Run {
         Simulation::new(&scenario, &cc::Registry::default(), TraceLevel::Acks).expect("a valid scenario");
     let window = Window { from: Time::ZERO, to: Time::ZERO + scenario.duration };
     for (name, rate) in [("second", forward), ("back", back)] {
-        let link = Link::new(rate, Limit::Packets(50));
+        let link = Element::Constant(Link::new(rate, Limit::Packets(50)));
         simulation.network.links.push(NetworkLink::new(name, link, Span::from_millis(5), window));
     }
     simulation.flows[0].wire.route = smallvec![0, 1];

@@ -48,6 +48,37 @@ const MIXED: &str = r#"
     app_rate = "1mbit"
 "#;
 
+/// What may stand behind [path] in [`MIXED`]: everything that a path does, coming and going.
+const VARYING: &str = r#"
+    policer = "30mbit burst 40kB"
+    jitter = "2ms"
+    reverse_jitter = "hold 5ms every 12ms"
+    [[path.change]]
+    at = "1s"
+    rate = "7mbit"
+    rtt = "90ms"
+    [[path.change]]
+    at = "2s"
+    rate = "60mbit"
+    buffer = "10packets"
+    jitter = "8ms reorder"
+    [[path.change]]
+    at = "3s"
+    rtt = "10ms"
+    policer = "10mbit burst 20kB"
+    reverse_jitter = "3ms"
+    [[path.change]]
+    at = "4500ms"
+    jitter = "hold 30ms every 70ms"
+    policer = "off"
+    loss = "1%"
+    reverse_loss = "0%"
+"#;
+
+fn mixed_varying() -> String {
+    MIXED.replace("reverse_loss = \"0.5%\"", &format!("reverse_loss = \"0.5%\"{VARYING}"))
+}
+
 #[test]
 fn one_seed_gives_one_trace_and_another_seed_another() {
     let first = scenario(MIXED);
@@ -55,6 +86,9 @@ fn one_seed_gives_one_trace_and_another_seed_another() {
     assert_eq!(hash(&run(&first, false)), again);
     let other = Scenario::parse_with(MIXED, "test.toml", &[], Some(2)).expect("a valid scenario");
     assert_ne!(hash(&run(&other, false)), again);
+    let varying = scenario(&mixed_varying());
+    assert_eq!(hash(&run(&varying, false)), hash(&run(&varying, false)));
+    assert_ne!(hash(&run(&varying, false)), again);
 }
 
 #[test]
@@ -70,11 +104,19 @@ fn without_randomness_the_seed_does_not_matter() {
 fn with_randomness_of_any_kind_the_seed_matters() {
     let plain =
         "duration = \"3s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
+    let plain = &plain.replace("[[flow]]", "[[path.change]]\nat = \"1s\"\nrtt = \"20ms\"\n[[flow]]");
+    assert!(!sim::is_random(&scenario(plain), &Registry::default()));
     for (key, value) in [
         ("start_jitter", "10ms"),
         ("send_jitter", "1ms"),
         ("path.loss", "1%"),
         ("path.reverse_loss", "10%"),
+        ("path.jitter", "1ms"),
+        ("path.reverse_jitter", "1ms"),
+        ("path.change.0.loss", "1%"),
+        ("path.change.0.reverse_loss", "10%"),
+        ("path.change.0.jitter", "1ms reorder"),
+        ("path.change.0.reverse_jitter", "1ms"),
         ("flow.0.cc", "bbr1"),
     ] {
         let overrides = [(key.to_owned(), value.to_owned())];
@@ -97,10 +139,51 @@ fn adding_a_flow_does_not_change_what_others_draw() {
 
 #[test]
 fn short_cuts_equal_stepping_with_everything_mixed() {
-    let mixed = scenario(MIXED);
-    let (fast, slow) = (run(&mixed, false), run(&mixed, true));
-    assert_eq!(hash(&fast), hash(&slow));
-    assert_eq!(fast.summary, slow.summary);
+    for text in [MIXED, &mixed_varying()] {
+        let mixed = scenario(text);
+        let (fast, slow) = (run(&mixed, false), run(&mixed, true));
+        assert_eq!(hash(&fast), hash(&slow));
+        assert_eq!(fast.summary, slow.summary);
+    }
+}
+
+#[test]
+fn a_schedule_that_changes_nothing_changes_nothing() {
+    // The elements that may vary give what the constant ones give.
+    let same = "[[path.change]]\nat = \"2s\"\nrate = \"20mbit\"\nrtt = \"30ms\"\nbuffer = \"1bdp\"\nloss = \"0.2%\"\n\
+                reverse_loss = \"0.5%\"\npolicer = \"off\"\njitter = \"off\"\nreverse_jitter = \"off\"\n[[flow]]";
+    let (plain, varying) = (scenario(MIXED), scenario(&MIXED.replacen("[[flow]]", same, 1)));
+    let (plain, varying) = (run(&plain, false), run(&varying, false));
+    assert_eq!(hash(&plain), hash(&varying));
+    assert_eq!(plain.summary, varying.summary);
+}
+
+/// A path's impairments, as lines of [path] or of a [[path.change]].
+fn impairments() -> impl Strategy<Value = String> {
+    let jitter = || {
+        prop_oneof![
+            Just("off".to_owned()),
+            (1_u32..20).prop_map(|ms| format!("{ms}ms")),
+            (1_u32..20, 0_u32..30).prop_map(|(hold, more)| format!("hold {hold}ms every {}ms", hold + more)),
+        ]
+    };
+    let reordering = prop_oneof![3 => jitter(), 1 => (1_u32..20).prop_map(|ms| format!("{ms}ms reorder"))];
+    let policer = prop_oneof![
+        Just("off".to_owned()),
+        (1_u32..40, 2_u32..60).prop_map(|(rate, burst)| format!("{rate}mbit burst {burst}kB")),
+    ];
+    (reordering, jitter(), policer, 0_u32..3).prop_map(|(jitter, reverse, policer, loss)| {
+        format!(
+            "jitter = \"{jitter}\"\nreverse_jitter = \"{reverse}\"\npolicer = \"{policer}\"\n\
+             loss = \"{loss}%\"\nreverse_loss = \"{loss}%\"\n"
+        )
+    })
+}
+
+fn change() -> impl Strategy<Value = String> {
+    (1_u32..50, 0_u32..60, 1_u32..80, impairments()).prop_map(|(rate, rtt, buffer, impairments)| {
+        format!("rate = \"{rate}mbit\"\nrtt = \"{rtt}ms\"\nbuffer = \"{buffer}packets\"\n{impairments}")
+    })
 }
 
 fn flow() -> impl Strategy<Value = String> {
@@ -139,5 +222,24 @@ proptest! {
         let (fast, slow) = (run(&scenario, false), run(&scenario, true));
         prop_assert_eq!(hash(&fast), hash(&slow));
         prop_assert_eq!(fast.summary, slow.summary);
+    }
+
+    #[test]
+    fn short_cuts_equal_stepping_whatever_the_path_does(
+        path in change(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
+        seed in 0_u64..1_000, flows in prop::collection::vec(flow(), 1..4),
+    ) {
+        let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
+        let mut times = std::collections::BTreeSet::new();
+        for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
+            text += &format!("[[path.change]]\nat = \"{at}ms\"\n{change}");
+        }
+        let scenario = scenario(&(text + &flows.concat()));
+        let (fast, slow) = (run(&scenario, false), run(&scenario, true));
+        prop_assert_eq!(hash(&fast), hash(&slow));
+        prop_assert_eq!(&fast.summary, &slow.summary);
+        let lost: u64 = fast.summary.flows.iter().map(|flow| flow.drops).sum();
+        let link = &fast.summary.links[0];
+        prop_assert_eq!(lost, link.drops + link.losses + link.policed);
     }
 }

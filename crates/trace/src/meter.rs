@@ -121,6 +121,7 @@ pub struct LinkMeter {
     busy: Span,
     pub(crate) drops: u64,
     pub(crate) losses: u64,
+    pub(crate) policed: u64,
     /// Data packets that left in the whole run.
     pub(crate) packets: u64,
 }
@@ -128,7 +129,7 @@ pub struct LinkMeter {
 impl LinkMeter {
     /// Nothing measured yet.
     pub fn new(window: Window) -> LinkMeter {
-        LinkMeter { window, queue: Histogram::default(), busy: Span::ZERO, drops: 0, losses: 0, packets: 0 }
+        LinkMeter { window, queue: Histogram::default(), busy: Span::ZERO, drops: 0, losses: 0, policed: 0, packets: 0 }
     }
 
     /// A packet, of data or not, that waited so long is being sent from `start` to `end`.
@@ -148,6 +149,11 @@ impl LinkMeter {
     /// A data packet was lost by chance.
     pub fn on_loss(&mut self, now: Time) {
         self.losses += u64::from(self.window.holds(now));
+    }
+
+    /// A policer dropped a data packet.
+    pub fn on_policed(&mut self, now: Time) {
+        self.policed += u64::from(self.window.holds(now));
     }
 
     /// The share of the window in which the link was sending.

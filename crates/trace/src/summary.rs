@@ -57,7 +57,7 @@ pub struct FlowSummary {
     pub retransmits: u64,
     /// `retransmits / sent`.
     pub loss_fraction: f64,
-    /// Its data packets that queues dropped or chance lost.
+    /// Its data packets that queues or policers dropped or chance lost.
     pub drops: u64,
     /// From SYN to the last byte; `null` for a flow that did not end.
     pub completion_s: Option<f64>,
@@ -100,6 +100,8 @@ pub struct LinkSummary {
     pub drops: u64,
     /// Data packets that chance lost on it.
     pub losses: u64,
+    /// Data packets that its policer dropped.
+    pub policed: u64,
     /// Packets marked CE.
     pub marks: u64,
 }
@@ -113,6 +115,7 @@ impl LinkSummary {
             queue_delay_s: Distribution::from(&meter.queue_delay()),
             drops: meter.drops,
             losses: meter.losses,
+            policed: meter.policed,
             marks: 0,
         }
     }

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce import show, show_claims
+from fullpipe.reproduce.measures.link import lost
 from fullpipe.reproduce.study import records
 from fullpipe.results import write_parquet
 
@@ -104,7 +105,8 @@ def _file(name: str) -> str:
 def frame(study: Study) -> pl.DataFrame:
     """Every flow of every run as a row: rates in bit/s, delays in s, counts in data packets.
 
-    `link_lost` counts what queues dropped and chance took, of all flows of the run; queueing delays are the link's.
+    `link_lost` counts what queues and policers dropped and chance took, of all flows of the run;
+    queueing delays are the link's.
     """
     import polars as pl
 
@@ -120,7 +122,7 @@ def frame(study: Study) -> pl.DataFrame:
                 "completion_s": flow["completion_s"],
                 "sent": flow["sent"],
                 "retransmits": flow["retransmits"],
-                "link_lost": sum(link["drops"] + link["losses"] for link in run["links"]),
+                "link_lost": sum(lost(link) for link in run["links"]),
                 "utilisation": run["links"][0]["utilisation"],
                 "queue_p50_s": run["links"][0]["queue_delay_s"]["p50"],
                 "queue_p99_s": run["links"][0]["queue_delay_s"]["p99"],

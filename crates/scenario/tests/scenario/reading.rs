@@ -1,7 +1,7 @@
 //! What good scenarios mean: values, defaults, names, overrides, and the way back to TOML.
 
 use proptest::prelude::*;
-use scenario::{Buffer, Limit, PACKET, Pacing, Queue, Scenario, Value};
+use scenario::{Buffer, Jitter, Limit, PACKET, Pacing, Policer, Queue, Scenario, Value};
 use units::{Bytes, Rate, Span};
 
 /// Every key, none at its default.
@@ -21,6 +21,20 @@ buffer = "8bdp"
 queue = "pfifo"
 loss = "0.01%"
 reverse_loss = "12.5%"
+policer = "10mbit burst 60kB"
+jitter = "5ms reorder"
+reverse_jitter = "hold 10ms every 20ms"
+
+[[path.change]]
+at = "30s"
+rate = "50mbit"
+rtt = "80ms"
+buffer = "30packets"
+loss = "1%"
+reverse_loss = "2%"
+policer = "off"
+jitter = "off"
+reverse_jitter = "2ms"
 
 [[flow]]
 name = "a"
@@ -68,6 +82,16 @@ fn every_key_is_read() {
     assert_eq!((path.rate, path.rtt), (Rate::from_mbps(100), Span::from_millis(50)));
     assert_eq!((path.buffer, path.queue), (Buffer::Bdp(8.0), Queue::Pfifo));
     assert_eq!((path.loss, path.reverse_loss), (0.0001, 0.125));
+    let policer = Policer { rate: Rate::from_mbps(10), burst: Bytes::new(60_000) };
+    let random = Jitter::Random { most: Span::from_millis(5), reorder: true };
+    let hold = Jitter::Hold { hold: Span::from_millis(10), every: Span::from_millis(20) };
+    assert_eq!((path.policer, path.jitter, path.reverse_jitter), (Some(policer), random, hold));
+    let [change] = &path.changes[..] else { panic!("{:?}", path.changes) };
+    assert_eq!((change.at, change.rate), (Span::from_secs(30), Some(Rate::from_mbps(50))));
+    assert_eq!((change.rtt, change.buffer), (Some(Span::from_millis(80)), Some(Buffer::Packets(30))));
+    assert_eq!((change.loss, change.reverse_loss), (Some(0.01), Some(0.02)));
+    let random = Jitter::Random { most: Span::from_millis(2), reorder: false };
+    assert_eq!((change.policer, change.jitter, change.reverse_jitter), (Some(None), Some(Jitter::Off), Some(random)));
     let [flow, second] = &scenario.flows[..] else { panic!("{:?}", scenario.flows) };
     assert_eq!((flow.name.as_str(), second.name.as_str(), flow.cc.as_str()), ("a-1", "a-2", "cubic"));
     assert_eq!((flow.start, flow.extra_rtt), (Span::from_secs(1), Span::from_millis(20)));
@@ -100,6 +124,10 @@ fn every_default_is_filled_in() {
         queue = "pfifo"
         loss = "0%"
         reverse_loss = "0%"
+        policer = "off"
+        jitter = "off"
+        reverse_jitter = "off"
+        change = []
         [[flow]]
         name = "cubic"
         cc = "cubic"
@@ -113,6 +141,29 @@ fn every_default_is_filled_in() {
         params = {}
     "#;
     assert_eq!(parse(LEAST), parse(written_out));
+}
+
+#[test]
+fn changes_come_in_order_of_time_and_leave_alone_what_they_do_not_name() {
+    let changes = "[[path.change]]\nat = \"9s\"\nrate = \"1mbit\"\n\
+                   [[path.change]]\nat = \"3s\"\nrate = \"2mbit\"\nrtt = \"9ms\"\n";
+    let path = "duration = \"10s\"\n[path]\nrate = \"8mbit\"\nrtt = \"5ms\"\nbuffer = \"9packets\"\n";
+    let path = parse(&format!("{path}{changes}[[flow]]\ncc = \"cubic\"\n")).path;
+    let rates: Vec<_> = path.schedule(|change| change.rate).collect();
+    let at = Span::from_secs;
+    assert_eq!(rates, [(at(3), Rate::from_mbps(2)), (at(9), Rate::from_mbps(1))]);
+    assert_eq!(path.schedule(|change| change.rtt).collect::<Vec<_>>(), [(at(3), Span::from_millis(9))]);
+    assert_eq!(path.fastest(), Rate::from_mbps(8));
+}
+
+#[test]
+fn jitter_is_read_in_every_form_and_none_at_all_is_off() {
+    let jitter = |text: &str| with(LEAST, &[("path.jitter", text)]).path.jitter;
+    let ms = Span::from_millis;
+    assert_eq!(jitter("hold 20ms every 100 ms"), Jitter::Hold { hold: ms(20), every: ms(100) });
+    assert_eq!(jitter("hold 10ms"), Jitter::Hold { hold: ms(10), every: ms(10) });
+    assert_eq!(jitter("5ms"), Jitter::Random { most: ms(5), reorder: false });
+    assert_eq!(jitter("0ms"), Jitter::Off);
 }
 
 #[test]
@@ -241,6 +292,20 @@ buffer = "8bdp"
 queue = "pfifo"
 loss = "0.01%"
 reverse_loss = "12.5%"
+policer = "10mbit burst 60kB"
+jitter = "5ms reorder"
+reverse_jitter = "hold 10ms every 20ms"
+
+[[path.change]]
+at = "30s"
+rate = "50mbit"
+rtt = "80ms"
+buffer = "30packets"
+loss = "1%"
+reverse_loss = "2%"
+policer = "off"
+jitter = "off"
+reverse_jitter = "2ms"
 
 [[flow]]
 name = "a"
@@ -267,7 +332,7 @@ rounds = 3.0
 
 /// Texts of valid scenarios, with values of every kind and size.
 fn scenarios() -> impl Strategy<Value = String> {
-    let duration = (1_u64..1_000_000_000_000_000).prop_map(|ns| format!("{ns}ns"));
+    let duration = (2_u64..1_000_000_000_000_000).prop_map(|ns| format!("{ns}ns"));
     let buffer = prop_oneof![
         (1_u64..1_000_000).prop_map(|n| format!("{n}packets")),
         (1_500_u64..10_000_000_000).prop_map(|n| format!("{n}B")),
@@ -290,8 +355,23 @@ fn scenarios() -> impl Strategy<Value = String> {
         let times = format!("rtt = \"+{us}us\"\nack_delay = \"{us}us\"\ngro = \"{us}us\"\n");
         format!("[[flow]]\ncc = \"{cc}\"\n{bytes}count = {count}\ndelayed_ack = {delayed_ack}\n{times}{params}")
     });
-    let path = (1_000_000_u64..10_000_000_000, 12_u64..100_000, buffer, loss).prop_map(|(bps, ms, buffer, loss)| {
-        format!("[path]\nrate = \"{bps}bit\"\nrtt = \"{ms}ms\"\nbuffer = \"{buffer}\"\nloss = \"{loss}%\"\n")
+    let ns = 1_u64..100_000_000_000;
+    let jitter = prop_oneof![
+        Just("off".to_owned()),
+        (ns.clone(), any::<bool>())
+            .prop_map(|(ns, reorder)| format!("{ns}ns{}", if reorder { " reorder" } else { "" })),
+        (ns.clone(), ns).prop_map(|(a, b)| format!("hold {}ns every {}ns", a.min(b), a.max(b))),
+    ];
+    let policer = prop_oneof![
+        Just("off".to_owned()),
+        (1_u64..9_999, 1_500_u64..1_000_000_000_000).prop_map(|(r, b)| format!("{r}kbit burst {b}B"))
+    ];
+    let path = (1_000_000_u64..10_000_000_000, 12_u64..100_000, buffer, loss, jitter, policer);
+    let path = path.prop_map(|(bps, ms, buffer, loss, jitter, policer)| {
+        let again =
+            format!("buffer = \"{buffer}\"\nloss = \"{loss}%\"\njitter = \"{jitter}\"\npolicer = \"{policer}\"\n");
+        let start = format!("[path]\nrate = \"{bps}bit\"\nrtt = \"{ms}ms\"\n{again}");
+        format!("{start}[[path.change]]\nat = \"1ns\"\nrate = \"{ms}mbit\"\n{again}")
     });
     let top = ("[^\\p{C}]*", duration, 0..=i64::MAX);
     (top, path, prop::collection::vec(flow, 1..5)).prop_map(|((title, duration, seed), path, flows)| {

@@ -5,7 +5,7 @@ use scenario::{Scenario, explain, schema};
 /// A scenario in which most values of any key are possible.
 const BASE: &str = r#"
 duration = "1000s"
-path = { rate = "1gbit", rtt = "1s", buffer = "1bdp" }
+path = { rate = "1gbit", rtt = "1s", buffer = "1bdp", change = [{ at = "9s", rate = "1mbit" }] }
 [[flow]]
 cc = "cubic"
 "#;
@@ -80,12 +80,20 @@ fn patterns_agree_with_the_parser() {
         "off",
         "pfifo",
         "none!",
+        "10mbit burst 60kB",
+        "10mbit burst",
+        "5ms reorder",
+        "reorder",
+        "hold 20ms every 100ms",
+        "hold 10 ms",
+        "hold every",
     ];
     for key in explain().into_iter().filter(|key| !key.kind.starts_with("table")) {
         let (table, name) = key.key.rsplit_once('.').unwrap_or(("", &key.key));
         let table = match table {
             "" => &root,
             "path" => &root["properties"]["path"],
+            "path.change.N" => &root["properties"]["path"]["properties"]["change"]["items"],
             _ => &root["properties"]["flow"]["items"],
         };
         let property = &table["properties"][name];

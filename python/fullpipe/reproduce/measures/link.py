@@ -12,8 +12,13 @@ if TYPE_CHECKING:
 
 
 def packets_lost(run: Ran, _flow: int) -> float:
-    """Data packets dropped by queues or lost by chance, of all flows."""
-    return float(sum(link["drops"] + link["losses"] for link in run.metrics["links"]))
+    """Data packets dropped by queues or policers or lost by chance, of all flows."""
+    return float(sum(lost(link) for link in run.metrics["links"]))
+
+
+def lost(link: LinkMetrics) -> int:
+    """Data packets that a link lost, for whatever reason."""
+    return link["drops"] + link["losses"] + link["policed"]
 
 
 def utilisation(run: Ran, _flow: int) -> float:

@@ -1,0 +1,92 @@
+//! A policer: a token bucket without a queue.
+
+use units::{Bytes, Rate, Time};
+
+/// Lets a packet pass iff the bucket has tokens for all of it, and drops it otherwise: nothing waits.
+///
+/// Tokens come at `rate` up to `burst`; the bucket begins full. Counted in bit·ns/s, so that no rounding drifts.
+#[derive(Clone, Debug)]
+pub struct Policer {
+    rate: u64,
+    burst: u128,
+    tokens: u128,
+    updated: Time,
+}
+
+/// Tokens for one byte.
+const BYTE: u128 = 8_000_000_000;
+
+impl Policer {
+    /// A full bucket.
+    pub fn new(rate: Rate, burst: Bytes) -> Policer {
+        let burst = u128::from(burst.get()) * BYTE;
+        Policer { rate: rate.as_bps(), burst, tokens: burst, updated: Time::ZERO }
+    }
+
+    /// Whether a packet of `size` that arrives at `now` passes. Arrivals must be told in order of time.
+    pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
+        let earned = u128::from((now - self.updated).as_nanos()) * u128::from(self.rate);
+        self.updated = now;
+        self.tokens = self.burst.min(self.tokens + earned);
+        let price = u128::from(size.get()) * BYTE;
+        let passes = price <= self.tokens;
+        if passes {
+            self.tokens -= price;
+        }
+        passes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use units::Span;
+
+    #[test]
+    fn a_burst_passes_and_then_one_packet_for_each_of_its_times() {
+        // 12 Mbit/s: a packet of 1500 bytes a millisecond.
+        let mut policer = Policer::new(Rate::from_mbps(12), Bytes::new(4_500));
+        let packet = Bytes::new(1_500);
+        let at_once = (0..10).filter(|_| policer.admits(Time::ZERO, packet)).count();
+        assert_eq!(at_once, 3);
+        let just_before = Time::ZERO + Span::from_nanos(999_999);
+        assert!(!policer.admits(just_before, packet));
+        assert!(policer.admits(Time::ZERO + Span::from_millis(1), packet), "what was dropped costs no tokens");
+    }
+
+    proptest! {
+        #[test]
+        fn in_any_interval_no_more_passes_than_burst_and_rate_allow(
+            rate in 1_000_u64..10_000_000_000,
+            burst in 1_500_u64..200_000,
+            arrivals in prop::collection::vec((0_u64..3_000_000, 40_u64..1_501), 1..200),
+        ) {
+            let mut policer = Policer::new(Rate::from_bps(rate), Bytes::new(burst));
+            let (mut now, mut passed) = (0, Vec::new());
+            for (gap, size) in arrivals {
+                now += gap;
+                let level = passed.iter().fold((u128::from(burst) * BYTE, 0_u64), |(level, last), (at, size)| {
+                    (refilled(level, at - last, rate, burst) - u128::from(*size) * BYTE, *at)
+                });
+                let tokens = refilled(level.0, now - level.1, rate, burst);
+                let passes = policer.admits(Time::from_nanos(now), Bytes::new(size));
+                prop_assert_eq!(passes, u128::from(size) * BYTE <= tokens, "exactly what conforms");
+                if passes {
+                    passed.push((now, size));
+                }
+            }
+            for (i, (from, _)) in passed.iter().enumerate() {
+                let mut sum = 0;
+                for (to, size) in &passed[i..] {
+                    sum += u128::from(*size) * BYTE;
+                    prop_assert!(sum <= u128::from(burst) * BYTE + u128::from(to - from) * u128::from(rate));
+                }
+            }
+        }
+    }
+
+    fn refilled(level: u128, ns: u64, rate: u64, burst: u64) -> u128 {
+        (level + u128::from(ns) * u128::from(rate)).min(u128::from(burst) * BYTE)
+    }
+}

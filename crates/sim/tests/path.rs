@@ -1,0 +1,175 @@
+//! What a path does to packets besides queueing them, and what changes in mid-run, in figures that can be worked out by hand.
+
+use cc::Registry;
+use scenario::Scenario;
+use sim::{Run, TraceLevel};
+use trace::{Data, Summary};
+use units::Span;
+
+/// 20 s of `flow` on a path of which the tests vary everything.
+fn run(path: &str, flow: &str) -> Run {
+    run_traced(path, flow, TraceLevel::Acks)
+}
+
+fn run_traced(path: &str, flow: &str, level: TraceLevel) -> Run {
+    let text = format!("duration = \"20s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
+    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn summary(path: &str, flow: &str) -> Summary {
+    run(path, flow).summary
+}
+
+/// Why the flow changed its state, each time.
+fn reasons(run: &Run) -> Vec<String> {
+    let trace = run.trace.as_ref().expect("traced");
+    let transitions = trace.tables.iter().find(|table| table.name == "transitions").expect("the table is there");
+    let reason = transitions.columns.iter().find(|column| column.name == "reason").expect("the column is there");
+    match &reason.data {
+        Data::Label { codes, labels } => codes.iter().map(|code| labels[usize::from(*code)].clone()).collect(),
+        other => panic!("reasons are {other:?}"),
+    }
+}
+
+/// More than the link carries, whatever happens to it.
+const FLOOD: &str = "cc = \"none\"\napp_rate = \"20mbit\"";
+
+/// 16 segments each RTT: they wait for each other alone, and nothing is lost by congestion.
+const CALM: &str = "cc = \"cubic\"\nreceive_window = \"24kB\"";
+
+const PATH: &str = "rate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"";
+
+fn change(at: &str, what: &str) -> String {
+    format!("[[path.change]]\nat = \"{at}\"\n{what}\n")
+}
+
+#[test]
+fn a_full_link_carries_the_sum_of_its_rates() {
+    let changes = change("5s", "rate = \"4mbit\"") + &change("15s", "rate = \"16mbit\"");
+    let summary = summary(&format!("{PATH}\n{changes}"), FLOOD);
+    // 5 s at 10, 10 s at 4 and 5 s at 16 Mbit/s, in packets of 12000 bit; the first one comes after its time on the access
+    // link.
+    let expected = (5 * 10_000_000 + 10 * 4_000_000 + 5 * 16_000_000) / 12_000;
+    assert!((expected - 1..=expected).contains(&summary.packets), "{} of {expected}", summary.packets);
+    assert!(summary.links[0].utilisation > 0.9999);
+}
+
+#[test]
+fn a_smaller_buffer_shortens_the_wait_without_dropping_what_waits() {
+    let longest = |from: &str| {
+        let text = format!(
+            "duration = \"20s\"\nmeasure_from = \"{from}\"\n[path]\n{PATH}\n{}[[flow]]\n{FLOOD}\n",
+            change("5s", "buffer = \"10packets\"")
+        );
+        let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+        let run = sim::run(&scenario, &Registry::default(), TraceLevel::Off).expect("it runs");
+        run.summary.links[0].queue_delay_s.max.expect("there are samples")
+    };
+    // 2 BDP are 66 packets of 1.2 ms.
+    assert!((longest("0s") - 66.0 * 0.0012).abs() < 0.0012, "{}", longest("0s"));
+    assert!((longest("6s") - 10.0 * 0.0012).abs() < 0.0012, "{}", longest("6s"));
+}
+
+#[test]
+fn the_round_trip_follows_the_schedule_and_a_shorter_one_reorders_nothing() {
+    let changes = change("5s", "rtt = \"90ms\"") + &change("10s", "rtt = \"20ms\"");
+    let summary = summary(&format!("{PATH}\n{changes}"), CALM);
+    let flow = &summary.flows[0];
+    let (least, most) = (flow.rtt_s.min.expect("samples"), flow.rtt_s.max.expect("samples"));
+    assert!((0.020..0.026).contains(&least), "{least}");
+    // A window of 16 segments follows the first at once, 1.2 ms each.
+    assert!((0.090..0.112).contains(&most), "{most}");
+    assert_eq!((flow.drops, flow.retransmits), (0, 0));
+}
+
+#[test]
+fn a_policer_passes_its_burst_and_its_rate_and_no_more() {
+    let path = "rate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"\npolicer = \"6mbit burst 60kB\"";
+    let summary = summary(path, FLOOD);
+    let expected = (20 * 6_000_000 / 8 + 60_000) / 1_500;
+    assert!((expected - 1..=expected).contains(&summary.packets), "{} of {expected}", summary.packets);
+    let link = &summary.links[0];
+    assert_eq!((link.drops, link.losses), (0, 0));
+    assert!(link.policed > 20_000 && link.policed == summary.flows[0].drops, "{} policed", link.policed);
+}
+
+#[test]
+fn a_policer_comes_and_goes_by_schedule() {
+    let path = "rate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"";
+    let changes =
+        change("5s", "policer = \"6mbit burst 60kB\"") + &change("15s", "policer = \"off\"") + "loss = \"50%\"\n";
+    let summary = summary(&format!("{path}\n{changes}"), FLOOD);
+    // A packet of 1448 bytes of payload each 0.5792 ms.
+    let (sent, link) = (20.0 / 0.000_579_2, &summary.links[0]);
+    let policed = sent / 2.0 - (10.0 * 6e6 / 8.0 + 60_000.0) / 1_500.0;
+    assert!((link.policed as f64 - policed).abs() < 3.0, "{} policed, expected {policed}", link.policed);
+    // Sigma is 46.
+    assert!((link.losses as f64 - sent / 8.0).abs() < 200.0, "{} lost", link.losses);
+}
+
+#[test]
+fn random_jitter_adds_half_of_it_and_reorders_nothing() {
+    let mean = |jitter: &str| {
+        let summary = summary(&format!("{PATH}\n{jitter}"), "cc = \"cubic\"\napp_rate = \"500kbit\"");
+        assert_eq!(summary.flows[0].retransmits, 0, "{jitter}");
+        summary.flows[0].rtt_s.mean.expect("there are samples")
+    };
+    // A segment each 23 ms: none waits for another, and so none is held up by another's jitter.
+    let plain = mean("");
+    for jitter in ["jitter = \"10ms\"", "reverse_jitter = \"10ms\""] {
+        let more = mean(jitter) - plain;
+        assert!((0.0045..0.0055).contains(&more), "{jitter}: {more}");
+    }
+}
+
+#[test]
+fn acks_that_are_held_come_together() {
+    let run = run(&format!("{PATH}\nreverse_jitter = \"hold 10ms\""), CALM);
+    let trace = run.trace.as_ref().expect("traced");
+    let Data::U64(times) = &trace.tables[0].columns[0].data else { panic!("times are integers") };
+    // The way back takes 20 ms, a multiple of 10 ms.
+    assert!(times.iter().all(|ns| ns % 10_000_000 == 0));
+    assert_eq!(run.summary.flows[0].retransmits, 0);
+    let spread = run.summary.flows[0].rtt_s.max.expect("samples");
+    assert!((0.045..0.075).contains(&spread), "{spread}");
+}
+
+#[test]
+fn a_line_that_stalls_delays_by_no_more_than_its_hold() {
+    let summary = summary(&format!("{PATH}\njitter = \"hold 30ms every 500ms\""), CALM);
+    let rtt = &summary.flows[0].rtt_s;
+    let (median, most) = (rtt.p50.expect("samples"), rtt.max.expect("samples"));
+    assert!(median < 0.065 && (0.065..0.100).contains(&most), "median {median}, most {most}");
+    assert_eq!(summary.flows[0].retransmits, 0);
+}
+
+#[test]
+fn reordering_for_a_while_makes_a_spurious_fast_recovery() {
+    for cc in ["cubic", "newreno"] {
+        let changes = change("5s", "jitter = \"30ms reorder\"") + &change("6s", "jitter = \"off\"");
+        let run = run(&format!("{PATH}\n{changes}"), &CALM.replace("cubic", cc));
+        let flow = &run.summary.flows[0];
+        assert!(flow.drops == 0 && flow.retransmits > 0, "{cc}: {} lost, {} sent again", flow.drops, flow.retransmits);
+        let reasons = reasons(&run);
+        assert!(reasons.iter().any(|reason| reason == "loss was spurious"), "{cc}: {reasons:?}");
+    }
+}
+
+#[test]
+fn a_step_of_the_delay_makes_a_spurious_timeout() {
+    for cc in ["cubic", "newreno"] {
+        let changes = change("5s", "rtt = \"1500ms\"") + &change("8s", "rtt = \"40ms\"");
+        let flow = CALM.replace("cubic", cc);
+        let run = run_traced(&format!("{PATH}\n{changes}"), &flow, TraceLevel::Every(Span::from_millis(10)));
+        let flow = &run.summary.flows[0];
+        assert!(flow.drops == 0 && flow.retransmits > 0, "{cc}: {} lost, {} sent again", flow.drops, flow.retransmits);
+        let columns = &run.trace.as_ref().expect("traced").tables[0].columns;
+        let windows = columns.iter().find(|column| column.name == "cwnd").expect("there is a window");
+        let Data::U64(windows) = &windows.data else { panic!("a window is an integer") };
+        // A row each 10 ms from the SYN's on.
+        let before = windows[499];
+        assert_eq!(windows[500..640].iter().min(), Some(&1448), "{cc}: one segment after a timeout");
+        assert!(windows[700] >= before, "{cc}: {} of {before} given back", windows[700]);
+    }
+}

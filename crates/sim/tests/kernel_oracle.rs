@@ -63,7 +63,15 @@ fn runs(row: &str) -> Vec<Run> {
 fn measure(name: &str, run: &Run, flow: usize) -> f64 {
     let metrics = &run.summary.flows[flow];
     let sum: f64 = run.summary.flows.iter().map(|flow| flow.goodput_bps).sum();
-    let entries = |state| entries(run.trace.as_ref().expect("the group has a trace"), flow, state);
+    let states = || states(run.trace.as_ref().expect("the group has a trace"), flow);
+    let entries = |state: &str| -> Vec<f64> {
+        states().into_iter().filter(|(_, to)| *to == state).map(|(time, _)| time).collect()
+    };
+    let stays = |state: &str| -> Vec<f64> {
+        let pairs = states().windows(2).map(|pair| (pair[0].1, pair[1].0 - pair[0].0)).collect::<Vec<_>>();
+        pairs.into_iter().filter(|(to, _)| *to == state).map(|(_, stay)| stay * 1e3).collect()
+    };
+    let mean_stay = |state: &str| stays(state).iter().sum::<f64>() / stays(state).len() as f64;
     match name {
         "goodput_mbps" => metrics.goodput_bps / 1e6,
         "goodput_sum_mbps" => sum / 1e6,
@@ -79,12 +87,19 @@ fn measure(name: &str, run: &Run, flow: usize) -> f64 {
         "probe_rtt_first_s" => entries("probe_rtt").first().copied().unwrap_or(f64::NAN),
         "probe_rtt_last_s" => entries("probe_rtt").last().copied().unwrap_or(f64::NAN),
         "probe_rtts" => entries("probe_rtt").len() as f64,
+        "startup_end_ms" => entries("drain")[0] * 1e3,
+        "drain_ms" => mean_stay("drain"),
+        "longest_up_ms" => stays("probe_bw_up").into_iter().fold(f64::NAN, f64::max),
+        "longest_down_ms" => stays("probe_bw_down").into_iter().fold(f64::NAN, f64::max),
+        "cruise_ms" => mean_stay("probe_bw_cruise"),
+        "refill_ms" => mean_stay("probe_bw_refill"),
+        "probe_rtt_ms" => mean_stay("probe_rtt"),
         _ => panic!("no measure is called {name}"),
     }
 }
 
-/// When flow `index` entered `state`, in seconds.
-fn entries(trace: &Trace, index: usize, state: &str) -> Vec<f64> {
+/// The states that flow `index` entered, and when, in seconds.
+fn states(trace: &Trace, index: usize) -> Vec<(f64, &str)> {
     let table = trace.tables.iter().find(|table| table.name == "transitions").expect("the table of transitions");
     let column = |name: &str| &table.columns.iter().find(|column| column.name == name).expect("a column").data;
     let (Data::U64(times), Data::U32(flows), Data::Label { codes, labels }) =
@@ -93,8 +108,8 @@ fn entries(trace: &Trace, index: usize, state: &str) -> Vec<f64> {
         panic!("time, flow and state are what they are")
     };
     let rows = times.iter().zip(flows).zip(codes);
-    rows.filter(|((_, flow), code)| **flow as usize == index && labels[usize::from(**code)] == state)
-        .map(|((time, _), _)| *time as f64 * 1e-9)
+    rows.filter(|((_, flow), _)| **flow as usize == index)
+        .map(|((time, _), code)| (*time as f64 * 1e-9, labels[usize::from(*code)].as_ref()))
         .collect()
 }
 
@@ -201,7 +216,7 @@ cells! {
     cubic: "a_cubic*", "b_cubic*", "c_cubic*", "d0_cubic*", "e_cubic*";
     bbr1: "a_bbr1*", "b_bbr1*", "c_bbr1*", "d0_bbr1*", "e_bbr1*";
     bbr2: "a_bbr2*", "b_bbr2*", "c_bbr2*", "d0_bbr2*", "e_bbr2*";
-    bbr3: "?_bbr3", "?_bbr3 whole", "d0_bbr3", "d0_bbr3 whole";
+    bbr3: "?_bbr3", "?_bbr3 whole", "?_bbr3 phases", "d0_bbr3", "d0_bbr3 whole", "d0_bbr3 phases";
     bbr3_sending_one_segment_at_a_time: "*_gso1*";
     bbr3_pacing_itself: "*_nofq*";
     bbr3_draining_at_half_the_bandwidth: "*_drain05*";

@@ -103,8 +103,8 @@ def run_command(
 
 @app.command("reproduce")
 def reproduce_command(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A table of published/, or the path of such a file.")],
-    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each case, instead of the table's.")] = None,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="What a file of published/ calls itself, or its path.")],
+    seeds: Annotated[int | None, typer.Option(min=1, help="Runs of each case, instead of the file's.")] = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -115,10 +115,10 @@ def reproduce_command(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Only cases that fit, like K1 or '3MB_*'; repeatable."),
     ] = None,
-    variants: Annotated[bool, typer.Option("--variants", help="Count what the table's variants meet, too.")] = False,
+    variants: Annotated[bool, typer.Option("--variants", help="Count what the file's variants meet, too.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of the cells, and nothing else.")] = False,
 ) -> None:
-    """Run what others published, and compare cell by cell. Exit code 1 when a cell is missed.
+    """Run what others published, and compare cell by cell, claim by claim. Exit code 1 when one is missed.
 
     For example: fullpipe reproduce microsoft
     """

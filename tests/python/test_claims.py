@@ -6,12 +6,16 @@ import json
 import math
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from fullpipe.reproduce import published
 from fullpipe.reproduce.claims import judge
+from fullpipe.reproduce.pictures import DRAWINGS
+from fullpipe.reproduce.pictures.draw import draw
 from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.runner import sample
+from fullpipe.reproduce.study import study
 from fullpipe.reproduce.verdict import Verdict
 from hand_made import run_of
 
@@ -234,6 +238,10 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
         *("reno.toml", "buffers_1bdp.toml", "buffers_4bdp.toml", "cubic_1bdp.toml", "cubic_4bdp.toml"),
     }
     assert "| B1 1bdp | CUBIC's goodput over NewReno's | much the same |" in (kept / "table.md").read_text()
+    numbers = pl.read_csv(kept / "numbers.csv").filter(pl.col("measure") == "queue_above_rttmin")
+    assert numbers.rows() == [
+        ("cubic 4bdp", seed, "queue_above_rttmin", 1, pytest.approx(0.9, abs=0.1)) for seed in (1, 2)
+    ]
     again = fullpipe("run", "kept/scenarios/cubic_4bdp.toml", "--json")
     assert json.loads(again.stdout)["flows"][0]["cc"] == "cubic"
 
@@ -267,3 +275,22 @@ def test_a_row_may_be_a_group(tmp_path: Path) -> None:
         with pytest.raises(PublishedError) as caught:
             _load(tmp_path, GOOD[:start] + table.replace('"reno"', wrong))
         assert words in str(caught.value)
+
+
+def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
+    """A panel a point over time, a line a point in a distribution, a line a group in a sweep."""
+    kinds = {"queue_over_time": (2, 1), "rates_over_time": (2, 1), "queue_cdf": (1, 2 * 3), "sweep": (1, 1)}
+    assert set(kinds) == set(DRAWINGS)
+    text = GOOD[: GOOD.index("[[picture]]")]
+    for kind in kinds:
+        measure = 'measure = "queue_p50_rttmin"\n' if kind == "sweep" else ""
+        text += f'[[picture]]\ncase = "B2"\nfile = "{kind}"\ntitle = "T"\ndraw = "{kind}"\nof = ["cubic"]\n{measure}'
+    file = _load(tmp_path, text).with_seeds(2)
+    samples = study(file).samples
+    for picture in file.pictures:
+        panels = draw(picture, samples).axes
+        count, lines = kinds[picture.draw]
+        assert len(panels) == count
+        for panel in panels:
+            solid = [line for line in panel.lines if line.get_linestyle() == "-"]
+            assert (len(panel.containers) or len(solid)) == lines, picture.draw

@@ -129,7 +129,7 @@ def test_the_command_keeps_what_it_found(fullpipe: Fullpipe, tmp_path: Path) -> 
     assert max(len(line) for line in done.stdout.splitlines()) <= 100
     kept = tmp_path / "results" / "small-001"
     assert {path.name for path in kept.iterdir()} == {
-        *("overview.png", "table.md", "table.json", "published.toml", "runs.parquet", "runs.csv"),
+        *("overview.png", "table.md", "table.json", "published.toml", "runs.parquet", "runs.csv", "numbers.csv"),
         *("scenarios", "cases"),
     }
     assert [path.name for path in (kept / "cases").iterdir()] == ["10mbit_0_reno.png"]

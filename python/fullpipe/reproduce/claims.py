@@ -112,14 +112,28 @@ def _judged(claim: Claim, label: str, ours: Estimate) -> Judged:
 
 
 def read_claims(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tuple[Claim, ...]:
-    """The claims of a file.
+    """The claims of a file, those of a case together.
 
     Raises:
         PublishedError: When one is wrong.
     """
     read = _Claims(reader, groups)
     tables = reader.tables(raw.get("claim", []), "claim")
-    return tuple(read.claim(table, f"claim[{number}]") for number, table in enumerate(tables))
+    claims = [
+        read.claim(each, f"claim[{number}]") for number, table in enumerate(tables) for each in _single(reader, table)
+    ]
+    cases = dict.fromkeys(claim.case for claim in claims)
+    return tuple(claim for case in cases for claim in claims if claim.case == case)
+
+
+def _single(reader: Reader, table: Table) -> list[Table]:
+    """A claim by itself, or each of those that are the same for several cases: `of = { CASE = ["group"], … }`."""
+    of = table.get("of")
+    if not isinstance(of, dict):
+        return [table]
+    if "case" in table:
+        reader.refuse("claim.case", table["case"], "is named in of, too", 'leave it out: of = { CASE = ["group"] }')
+    return [{**table, "case": case, "of": groups} for case, groups in of.items()]
 
 
 class _Claims:

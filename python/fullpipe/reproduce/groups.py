@@ -134,26 +134,31 @@ class _Groups:
         return tuple((key, _setting(each)) for key, each in self.reader.table(value, where).items())
 
     def _sweep(self, keys: Table, where: str) -> list[tuple[str, tuple[tuple[str, str], ...]]]:
-        """A label and settings a point: the first values of all keys together, then the second, and so on."""
+        """A label and settings a point: the first values of all keys together, then the second, and so on.
+
+        `label` is no key of the scenario: it says what the points are called instead of their values.
+        """
         if "sweep" not in keys:
             return [("", ())]
         sweep = self.reader.table(keys["sweep"], where)
-        columns: list[list[str]] = []
-        for key, values in sweep.items():
-            if not isinstance(values, list) or not values:
-                fix = f'write "{key}" = ["…", "…"]'
-                self.reader.refuse(f"{where}.{key}", values, "is no list of values", fix)
-            columns.append([_setting(value) for value in values])
-        if len({len(column) for column in columns}) != 1:
-            lengths = ", ".join(str(len(column)) for column in columns) or "none"
+        columns = {key: self._values(values, f"{where}.{key}") for key, values in sweep.items()}
+        if len({len(column) for column in columns.values()}) != 1:
+            lengths = ", ".join(str(len(column)) for column in columns.values()) or "none"
             fix = "give every key as many values; the first ones go together, and so on"
             self.reader.refuse(where, None, f"the lists are not equally long ({lengths})", fix)
-        rows = list(zip(*columns, strict=True))
-        labels = [" ".join(row) for row in rows]
+        called = columns.pop("label", None)
+        rows = list(zip(*columns.values(), strict=True))
+        labels = called or [" ".join(row) for row in rows]
         for label in labels:
             if labels.count(label) > 1:
                 self.reader.refuse(where, label, "is there twice", "leave one of them out")
-        return [(label, tuple(zip(sweep, row, strict=True))) for label, row in zip(labels, rows, strict=True)]
+        return [(label, tuple(zip(columns, row, strict=True))) for label, row in zip(labels, rows, strict=True)]
+
+    def _values(self, values: Json, where: str) -> list[str]:
+        if not isinstance(values, list) or not values:
+            fix = f'write {where.rpartition(".")[2]} = ["…", "…"]'
+            self.reader.refuse(where, values, "is no list of values", fix)
+        return [_setting(value) for value in values]
 
 
 def _setting(value: Json) -> str:

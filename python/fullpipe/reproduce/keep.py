@@ -39,6 +39,7 @@ def keep(published: Published, study: Study, directory: Path) -> None:
     runs = frame(study)
     write_parquet(runs, directory / "runs.parquet")
     runs.write_csv(directory / "runs.csv")
+    numbers(study).write_csv(directory / "numbers.csv")
 
 
 def drawings(published: Published, study: Study, directory: Path) -> list[Callable[[], object]]:
@@ -100,6 +101,22 @@ def _markdown(published: Published, study: Study) -> str:
 def _file(name: str) -> str:
     """A name without what a file's can't have."""
     return name.replace("/", "-").replace(" ", "_")
+
+
+def numbers(study: Study) -> pl.DataFrame:
+    """Every number that was measured, a row each, in the measure's unit."""
+    import polars as pl
+
+    return pl.DataFrame(
+        [
+            {"case": point.name, "seed": each.metrics["seed"], "measure": measure, "flow": flow + 1, "value": value}
+            for point, samples in study.samples.items()
+            for each in samples
+            for (measure, flow), value in sorted(each.values.items())
+        ],
+        schema_overrides={"value": pl.Float64},
+        infer_schema_length=None,
+    )
 
 
 def frame(study: Study) -> pl.DataFrame:

@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 _INDENT = 2
 _WIDTH = 80
+_LABEL = 16
 
 
 def show(judged: Sequence[Judged], console: Console) -> None:
     """Prints what a claim says, a line a verdict on it, and why ours misses where it is known."""
     runs = runs_each(point.seeds for each in judged for point in each.claim.points)
-    console.print(f"{runs} a point. A line: ours [95 % confidence], what is close enough, verdict")
+    console.print(f"{runs} a point; ours [95 % confidence], what is close enough, verdict")
     before: str | None = None
     for claim, verdicts in _by_claim(judged):
         if claim.case != before:
@@ -33,10 +34,11 @@ def show(judged: Sequence[Judged], console: Console) -> None:
         before = claim.case
         for line in textwrap.wrap(f"{claim.metric}; published: {_text(claim.published)}", _WIDTH - _INDENT):
             console.print(Text(" " * _INDENT + line))
-        for each in verdicts:
-            label = each.case.removeprefix(claim.case).strip()
+        labels = [each.case.removeprefix(claim.case).strip() for each in verdicts]
+        wide = max(_LABEL, *map(len, labels))
+        for each, label in zip(verdicts, labels, strict=True):
             close = _interval(*claim.within) if _judging(claim) else ""
-            row = Text(f"    {label:<16} {digits(each.ours.value):>7} {_confidence(each):<18} {close:<16} ")
+            row = Text(f"    {label:<{wide}} {digits(each.ours.value):>7} {_confidence(each):<18} {close:<12} ")
             console.print(row.append(each.verdict.value, style=STYLES[each.verdict]))
         if _note(verdicts):
             for line in textwrap.wrap(_note(verdicts), _WIDTH - 2 * _INDENT):
@@ -64,11 +66,13 @@ def markdown(judged: Sequence[Judged]) -> list[str]:
 
 
 def digits(value: float) -> str:
-    """Three digits that count; – for none."""
+    """Three digits that count; – for none, and 0 for what is one in a million."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
+    if abs(value) < 1e-6:
+        return "0"
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:#.3g}"
 
 

@@ -1,15 +1,16 @@
 """What can be measured of one run, by name: `measure` in `published/*.toml` is one of these.
 
 A measure takes a finished run and the number of a flow, counted from 0, and gives a number; its docstring says which,
-with the unit. Those of `link` and `whole` do not look at the flow. What becomes of the numbers of many runs is said in
-:mod:`fullpipe.reproduce.estimate`. Another measure is another function in the module of its kind, and its name below.
+with the unit. Those of `link`, `queue` and `whole` do not look at the flow. What becomes of the numbers of many runs is
+said in :mod:`fullpipe.reproduce.estimate`. Another measure is another function in the module of its kind, with its name
+in the list at that module's end.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures import flow, link, states, traced, whole
+from fullpipe.reproduce.measures import convergence, flow, link, probing, queue, states, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,7 +24,7 @@ def _named(measures: Iterable[Measure]) -> dict[str, Measure]:
     return {measure.__name__: measure for measure in measures}
 
 
-TRACED: dict[str, Measure] = _named((*traced.MEASURES, *states.MEASURES))
+TRACED: dict[str, Measure] = _named((*queue.MEASURES, *probing.MEASURES, *states.MEASURES, *convergence.MEASURES))
 """Those that need a trace."""
 
 MEASURES: dict[str, Measure] = {**_named((*flow.MEASURES, *link.MEASURES, *whole.MEASURES)), **TRACED}

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.series import over_series
 from fullpipe.reproduce.runner import side_by_side
 from fullpipe.results import suited_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
@@ -31,6 +33,7 @@ _GREY = "#666666"
 _UP = "probe_bw_up"
 _POINTS = 1200
 _BINS = 120
+_LABEL = 16
 _CDF = np.linspace(0, 1, 401)
 
 
@@ -48,9 +51,9 @@ def draw(picture: Picture, samples: Samples) -> Figure:
 
 def _queue_over_time(picture: Picture, _samples: Samples) -> Figure:
     """A panel a point: the bottleneck's queueing delay of seed 1 in RTTmin; the first flow's ProbeBW_UP is shaded."""
-    figure, panels = _panels(len(picture.points), 2.2, sharey=True)
-    for panel, point in zip(panels, picture.points, strict=True):
-        run = _traced(point)
+    runs = [_traced(point) for point in picture.points]
+    figure, panels = _panels(runs, 2.2, sharey=True)
+    for panel, point, run in zip(panels, picture.points, runs, strict=True):
         time, delay = _queue(run)
         _line(panel, time, delay, _COLOURS[0])
         for begin, end in _phases(run, _UP):
@@ -67,12 +70,15 @@ def _queue_cdf(picture: Picture, _samples: Samples) -> Figure:
     """How much of the time the queueing delay is below so many RTTmin: pale a run, dark their mean."""
     figure = Figure(figsize=(9, 4.6), dpi=110, layout="constrained")
     panel = figure.subplots()
+    widths = iter(
+        np.linspace(1.4 + min(len(picture.points), 3), 1.4, len(picture.points))
+    )  # what coincides is seen all the same
     jobs = [(point.setup, point.seeds, _interval(point), _quantiles) for point in picture.points]
     for point, colour, runs in zip(picture.points, _COLOURS * 9, side_by_side(jobs), strict=False):
         for quantiles in runs:
             panel.plot(quantiles, _CDF, color=colour, alpha=0.15, linewidth=0.7)
-        run_count = f"{len(runs)} run{'s' if len(runs) > 1 else ''}"
-        panel.plot(np.mean(runs, axis=0), _CDF, color=colour, linewidth=2, label=f"{point.name}, {run_count}")
+        label = f"{point.name}, {len(runs)} run{'s' if len(runs) > 1 else ''}"
+        panel.plot(np.mean(runs, axis=0), _CDF, color=colour, linewidth=next(widths), label=label)
     panel.axvline(1, color=_GREY, linestyle="--", linewidth=0.9)
     _dress(panel, "share of time with less queueing delay: pale a run, dark their mean", "share of time")
     panel.set(xlabel="queueing delay, RTTmin", ylim=(0, 1))
@@ -83,9 +89,9 @@ def _queue_cdf(picture: Picture, _samples: Samples) -> Figure:
 
 def _rates_over_time(picture: Picture, _samples: Samples) -> Figure:
     """A panel a point: what the bottleneck delivered of each flow, seed 1."""
-    figure, panels = _panels(len(picture.points), 2.4, sharey=False)
-    for panel, point in zip(panels, picture.points, strict=True):
-        run = _traced(point)
+    runs = [_traced(point) for point in picture.points]
+    figure, panels = _panels(runs, 2.4, sharey=False)
+    for panel, point, run in zip(panels, picture.points, runs, strict=True):
         edges = np.linspace(0, run.metrics["duration_s"], _BINS + 1)
         rows = run.trace().partition_by("flow", as_dict=True)
         for flow, colour in zip(run.flows, _COLOURS * 9, strict=False):
@@ -101,7 +107,7 @@ def _rates_over_time(picture: Picture, _samples: Samples) -> Figure:
         panel.set(xlim=(0, run.metrics["duration_s"]))
         panel.set_ylim(bottom=0)
         if len(run.flows) <= len(_COLOURS):
-            panel.legend(loc="upper right", frameon=False, ncols=len(run.flows))
+            panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, frameon=False, ncols=len(run.flows))
     panels[-1].set_xlabel("time, s")
     return figure
 
@@ -117,10 +123,12 @@ def _sweep(picture: Picture, samples: Samples) -> Figure:
         mean = np.array([np.mean(values) for values in runs])
         bars = [mean - [min(values) for values in runs], [max(values) for values in runs] - mean]
         panel.errorbar(places, mean, bars, color=colour, marker="o", capsize=3, label=points[0].group)
-    panel.set_xticks(range(len(labels)), labels)
-    _dress(panel, f"{picture.measure}: mean, least and most of the runs", "")
-    panel.set_ylim(bottom=min(0, panel.get_ylim()[0]))
-    panel.legend(loc="best", frameon=False)
+    panel.set_xticks(range(len(labels)), [fill(label, _LABEL) for label in labels])
+    said = (MEASURES[picture.measure].__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
+    _dress(panel, f"{said}\nmean, and from least to most of the runs", "")
+    low, high = panel.get_ylim()
+    panel.set_ylim(min(0, low), high * 1.08)
+    panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, frameon=False, ncols=len(picture.of))
     return figure
 
 
@@ -133,9 +141,11 @@ _DRAWINGS: dict[str, Callable[[Picture, Samples], Figure]] = {
 }
 
 
-def _panels(count: int, height: float, *, sharey: bool) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(10, 0.8 + height * count), dpi=110, layout="constrained")
-    return figure, list(figure.subplots(count, 1, sharex=True, sharey=sharey, squeeze=False)[:, 0])
+def _panels(runs: Sequence[Run], height: float, *, sharey: bool) -> tuple[Figure, list[Axes]]:
+    """A panel a run, below each other; one axis of time for all when all last as long."""
+    figure = Figure(figsize=(10, 0.8 + height * len(runs)), dpi=110, layout="constrained")
+    sharex = len({run.metrics["duration_s"] for run in runs}) == 1
+    return figure, list(figure.subplots(len(runs), 1, sharex=sharex, sharey=sharey, squeeze=False)[:, 0])
 
 
 def _dress(panel: Axes, title: str, unit: str) -> None:

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from fullpipe.reproduce.show import runs_each
 from fullpipe.reproduce.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
     Only cases that were run are drawn.
     """
     ran = [outcome for outcome in outcomes if not outcome.skipped]
+    runs = runs_each(len(outcome.runs) for outcome in ran)
     tables = {
         name: [each for each in ran if each.case.table == name] for name in dict.fromkeys(o.case.table for o in ran)
     }
@@ -47,7 +49,7 @@ def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
     columns = max((len(each) for each in metrics.values()), default=1)
     lines = [len(cases) + 1.5 for cases in tables.values()] or [1.0]
     figure = Figure(figsize=(_WIDTH, 1.5 + _LINE * sum(lines) + 0.5 * len(lines)), dpi=110, layout="constrained")
-    figure.suptitle(f"{published.title}: published and ours", x=0.01, ha="left", weight="bold")
+    figure.suptitle(f"{published.title}: published and ours, {runs} a case", x=0.01, ha="left", weight="bold")
     panels = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": lines})
     for row, (name, cases) in zip(panels, tables.items(), strict=False):
         for number, (panel, metric) in enumerate(zip(row, metrics[name], strict=False)):

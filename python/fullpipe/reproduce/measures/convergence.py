@@ -1,0 +1,65 @@
+"""Measures of how a flow that starts later gets its share; they need a trace."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from fullpipe.reproduce.measures.ran import Ran
+
+    Values = NDArray[np.float64]
+
+_WINDOW_S = 1.0
+_EARLY_S = 5.0
+_ENOUGH = 0.8
+
+
+def time_to_fair_s(run: Ran, flow: int) -> float:
+    """From the flow's first row until its rate over a second is 80 % of an equal share of what all flows had, in s.
+
+    The time that is left when it never is: the truth is more.
+    """
+    start, end = _times(run, flow)
+    ends = np.arange(start + _WINDOW_S, end, _WINDOW_S / 10)
+    rates = np.stack([_delivered(run, each, ends - _WINDOW_S, ends) for each in range(_count(run))])
+    whole = rates.sum(axis=0)
+    reached = np.flatnonzero((whole > 0) & (rates[flow] >= _ENOUGH * whole / _count(run)))
+    return float(ends[reached[0]] - start) if len(reached) else end - start
+
+
+def early_share(run: Ran, flow: int) -> float:
+    """The flow's part of what all flows got in the first 5 s after its start, 0 to 1."""
+    start, _ = _times(run, flow)
+    got = [_delivered(run, each, np.array([start]), np.array([start + _EARLY_S]))[0] for each in range(_count(run))]
+    return float(got[flow] / sum(got))
+
+
+def _count(run: Ran) -> int:
+    return len(run.metrics["flows"])
+
+
+def _times(run: Ran, flow: int) -> tuple[float, float]:
+    """The flow's first and last row, in s."""
+    time, _ = _progress(run, flow)
+    return float(time[0]), float(time[-1])
+
+
+def _delivered(run: Ran, flow: int, since: Values, until: Values) -> Values:
+    """What was delivered between two times, in bytes; nothing before the flow's first row."""
+    time, delivered = _progress(run, flow)
+    return np.interp(until, time, delivered, left=0.0) - np.interp(since, time, delivered, left=0.0)
+
+
+def _progress(run: Ran, flow: int) -> tuple[Values, Values]:
+    """The times of the flow's rows, in s, and the bytes delivered by then."""
+    import polars as pl
+
+    rows = run.trace().filter(pl.col("flow") == run.metrics["flows"][flow]["name"])
+    return rows["time"].to_numpy(), rows["delivered"].cast(pl.Float64).to_numpy()
+
+
+MEASURES = (time_to_fair_s, early_share)

@@ -1,0 +1,31 @@
+"""Measures of the queue that need a trace. Like the metrics, they leave out what is before `measure_from`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from fullpipe.reproduce.measures.ran import Ran
+
+    Values = NDArray[np.float64]
+
+
+def queue_above_rttmin(run: Ran, _flow: int) -> float:
+    """The share of time in which the queueing delay at the bottleneck is above one RTTmin, 0 to 1."""
+    _, delay = queue_delay(run)
+    return float((delay > 1).mean())
+
+
+def queue_delay(run: Ran) -> tuple[Values, Values]:
+    """Times in s and the queueing delay at the bottleneck then, in RTTmin."""
+    import polars as pl
+
+    links = run.trace("links")
+    rows = links.filter(pl.col("link") == links["link"][0], pl.col("time") >= run.metrics["measure_from_s"])
+    return rows["time"].to_numpy(), rows["sojourn"].cast(pl.Float64).to_numpy() / run.scenario.rtt_s
+
+
+MEASURES = (queue_above_rttmin,)

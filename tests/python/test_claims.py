@@ -280,7 +280,7 @@ def test_a_row_may_be_a_group(tmp_path: Path) -> None:
 def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
     """A panel a point over time, a line a point in a distribution, a line a group in a sweep."""
     kinds = {"queue_over_time": (2, 1), "rates_over_time": (2, 1), "queue_cdf": (1, 2 * 3), "sweep": (1, 1)}
-    assert set(kinds) == set(DRAWINGS)
+    assert {*kinds, "over_series"} == set(DRAWINGS)  # test_published_kernel.py draws over a series
     text = GOOD[: GOOD.index("[[picture]]")]
     for kind in kinds:
         measure = 'measure = "queue_p50_rttmin"\n' if kind == "sweep" else ""

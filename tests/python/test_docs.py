@@ -40,6 +40,7 @@ LINKED = [
     "docs/metrics.md",
     "docs/performance.md",
     "docs/reproduce/conformance.md",
+    "docs/reproduce/kernel.md",
     "docs/reproduce/kit.md",
     "docs/reproduce/microsoft.md",
     "examples/custom-controller/README.md",

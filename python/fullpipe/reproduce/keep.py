@@ -48,9 +48,10 @@ def drawings(published: Published, study: Study, directory: Path) -> list[Callab
     if study.outcomes:
         (directory / "cases").mkdir()
         calls.append(partial(_overview, published, study, directory / "overview.png"))
+    # Rows that measure the same scenario over different times share the picture of the first.
+    cases = {case.point.setup.text: case for case in reversed([o.case for o in study.outcomes if not o.skipped])}
     calls += [
-        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png")
-        for case in (outcome.case for outcome in study.outcomes if not outcome.skipped)
+        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png") for case in reversed(cases.values())
     ]
     if published.pictures:
         (directory / "pictures").mkdir()

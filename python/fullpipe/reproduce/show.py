@@ -154,7 +154,9 @@ def _notes(outcomes: Iterable[Outcome]) -> list[str]:
 
 
 def _digits(value: float) -> str:
-    """Whole numbers as they are, others with one digit after the point below 100."""
+    """Whole numbers as they are, others with one digit after the point below 100, and with two below 1."""
     if value == int(value):
         return f"{value:.0f}"
+    if abs(value) < 1:
+        return f"{value:.2f}"
     return f"{value:.1f}" if abs(value) < 99.95 else f"{value:.0f}"

@@ -1,6 +1,7 @@
 //! Parts that several algorithms share.
 
 pub mod bbr;
+pub mod float;
 pub mod max_filter;
 pub mod round;
 pub mod slow_start;

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures import convergence, flow, link, probing, queue, whole
+from fullpipe.reproduce.measures import convergence, flow, link, probing, queue, states, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,7 +24,7 @@ def _named(measures: Iterable[Measure]) -> dict[str, Measure]:
     return {measure.__name__: measure for measure in measures}
 
 
-TRACED: dict[str, Measure] = _named((*queue.MEASURES, *probing.MEASURES, *convergence.MEASURES))
+TRACED: dict[str, Measure] = _named((*queue.MEASURES, *probing.MEASURES, *states.MEASURES, *convergence.MEASURES))
 """Those that need a trace."""
 
 MEASURES: dict[str, Measure] = {**_named((*flow.MEASURES, *link.MEASURES, *whole.MEASURES)), **TRACED}

@@ -13,12 +13,13 @@ from fullpipe.reproduce.measures import MEASURES, TRACED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from fullpipe.reproduce.groups import Group, Point
-    from fullpipe.reproduce.reader import Reader, Table
+    from fullpipe.reproduce.reader import Json, Reader, Table
 
-_KEYS = ("case", "file", "title", "draw", "of", "measure", "flow")
-DRAWINGS = ("queue_over_time", "queue_cdf", "rates_over_time", "sweep")
+_KEYS = ("case", "file", "title", "draw", "of", "measure", "flow", "series")
+DRAWINGS = ("queue_over_time", "queue_cdf", "rates_over_time", "sweep", "over_series")
 """The kinds of pictures; :func:`fullpipe.reproduce.pictures.draw.draw` makes them."""
 
 
@@ -34,6 +35,7 @@ class Picture:
         of: The points of each group that it shows.
         measure: What a sweep shows, one of :data:`fullpipe.reproduce.measures.MEASURES`; else empty.
         flow: The flow that is measured, from 0.
+        series: The source's own series, for a picture over it; else None.
     """
 
     case: str
@@ -43,6 +45,7 @@ class Picture:
     of: tuple[tuple[Point, ...], ...]
     measure: str
     flow: int
+    series: Path | None
 
     @property
     def points(self) -> list[Point]:
@@ -64,6 +67,9 @@ def read_pictures(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tu
         if ("measure" in keys) != (draw == "sweep"):
             fix = "give a sweep its measure, and other pictures none"
             reader.refuse(f"{where}.measure", keys.get("measure"), f"does not fit to {draw}", fix)
+        if ("series" in keys) != (draw == "over_series"):
+            fix = "give over_series the source's file, and other pictures none"
+            reader.refuse(f"{where}.series", keys.get("series"), f"does not fit to {draw}", fix)
         picture = Picture(
             case=reader.text(keys.get("case"), f"{where}.case"),
             file=reader.text(keys.get("file"), f"{where}.file"),
@@ -74,8 +80,17 @@ def read_pictures(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tu
             ),
             measure=reader.one_of(keys["measure"], f"{where}.measure", tuple(MEASURES)) if "measure" in keys else "",
             flow=reader.whole(keys.get("flow", 1), f"{where}.flow") - 1,
+            series=_series(reader, keys["series"], f"{where}.series") if "series" in keys else None,
         )
         if picture.measure in TRACED and any(point.setup.trace == "off" for point in picture.points):
             reader.refuse(f"{where}.measure", picture.measure, "needs a trace", 'add trace = "10ms" to its groups')
         pictures.append(picture)
     return tuple(pictures)
+
+
+def _series(reader: Reader, value: Json, where: str) -> Path:
+    """A file beside the one that is read."""
+    file = reader.file.parent / reader.text(value, where)
+    if not file.is_file():
+        reader.refuse(where, value, "is not there", f"name a CSV file, seen from {reader.file.parent}")
+    return file

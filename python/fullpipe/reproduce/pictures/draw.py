@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe.reproduce.measures import MEASURES
+from fullpipe.reproduce.pictures.series import over_series
 from fullpipe.reproduce.runner import side_by_side
 from fullpipe.results import suited_interval
 
@@ -136,6 +137,7 @@ _DRAWINGS: dict[str, Callable[[Picture, Samples], Figure]] = {
     "queue_cdf": _queue_cdf,
     "rates_over_time": _rates_over_time,
     "sweep": _sweep,
+    "over_series": lambda picture, _samples: over_series(picture),
 }
 
 

@@ -42,7 +42,10 @@ def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
     tables = {
         name: [each for each in ran if each.case.table == name] for name in dict.fromkeys(o.case.table for o in ran)
     }
-    metrics = {name: [judged.cell.metric.name for judged in cases[0].cells] for name, cases in tables.items()}
+    metrics = {
+        name: list(dict.fromkeys(judged.cell.metric.name for each in cases for judged in each.cells))
+        for name, cases in tables.items()
+    }
     columns = max((len(each) for each in metrics.values()), default=1)
     lines = [len(cases) + 1.5 for cases in tables.values()] or [1.0]
     figure = Figure(figsize=(_WIDTH, 1.5 + _LINE * sum(lines) + 0.5 * len(lines)), dpi=110, layout="constrained")

@@ -6,6 +6,7 @@ use units::Bytes;
 use super::Bbr;
 use super::rules::Undo;
 use super::state::State;
+use crate::kit::float::greater;
 use crate::kit::window::Episode;
 use crate::{Ack, Conn, Cx, Lost};
 
@@ -107,7 +108,7 @@ impl Bbr {
         if !valid {
             return;
         }
-        latest.bw = latest.bw.max(self.sample_bw);
+        latest.bw = greater(latest.bw, self.sample_bw);
         latest.inflight = latest.inflight.max(ack.rate.delivered);
         if ack.newest.delivered >= latest.round_end {
             latest.round_end = conn.delivered;

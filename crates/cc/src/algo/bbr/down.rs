@@ -45,6 +45,6 @@ impl Bbr {
             headroom = self.segment.round_down(headroom);
         }
         let headroom = Bytes::from_f64(headroom).max(conn.smss);
-        longterm.saturating_sub(headroom).max(self.min_pipe_cwnd())
+        longterm.saturating_sub(headroom).max(self.min_pipe_cwnd)
     }
 }

@@ -51,6 +51,8 @@ use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, S
 pub struct Bbr {
     params: Box<Params>,
     segment: Segment,
+    /// `BBR.MinPipeCwnd`.
+    min_pipe_cwnd: Bytes,
     state: State,
     ack_phase: AckPhase,
     /// This ACK begins a round.
@@ -99,6 +101,7 @@ impl Bbr {
         let span = |name| Span::from_secs_f64(config.number(name));
         let mut bbr = Bbr {
             segment,
+            min_pipe_cwnd: segment.times(params.min_pipe_cwnd),
             state: State::Startup,
             ack_phase: AckPhase::Init,
             round_start: false,
@@ -301,6 +304,7 @@ impl Controller for Bbr {
         match change {
             PathChange::Mtu => {
                 self.segment = Segment::new(cx.conn.smss);
+                self.min_pipe_cwnd = self.segment.times(self.params.min_pipe_cwnd);
                 self.pacing.refresh(self.segment);
                 self.window.cwnd = self.window.cwnd.max(cx.conn.smss);
             }

@@ -4,6 +4,7 @@ use units::{Bytes, Span};
 
 use super::Bbr;
 use super::rules::Flight;
+use crate::kit::float::{greater, lesser};
 use crate::{Ack, Conn, Cx};
 
 /// Longest window of the bandwidth filter, in cycles.
@@ -30,8 +31,8 @@ impl MaxBw {
 
     #[inline]
     pub(super) fn take(&mut self, bw: f64) {
-        self.cycles[0] = self.cycles[0].max(bw);
-        self.max = self.max.max(bw);
+        self.cycles[0] = greater(self.cycles[0], bw);
+        self.max = greater(self.max, bw);
     }
 
     /// `AdvanceMaxBwFilter`. A cycle without a sample doesn't count: there must be some estimate.
@@ -52,7 +53,7 @@ impl Bbr {
     /// `BBR.bw` (BoundBWForModel).
     #[inline]
     pub(super) fn bw(&self) -> f64 {
-        self.max_bw.max().min(self.bw_shortterm)
+        lesser(self.max_bw.max(), self.bw_shortterm)
     }
 
     /// What `bw` delivers in `span`, bytes.
@@ -116,7 +117,7 @@ impl Bbr {
     /// TargetInflight (§5.3.3.8): the BDP, unless congestion cut the window.
     #[inline]
     pub(super) fn target_inflight(&self, conn: &Conn) -> f64 {
-        self.bounding_bdp(conn, self.bw()).min(self.window.cwnd.as_f64())
+        lesser(self.bounding_bdp(conn, self.bw()), self.window.cwnd.as_f64())
     }
 
     /// The BDP that a drained flight has come down to.
@@ -135,7 +136,7 @@ impl Bbr {
             Flight::AtNextDeparture => {
                 let departing = if self.pacing_gain > 1.0 { self.pacing.quantum } else { Bytes::ZERO };
                 let delivered = Self::bytes_in(self.bw(), cx.conn.next_departure.since(cx.now));
-                ((linux + departing).as_f64() - self.segment.round_down(delivered)).max(0.0)
+                greater((linux + departing).as_f64() - self.segment.round_down(delivered), 0.0)
             }
         }
     }

@@ -48,7 +48,7 @@ impl Bbr {
     /// ProbeRTTCwnd (§5.6.4.5).
     #[inline]
     pub(super) fn probe_rtt_cwnd(&self, conn: &Conn) -> Bytes {
-        Bytes::from_f64(self.bdp(conn, self.bw(), self.params.probe_rtt_cwnd_gain)).max(self.min_pipe_cwnd())
+        Bytes::from_f64(self.bdp(conn, self.bw(), self.params.probe_rtt_cwnd_gain)).max(self.min_pipe_cwnd)
     }
 
     /// CheckProbeRTTDone.

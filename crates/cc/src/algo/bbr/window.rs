@@ -6,6 +6,7 @@ use super::Bbr;
 use super::rules::EarlyWindow;
 use super::state::State;
 use crate::kit::bbr::aggregation::{AckAggregation, Acked};
+use crate::kit::float::{greater, lesser};
 use crate::kit::window::{Episode, loss_window};
 use crate::{Ack, Conn, Cx};
 
@@ -32,20 +33,15 @@ impl Bbr {
     /// `BBR.extra_acked`, `bbr_ack_aggregation_cwnd`.
     #[inline]
     pub(super) fn extra_acked(&self) -> f64 {
-        self.aggregation.extra_acked().min(self.bw() * self.params.extra_acked_cap)
-    }
-
-    /// `BBR.MinPipeCwnd`.
-    #[inline]
-    pub(super) fn min_pipe_cwnd(&self) -> Bytes {
-        Bytes::from_f64(self.params.min_pipe_cwnd * self.segment.bytes)
+        let (extra, cap) = (self.aggregation.extra_acked(), self.params.extra_acked_cap);
+        if cap.is_finite() { lesser(extra, self.bw() * cap) } else { extra }
     }
 
     /// QuantizationBudget (§5.6.4.2), `bbr_quantization_budget`.
     #[inline]
     pub(super) fn quantization_budget(&self, conn: &Conn, inflight_cap: f64) -> f64 {
-        let offload_budget = (self.pacing.quantum * conn.offload_factor).as_f64();
-        let cap = inflight_cap.max(offload_budget).max(self.params.min_pipe_cwnd * self.segment.bytes);
+        let offload_budget = self.pacing.quantum * conn.offload_factor;
+        let cap = greater(inflight_cap, offload_budget.max(self.min_pipe_cwnd).as_f64());
         // A quarter of a small BDP may be less than a packet.
         if self.state == State::ProbeBwUp { cap + 2.0 * self.segment.bytes } else { cap }
     }
@@ -77,7 +73,7 @@ impl Bbr {
             self.may_take_fast_path = true;
             cwnd
         };
-        self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd());
+        self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd);
         self.bound_cwnd(conn);
     }
 
@@ -93,7 +89,7 @@ impl Bbr {
             State::ProbeBwDown | State::ProbeBwRefill | State::ProbeBwUp => self.inflight_longterm,
             State::Startup | State::Drain => Bytes::MAX,
         };
-        let cap = cap.min(self.inflight_shortterm).max(self.min_pipe_cwnd());
+        let cap = cap.min(self.inflight_shortterm).max(self.min_pipe_cwnd);
         self.window.cwnd = self.window.cwnd.min(cap);
     }
 
@@ -133,7 +129,7 @@ impl Bbr {
         if self.full_pipe.reached {
             self.window.cwnd = self.window.cwnd.min(self.max_inflight(conn));
         }
-        self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd());
+        self.window.cwnd = self.window.cwnd.max(self.min_pipe_cwnd);
         self.bound_cwnd(conn);
     }
 

@@ -2,6 +2,7 @@
 
 use units::Time;
 
+use crate::kit::float::{greater, lesser};
 use crate::kit::max_filter::MaxFilter;
 
 /// The maximum over the last rounds.
@@ -82,9 +83,9 @@ impl AckAggregation {
             expected = 0.0;
         }
         self.epoch_acked += acked.bytes;
-        let extra = (self.epoch_acked - expected).min(acked.cwnd);
+        let extra = lesser(self.epoch_acked - expected, acked.cwnd);
         match &mut self.filter {
-            Filter::Halves { max, .. } => max[0] = max[0].max(extra),
+            Filter::Halves { max, .. } => max[0] = greater(max[0], extra),
             Filter::Sliding { max, round } => {
                 max.set_window(acked.window);
                 max.update(*round, extra);
@@ -96,7 +97,7 @@ impl AckAggregation {
     #[inline]
     pub fn extra_acked(&self) -> f64 {
         match &self.filter {
-            Filter::Halves { max: [this, last], .. } => this.max(*last),
+            Filter::Halves { max: [this, last], .. } => greater(*this, *last),
             Filter::Sliding { max, .. } => max.max(),
         }
     }

@@ -3,6 +3,7 @@
 use units::{Bytes, Rate, Span};
 
 use super::segment::Segment;
+use crate::kit::float::lesser;
 
 /// `bbr_min_tso_rate`: below it, one segment at a time.
 const MIN_TSO_RATE: Rate = Rate::from_bps(1_200_000);
@@ -113,8 +114,9 @@ impl Pacing {
     /// `bbr_tso_segs_goal`, draft-ietf-ccwg-bbr-06 §5.6.3, in whole segments.
     #[inline]
     fn burst(&self, segment: Segment) -> Bytes {
-        let bytes = (self.rate.as_f64() * (0.125 * self.rule.length) + self.near).min(self.rule.max);
-        let least = if self.rule.singles && self.rate < MIN_TSO_RATE { 1 } else { 2 };
+        let bytes = lesser(self.rate.as_f64() * (0.125 * self.rule.length) + self.near, self.rule.max);
+        let singles = self.rule.singles && self.rate < MIN_TSO_RATE || self.rule.max < 2.0 * segment.bytes;
+        let least = if singles { 1 } else { 2 };
         let segments = ((bytes * segment.per_byte) as u64).clamp(least, MAX_BURST);
         Bytes::from_f64(segments as f64 * segment.bytes)
     }
@@ -157,6 +159,12 @@ mod tests {
         let rule = BurstRule { length: 1e-3, by_rtt: false, singles: false, max: 65_536.0 };
         assert_eq!(burst_at(Rate::from_bps(100_000), rule, Span::from_millis(1)), 2);
         assert_eq!(burst_at(Rate::from_mbps(1_000), rule, Span::from_millis(1)), 45);
+    }
+
+    #[test]
+    fn no_burst_is_larger_than_the_largest() {
+        let rule = BurstRule { length: 1e-3, by_rtt: true, singles: false, max: 1_448.0 };
+        assert_eq!(burst_at(Rate::from_mbps(100), rule, Span::from_millis(1)), 1, "the device takes one at a time");
     }
 
     #[test]

@@ -1,4 +1,6 @@
-//! Segment arithmetic without divisions.
+//! Segment arithmetic without divisions, of sizes that are not negative.
+//!
+//! Casts do the rounding: `f64::ceil` and `f64::floor` are calls of a function where the processor may be an old one.
 
 use units::Bytes;
 
@@ -17,17 +19,24 @@ impl Segment {
         Segment { bytes: smss.as_f64(), per_byte: 1.0 / smss.as_f64() }
     }
 
+    /// So many segments.
+    pub fn times(self, segments: f64) -> Bytes {
+        Bytes::from_f64(segments * self.bytes)
+    }
+
     /// `bytes`, rounded up to whole segments.
     #[inline]
     pub fn round_up(self, bytes: f64) -> f64 {
         // A hair less than a segment too much is the division's error, not a segment.
-        (bytes * self.per_byte - 1e-9).ceil().max(0.0) * self.bytes
+        let segments = bytes * self.per_byte - 1e-9;
+        let whole = segments as i64 as f64;
+        (if whole < segments { whole + 1.0 } else { whole }) * self.bytes
     }
 
     /// `bytes`, rounded down to whole segments.
     #[inline]
     pub fn round_down(self, bytes: f64) -> f64 {
-        (bytes * self.per_byte + 1e-9).floor() * self.bytes
+        (bytes * self.per_byte + 1e-9) as i64 as f64 * self.bytes
     }
 
     /// `bytes`, rounded up to an even number of segments.

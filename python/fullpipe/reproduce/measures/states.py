@@ -1,0 +1,107 @@
+"""Measures of the states that a flow's algorithm goes through, over the whole run. They need a trace."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fullpipe.reproduce.measures.ran import Ran
+
+
+def up_interval_s(run: Ran, flow: int) -> float:
+    """The mean time from one ProbeBW_UP of BBRv2 or BBRv3 to the next, in s. NaN when there are less than two."""
+    times = _entries(run, flow, "probe_bw_up")
+    return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else math.nan
+
+
+def probe_rtt_first_s(run: Ran, flow: int) -> float:
+    """When the flow entered ProbeRTT for the first time, in s. NaN when it never did."""
+    return next(iter(_entries(run, flow, "probe_rtt")), math.nan)
+
+
+def probe_rtt_last_s(run: Ran, flow: int) -> float:
+    """When the flow entered ProbeRTT for the last time, in s. NaN when it never did."""
+    return next(reversed(_entries(run, flow, "probe_rtt")), math.nan)
+
+
+def probe_rtts(run: Ran, flow: int) -> float:
+    """How often the flow entered ProbeRTT."""
+    return float(len(_entries(run, flow, "probe_rtt")))
+
+
+def startup_end_ms(run: Ran, flow: int) -> float:
+    """When the flow left Startup for the first time, in ms. NaN when it never did."""
+    rows = _transitions(run, flow)
+    return next((row["time"] * 1e3 for row in rows if row["from"] == "startup"), math.nan)
+
+
+def drain_ms(run: Ran, flow: int) -> float:
+    """The mean stay of the flow in Drain, in ms. NaN when there was none."""
+    return _mean_stay_ms(run, flow, "drain")
+
+
+def refill_ms(run: Ran, flow: int) -> float:
+    """The mean stay of the flow in ProbeBW_REFILL, in ms. NaN when there was none."""
+    return _mean_stay_ms(run, flow, "probe_bw_refill")
+
+
+def longest_up_ms(run: Ran, flow: int) -> float:
+    """The longest stay of the flow in ProbeBW_UP, in ms. NaN when there was none."""
+    return max(_stays_ms(run, flow, "probe_bw_up"), default=math.nan)
+
+
+def longest_down_ms(run: Ran, flow: int) -> float:
+    """The longest stay of the flow in ProbeBW_DOWN, in ms. NaN when there was none."""
+    return max(_stays_ms(run, flow, "probe_bw_down"), default=math.nan)
+
+
+def cruise_ms(run: Ran, flow: int) -> float:
+    """The mean stay of the flow in ProbeBW_CRUISE, in ms. NaN when there was none."""
+    return _mean_stay_ms(run, flow, "probe_bw_cruise")
+
+
+def probe_rtt_ms(run: Ran, flow: int) -> float:
+    """The mean stay of the flow in ProbeRTT, in ms. NaN when there was none."""
+    return _mean_stay_ms(run, flow, "probe_rtt")
+
+
+def _mean_stay_ms(run: Ran, flow: int, state: str) -> float:
+    stays = _stays_ms(run, flow, state)
+    return fmean(stays) if stays else math.nan
+
+
+def _stays_ms(run: Ran, flow: int, state: str) -> list[float]:
+    """Those that came to their end."""
+    rows = _transitions(run, flow)
+    return [(after["time"] - row["time"]) * 1e3 for row, after in pairwise(rows) if row["to"] == state]
+
+
+def _transitions(run: Ran, flow: int) -> list[dict[str, Any]]:
+    """The flow's, in order: `time` in s, `from`, `to` and `reason`."""
+    import polars as pl
+
+    name = run.metrics["flows"][flow]["name"]
+    return run.trace("transitions").filter(pl.col("flow") == name).to_dicts()
+
+
+def _entries(run: Ran, flow: int, state: str) -> list[float]:
+    """When the flow entered the state, in s."""
+    return [row["time"] for row in _transitions(run, flow) if row["to"] == state]
+
+
+MEASURES = (
+    up_interval_s,
+    probe_rtt_first_s,
+    probe_rtt_last_s,
+    probe_rtts,
+    startup_end_ms,
+    drain_ms,
+    refill_ms,
+    longest_up_ms,
+    longest_down_ms,
+    cruise_ms,
+    probe_rtt_ms,
+)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 import polars as pl
 import pytest
 
 from fullpipe.reproduce import published
 from fullpipe.reproduce.measures import MEASURES
+from fullpipe.reproduce.pictures.draw import draw
+from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import study
 from fullpipe.reproduce.verdict import Verdict
 from hand_made import run_of
+
+if TYPE_CHECKING:
+    from fullpipe.reproduce.claims import Samples
 
 
 def test_the_ratios_of_before_after_and_cubic() -> None:
@@ -31,6 +39,26 @@ def test_both_files_have_one_host() -> None:
     texts = [file.claims[0].points[0].setup.text for file in (huitema, drift)]
     host = [text[text.index("[host]") : text.index("[[flow]]")].split("\n") for text in texts]
     assert {line for line in host[0] if line} - set(host[1]) == {'variation = "21%"'}
+
+
+def test_rate_rtt_and_state_are_drawn_over_time_and_near_to() -> None:
+    file = published.load(published.find("huitema"))
+    picture = next(picture for picture in file.pictures if picture.draw == "rate_rtt_state")
+    quick = [
+        tuple(
+            replace(point, seeds=1, setup=replace(point.setup, settings=(*point.setup.settings, ("duration", "1.1s"))))
+            for point in points
+        )
+        for points in picture.of
+    ]
+    picture = replace(picture, of=tuple(quick))
+    samples: Samples = {point: (sample(point.setup.run(1), ()),) for point in picture.points}
+    panels = draw(picture, samples).axes
+    assert len(panels) == 2 * 3 * 2, "two kinds of connections, three panels each, twice"
+    rates, near = panels[0], panels[1]
+    assert [line.get_label() for line in rates.lines] == ["pacing rate", "delivered"]
+    assert (rates.get_xlim(), near.get_xlim()) == ((0, 2), (0, 50))
+    assert len(panels[4].collections) > 3, "states are filled"
 
 
 def test_what_holds_a_flow_back_is_its_share() -> None:

@@ -9,6 +9,8 @@ import polars as pl
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from fullpipe.results import suited_interval
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -77,7 +79,7 @@ def rtt_histogram(picture: Picture, samples: Samples) -> Figure:
         panel.minorticks_off()
         panel.set(xlabel="RTT, µs", ylabel="rows of the trace", xlim=(15, 2500))
         span = f"{rtts.min():.0f} to {rtts.max():.0f} µs"
-        panel.set_title(f"{point.name}, seed {seed}, every {point.setup.trace}: {span}", loc="left", fontsize="medium")
+        panel.set_title(f"{point.name}, seed {seed}: {span}", loc="left", fontsize="medium")
         _plain(panel)
     return figure
 
@@ -117,8 +119,8 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     panels[1].plot(time, rows["rtt"].to_numpy() * 1e6, ".", color=_GREY, markersize=1.5)
     panels[1].set_ylabel("RTT, µs")
     panels[1].set_ylim(0, _LONGEST_US)
-    state = next(column for column in rows.columns if column.endswith(".state"))
-    names = rows[state].cast(pl.String).to_list()
+    states = [column for column in rows.columns if column.endswith(".state")]
+    names = rows[states[0]].cast(pl.String).to_list() if states else [""] * len(rows)
     for name, colour in _STATES.items():
         there = np.array([each == name for each in names])
         panels[2].fill_between(time, 0, 1, where=there, step="post", color=colour, linewidth=0)
@@ -138,7 +140,8 @@ def _median_run(point: Point, samples: Samples) -> tuple[int, Run]:
     """The run whose first flow's goodput is the median, or the next above it: its seed and the run, traced."""
     goodputs = [each.metrics["flows"][0]["goodput_bps"] for each in samples[point]]
     seed = goodputs.index(sorted(goodputs)[len(goodputs) // 2]) + 1
-    return seed, point.setup.run(seed)
+    every = point.setup.trace if point.setup.trace != "off" else suited_interval(point.setup.scenario(seed))
+    return seed, point.setup.run(seed, every)
 
 
 def _plain(panel: Axes) -> None:

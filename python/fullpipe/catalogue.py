@@ -102,6 +102,8 @@ def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _keys([key for key in keys if key["key"].startswith("path.") and key not in changes])
     yield _head("In each [[path.change]]; --set counts them from 0: path.change.0.at")
     yield _keys(changes)
+    yield _head("In [host]")
+    yield _keys([key for key in keys if key["key"].startswith("host.")])
     yield _head("In each [[flow]]; --set counts them from 0: flow.0.cc")
     yield _keys([key for key in keys if key["key"].startswith("flow.")])
 

@@ -279,11 +279,19 @@ def test_a_row_may_be_a_group(tmp_path: Path) -> None:
 
 def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
     """A panel a point over time, a line a point in a distribution, a line a group in a sweep."""
-    kinds = {"queue_over_time": (2, 1), "rates_over_time": (2, 1), "queue_cdf": (1, 2 * 3), "sweep": (1, 1)}
-    assert {*kinds, "over_series"} == set(DRAWINGS)  # test_published_kernel.py draws over a series
+    kinds = {
+        "queue_over_time": (2, 1),
+        "rates_over_time": (2, 1),
+        "queue_cdf": (1, 2 * 3),
+        "sweep": (1, 1),
+        "sorted": (1, 2),
+        "rtt_histogram": (2, 1),
+    }
+    # test_published_kernel.py draws over a series, test_published_huitema.py states.
+    assert {*kinds, "over_series", "rate_rtt_state"} == set(DRAWINGS)
     text = GOOD[: GOOD.index("[[picture]]")]
     for kind in kinds:
-        measure = 'measure = "queue_p50_rttmin"\n' if kind == "sweep" else ""
+        measure = 'measure = "queue_p50_rttmin"\n' if kind in ("sweep", "sorted") else ""
         text += f'[[picture]]\ncase = "B2"\nfile = "{kind}"\ntitle = "T"\ndraw = "{kind}"\nof = ["cubic"]\n{measure}'
     file = _load(tmp_path, text).with_seeds(2)
     samples = study(file).samples

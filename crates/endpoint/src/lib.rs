@@ -4,6 +4,8 @@
 //! last of a transfer have the full size.
 
 mod app;
+mod host;
+mod joined;
 mod limit;
 mod pacer;
 mod prr;
@@ -16,6 +18,7 @@ mod unresponsive;
 mod wire;
 
 pub use app::{App, Schedule};
+pub use host::{Costs, Cpu, WakeUp};
 pub use limit::{LIMITS, Limit, LimitClock};
 pub use pacer::Pacing;
 pub use receiver::{AckPolicy, Receiver};

@@ -18,10 +18,12 @@ pub enum Limit {
     ReceiveWindow,
     /// The application has nothing to send.
     Application,
+    /// The host's CPU was busy, or had not woken up.
+    Host,
 }
 
 /// The names of [`Limit`], in its order.
-pub const LIMITS: [&str; 6] = ["handshake", "cwnd", "recovery", "pacing", "receive_window", "application"];
+pub const LIMITS: [&str; 7] = ["handshake", "cwnd", "recovery", "pacing", "receive_window", "application", "host"];
 
 /// How long each limit held.
 #[derive(Clone, Debug)]

@@ -34,6 +34,8 @@ pub(crate) struct Pacer {
     budget: Bytes,
     burst: Bytes,
     sent: u64,
+    /// So many segments leave without it; of a [bucket](Pacer::bucket) all do.
+    unpaced: u64,
 }
 
 impl Pacer {
@@ -46,7 +48,14 @@ impl Pacer {
             budget: Bytes::ZERO,
             burst: Bytes::ZERO,
             sent: 0,
+            unpaced: UNPACED_SEGMENTS,
         }
+    }
+
+    /// A leaky bucket of a quantum in place of Linux's departure times: who wakes late sends what has become due since,
+    /// up to a quantum.
+    pub(crate) fn bucket(mode: Pacing) -> Pacer {
+        Pacer { unpaced: u64::MAX, ..Pacer::new(mode) }
     }
 
     /// The controller's wish, or Linux's rule for a controller that has none; `outstanding` is what lies between SND.UNA
@@ -88,6 +97,11 @@ impl Pacer {
         self.budget > Bytes::ZERO
     }
 
+    /// When a bucket runs over, and what becomes due is lost.
+    pub(crate) fn full_at(&self) -> Time {
+        self.rate.map_or(Time::ZERO, |rate| self.next + rate.time_for(self.quantum))
+    }
+
     /// A packet leaves.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, size: Bytes) {
@@ -110,14 +124,23 @@ impl Pacer {
     pub(crate) fn end_burst(&mut self, now: Time) {
         self.budget = Bytes::ZERO;
         let (burst, Some(rate)) = (core::mem::take(&mut self.burst), self.rate) else { return };
-        if burst == Bytes::ZERO || self.sent < UNPACED_SEGMENTS {
-            return;
+        if burst == Bytes::ZERO || self.sent < self.unpaced {
+            return self.drip(now, burst, rate);
         }
         let length = rate.time_for(burst);
         // A burst that left late, since the window was closed or a timer coarse, is given back up to half of its
         // length (Linux: tcp_update_skb_after_send).
         let credit = if self.next == Time::ZERO { Span::ZERO } else { now.since(self.next).min(length / 2) };
         self.next = self.next.max(now) + (length - credit);
+    }
+
+    /// The bucket's turn, if this is one; `next` is when it is empty.
+    #[cold]
+    fn drip(&mut self, now: Time, burst: Bytes, rate: Rate) {
+        if burst > Bytes::ZERO && self.unpaced == u64::MAX {
+            let credit = now.since(self.next).min(rate.time_for(self.quantum));
+            self.next = (self.next.max(now) + rate.time_for(burst)) - credit;
+        }
     }
 }
 
@@ -167,6 +190,27 @@ mod tests {
         }
         let expected = 100e6 / 8.0 / 1448.0;
         assert!((sent as f64 - expected).abs() < 8.0 + 10.0, "{sent} of {expected} and the unpaced start");
+    }
+
+    #[test]
+    fn a_bucket_gives_back_what_became_due_up_to_a_quantum() {
+        let mut pacer = Pacer::bucket(Pacing::Auto);
+        let rate = Rate::from_bps(1448 * 8 * 1_000);
+        pacer.set(Some(rate), SMSS * 5, SMSS * 100, SMSS * 100, Bytes::MAX, &RttEstimator::new());
+        let mut sent_at = |ms: u64| {
+            let now = Time::ZERO + Span::from_millis(ms);
+            let mut sent = 0;
+            while pacer.open(now) {
+                pacer.on_sent(now, SMSS);
+                pacer.end_burst(now);
+                sent += 1;
+            }
+            sent
+        };
+        assert_eq!(sent_at(1_000), 6, "a full bucket, and the one that empties it");
+        assert_eq!(sent_at(1_001), 1, "one a millisecond");
+        assert_eq!(sent_at(1_004), 3, "late: what has become due since");
+        assert_eq!(sent_at(1_020), 6, "too late: a quantum of it");
     }
 
     #[test]

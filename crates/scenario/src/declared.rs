@@ -38,6 +38,7 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     section(root, "", &mut keys);
     section(&root["properties"]["path"], "path.", &mut keys);
     section(&root["properties"]["path"]["properties"]["change"]["items"], "path.change.N.", &mut keys);
+    section(&root["properties"]["host"], "host.", &mut keys);
     section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
     keys
 });
@@ -56,7 +57,7 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."` or `"flow.N."`.
+/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."` or `"flow.N."`.
 pub(crate) fn names(table: &str) -> Vec<&'static str> {
     let inside = |key: &'static Key| key.key.strip_prefix(table).filter(|name| !name.contains('.'));
     keys().iter().filter_map(inside).collect()

@@ -217,12 +217,12 @@ impl Kind for Percent {
                 Ok(share) if share > 0.0 && share < 1.0 => format!("write \"{}\" or \"{number}%\"", Percent(share)),
                 _ => format!("write \"{number}%\""),
             };
-            return Err(Refusal::new("a loss needs a percent sign", fix));
+            return Err(Refusal::new("a percentage needs its sign", fix));
         }
         // Shifting the point in the text, not dividing, gives the float that is nearest to what was written.
         match format!("{number}e-2").parse() {
             Ok(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
-            _ => Err(Refusal::new("with all packets lost nothing arrives", "give less than \"100%\"")),
+            _ => Err(Refusal::new("not below 100%", "give less than \"100%\"")),
         }
     }
 

@@ -34,6 +34,8 @@ pub struct Scenario {
     pub send_jitter: Span,
     /// What the flows share.
     pub path: Path,
+    /// The machines at the flows' ends, if they take time.
+    pub host: Option<Host>,
     /// The flows, each `count` expanded.
     pub flows: Vec<Flow>,
     pub(crate) written: Written<Source>,
@@ -86,6 +88,38 @@ pub struct Change {
     /// [`Path::reverse_jitter`] from then on.
     pub reverse_jitter: Option<Jitter>,
     pub(crate) table: Written<usize>,
+}
+
+/// A machine at a flow's end.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Host {
+    /// CPU time of sending a data packet.
+    pub send: Span,
+    /// CPU time of receiving a data packet.
+    pub receive: Span,
+    /// CPU time of sending or receiving an ACK.
+    pub ack: Span,
+    /// CPU time of a system call, which sends or receives a batch.
+    pub call: Span,
+    /// Packets in a batch, at most.
+    pub batch: u32,
+    /// The least time that a delivery-rate sample covers.
+    pub rate_interval: Span,
+    /// How long it takes to wake up, if it takes any time.
+    pub wake: Option<Wake>,
+    /// How much a run's CPU times may differ from these, as a part of them.
+    pub variation: f64,
+}
+
+/// How long it takes to wake up: a bounded Pareto distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wake {
+    /// Shortest.
+    pub min: Span,
+    /// Half of them are shorter.
+    pub median: Span,
+    /// Longest.
+    pub max: Span,
 }
 
 /// One sender and its receiver.

@@ -22,6 +22,8 @@ pub(crate) const MOST_FLOWS: u64 = 1_000_000;
 
 /// Segments per ACK, by default.
 pub(crate) const DELAYED_ACK: u32 = 2;
+/// Packets that a system call of a host takes, by default: 64 KiB in segments of 1448 bytes, as with GSO.
+pub(crate) const BATCH: u32 = 45;
 /// How long an ACK may wait, by default.
 pub(crate) const ACK_DELAY: Span = Span::from_millis(40);
 
@@ -52,6 +54,10 @@ pub(crate) struct Scenario {
     pub(crate) send_jitter: Leaf<Delay>,
     /// The bottleneck that the flows share, and the way there and back.
     pub(crate) path: Path,
+    /// The machines at the flows' ends, if they take time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Host", extend("x-default" = "endpoints take no time"))]
+    pub(crate) host: Option<Host>,
     /// The flows, one table each.
     #[schemars(length(min = 1))]
     pub(crate) flow: Vec<Flow>,
@@ -137,6 +143,51 @@ pub(crate) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<InOrder>", extend("x-default" = "unchanged"))]
     pub(crate) reverse_jitter: Option<Leaf<InOrder>>,
+}
+
+/// The machines at the flows' ends: each end of a flow is a program with a CPU of its own.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Host {
+    /// CPU time of sending a data packet.
+    #[serde(default = "no_delay")]
+    #[schemars(example = "3us")]
+    pub(crate) send: Leaf<Delay>,
+    /// CPU time of receiving a data packet.
+    #[serde(default = "no_delay")]
+    #[schemars(example = "2us")]
+    pub(crate) receive: Leaf<Delay>,
+    /// CPU time of sending or receiving an ACK.
+    #[serde(default = "no_delay")]
+    #[schemars(example = "1us")]
+    pub(crate) ack: Leaf<Delay>,
+    /// CPU time of a system call, which sends or receives a batch.
+    #[serde(default = "no_delay")]
+    #[schemars(example = "5us")]
+    pub(crate) call: Leaf<Delay>,
+    /// Packets in a batch, at most: what one turn of the program reads, and what it sends.
+    #[serde(default = "batch")]
+    pub(crate) batch: Leaf<Whole<1, 1000>>,
+    /// The least time that a delivery-rate sample covers: shorter ones are joined.
+    #[serde(default = "no_delay")]
+    #[schemars(example = "1ms")]
+    pub(crate) rate_interval: Leaf<Delay>,
+    /// The least time from an event to a sleeping program's turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Delay>", example = "5us", extend("x-default" = "programs wake at once"))]
+    pub(crate) wake_min: Option<Leaf<Delay>>,
+    /// The median of that time, which is drawn from a bounded Pareto distribution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Delay>", example = "20us", extend("x-default" = "programs wake at once"))]
+    pub(crate) wake_median: Option<Leaf<Delay>>,
+    /// The longest such time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Delay>", example = "1ms", extend("x-default" = "programs wake at once"))]
+    pub(crate) wake_max: Option<Leaf<Delay>>,
+    /// In each run a flow's CPU times are up to this much longer or shorter, uniformly.
+    #[serde(default = "no_loss")]
+    #[schemars(example = "20%")]
+    pub(crate) variation: Leaf<Percent>,
 }
 
 /// One flow, or `count` equal ones.
@@ -244,6 +295,10 @@ fn not_ect() -> Leaf<Ecn> {
     Leaf::of(&Ecn::Off)
 }
 
+fn batch() -> Leaf<Whole<1, 1000>> {
+    Leaf::of(&Whole(BATCH.into()))
+}
+
 fn auto() -> Leaf<Pacing> {
     Leaf::of(&Pacing::Auto)
 }
@@ -265,7 +320,26 @@ impl From<&model::Scenario> for Scenario {
             start_jitter: Leaf::of(&scenario.start_jitter),
             send_jitter: Leaf::of(&Delay(scenario.send_jitter)),
             path: Path::from(&scenario.path),
+            host: scenario.host.as_ref().map(Host::from),
             flow: scenario.flows.iter().map(Flow::from).collect(),
+        }
+    }
+}
+
+impl From<&model::Host> for Host {
+    fn from(host: &model::Host) -> Host {
+        let wake = |of: fn(&model::Wake) -> Span| host.wake.as_ref().map(|wake| Leaf::of(&Delay(of(wake))));
+        Host {
+            send: Leaf::of(&Delay(host.send)),
+            receive: Leaf::of(&Delay(host.receive)),
+            ack: Leaf::of(&Delay(host.ack)),
+            call: Leaf::of(&Delay(host.call)),
+            batch: Leaf::of(&Whole(u64::from(host.batch))),
+            rate_interval: Leaf::of(&Delay(host.rate_interval)),
+            wake_min: wake(|wake| wake.min),
+            wake_median: wake(|wake| wake.median),
+            wake_max: wake(|wake| wake.max),
+            variation: Leaf::of(&Percent(host.variation)),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{Change, Ecn, Flow, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Written};
+use crate::model::{Change, Ecn, Flow, Host, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Wake, Written};
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::Source;
@@ -29,6 +29,7 @@ pub(crate) fn resolve(raw: &raw::Scenario, source: Source, title: Option<String>
         start_jitter: raw.start_jitter.get(&source, "start_jitter")?,
         send_jitter,
         path: path(&raw.path, &source)?,
+        host: raw.host.as_ref().map(|raw| host(raw, &source)).transpose()?,
         flows: flows(&raw.flow, &source)?,
         written: Written(source),
     };
@@ -188,6 +189,57 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
 
 fn optional<T: Kind>(leaf: &Option<Leaf<T>>, source: &Source, key: &str) -> Result<Option<T>, Error> {
     leaf.as_ref().map(|leaf| leaf.get(source, key)).transpose()
+}
+
+fn host(raw: &raw::Host, source: &Source) -> Result<Host, Error> {
+    let get = |leaf: &Leaf<Delay>, name: &str| leaf.get(source, &format!("host.{name}")).map(|Delay(span)| span);
+    let Whole(batch) = raw.batch.get(source, "host.batch")?;
+    let Percent(variation) = raw.variation.get(source, "host.variation")?;
+    Ok(Host {
+        send: get(&raw.send, "send")?,
+        receive: get(&raw.receive, "receive")?,
+        ack: get(&raw.ack, "ack")?,
+        call: get(&raw.call, "call")?,
+        batch: u32::try_from(batch).expect("its kind allows at most 1000"),
+        rate_interval: get(&raw.rate_interval, "rate_interval")?,
+        wake: wake(raw, source)?,
+        variation,
+    })
+}
+
+/// The times of waking up: all three or none.
+fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
+    let named = [("wake_min", &raw.wake_min), ("wake_median", &raw.wake_median), ("wake_max", &raw.wake_max)];
+    if named.iter().all(|(_, leaf)| leaf.is_none()) {
+        return Ok(None);
+    }
+    let mut spans = [Span::ZERO; 3];
+    for (span, (name, leaf)) in spans.iter_mut().zip(named) {
+        let key = format!("host.{name}");
+        let Some(leaf) = leaf else {
+            let fix = "give wake_min, wake_median and wake_max, or none of them";
+            return Err(source.error(&key, "", "missing: the others do not make a distribution", fix));
+        };
+        let Delay(given) = leaf.get(source, &key)?;
+        if given == Span::ZERO {
+            return Err(source.error(&key, leaf.show(), "a tail can't grow from zero", "give at least \"1ns\""));
+        }
+        *span = given;
+    }
+    let [min, median, max] = spans;
+    // The tail of a Pareto distribution has its median below the geometric mean of its ends.
+    let [low, middle, high] = spans.map(|span| u128::from(span.as_nanos()));
+    if !(min == max && median == min || low < middle && middle * middle < low * high) {
+        let mean = Span::from_nanos((low * high).isqrt() as u64);
+        let shown = raw.wake_median.as_ref().map(Leaf::show).unwrap_or_default();
+        let problem = format!("no long tail from \"{min}\" to \"{max}\" has this median");
+        let fix = match low < high {
+            true => format!("give more than wake_min and less than the geometric mean of both, \"{mean}\""),
+            false => "give a wake_max above wake_min, or three equal times".to_owned(),
+        };
+        return Err(source.error("host.wake_median", shown, problem, fix));
+    }
+    Ok(Some(Wake { min, median, max }))
 }
 
 /// Reads the flows, gives a name to those that have none, and counts them out.

@@ -17,6 +17,9 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
             check_names(change, &format!("path.change.{i}"), "path.change.N.", source)?;
         }
     }
+    if root.contains_key("host") {
+        check_names(table(root, "host", "host", "start it with a line [host]", source)?, "host", "host.", source)?;
+    }
     let fix = "start each flow with a line [[flow]], in double brackets";
     let mut flows =
         tables(&root["flow"], "flow", "the flows are tables in a list", fix, source)?.enumerate().peekable();
@@ -84,6 +87,7 @@ fn unknown_fix(name: &str, known: &[&str]) -> String {
     match (elsewhere.map(|key| key.key.as_str()), units::nearest(name, known)) {
         (Some(key), _) if key.starts_with("path.change.") => "it belongs in a [[path.change]]".to_owned(),
         (Some(key), _) if key.starts_with("path.") => "it belongs in [path]".to_owned(),
+        (Some(key), _) if key.starts_with("host.") => "it belongs in [host]".to_owned(),
         (Some(key), _) if key.starts_with("flow.") => "it belongs in a [[flow]]".to_owned(),
         (Some(_), _) => "it belongs at the top, above the first line in brackets".to_owned(),
         (None, Some(near)) => format!("did you mean {near}?"),

@@ -16,6 +16,8 @@ pub(crate) enum Class {
     Arrival,
     /// The first ACK on the way to a hop of the flow's reverse route, or to the sender, arrives there.
     Ack,
+    /// A program on a host at one of the flow's ends takes a turn: the sender's (hop 0) or the receiver's.
+    Turn,
     /// The receiver's delayed ACK.
     DelayedAck,
     /// The sender's loss timer, or its controller's.
@@ -50,9 +52,10 @@ impl Entry {
             2 => Class::Segment,
             3 => Class::Arrival,
             4 => Class::Ack,
-            5 => Class::DelayedAck,
-            6 => Class::Timer,
-            7 => Class::Departure,
+            5 => Class::Turn,
+            6 => Class::DelayedAck,
+            7 => Class::Timer,
+            8 => Class::Departure,
             _ => Class::Sample,
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals};
-use endpoint::{AckPolicy, App, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive};
+use endpoint::{
+    AckPolicy, App, Costs, Cpu, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive, WakeUp,
+};
 use path::{Bernoulli, Line, Link, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario, Value};
 use smallvec::smallvec;
@@ -14,6 +16,7 @@ use crate::TraceLevel;
 use crate::agenda::{Agenda, Class};
 use crate::engine::Simulation;
 use crate::flow::{Armed, Flow, Network, Source, Transitions, Wire};
+use crate::host::{ReceivingHost, SendingHost};
 use crate::lane::Lane;
 use crate::link::{Element, Managed, NetworkLink};
 use crate::observe::Observer;
@@ -48,7 +51,13 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
                 groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor));
                 let mut sender = sender(scenario, spec, descriptor, start)?;
                 sender.limits().restart(from.max(start));
-                Source::Tcp(sender)
+                match &scenario.host {
+                    None => Source::Tcp(sender),
+                    Some(host) => {
+                        let (cpu, costs) = program(scenario, spec, host, "sender's host", start);
+                        Source::Hosted(Box::new(SendingHost::new(sender, cpu, costs)))
+                    }
+                }
             }
         };
         let index = index as u32;
@@ -56,7 +65,7 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
             index,
             source,
             receiver: receiver(scenario, spec),
-            wire: wire(scenario, spec),
+            wire: wire(scenario, spec, start),
             meter: FlowMeter::new(window, start),
             timer: Armed::default(),
             departure: Armed::default(),
@@ -219,7 +228,27 @@ fn sender(
     };
     let rng = Rng::stream(scenario.seed, &spec.name, "controller");
     let controller = (descriptor.build)(&config);
-    Ok(Sender::new(SenderConfig { controller, owner: descriptor.recovery, app, pacing, rng }, start))
+    let hosted = scenario.host.is_some();
+    let rate_interval = scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval);
+    Ok(Sender::new(
+        SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng },
+        start,
+    ))
+}
+
+/// One end's program. Both ends run on machines of one speed.
+fn program(
+    scenario: &Scenario,
+    spec: &scenario::Flow,
+    host: &scenario::Host,
+    usage: &str,
+    start: Time,
+) -> (Cpu, Costs) {
+    let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
+    let wake = host.wake.map_or(WakeUp::NONE, |wake| WakeUp::new(wake.min, wake.median, wake.max));
+    let factor = 1.0 + host.variation * (2.0 * stream("host's speed").unit() - 1.0);
+    let scenario::Host { send, receive, ack, call, batch, .. } = *host;
+    (Cpu::new(wake, stream(usage), start), Costs { send, receive, ack, call, batch }.scaled(factor))
 }
 
 fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
@@ -227,7 +256,7 @@ fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
     Receiver::new(policy, scenario.receive_window(spec))
 }
 
-fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
+fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
     let path = &scenario.path;
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
     // Half of the RTT each way; what can't be halved is on the way back.
@@ -240,6 +269,10 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
     let losses = timeline(path, path.loss, |change| change.loss);
     let reverse_losses = timeline(path, path.reverse_loss, |change| change.reverse_loss);
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
+    let host = scenario.host.as_ref().filter(|_| !spec.is_unresponsive()).map(|host| {
+        let (cpu, costs) = program(scenario, spec, host, "receiver's host", start);
+        Box::new(ReceivingHost::new(cpu, costs))
+    });
     Wire {
         access: Serialiser::new(access_rate(scenario)),
         jitter,
@@ -256,6 +289,7 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow) -> Wire {
         reverse_loss: Bernoulli::new(reverse_losses, stream("reverse_loss")).map(Box::new),
         blocks: smallvec![VecDeque::new()],
         delayed_ack: Armed::default(),
+        host,
     }
 }
 

@@ -101,6 +101,7 @@ impl Simulation {
             Class::Segment => step.segments(flow, now, entry.hop()),
             Class::Arrival => step.arrivals(flow, now),
             Class::Ack => step.acks(flow, now, entry.hop()),
+            Class::Turn => step.turn(flow, now, entry.hop()),
             Class::DelayedAck => step.delayed_ack(flow, now),
             Class::Timer => step.timer(flow, now),
             Class::Departure => step.departure(flow, now),
@@ -131,7 +132,7 @@ impl Simulation {
             for link in &self.network.links {
                 flow.meter.on_tally(link.tally(flow.index));
             }
-            if let Source::Tcp(_) = flow.source {
+            if flow.source.tcp().is_some() {
                 rates.push(flow.meter.goodput().as_f64());
             }
             let held = flow.limits_held(self.end);
@@ -169,7 +170,17 @@ impl Step<'_> {
                 flow.far().enter(self.network, now, syn);
                 self.rearm(flow, now);
             }
+            Source::Hosted(_) => flow.start_host(self.network, now),
             Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
+        }
+    }
+
+    /// A program on a host at one of the flow's ends takes a turn. Out of line: `happen` has to stay small.
+    #[cold]
+    #[inline(never)]
+    fn turn(self, flow: &mut Flow, now: Time, side: usize) {
+        if flow.turn(self.network, now, side) && self.observer.every_ack() {
+            self.observer.flow(now, flow);
         }
     }
 
@@ -224,7 +235,7 @@ impl Step<'_> {
 
     #[inline]
     fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
-        let Source::Tcp(sender) = &mut flow.source else { return };
+        let Source::Tcp(sender) = &mut flow.source else { return flow.ack_at_host(self.network, now, ack, blocks) };
         flow.last = sender.on_ack(now, ack, blocks, &mut flow.transitions);
         if let Some(rtt) = flow.last.rtt {
             flow.meter.on_rtt(now, rtt);
@@ -265,6 +276,7 @@ impl Step<'_> {
         self.network.events += 1;
         match flow.source {
             Source::Tcp(_) => self.transmit(flow, now),
+            Source::Hosted(_) => {}
             Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
         }
     }
@@ -309,33 +321,33 @@ impl Flow {
             receiver: &mut self.receiver,
             meter: &mut self.meter,
             total: self.total,
-            responsive: matches!(self.source, Source::Tcp(_)),
+            at_once: matches!(self.source, Source::Tcp(_)),
         }
     }
 
     /// Sender and far side, both to change.
     ///
     /// # Panics
-    /// For unresponsive traffic, which has no sender of this kind.
+    /// For other sources: unresponsive traffic has no sender of this kind, and one on a host takes turns.
     #[inline]
     fn split(&mut self) -> (&mut endpoint::Sender<cc::AnyController>, &mut crate::flow::Transitions, Far<'_>) {
-        let Source::Tcp(sender) = &mut self.source else { unreachable!("only a TCP sender transmits") };
+        let Source::Tcp(sender) = &mut self.source else { unreachable!("only a TCP sender transmits here") };
         let far = Far {
             index: self.index,
             wire: &mut self.wire,
             receiver: &mut self.receiver,
             meter: &mut self.meter,
             total: self.total,
-            responsive: true,
+            at_once: true,
         };
         (sender, &mut self.transitions, far)
     }
 
     fn limits_held(&mut self, end: Time) -> [Span; LIMITS.len()] {
         let until = self.meter.ended().unwrap_or(end);
-        match &mut self.source {
-            Source::Tcp(sender) => sender.limits().held(until),
-            Source::Unresponsive(_) => {
+        match self.source.tcp() {
+            Some(sender) => sender.limits().held(until),
+            None => {
                 let mut held = [Span::ZERO; LIMITS.len()];
                 held[endpoint::Limit::Application as usize] = self.meter.active();
                 held

@@ -10,6 +10,7 @@ use trace::{FlowMeter, TransitionRow};
 use units::{Rng, Span, Time};
 
 use crate::agenda::{Agenda, Class};
+use crate::host::{ReceivingHost, SendingHost};
 use crate::lane::Lane;
 use crate::link::{NetworkLink, Offer};
 use crate::prefetch::{prefetch, prefetch_at};
@@ -22,6 +23,8 @@ pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
 #[expect(clippy::large_enum_variant, reason = "nearly all flows are of the large kind")]
 pub(crate) enum Source {
     Tcp(Sender<AnyController>),
+    /// A TCP sender on a host that takes time.
+    Hosted(Box<SendingHost>),
     Unresponsive(Unresponsive),
 }
 
@@ -77,6 +80,8 @@ pub(crate) struct Wire {
     /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
     pub(crate) blocks: PerHop<VecDeque<Block>>,
     pub(crate) delayed_ack: Armed,
+    /// The receiver's host, if it takes time.
+    pub(crate) host: Option<Box<ReceivingHost>>,
 }
 
 /// A lazy deadline: the agenda entry that is armed, if any. An entry that fires early is armed anew, one that is no
@@ -94,9 +99,15 @@ impl Armed {
     /// Sees to it that the agenda calls at `at` or earlier.
     #[inline]
     pub(crate) fn arm(&mut self, agenda: &mut Agenda, at: Time, class: Class, flow: u32) {
+        self.arm_at(agenda, at, class, flow, 0);
+    }
+
+    /// The same with a hop.
+    #[inline]
+    pub(crate) fn arm_at(&mut self, agenda: &mut Agenda, at: Time, class: Class, flow: u32, hop: u8) {
         if at < self.0 {
             self.0 = at;
-            agenda.push(at, class, flow, 0);
+            agenda.push(at, class, flow, hop);
         }
     }
 
@@ -142,7 +153,19 @@ pub(crate) struct Far<'a> {
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) meter: &'a mut FlowMeter,
     pub(crate) total: Option<units::Bytes>,
-    pub(crate) responsive: bool,
+    /// A TCP receiver that takes no time.
+    pub(crate) at_once: bool,
+}
+
+impl Source {
+    /// The TCP sender, if it is one.
+    pub(crate) fn tcp(&mut self) -> Option<&mut Sender<AnyController>> {
+        match self {
+            Source::Tcp(sender) => Some(sender),
+            Source::Hosted(host) => Some(&mut host.sender),
+            Source::Unresponsive(_) => None,
+        }
+    }
 }
 
 impl Flow {
@@ -280,22 +303,43 @@ impl Far<'_> {
     #[inline]
     fn receive(&mut self, network: &mut Network, at: Time, packet: Travelling) {
         network.events += 1;
-        let Far { index, wire, receiver, meter, total, responsive } = self;
-        if !*responsive {
-            meter.on_delivered(at, packet.waited, units::Bytes::new(u64::from(packet.segment.size)));
-            return;
+        if !self.at_once {
+            return self.receive_otherwise(network, at, packet);
         }
+        let index = self.index;
+        self.take(at, &packet, |wire, at, ack, blocks| wire.acknowledge(network, index, at, ack, blocks));
+        if let Some(due) = self.receiver.ack_due() {
+            self.wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, index);
+        }
+    }
+
+    /// The receiver reads a packet at `now`; `acknowledge` gets its ACKs.
+    #[inline]
+    pub(crate) fn take(
+        &mut self,
+        now: Time,
+        packet: &Travelling,
+        mut acknowledge: impl FnMut(&mut Wire, Time, Ack, &[Block]),
+    ) {
+        let Far { wire, receiver, meter, total, .. } = self;
         let before = receiver.in_order();
-        receiver.on_segment(at, &packet.segment, |at, ack, blocks| wire.acknowledge(network, *index, at, ack, blocks));
+        receiver.on_segment(now, &packet.segment, |at, ack, blocks| acknowledge(wire, at, ack, blocks));
         if !packet.segment.syn {
             let in_order = receiver.in_order();
-            meter.on_delivered(at, packet.waited, in_order - before);
+            meter.on_delivered(now, packet.waited, in_order - before);
             if *total == Some(in_order) {
-                meter.on_complete(at);
+                meter.on_complete(now);
             }
         }
-        if let Some(due) = receiver.ack_due() {
-            wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *index);
+    }
+
+    /// Where a receiver's host takes time, and where there is no receiver.
+    #[cold]
+    fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+        if self.wire.host.is_some() {
+            self.wait(network, at, packet);
+        } else {
+            self.meter.on_delivered(at, packet.waited, units::Bytes::new(u64::from(packet.segment.size)));
         }
     }
 
@@ -312,7 +356,7 @@ impl Far<'_> {
 impl Wire {
     /// An ACK leaves the receiver at `at`.
     #[inline]
-    fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
+    pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
         if self.reverse_loss.as_mut().is_some_and(|loss| loss.loses(at)) {
             return;
         }

@@ -20,6 +20,7 @@ mod agenda;
 mod build;
 mod engine;
 mod flow;
+mod host;
 mod lane;
 mod link;
 mod memory;
@@ -56,7 +57,7 @@ pub struct Run {
     pub trace: Option<Trace>,
 }
 
-/// Whether another seed can give another run: by jitter, by random loss, or by a queue or an algorithm that draws.
+/// Whether another seed can give another run: by jitter, by random loss, by hosts, or by a queue or an algorithm that draws.
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
@@ -71,7 +72,9 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
         .chain(path.schedule(|change| change.reverse_jitter).map(|(_, jitter)| jitter))
         .any(|jitter| matches!(jitter, scenario::Jitter::Random { .. }));
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
-    jitter || loss || late || path.queue.descriptor().random || scenario.flows.iter().any(|flow| draws(&flow.cc))
+    let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
+    let queue = path.queue.descriptor().random;
+    jitter || loss || late || host || queue || scenario.flows.iter().any(|flow| draws(&flow.cc))
 }
 
 /// Runs a scenario to its end.

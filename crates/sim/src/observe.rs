@@ -6,7 +6,7 @@ use units::{Span, Time};
 
 use crate::TraceLevel;
 use crate::agenda::Class;
-use crate::flow::{Flow, Network, Source};
+use crate::flow::{Flow, Network};
 
 /// Links are sampled this often when flows are at every ACK.
 const LINK_INTERVAL: Span = Span::from_millis(1);
@@ -67,7 +67,7 @@ impl Observer {
 
     /// A flow's row.
     pub(crate) fn flow(&mut self, now: Time, flow: &mut Flow) {
-        let (Some(recorder), Source::Tcp(sender)) = (&mut self.recorder, &mut flow.source) else { return };
+        let (Some(recorder), Some(sender)) = (&mut self.recorder, flow.source.tcp()) else { return };
         // A flow has rows from its start to its last ACK.
         if now < flow.meter.started() || flow.finished {
             return;

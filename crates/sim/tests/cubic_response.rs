@@ -40,6 +40,8 @@ fn respond(
             owner: descriptor.recovery,
             app: App::Unlimited,
             pacing: Pacing::Off,
+            hosted: false,
+            rate_interval: Span::ZERO,
             rng: Rng::stream(1, "test", "controller"),
         },
         Time::ZERO,

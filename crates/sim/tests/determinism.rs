@@ -118,8 +118,12 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.change.0.jitter", "1ms reorder"),
         ("path.change.0.reverse_jitter", "1ms"),
         ("flow.0.cc", "bbr1"),
+        ("host.wake_max", "1ms"),
     ] {
-        let overrides = [(key.to_owned(), value.to_owned())];
+        let wake = [("host.wake_min", "5us"), ("host.wake_median", "20us")];
+        let wake = wake.iter().filter(|_| key == "host.wake_max");
+        let overrides: Vec<(String, String)> =
+            wake.chain(&[(key, value)]).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         let seeds = [1, 2]
             .map(|seed| Scenario::parse_with(plain, "test.toml", &overrides, Some(seed)).expect("a valid scenario"));
         assert!(sim::is_random(&seeds[0], &Registry::default()), "{key}");
@@ -202,8 +206,22 @@ fn queue() -> impl Strategy<Value = &'static str> {
     ]
 }
 
+/// What a flow's ends take: CPUs that keep up or don't, and wake-ups.
+fn host() -> impl Strategy<Value = String> {
+    let wake = "wake_min = \"5us\"\nwake_median = \"40us\"\nwake_max = \"3ms\"\n";
+    let costs = (0_u32..300, 0_u32..300, 0_u32..50, 0_u32..100, 1_u32..20);
+    let host = (costs, any::<bool>()).prop_map(move |((send, receive, ack, call, batch), wakes)| {
+        format!(
+            "[host]\nsend = \"{send}us\"\nreceive = \"{receive}us\"\nack = \"{ack}us\"\ncall = \"{call}us\"\n\
+             batch = {batch}\nvariation = \"20%\"\n{}",
+            if wakes { wake } else { "" }
+        )
+    });
+    prop_oneof![2 => Just(String::new()), 1 => host]
+}
+
 fn flow() -> impl Strategy<Value = String> {
-    let algorithm = prop_oneof![Just("cubic"), Just("bbr1"), Just("newreno")];
+    let algorithm = prop_oneof![Just("cubic"), Just("bbr1"), Just("bbr3"), Just("newreno")];
     let options = prop_oneof![
         Just(""),
         Just("bytes = \"300kB\"\n"),
@@ -224,16 +242,16 @@ fn flow() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
     fn short_cuts_equal_stepping_bit_for_bit(
         rate in 1_u32..50, rtt in 0_u32..60, buffer in 1_u32..80, jitter in 0_u32..300, loss in 0_u32..3,
-        seed in 0_u64..1_000, flows in prop::collection::vec(flow(), 1..5),
+        seed in 0_u64..1_000, host in host(), flows in prop::collection::vec(flow(), 1..5),
     ) {
         let text = format!(
             "duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\nrate = \"{rate}mbit\"\n\
-             rtt = \"{rtt}ms\"\nbuffer = \"{buffer}packets\"\nloss = \"{loss}%\"\nreverse_loss = \"{loss}%\"\n{}",
+             rtt = \"{rtt}ms\"\nbuffer = \"{buffer}packets\"\nloss = \"{loss}%\"\nreverse_loss = \"{loss}%\"\n{host}{}",
             flows.concat(),
         );
         let scenario = scenario(&text);
@@ -245,7 +263,7 @@ proptest! {
     #[test]
     fn short_cuts_equal_stepping_whatever_the_path_does(
         path in change(), queue in queue(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
-        seed in 0_u64..1_000, flows in prop::collection::vec(flow(), 1..4),
+        seed in 0_u64..1_000, host in host(), flows in prop::collection::vec(flow(), 1..4),
     ) {
         let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
         text += &format!("queue = {queue}\n");
@@ -253,7 +271,7 @@ proptest! {
         for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
             text += &format!("[[path.change]]\nat = \"{at}ms\"\n{change}");
         }
-        let scenario = scenario(&(text + &flows.concat()));
+        let scenario = scenario(&(text + &host + &flows.concat()));
         let (fast, slow) = (run(&scenario, false), run(&scenario, true));
         prop_assert_eq!(hash(&fast), hash(&slow));
         prop_assert_eq!(&fast.summary, &slow.summary);

@@ -7,6 +7,7 @@ use crate::driver::{Driver, SMSS, word};
 use crate::path::Path;
 
 mod delay;
+mod filters;
 mod loss;
 mod marks;
 

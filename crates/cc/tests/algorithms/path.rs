@@ -80,6 +80,11 @@ impl Path {
         observed(&self.cc, &self.fields, name)
     }
 
+    /// Another rate from now on; what waits keeps its time.
+    pub(crate) fn set_rate(&mut self, rate: Rate) {
+        self.transmission = rate.time_for(WIRE);
+    }
+
     /// Packets that wait at the bottleneck.
     pub(crate) fn queue(&self) -> u64 {
         (self.link_free.since(self.now).as_nanos().saturating_sub(1)) / self.transmission.as_nanos()

@@ -35,6 +35,22 @@ impl<C: Controller> Sender<C> {
     /// An ACK arrives, with its SACK blocks. Call [`transmit`](Sender::transmit) afterwards.
     #[inline]
     pub fn on_ack(&mut self, now: Time, ack: &Ack, blocks: &[Block], probe: &mut dyn Probe) -> AckOutcome {
+        self.acknowledged::<false>(now, ack, blocks, probe)
+    }
+
+    /// The same on a host, where delivery-rate samples are joined.
+    pub fn on_ack_in_turn(&mut self, now: Time, ack: &Ack, blocks: &[Block], probe: &mut dyn Probe) -> AckOutcome {
+        self.acknowledged::<true>(now, ack, blocks, probe)
+    }
+
+    #[inline]
+    fn acknowledged<const HOSTED: bool>(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        blocks: &[Block],
+        probe: &mut dyn Probe,
+    ) -> AckOutcome {
         if ack.syn {
             return self.on_handshake(now, ack);
         }
@@ -104,7 +120,10 @@ impl<C: Controller> Sender<C> {
         }
 
         let newest = self.bursts.snapshot(&record);
-        let rate = self.sample_rate(now, &newest);
+        let mut rate = self.sample_rate(now, &newest);
+        if HOSTED {
+            rate = self.joined.join(now, sent, self.conn.delivered, rate);
+        }
         let outcome = AckOutcome { rtt, rate: rate.rate };
         let ack = cc::Ack {
             newest,

@@ -19,6 +19,7 @@ pub use self::ack::AckOutcome;
 use self::loss::Timer;
 use self::recovery::{Episode, Phase};
 use crate::app::App;
+use crate::joined::Joined;
 use crate::limit::{Limit, LimitClock};
 use crate::pacer::{Pacer, Pacing};
 use crate::prr::Prr;
@@ -41,6 +42,10 @@ pub struct SenderConfig<C> {
     pub app: App,
     /// Whether to pace.
     pub pacing: Pacing,
+    /// It runs on a host that [takes turns](Sender::transmit_batch): its pacer lets go what became due in between.
+    pub hosted: bool,
+    /// There, a delivery-rate sample covers this much time at least.
+    pub rate_interval: Span,
     /// The controller's random stream.
     pub rng: Rng,
 }
@@ -92,12 +97,13 @@ pub struct Sender<C> {
     timer: Timer,
     pacer: Pacer,
     limits: LimitClock,
+    joined: Joined,
 }
 
 impl<C: Controller> Sender<C> {
     /// A sender that has not spoken yet; `now` is when it sends its SYN.
     pub fn new(config: SenderConfig<C>, now: Time) -> Sender<C> {
-        let SenderConfig { controller, owner, app, pacing, rng } = config;
+        let SenderConfig { controller, owner, app, pacing, hosted, rate_interval, rng } = config;
         let decision = controller.decision();
         let conn = Conn {
             smss: SMSS,
@@ -145,8 +151,9 @@ impl<C: Controller> Sender<C> {
             episode: Episode::default(),
             prr: None,
             timer: Timer::new(),
-            pacer: Pacer::new(pacing),
+            pacer: if hosted { Pacer::bucket(pacing) } else { Pacer::new(pacing) },
             limits: LimitClock::new(now),
+            joined: Joined::new(rate_interval),
         }
     }
 
@@ -158,8 +165,35 @@ impl<C: Controller> Sender<C> {
 
     /// Sends what may be sent at `now`.
     #[inline]
-    pub fn transmit(&mut self, now: Time, probe: &mut dyn Probe, mut emit: impl FnMut(Segment)) {
-        let Some(opened) = self.opened else { return };
+    pub fn transmit(&mut self, now: Time, probe: &mut dyn Probe, emit: impl FnMut(Segment)) {
+        if let Some(limit) = self.release::<false>(now, 0, probe, emit) {
+            self.limits.set(now, limit);
+        }
+    }
+
+    /// Sends what may be sent at `now`, up to `most` segments, as a host does it in a turn; then waits for what
+    /// [`departure_at`](Sender::departure_at) says. The runner sets the limit.
+    pub fn transmit_batch(
+        &mut self,
+        now: Time,
+        most: u32,
+        probe: &mut dyn Probe,
+        emit: impl FnMut(Segment),
+    ) -> Option<Limit> {
+        self.release::<true>(now, most, probe, emit)
+    }
+
+    /// Sends until something stops it, and says what; nothing before the handshake is done.
+    #[inline]
+    fn release<const HOSTED: bool>(
+        &mut self,
+        now: Time,
+        most: u32,
+        probe: &mut dyn Probe,
+        mut emit: impl FnMut(Segment),
+    ) -> Option<Limit> {
+        let opened = self.opened?;
+        let mut left = most;
         let written = self.app.written(opened, now, self.next);
         let cwnd = self.cwnd();
         let first = self.next;
@@ -178,6 +212,9 @@ impl<C: Controller> Sender<C> {
             if !self.pacer.open(now) {
                 break Limit::Pacing;
             }
+            if HOSTED && left == 0 {
+                break Limit::Host;
+            }
             match lost {
                 Some(seq) => self.retransmit(now, seq, probe, &mut emit),
                 None => {
@@ -185,12 +222,15 @@ impl<C: Controller> Sender<C> {
                     self.send_new(now, size, |sender| joins && sender.ends_burst(cwnd, written), probe, &mut emit);
                 }
             }
+            if HOSTED {
+                left -= 1;
+                self.pacer.end_burst(now);
+            }
         };
         if self.conn.paced {
             self.pacer.end_burst(now);
             self.conn.next_departure = self.pacer.next.max(now);
         }
-        self.limits.set(now, limit);
         // No whole segment fits any more: Linux counts windows in packets.
         let used_up = self.conn.inflight + SMSS > cwnd;
         if limit == Limit::Application && used_up {
@@ -205,6 +245,7 @@ impl<C: Controller> Sender<C> {
         if self.next != first {
             self.arm(now);
         }
+        Some(limit)
     }
 
     /// Nothing can follow at once: the burst is full, or the window, or there is no more to send.
@@ -345,13 +386,25 @@ impl<C: Controller> Sender<C> {
     }
 
     /// When to let the sender [transmit](Sender::transmit) again, if no ACK comes first: the pacer's gate opens, or the
-    /// application will have written.
+    /// application will have written, or at once, when only the host kept it from sending more.
     #[inline]
     pub fn departure_at(&self) -> Time {
         match (self.limits.current(), self.opened) {
             (Limit::Pacing, _) => self.pacer.next,
             (Limit::Application, Some(opened)) => self.app.ready_at(opened, self.next),
+            (Limit::Host, _) => Time::ZERO,
             _ => Time::MAX,
+        }
+    }
+
+    /// From when on it is the host that holds the flow back, if the next ACK came at `arrival`: since what had stopped it
+    /// no longer does. A late gate of the pacer costs nothing while its bucket gives the time back.
+    pub fn overdue_at(&self, arrival: Time) -> Time {
+        match self.limits.current() {
+            Limit::Handshake => Time::MAX,
+            Limit::Pacing => self.pacer.full_at(),
+            Limit::Application | Limit::Host => self.departure_at(),
+            Limit::Cwnd | Limit::Recovery | Limit::ReceiveWindow => arrival,
         }
     }
 

@@ -15,6 +15,8 @@ fn repair(n: u64, reordered: bool) -> usize {
         owner: RecoveryOwner::Own,
         app: transfer(n + 2),
         pacing: Pacing::Off,
+        hosted: false,
+        rate_interval: Span::ZERO,
         rng: Rng::stream(1, "test", "controller"),
     };
     let mut sender = Sender::new(config, Time::ZERO);

@@ -207,6 +207,8 @@ impl Simulation {
             owner: world.algorithm.map_or(world.owner, |descriptor| descriptor.recovery),
             app: App::Transfer { bytes: Bytes::new(world.bytes) },
             pacing: Pacing::Auto,
+            hosted: false,
+            rate_interval: Span::ZERO,
             rng: Rng::stream(world.seed, "sender", "controller"),
         };
         let coalesce = Span::from_millis(world.coalesce);

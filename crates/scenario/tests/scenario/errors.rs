@@ -191,6 +191,17 @@ const EDITS: &[(&str, &str)] = &[
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nack_delay = \"1ms\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\ngro = \"1ms\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nparams = { beta = 0.7 }"),
+    // Hosts.
+    (r#"loss = "0%""#, "[host]\nsnd = \"3us\""),
+    (r#"loss = "0%""#, "[host]\nsend = 3"),
+    (r#"loss = "0%""#, "[host]\nbatch = 0"),
+    (r#"loss = "0%""#, "[host]\nvariation = \"100%\""),
+    (r#"loss = "0%""#, "[[host]]\nsend = \"3us\""),
+    (r#"loss = "0%""#, "wake_min = \"5us\""),
+    (r#"loss = "0%""#, "[host]\nwake_median = \"20us\"\nwake_max = \"1ms\""),
+    (r#"loss = "0%""#, "[host]\nwake_min = \"0s\"\nwake_median = \"20us\"\nwake_max = \"1ms\""),
+    (r#"loss = "0%""#, "[host]\nwake_min = \"5us\"\nwake_median = \"90us\"\nwake_max = \"1ms\""),
+    (r#"loss = "0%""#, "[host]\nwake_min = \"5us\"\nwake_median = \"5us\"\nwake_max = \"1us\""),
 ];
 
 /// Texts by themselves.

@@ -6,6 +6,7 @@ use scenario::{Scenario, explain, schema};
 const BASE: &str = r#"
 duration = "1000s"
 path = { rate = "1gbit", rtt = "1s", buffer = "1bdp", change = [{ at = "9s", rate = "1mbit" }] }
+host = { wake_min = "1us", wake_median = "20us", wake_max = "2ms" }
 [[flow]]
 cc = "cubic"
 "#;
@@ -94,6 +95,7 @@ fn patterns_agree_with_the_parser() {
             "" => &root,
             "path" => &root["properties"]["path"],
             "path.change.N" => &root["properties"]["path"]["properties"]["change"]["items"],
+            "host" => &root["properties"]["host"],
             _ => &root["properties"]["flow"]["items"],
         };
         let property = &table["properties"][name];

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures import convergence, flow, link, probing, queue, states, whole
+from fullpipe.reproduce.measures import convergence, drift, flow, limits, link, probing, queue, states, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,8 +24,9 @@ def _named(measures: Iterable[Measure]) -> dict[str, Measure]:
     return {measure.__name__: measure for measure in measures}
 
 
-TRACED: dict[str, Measure] = _named((*queue.MEASURES, *probing.MEASURES, *states.MEASURES, *convergence.MEASURES))
+_TRACED = (*queue.MEASURES, *probing.MEASURES, *states.MEASURES, *convergence.MEASURES, *drift.MEASURES)
+TRACED: dict[str, Measure] = _named(_TRACED)
 """Those that need a trace."""
 
-MEASURES: dict[str, Measure] = {**_named((*flow.MEASURES, *link.MEASURES, *whole.MEASURES)), **TRACED}
+MEASURES: dict[str, Measure] = {**_named((*flow.MEASURES, *limits.MEASURES, *link.MEASURES, *whole.MEASURES)), **TRACED}
 """All."""

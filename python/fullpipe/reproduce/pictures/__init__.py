@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.reader import Json, Reader, Table
 
 _KEYS = ("case", "file", "title", "draw", "of", "measure", "flow", "series")
-DRAWINGS = ("queue_over_time", "queue_cdf", "rates_over_time", "sweep", "over_series")
+DRAWINGS = (
+    *("queue_over_time", "queue_cdf", "rates_over_time", "sweep", "over_series"),
+    *("sorted", "rtt_histogram", "rate_rtt_state"),
+)
+_MEASURED = ("sweep", "sorted")
 """The kinds of pictures; :func:`fullpipe.reproduce.pictures.draw.draw` makes them."""
 
 
@@ -33,7 +37,7 @@ class Picture:
         title: What it shows.
         draw: One of :data:`DRAWINGS`.
         of: The points of each group that it shows.
-        measure: What a sweep shows, one of :data:`fullpipe.reproduce.measures.MEASURES`; else empty.
+        measure: What a sweep or sorted runs show, one of :data:`fullpipe.reproduce.measures.MEASURES`; else empty.
         flow: The flow that is measured, from 0.
         series: The source's own series, for a picture over it; else None.
     """
@@ -64,8 +68,8 @@ def read_pictures(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tu
         where = f"picture[{number}]"
         reader.only(keys, f"{where}.", _KEYS)
         draw = reader.one_of(keys.get("draw"), f"{where}.draw", DRAWINGS)
-        if ("measure" in keys) != (draw == "sweep"):
-            fix = "give a sweep its measure, and other pictures none"
+        if ("measure" in keys) != (draw in _MEASURED):
+            fix = f"give {' and '.join(_MEASURED)} a measure, and other pictures none"
             reader.refuse(f"{where}.measure", keys.get("measure"), f"does not fit to {draw}", fix)
         if ("series" in keys) != (draw == "over_series"):
             fix = "give over_series the source's file, and other pictures none"

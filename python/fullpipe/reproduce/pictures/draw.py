@@ -10,6 +10,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe.reproduce.measures import MEASURES
+from fullpipe.reproduce.pictures.connection import rate_rtt_state, rtt_histogram, sorted_runs
 from fullpipe.reproduce.pictures.series import over_series
 from fullpipe.reproduce.runner import side_by_side
 from fullpipe.results import suited_interval
@@ -138,6 +139,9 @@ _DRAWINGS: dict[str, Callable[[Picture, Samples], Figure]] = {
     "rates_over_time": _rates_over_time,
     "sweep": _sweep,
     "over_series": lambda picture, _samples: over_series(picture),
+    "sorted": sorted_runs,
+    "rtt_histogram": rtt_histogram,
+    "rate_rtt_state": rate_rtt_state,
 }
 
 

@@ -83,6 +83,7 @@ fn build(config: &Config) -> Bbr {
     let burst = BurstRule { length: BurstRule::LINUX_LENGTH, by_rtt: true, singles: true, max };
     let options = Options {
         up_queue_gain: config.number("up_queue_gain"),
+        filter_time: Span::ZERO,
         loss_floor: 0.0,
         delay: DelayRules {
             ends_startup: false,

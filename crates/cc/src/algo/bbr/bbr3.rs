@@ -59,7 +59,7 @@ const PROFILES: &[Profile] = &[
 ];
 
 /// Everything that can be set; the first profile is the default.
-const fn params(profiles: &'static [&'static str]) -> [Param; 53] {
+const fn params(profiles: &'static [&'static str]) -> [Param; 54] {
     [
         Param {
             name: "profile",
@@ -94,6 +94,7 @@ const fn params(profiles: &'static [&'static str]) -> [Param; 53] {
         EXTRA_ACKED_WINDOW,
         EXTRA_ACKED_STARTUP_WINDOW,
         EXTRA_ACKED_CAP,
+        FILTER_TIME,
         MIN_RTT_WINDOW,
         PROBE_RTT_INTERVAL,
         PROBE_RTT_DURATION,
@@ -171,6 +172,7 @@ fn build(config: &Config) -> Bbr {
     let span = |name| Span::from_secs_f64(config.number(name));
     let options = Options {
         up_queue_gain: f64::INFINITY,
+        filter_time: Span::from_secs_f64(config.number("filter_time")),
         loss_floor: config.number("loss_floor"),
         delay: DelayRules {
             ends_startup: config.flag("startup_exit_on_delay"),

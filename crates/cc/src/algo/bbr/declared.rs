@@ -112,6 +112,13 @@ pub(super) const EXTRA_ACKED_CAP: Param = number(
     "bursts of ACKs raise the window by what the bandwidth delivers in this time at most; 0 for no cap",
     "tcp_bbr.c bbr_extra_acked_max_us",
 );
+pub(super) const FILTER_TIME: Param = number(
+    "filter_time",
+    "s",
+    (0.0, 0.0, 100.0),
+    "bandwidths and bursts of ACKs count for this long at least, however short cycles and rounds are",
+    "docs/models/bbr3-drift.md",
+);
 pub(super) const MIN_RTT_WINDOW: Param =
     number("min_rtt_window", "s", (10.0, 0.1, 3600.0), "how long the minimum RTT counts", "§5.5.7.2");
 pub(super) const PROBE_RTT_INTERVAL: Param = number(

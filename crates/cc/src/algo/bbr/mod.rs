@@ -31,7 +31,7 @@ use units::{Bytes, Span};
 use self::congestion::{Latest, Saved};
 use self::delay::Delay;
 use self::ecn::Ecn;
-use self::model::MaxBw;
+use self::model::{Filters, MaxBw};
 use self::params::{Options, Params};
 use self::probe_bw::Probe;
 use self::rules::{Aggregation, OnTimeout, Rules};
@@ -80,6 +80,7 @@ pub struct Bbr {
     saved: Saved,
     full_pipe: FullPipe,
     probe: Probe,
+    filters: Filters,
     min_rtt: MinRtt,
     probe_rtt_min: MinRtt,
     dip: Dip,
@@ -121,6 +122,7 @@ impl Bbr {
             saved: Saved::default(),
             full_pipe: FullPipe::default(),
             probe: Probe::default(),
+            filters: Filters::default(),
             min_rtt: MinRtt::new(span("min_rtt_window"), false),
             probe_rtt_min: MinRtt::new(span("probe_rtt_interval"), config.flag("probe_rtt_renewed_by_equal")),
             dip: Dip::default(),

@@ -1,6 +1,6 @@
 //! What the path can carry: bandwidth, RTT, and their product.
 
-use units::{Bytes, Span};
+use units::{Bytes, Span, Time};
 
 use super::Bbr;
 use super::rules::Flight;
@@ -49,7 +49,25 @@ impl MaxBw {
     }
 }
 
+/// When the filters that are counted in cycles and rounds moved on: with `filter_time` these may be too short.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Filters {
+    max_bw: Time,
+    extra_acked: Time,
+}
+
 impl Bbr {
+    /// A cycle may move the bandwidth's filter on.
+    pub(super) fn is_time_to_forget_bw(&mut self, now: Time) -> bool {
+        is_time(&mut self.filters.max_bw, now, self.params.filter_time)
+    }
+
+    /// A round may count for the filter of bursts.
+    #[inline]
+    pub(super) fn is_time_to_forget_bursts(&mut self, now: Time) -> bool {
+        is_time(&mut self.filters.extra_acked, now, self.params.filter_time / self.params.extra_acked_window)
+    }
+
     /// `BBR.bw` (BoundBWForModel).
     #[inline]
     pub(super) fn bw(&self) -> f64 {
@@ -140,6 +158,15 @@ impl Bbr {
             }
         }
     }
+}
+
+#[inline]
+fn is_time(moved: &mut Time, now: Time, least: Span) -> bool {
+    let due = now.since(*moved) >= least;
+    if due {
+        *moved = now;
+    }
+    due
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ pub(super) struct Params {
     pub probe_wait_spread: f64,
     pub reno_rounds: f64,
     pub reno_rounds_choices: u64,
+    pub filter_time: Span,
     pub delay: DelayRules,
     pub undo: bool,
     pub loss_probe_counts: bool,
@@ -63,6 +64,7 @@ pub(super) struct Params {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Options {
     pub up_queue_gain: f64,
+    pub filter_time: Span,
     pub loss_floor: f64,
     pub delay: DelayRules,
 }
@@ -104,6 +106,7 @@ impl Params {
             probe_wait_spread: number("probe_wait_spread"),
             reno_rounds: number("reno_rounds"),
             reno_rounds_choices: number("reno_rounds_choices") as u64,
+            filter_time: options.filter_time,
             delay: options.delay,
             undo: config.flag("undo"),
             loss_probe_counts: config.flag("loss_probe_counts"),

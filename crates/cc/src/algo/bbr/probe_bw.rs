@@ -94,7 +94,7 @@ impl Bbr {
                 if !self.state.is_probe_bw() {
                     return false;
                 }
-                if !ack.rate.app_limited {
+                if !ack.rate.app_limited && self.is_time_to_forget_bw(cx.now) {
                     self.max_bw.advance();
                 }
                 if self.probe.prev_precautionary && !self.probe.prev_too_high {

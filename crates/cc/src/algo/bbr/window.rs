@@ -3,6 +3,7 @@
 use units::{Bytes, Span};
 
 use super::Bbr;
+use super::params::Params;
 use super::rules::EarlyWindow;
 use super::state::State;
 use crate::kit::bbr::aggregation::{AckAggregation, Acked};
@@ -17,14 +18,15 @@ impl Bbr {
         if !self.is_valid(ack) {
             return;
         }
-        let params = &self.params;
+        let Params { extra_acked_window, extra_acked_startup_window, .. } = *self.params;
         let full = self.full_pipe.reached;
+        let window = if full { extra_acked_window } else { extra_acked_startup_window };
         let acked = Acked {
             bytes: ack.newly_acked.as_f64(),
             bw: self.bw(),
             cwnd: self.window.cwnd.as_f64(),
-            round_start: self.round_start,
-            window: if full { params.extra_acked_window } else { params.extra_acked_startup_window },
+            round_start: self.round_start && (!full || self.is_time_to_forget_bursts(cx.now)),
+            window,
             epoch_max: AckAggregation::EPOCH_SEGMENTS * self.segment.bytes,
         };
         self.aggregation.on_ack(cx.now, acked);

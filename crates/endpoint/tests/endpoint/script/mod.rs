@@ -78,7 +78,10 @@ impl Bench {
     pub fn closed(setup: Setup) -> Bench {
         let Setup { controller, owner, app, pacing, .. } = setup;
         let rng = Rng::stream(1, "test", "controller");
-        let mut sender = Sender::new(SenderConfig { controller, owner, app, pacing, rng }, Time::ZERO);
+        let mut sender = Sender::new(
+            SenderConfig { controller, owner, app, pacing, hosted: false, rate_interval: Span::ZERO, rng },
+            Time::ZERO,
+        );
         let out = vec![(Time::ZERO, sender.syn(Time::ZERO))];
         Bench {
             sender,

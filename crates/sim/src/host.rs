@@ -1,0 +1,232 @@
+//! Flows whose ends run on hosts that take time: a program at each end that wakes, takes turns and sleeps.
+//!
+//! A turn reads a batch of what has come, does what is due, and sends a batch. It reads the clock once, when it begins,
+//! as event loops do; what it sends leaves when its work is done. The model's page is `docs/models/host.md`.
+
+use std::collections::VecDeque;
+
+use cc::AnyController;
+use endpoint::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
+use units::Time;
+
+use crate::agenda::{Agenda, Class};
+use crate::flow::{Armed, Far, Flow, Network, Source, Transitions, Travelling};
+
+/// Whose turn it is: the hop of a [`Class::Turn`].
+pub(crate) const SENDER: usize = 0;
+pub(crate) const RECEIVER: usize = 1;
+
+/// An ACK with its blocks, while it waits to be read.
+type Waiting = (Time, Ack, [Block; MAX_BLOCKS]);
+
+/// A sender on its host.
+#[derive(Debug)]
+pub(crate) struct SendingHost {
+    pub(crate) sender: Sender<AnyController>,
+    program: Program<Waiting>,
+    /// What leaves at the end of this turn.
+    leaving: Vec<Segment>,
+}
+
+/// A receiver's host; the receiver itself is the flow's.
+#[derive(Debug)]
+pub(crate) struct ReceivingHost {
+    program: Program<(Time, Travelling)>,
+    /// ACKs that leave at the end of this turn.
+    leaving: Vec<(Ack, [Block; MAX_BLOCKS])>,
+}
+
+/// A program that reads `T`s.
+#[derive(Debug)]
+struct Program<T> {
+    cpu: Cpu,
+    costs: Costs,
+    inbox: VecDeque<T>,
+    turn: Armed,
+}
+
+impl<T> Program<T> {
+    fn new(cpu: Cpu, costs: Costs) -> Program<T> {
+        Program { cpu, costs, inbox: VecDeque::new(), turn: Armed::default() }
+    }
+
+    /// Sees to it that the next turn comes when `event` calls for it.
+    fn arm(&mut self, agenda: &mut Agenda, event: Time, flow: u32, side: usize) {
+        self.turn.arm_at(agenda, self.cpu.turn_at(event), Class::Turn, flow, side as u8);
+    }
+}
+
+impl SendingHost {
+    pub(crate) fn new(sender: Sender<AnyController>, cpu: Cpu, costs: Costs) -> SendingHost {
+        SendingHost { sender, program: Program::new(cpu, costs), leaving: Vec::new() }
+    }
+
+    /// What comes first: an ACK to read, a timer, or something that may be sent.
+    fn next_event(&self) -> Time {
+        let arrival = self.program.inbox.front().map_or(Time::MAX, |(at, ..)| *at);
+        arrival.min(self.sender.timer_at()).min(self.sender.departure_at())
+    }
+
+    /// The connection begins with a turn of its own.
+    pub(crate) fn start(&mut self, network: &mut Network, now: Time, far: &mut Far<'_>) {
+        self.program.cpu.begin(now);
+        self.leaving.push(self.sender.syn(now));
+        self.end_turn(network, far);
+    }
+
+    /// An ACK arrives: it waits for the next turn.
+    pub(crate) fn arrive(&mut self, network: &mut Network, now: Time, ack: Ack, blocks: &[Block], flow: u32) {
+        let mut kept = [Block::default(); MAX_BLOCKS];
+        kept[..blocks.len()].copy_from_slice(blocks);
+        self.program.inbox.push_back((now, ack, kept));
+        let event = self.next_event();
+        self.program.arm(&mut network.agenda, event, flow, SENDER);
+    }
+
+    /// A turn, if one is due; the number of ACKs read.
+    pub(crate) fn turn(
+        &mut self,
+        network: &mut Network,
+        now: Time,
+        transitions: &mut Transitions,
+        mut far: Far<'_>,
+        mut on_ack: impl FnMut(&mut Far<'_>, endpoint::AckOutcome),
+    ) -> usize {
+        if !self.program.turn.fired(now) {
+            return 0;
+        }
+        network.events += 1;
+        let arrival = self.program.inbox.front().map_or(Time::MAX, |(at, ..)| *at);
+        let overdue = self.sender.overdue_at(arrival);
+        if overdue < now {
+            self.sender.limits().set(overdue, Limit::Host);
+        }
+
+        let Program { cpu, costs, inbox, .. } = &mut self.program;
+        cpu.begin(now);
+        let mut read = 0;
+        while read < costs.batch as usize && inbox.front().is_some_and(|(at, ..)| *at <= now) {
+            let (_, ack, blocks) = inbox.pop_front().expect("there is one");
+            read += 1;
+            let outcome = self.sender.on_ack_in_turn(now, &ack, &blocks[..usize::from(ack.blocks)], transitions);
+            on_ack(&mut far, outcome);
+        }
+        cpu.work(costs.of_call(read, costs.ack));
+
+        let (leaving, batch) = (&mut self.leaving, costs.batch);
+        if self.sender.must_resend_syn(now) {
+            leaving.push(self.sender.syn(now));
+        } else if self.sender.timer_at() <= now {
+            self.sender.on_timer(now, transitions, |segment| leaving.push(segment));
+        }
+        let limit = self.sender.transmit_batch(now, batch, transitions, |segment| leaving.push(segment));
+        if let Some(limit) = limit {
+            self.sender.limits().set(now, limit);
+        }
+        self.end_turn(network, &mut far);
+        read
+    }
+
+    fn end_turn(&mut self, network: &mut Network, far: &mut Far<'_>) {
+        let Program { cpu, costs, .. } = &mut self.program;
+        let done = cpu.work(costs.of_call(self.leaving.len(), costs.send));
+        cpu.rest();
+        for segment in self.leaving.drain(..) {
+            far.enter(network, done, segment);
+        }
+        let event = self.next_event();
+        self.program.arm(&mut network.agenda, event, far.index, SENDER);
+    }
+}
+
+impl ReceivingHost {
+    pub(crate) fn new(cpu: Cpu, costs: Costs) -> ReceivingHost {
+        ReceivingHost { program: Program::new(cpu, costs), leaving: Vec::new() }
+    }
+}
+
+impl Far<'_> {
+    /// A packet will be at the receiver's host at `at`, which may be yet to come: it waits for a turn.
+    pub(crate) fn wait(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+        let Some(host) = &mut self.wire.host else { return };
+        host.program.inbox.push_back((at, packet));
+        self.arm_receiver(network);
+    }
+
+    fn arm_receiver(&mut self, network: &mut Network) {
+        let Some(host) = &mut self.wire.host else { return };
+        let arrival = host.program.inbox.front().map_or(Time::MAX, |(at, _)| *at);
+        let event = arrival.min(self.receiver.ack_due().unwrap_or(Time::MAX));
+        host.program.arm(&mut network.agenda, event, self.index, RECEIVER);
+    }
+
+    /// The receiver's turn, if one is due.
+    pub(crate) fn receivers_turn(&mut self, network: &mut Network, now: Time) {
+        let Some(mut host) = self.wire.host.take_if(|host| host.program.turn.fired(now)) else { return };
+        network.events += 1;
+        let ReceivingHost { program: Program { cpu, costs, inbox, .. }, leaving } = &mut *host;
+        cpu.begin(now);
+        // One turn sends one ACK, the last, unless an earlier one tells more.
+        let mut emit = |ack: Ack, blocks: &[Block]| {
+            let mut kept = [Block::default(); MAX_BLOCKS];
+            kept[..blocks.len()].copy_from_slice(blocks);
+            if leaving.last().is_some_and(|(last, _)| last.blocks == 0 && !last.syn) {
+                leaving.pop();
+            }
+            leaving.push((ack, kept));
+        };
+        let mut read = 0;
+        while read < costs.batch as usize && inbox.front().is_some_and(|(at, _)| *at <= now) {
+            let (_, packet) = inbox.pop_front().expect("there is one");
+            read += 1;
+            self.take(now, &packet, |_, _, ack, blocks| emit(ack, blocks));
+        }
+        self.receiver.on_time(now, |_, ack, blocks| emit(ack, blocks));
+        cpu.work(costs.of_call(read, costs.receive));
+        let done = cpu.work(costs.of_call(leaving.len(), costs.ack));
+        cpu.rest();
+        for (ack, blocks) in leaving.drain(..) {
+            self.wire.acknowledge(network, self.index, done, ack, &blocks[..usize::from(ack.blocks)]);
+        }
+        self.wire.host = Some(host);
+        self.arm_receiver(network);
+    }
+}
+
+impl Flow {
+    /// The connection of a hosted flow begins.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn start_host(&mut self, network: &mut Network, now: Time) {
+        let Flow { source: Source::Hosted(host), wire, receiver, meter, .. } = self else { return };
+        let mut far = Far { index: self.index, wire, receiver, meter, total: self.total, at_once: false };
+        host.start(network, now, &mut far);
+    }
+
+    /// An ACK arrives where no sender takes it at once.
+    #[cold]
+    pub(crate) fn ack_at_host(&mut self, network: &mut Network, now: Time, ack: &Ack, blocks: &[Block]) {
+        if let Source::Hosted(host) = &mut self.source {
+            host.arrive(network, now, *ack, blocks, self.index);
+        }
+    }
+
+    /// A turn of one of the flow's ends; true when the sender has read an ACK.
+    pub(crate) fn turn(&mut self, network: &mut Network, now: Time, side: usize) -> bool {
+        if side == RECEIVER {
+            self.far().receivers_turn(network, now);
+            return false;
+        }
+        let Flow { source: Source::Hosted(host), wire, receiver, meter, transitions, last, .. } = self else {
+            return false;
+        };
+        let far = Far { index: self.index, wire, receiver, meter, total: self.total, at_once: false };
+        let read = host.turn(network, now, transitions, far, |far, outcome| {
+            *last = outcome;
+            if let Some(rtt) = outcome.rtt {
+                far.meter.on_rtt(now, rtt);
+            }
+        });
+        read > 0
+    }
+}

@@ -1,0 +1,99 @@
+//! Hosts that take time: what a CPU allows is sent, what sleeps adds to the RTT, and the flow says that it is the host.
+
+use cc::Registry;
+use scenario::Scenario;
+use sim::{TraceLevel, run};
+use trace::FlowSummary;
+
+/// A loopback of 4 us, one flow of `cc` between two programs.
+fn flow(cc: &str, host: &str, path: &str) -> FlowSummary {
+    seeded(cc, "", host, path, 1)
+}
+
+fn seeded(cc: &str, params: &str, host: &str, path: &str, seed: u64) -> FlowSummary {
+    let text = format!(
+        "seed = {seed}\nduration = \"1s\"\nmeasure_from = \"100ms\"\n[path]\n{path}\n[host]\n{host}\n\
+         [[flow]]\ncc = \"{cc}\"\nack_delay = \"1ms\"\nreceive_window = \"8MB\"\nparams = {{ {params} }}\n"
+    );
+    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let run = run(&scenario, &Registry::default(), TraceLevel::Off).expect("a valid scenario");
+    run.summary.flows.into_iter().next().expect("one flow")
+}
+
+const LOOPBACK: &str = "rate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"8MB\"";
+
+#[test]
+fn a_cpu_bound_sender_sends_what_its_cpu_allows() {
+    // 30 packets take 5 us for the call and 4 us each; ACKs cost nothing here.
+    let cubic = flow("cubic", "send = \"4us\"\nreceive = \"1us\"\ncall = \"5us\"\nbatch = 30", LOOPBACK);
+    let received = 1448.0 * 8.0 * 30.0 / 125e-6;
+    // Each turn reads ACKs too: a call, or none.
+    assert!(
+        cubic.goodput_bps < received && cubic.goodput_bps > received * 125.0 / 130.5,
+        "{}",
+        cubic.goodput_bps / 1e9
+    );
+    assert!(cubic.limited_by["host"] > 0.99, "{:?}", cubic.limited_by);
+    assert_eq!(cubic.retransmits, 0);
+}
+
+#[test]
+fn acks_cost_the_sender_too() {
+    let host = |ack: &str| format!("send = \"4us\"\nreceive = \"1us\"\nack = \"{ack}\"\nbatch = 2");
+    let [free, dear] = ["0us", "2us"].map(|ack| flow("cubic", &host(ack), LOOPBACK).goodput_bps);
+    // An ACK answers two packets: 8 us without, 10 us with it.
+    assert!((dear / free - 0.8).abs() < 0.02, "{}", dear / free);
+}
+
+#[test]
+fn a_slow_receiver_lets_packets_wait_for_it() {
+    let cubic = flow("cubic", "send = \"1us\"\nreceive = \"4us\"\nbatch = 10", LOOPBACK);
+    let read = 1448.0 * 8.0 / 4e-6;
+    assert!((cubic.goodput_bps / read - 1.0).abs() < 0.01, "{}", cubic.goodput_bps / 1e9);
+    // All of the receive window waits in front of it.
+    let window = 8e6 * 8.0 / read;
+    assert!((cubic.rtt_s.p50.expect("samples") / window - 1.0).abs() < 0.05, "{:?}", cubic.rtt_s);
+    assert!(cubic.limited_by["receive_window"] > 0.99, "{:?}", cubic.limited_by);
+}
+
+#[test]
+fn each_round_trip_wakes_both_ends() {
+    let wake = "wake_min = \"50us\"\nwake_median = \"50us\"\nwake_max = \"50us\"";
+    let text = format!(
+        "duration = \"1s\"\n[path]\n{LOOPBACK}\n[host]\nsend = \"3us\"\n{wake}\n[[flow]]\ncc = \"newreno\"\n\
+         app_rate = \"10mbit\"\ndelayed_ack = 1\n"
+    );
+    let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+    let run = run(&scenario, &Registry::default(), TraceLevel::Off).expect("a valid scenario");
+    // 2 x 50 us, 3 us for the packet, 4 us of path and 0.3 us in which its links send it.
+    let rtt = run.summary.flows[0].rtt_s.clone();
+    let (min, p99) = (rtt.min.expect("samples"), rtt.p99.expect("samples"));
+    assert!(min > 107e-6 && p99 < 109e-6, "{rtt:?}");
+}
+
+#[test]
+fn who_wakes_late_still_sends_at_the_paths_rate() {
+    let path = "rate = \"100mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"";
+    let wake = "wake_min = \"5us\"\nwake_median = \"20us\"\nwake_max = \"1ms\"";
+    for cc in ["cubic", "bbr1", "bbr3"] {
+        let [at_once, late] = ["", wake].map(|host| flow(cc, host, path).goodput_bps);
+        assert!((late / at_once - 1.0).abs() < 0.03, "{cc}: {late} after {at_once}");
+    }
+}
+
+/// The hosts of published/huitema-2024.toml.
+const HUITEMA: &str = "send = \"3.8us\"\nreceive = \"2.8us\"\nack = \"1us\"\ncall = \"2us\"\nrate_interval = \"1ms\"\n\
+                       wake_min = \"2us\"\nwake_median = \"15us\"\nwake_max = \"600us\"";
+
+#[test]
+fn noise_pulls_bbr3_down_where_cycles_are_short_and_filter_time_holds_it() {
+    let mean = |cc: &str, params: &str| {
+        let goodputs = (1..=4).map(|seed| seeded(cc, params, HUITEMA, LOOPBACK, seed).goodput_bps);
+        goodputs.sum::<f64>() / 4.0
+    };
+    let cubic = mean("cubic", "");
+    let share = |params: &str| mean("bbr3-picoquic-2024-09", params) / cubic;
+    let (noisy, held) = (share(""), share("filter_time = 0.3"));
+    assert!(noisy < 0.75, "{noisy}");
+    assert!(held > 0.95, "{held}");
+}

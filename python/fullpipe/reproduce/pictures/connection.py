@@ -1,0 +1,150 @@
+"""Pictures of connections: goodputs sorted, RTT as a histogram, and rate, RTT and state over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from fullpipe.results import suited_interval
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from fullpipe.reproduce.claims import Samples
+    from fullpipe.reproduce.groups import Point
+    from fullpipe.reproduce.pictures import Picture
+    from fullpipe.run import Run
+
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+_GREY = "#666666"
+_STATES = {
+    "startup": "#CC79A7",
+    "drain": "#000000",
+    "probe_bw_down": "#0072B2",
+    "probe_bw_cruise": "#9bd3ef",
+    "probe_bw_refill": "#009E73",
+    "probe_bw_up": "#E69F00",
+    "probe_rtt": "#D55E00",
+}
+_HIGHEST_GBPS = 5.5
+_LONGEST_US = 1600
+
+
+class _Part(NamedTuple):
+    """A part of a run: from when, how long, the bins of the throughput, and the axis' unit."""
+
+    begin_s: float
+    length_s: float
+    bin_s: float
+    scale: float
+    unit: str
+
+
+_WHOLE = _Part(0.0, 2.0, 0.004, 1, "time, s")
+_NEAR = _Part(1.0, 0.05, 0.0005, 1e3, "time from 1 s on, ms")
+
+
+def sorted_runs(picture: Picture, samples: Samples) -> Figure:
+    """A line a point: what each run measured, from the least to the most."""
+    figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
+    panel = figure.subplots()
+    for point, colour in zip(picture.points, _COLOURS * 9, strict=False):
+        values = sorted(each.values[picture.measure, picture.flow] for each in samples[point])
+        label = f"{point.name}: mean {np.mean(values):,.0f}"
+        panel.plot(range(1, len(values) + 1), values, color=colour, marker="o", markersize=4, label=label)
+    panel.set(xlabel="run, sorted", ylabel=picture.measure)
+    panel.set_ylim(bottom=0)
+    panel.legend(loc="lower right", frameon=False)
+    _plain(panel)
+    return figure
+
+
+def rtt_histogram(picture: Picture, samples: Samples) -> Figure:
+    """How often each RTT was measured in the median run, on a logarithmic scale; lines at quantiles."""
+    figure = Figure(figsize=(9, 0.6 + 3.4 * len(picture.points)), dpi=110, layout="constrained")
+    for panel, point in zip(figure.subplots(len(picture.points), 1, squeeze=False)[:, 0], picture.points, strict=True):
+        seed, run = _median_run(point, samples)
+        rtts = run.trace()["rtt"].drop_nulls().cast(pl.Float64).to_numpy() * 1e6
+        panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLOURS[0])
+        for quantile, name in ((0.5, "median"), (0.99, "99 %")):
+            at = float(np.quantile(rtts, quantile))
+            panel.axvline(at, color=_GREY, linestyle="--", linewidth=0.9)
+            panel.annotate(f" {name} {at:.0f} µs", (at, 0.94), xycoords=("data", "axes fraction"), color=_GREY)
+        panel.set_xscale("log")
+        panel.set_xticks(ticks := [20, 50, 100, 200, 500, 1000, 2000], [str(tick) for tick in ticks])
+        panel.minorticks_off()
+        panel.set(xlabel="RTT, µs", ylabel="rows of the trace", xlim=(15, 2500))
+        span = f"{rtts.min():.0f} to {rtts.max():.0f} µs"
+        panel.set_title(f"{point.name}, seed {seed}: {span}", loc="left", fontsize="medium")
+        _plain(panel)
+    return figure
+
+
+def rate_rtt_state(picture: Picture, samples: Samples) -> Figure:
+    """The median run of each point: two seconds, and 50 ms of them; pacing rate and throughput, RTT, state."""
+    figure = Figure(figsize=(13, 0.9 + 4.6 * len(picture.points)), dpi=110, layout="constrained")
+    heights = {"height_ratios": [4, 3, 0.7] * len(picture.points)}
+    rows = figure.subplots(3 * len(picture.points), 2, squeeze=False, gridspec_kw=heights)
+    seen: set[str] = set()
+    for number, point in enumerate(picture.points):
+        seed, run = _median_run(point, samples)
+        left, right = rows[3 * number : 3 * number + 3].T
+        seen |= _over_time(list(left), run, _WHOLE)
+        seen |= _over_time(list(right), run, _NEAR)
+        rate = run.flows[0]["goodput_bps"] / 1e9
+        left[0].set_title(f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium")
+        right[0].set_title(f"{point.name}: {_NEAR.length_s * 1e3:.0f} ms of it", loc="left", fontsize="medium")
+    states = [Patch(color=colour, label=name) for name, colour in _STATES.items() if name in seen]
+    figure.legend(handles=states, loc="outside lower center", ncols=len(states), frameon=False)
+    return figure
+
+
+def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
+    """Draws three panels; gives the states that they show."""
+    rows = run.trace().filter(pl.col("time").is_between(part.begin_s, part.begin_s + part.length_s))
+    time = (rows["time"].to_numpy() - part.begin_s) * part.scale
+    bins = np.arange(0, part.length_s * part.scale, part.bin_s * part.scale)
+    delivered = np.interp(bins, time, rows["delivered"].to_numpy())
+    rate = np.diff(delivered) * 8 / part.bin_s / 1e9
+    pacing = rows["pacing_rate"].to_numpy() / 1e9
+    panels[0].plot(time, pacing, color="#E69F00", linewidth=0.9, drawstyle="steps-post", label="pacing rate")
+    panels[0].plot((bins[:-1] + bins[1:]) / 2, rate, color="#00513b", linewidth=1, label="delivered")
+    panels[0].set_ylim(0, _HIGHEST_GBPS)
+    panels[0].set_ylabel("Gbit/s")
+    panels[0].legend(loc="upper right", frameon=False, ncols=2)
+    panels[1].plot(time, rows["rtt"].to_numpy() * 1e6, ".", color=_GREY, markersize=1.5)
+    panels[1].set_ylabel("RTT, µs")
+    panels[1].set_ylim(0, _LONGEST_US)
+    states = [column for column in rows.columns if column.endswith(".state")]
+    names = rows[states[0]].cast(pl.String).to_list() if states else [""] * len(rows)
+    for name, colour in _STATES.items():
+        there = np.array([each == name for each in names])
+        panels[2].fill_between(time, 0, 1, where=there, step="post", color=colour, linewidth=0)
+    panels[2].set_yticks([])
+    panels[2].set_ylabel("state")
+    panels[2].set_xlabel(part.unit)
+    for panel in panels:
+        panel.set_xlim(0, part.length_s * part.scale)
+        _plain(panel)
+    for panel in panels[:2]:
+        panel.tick_params(labelbottom=False)
+    panels[2].grid(visible=False)
+    return set(names)
+
+
+def _median_run(point: Point, samples: Samples) -> tuple[int, Run]:
+    """The run whose first flow's goodput is the median, or the next above it: its seed and the run, traced."""
+    goodputs = [each.metrics["flows"][0]["goodput_bps"] for each in samples[point]]
+    seed = goodputs.index(sorted(goodputs)[len(goodputs) // 2]) + 1
+    every = point.setup.trace if point.setup.trace != "off" else suited_interval(point.setup.scenario(seed))
+    return seed, point.setup.run(seed, every)
+
+
+def _plain(panel: Axes) -> None:
+    panel.grid(color="#dddddd", linewidth=0.6)
+    panel.set_axisbelow(True)
+    panel.spines[["top", "right"]].set_visible(False)

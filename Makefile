@@ -11,6 +11,8 @@ SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(wildcard crates/*/Carg
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(PYTHON)
+# Once here rather than in the first run of every command.
+export UV_COMPILE_BYTECODE := 1
 
 .PHONY: run setup test test-rust test-example test-python lint bench-smoke clean
 .DEFAULT_GOAL := run

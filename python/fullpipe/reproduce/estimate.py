@@ -129,12 +129,12 @@ def rise(over: str, points: Sequence[Sequence[float]]) -> Estimate:
 
 
 def _student(values: Sequence[float]) -> tuple[float, float]:
-    from scipy.stats import sem, t
-
     if len(values) < 2 or not all(map(math.isfinite, values)):
         return math.nan, math.nan
     if min(values) == max(values):
         return values[0], values[0]
+    from scipy.stats import sem, t  # it takes a second
+
     low, high = t.interval(_CONFIDENCE, len(values) - 1, loc=fmean(values), scale=sem(values))
     return float(low), float(high)
 
@@ -153,12 +153,12 @@ def _two(
 
 def _bootstrap(statistic: Callable[..., float], *samples: Sequence[float]) -> tuple[float, float]:
     """The percentile bootstrap's interval, the same in each call for the same samples."""
-    from scipy.stats import bootstrap
-
     if any(len(values) < 2 or not all(map(math.isfinite, values)) for values in samples):
         return math.nan, math.nan
     if all(min(values) == max(values) for values in samples):
         return (statistic(*samples),) * 2
+    from scipy.stats import bootstrap  # it takes a second
+
     found = bootstrap(
         samples,
         statistic,

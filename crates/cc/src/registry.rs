@@ -1,6 +1,6 @@
 //! The algorithms by name.
 
-use crate::algo::{Bbr, Bbr1, Cubic, NewReno, bbr, bbr1, cubic, newreno};
+use crate::algo::{Bbr, Bbr1, Cubic, Ledbat, NewReno, bbr, bbr1, cubic, ledbat, newreno};
 use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot};
 
 /// Every controller behind one type: the built-in ones inline, so that the per-packet path has no dynamic dispatch, and
@@ -15,18 +15,21 @@ pub enum AnyController {
     Bbr1(Bbr1),
     /// [`crate::algo::bbr`], v2 and v3.
     Bbr(Bbr),
+    /// [`crate::algo::ledbat`].
+    Ledbat(Ledbat),
     /// A user's own.
     User(Box<dyn Controller>),
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 7] = [
+static BUILT_IN: [&Descriptor; 8] = [
     &bbr1::DESCRIPTOR,
     &bbr::BBR2,
     &bbr::BBR3,
     &bbr::PICOQUIC_2024_09,
     &bbr::PICOQUIC_2024_10,
     &cubic::DESCRIPTOR,
+    &ledbat::DESCRIPTOR,
     &newreno::DESCRIPTOR,
 ];
 
@@ -37,6 +40,7 @@ macro_rules! forward {
             AnyController::Cubic($c) => $call,
             AnyController::Bbr1($c) => $call,
             AnyController::Bbr($c) => $call,
+            AnyController::Ledbat($c) => $call,
             AnyController::User($c) => $call,
         }
     };

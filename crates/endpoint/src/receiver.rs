@@ -135,7 +135,7 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, segment: &Segment, mut emit: impl FnMut(Time, Ack, &[Block])) {
         self.on_time(now, &mut emit);
         if segment.syn {
-            let ack = Ack { next: 0, echo: segment.sent, window: self.window, blocks: 0, dsack: false, syn: true };
+            let ack = Ack { syn: true, next: 0, echo: segment.sent, ..self.plain_ack(now) };
             return emit(now, ack, &[]);
         }
         let seq = segment.seq;
@@ -235,14 +235,20 @@ impl Receiver {
         self.known = count + 1;
     }
 
+    /// An ACK sent at `at` without blocks.
+    #[inline]
+    fn plain_ack(&self, at: Time) -> Ack {
+        let Receiver { next, window, ts_recent: echo, .. } = *self;
+        Ack { next, echo, sent: at, window, blocks: 0, dsack: false, syn: false }
+    }
+
     #[inline]
     fn acknowledge(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         self.pending = 0;
         self.due = None;
         self.last_ack = self.next;
         self.quick = self.quick.saturating_sub(1);
-        let mut ack =
-            Ack { next: self.next, echo: self.ts_recent, window: self.window, blocks: 0, dsack: false, syn: false };
+        let mut ack = self.plain_ack(at);
         if self.known == 0 && self.duplicate.is_none() {
             return emit(at, ack, &[]);
         }

@@ -59,6 +59,8 @@ pub struct Ack {
     pub next: u64,
     /// The timestamp echoed (RFC 7323 §4.3): when the segment was sent that this ACK answers.
     pub echo: Time,
+    /// When this ACK was sent: its own timestamp, by the receiver's clock.
+    pub sent: Time,
     /// Segments that may be sent from `next` on.
     pub window: u32,
     /// Number of SACK blocks.

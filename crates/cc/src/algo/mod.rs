@@ -3,9 +3,11 @@
 pub mod bbr;
 pub mod bbr1;
 pub mod cubic;
+pub mod ledbat;
 pub mod newreno;
 
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
 pub use cubic::Cubic;
+pub use ledbat::Ledbat;
 pub use newreno::NewReno;

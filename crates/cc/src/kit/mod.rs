@@ -1,6 +1,7 @@
 //! Parts that several algorithms share.
 
 pub mod bbr;
+pub mod delay;
 pub mod float;
 pub mod max_filter;
 pub mod round;

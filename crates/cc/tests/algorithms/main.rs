@@ -6,6 +6,7 @@ mod bbr3;
 mod cubic;
 mod driver;
 mod kernel;
+mod ledbat;
 mod newreno;
 mod path;
 mod slow_start;

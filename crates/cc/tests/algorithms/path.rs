@@ -184,6 +184,7 @@ impl Path {
             newly_lost,
             prior_inflight,
             rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            one_way: Some(rtt - self.delay / 2),
             rate: RateSample {
                 rate: (interval >= self.conn.min_rtt).then(|| Rate::from_delivery(delivered, interval)),
                 interval,

@@ -125,17 +125,19 @@ impl<C: Controller> Sender<C> {
             rate = self.joined.join(now, sent, self.conn.delivered, rate);
         }
         let outcome = AckOutcome { rtt, rate: rate.rate };
-        let ack = cc::Ack {
+        let told = cc::Ack {
             newest,
             newly_acked: delivery.bytes,
             newly_lost,
             prior_inflight,
             rtt: rtt.map(|raw| RttSample { raw, ack_delay: Span::ZERO }),
+            // RFC 7323 §4.1: the echo of an ACK that does not advance SND.UNA is that of an earlier one.
+            one_way: advanced.then(|| ack.sent.since(ack.echo)),
             rate,
             ecn: EcnCounts::default(),
             tlp_repair,
         };
-        self.call(now, probe, |controller, cx| controller.on_ack(cx, &ack));
+        self.call(now, probe, |controller, cx| controller.on_ack(cx, &told));
         if self.phase != Phase::Open && self.una >= self.episode.point() {
             self.exit_recovery(now, probe);
         }

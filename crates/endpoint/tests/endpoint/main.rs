@@ -4,6 +4,7 @@ mod contract_order;
 mod handshake;
 mod large_window;
 mod limits;
+mod one_way;
 mod pacing;
 mod property;
 mod prr;

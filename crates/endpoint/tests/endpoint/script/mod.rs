@@ -104,7 +104,7 @@ impl Bench {
         bench.base = Time::ZERO + rtt;
         bench.now = bench.base;
         bench.out.clear();
-        let ack = Ack { next: 0, echo: Time::ZERO, window, blocks: 0, dsack: false, syn: true };
+        let ack = Ack { next: 0, echo: Time::ZERO, sent: bench.base, window, blocks: 0, dsack: false, syn: true };
         bench.receive(&ack, &[]);
         bench
     }
@@ -197,7 +197,8 @@ impl Bench {
 
     fn parse_ack(&mut self, words: Vec<String>) -> (Ack, Vec<Block>) {
         self.note();
-        let mut ack = Ack { next: 0, echo: self.now, window: 1000, blocks: 0, dsack: false, syn: false };
+        let mut ack =
+            Ack { next: 0, echo: self.now, sent: self.now, window: 1000, blocks: 0, dsack: false, syn: false };
         let mut blocks = Vec::new();
         let mut field = String::new();
         let mut echo = None;

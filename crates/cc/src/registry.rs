@@ -1,6 +1,6 @@
 //! The algorithms by name.
 
-use crate::algo::{Bbr, Bbr1, Cubic, Ledbat, NewReno, bbr, bbr1, cubic, ledbat, newreno};
+use crate::algo::{Bbr, Bbr1, Cubic, Ledbat, LedbatPp, NewReno, bbr, bbr1, cubic, ledbat, ledbatpp, newreno};
 use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot};
 
 /// Every controller behind one type: the built-in ones inline, so that the per-packet path has no dynamic dispatch, and
@@ -17,12 +17,14 @@ pub enum AnyController {
     Bbr(Bbr),
     /// [`crate::algo::ledbat`].
     Ledbat(Ledbat),
+    /// [`crate::algo::ledbatpp`].
+    LedbatPp(LedbatPp),
     /// A user's own.
     User(Box<dyn Controller>),
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 8] = [
+static BUILT_IN: [&Descriptor; 9] = [
     &bbr1::DESCRIPTOR,
     &bbr::BBR2,
     &bbr::BBR3,
@@ -30,6 +32,7 @@ static BUILT_IN: [&Descriptor; 8] = [
     &bbr::PICOQUIC_2024_10,
     &cubic::DESCRIPTOR,
     &ledbat::DESCRIPTOR,
+    &ledbatpp::DESCRIPTOR,
     &newreno::DESCRIPTOR,
 ];
 
@@ -41,6 +44,7 @@ macro_rules! forward {
             AnyController::Bbr1($c) => $call,
             AnyController::Bbr($c) => $call,
             AnyController::Ledbat($c) => $call,
+            AnyController::LedbatPp($c) => $call,
             AnyController::User($c) => $call,
         }
     };

@@ -8,7 +8,7 @@ use cc::{Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profi
 fn descriptors_are_complete() {
     for descriptor in Registry::default().iter() {
         let name = descriptor.name;
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+".contains(c)), "{name}");
         assert!(descriptor.purpose.ends_with('.'), "{name}: {}", descriptor.purpose);
         assert!(!descriptor.specifications.is_empty(), "{name} follows nothing");
         assert!(

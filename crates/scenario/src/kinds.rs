@@ -242,12 +242,11 @@ impl Kind for Percent {
 
 impl Kind for Name {
     fn read(value: &Toml) -> Result<Name, Refusal> {
-        let fix =
-            "use 1 to 64 letters, digits, \"-\", \"_\" and \".\", starting with a letter or digit, like \"cubic-1\"";
+        let fix = "use 1 to 64 letters, digits, \"-\", \"_\", \".\" and \"+\", starting with a letter or digit, like \"cubic-1\"";
         let Toml::String(name) = value else { return Err(Refusal::new("a name is text", fix)) };
         let fit = (1..=Name::LONGEST).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c));
         if fit { Ok(Name(name.clone())) } else { Err(Refusal::new("unfit for file and column names", fix)) }
     }
 
@@ -259,7 +258,7 @@ impl Kind for Name {
         json_schema!({
             "title": "name",
             "type": "string",
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$",
             "examples": ["cubic"],
         })
     }

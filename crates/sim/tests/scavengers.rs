@@ -38,3 +38,27 @@ fn a_latecomer_starves_ledbat() {
     let shares = shares(&summary("[[flow]]\ncc = \"ledbat\"\n[[flow]]\ncc = \"ledbat\"\nstart = \"60s\"\n"));
     assert!(shares[1] > 0.8, "{shares:?}");
 }
+
+#[test]
+fn ledbatpp_alone_uses_nine_tenths_within_its_target() {
+    let summary = summary("[[flow]]\ncc = \"ledbat++\"\n");
+    assert!(summary.links[0].utilisation > 0.9, "{}", summary.links[0].utilisation);
+    let queue = &summary.links[0].queue_delay_s;
+    assert!(queue.mean.is_some_and(|mean| (0.03..0.06).contains(&mean)), "{queue:?}");
+    assert!(queue.max.is_some_and(|max| max < 0.066), "{queue:?}");
+}
+
+#[test]
+fn ledbatpp_leaves_the_link_to_cubic_within_ten_seconds() {
+    for cc in ["cubic", "newreno"] {
+        let flows = format!("[[flow]]\ncc = \"ledbat++\"\n[[flow]]\ncc = \"{cc}\"\nstart = \"110s\"\n");
+        let shares = shares(&summary(&flows));
+        assert!(shares[0] < 0.1, "{cc}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_latecomer_gets_a_fair_share_of_ledbatpp() {
+    let shares = shares(&summary("[[flow]]\ncc = \"ledbat++\"\n[[flow]]\ncc = \"ledbat++\"\nstart = \"60s\"\n"));
+    assert!((shares[0] - 0.5).abs() < 0.15, "within 30 %: {shares:?}");
+}

@@ -4,10 +4,12 @@ pub mod bbr;
 pub mod bbr1;
 pub mod cubic;
 pub mod ledbat;
+pub mod ledbatpp;
 pub mod newreno;
 
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
 pub use cubic::Cubic;
 pub use ledbat::Ledbat;
+pub use ledbatpp::LedbatPp;
 pub use newreno::NewReno;

@@ -7,6 +7,7 @@ mod cubic;
 mod driver;
 mod kernel;
 mod ledbat;
+mod ledbatpp;
 mod newreno;
 mod path;
 mod slow_start;

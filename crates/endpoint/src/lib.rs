@@ -7,6 +7,7 @@ mod app;
 mod host;
 mod joined;
 mod limit;
+mod offer;
 mod pacer;
 mod prr;
 mod rack;

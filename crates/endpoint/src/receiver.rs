@@ -1,6 +1,9 @@
 //! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the policy of when to acknowledge (RFC 5681 §4.2).
 
+use cc::WindowController;
 use units::{Bytes, Span, Time};
+
+use crate::offer::Offer;
 
 use crate::wire::{Ack, Block, MAX_BLOCKS, SMSS, Segment};
 
@@ -75,7 +78,10 @@ impl Early {
 #[derive(Debug)]
 pub struct Receiver {
     policy: AckPolicy,
+    /// What the buffer holds, in segments.
     window: u32,
+    /// A controller of what is offered, if there is one.
+    offer: Option<Box<Offer>>,
     /// RCV.NXT, in segments.
     next: u64,
     /// Bytes short of a full size, of what is in order: only a transfer's last segment is.
@@ -102,6 +108,7 @@ impl Receiver {
         Receiver {
             policy,
             window: u32::try_from(window.get() / SMSS.get()).unwrap_or(u32::MAX),
+            offer: None,
             next: 0,
             short: 0,
             early: Early { words: vec![0; 1].into(), count: 0 },
@@ -116,6 +123,17 @@ impl Receiver {
             ts_recent: Time::ZERO,
             last_ack: 0,
         }
+    }
+
+    /// The same, with a window that `controller` decides, up to that of the buffer.
+    #[must_use]
+    pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
+        Receiver { offer: Some(Box::new(Offer::new(controller))), ..self }
+    }
+
+    /// The controller of the window, if there is one.
+    pub fn window_controller(&self) -> Option<&dyn WindowController> {
+        self.offer.as_ref().map(|offer| offer.controller())
     }
 
     /// Bytes delivered to the application, in order.
@@ -137,6 +155,9 @@ impl Receiver {
         if segment.syn {
             let ack = Ack { syn: true, next: 0, echo: segment.sent, ..self.plain_ack(now) };
             return emit(now, ack, &[]);
+        }
+        if let Some(offer) = &mut self.offer {
+            offer.on_arrival(now, segment);
         }
         let seq = segment.seq;
         // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
@@ -237,8 +258,9 @@ impl Receiver {
 
     /// An ACK sent at `at` without blocks.
     #[inline]
-    fn plain_ack(&self, at: Time) -> Ack {
-        let Receiver { next, window, ts_recent: echo, .. } = *self;
+    fn plain_ack(&mut self, at: Time) -> Ack {
+        let Receiver { next, ts_recent: echo, window: most, .. } = *self;
+        let window = self.offer.as_mut().map_or(most, |offer| offer.window(at, next, most));
         Ack { next, echo, sent: at, window, blocks: 0, dsack: false, syn: false }
     }
 
@@ -287,7 +309,17 @@ mod tests {
     }
 
     fn segment(seq: u64, sent: Time) -> Segment {
-        Segment { seq, sent, size: 1448, syn: false, retransmit: false, push: false, ecn: cc::Ecn::NotEct, ce: false }
+        Segment {
+            seq,
+            sent,
+            echo: Time::ZERO,
+            size: 1448,
+            syn: false,
+            retransmit: false,
+            push: false,
+            ecn: cc::Ecn::NotEct,
+            ce: false,
+        }
     }
 
     /// An ACK: milliseconds, the next segment expected, the blocks.

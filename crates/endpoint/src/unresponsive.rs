@@ -33,6 +33,7 @@ impl Unresponsive {
         Segment {
             seq,
             sent: now,
+            echo: Time::ZERO,
             size: SMSS.get() as u16,
             syn: false,
             retransmit: false,

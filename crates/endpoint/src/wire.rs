@@ -21,6 +21,8 @@ pub struct Segment {
     pub seq: u64,
     /// When it was sent: the timestamp option (RFC 7323), at full resolution.
     pub sent: Time,
+    /// The timestamp echoed: when the latest ACK was sent that the sender had seen.
+    pub echo: Time,
     /// Payload bytes.
     pub size: u16,
     /// Opens the connection.

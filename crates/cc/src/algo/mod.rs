@@ -6,6 +6,7 @@ pub mod cubic;
 pub mod ledbat;
 pub mod ledbatpp;
 pub mod newreno;
+pub mod rledbat;
 
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
@@ -13,3 +14,4 @@ pub use cubic::Cubic;
 pub use ledbat::Ledbat;
 pub use ledbatpp::LedbatPp;
 pub use newreno::NewReno;
+pub use rledbat::Rledbat;

@@ -55,6 +55,7 @@ impl<C: Controller> Sender<C> {
             return self.on_handshake(now, ack);
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
+        self.ts_recent = self.ts_recent.max(ack.sent);
         let prior_una = self.una;
         let prior_inflight = self.conn.inflight;
         let prior_undelivered = self.undelivered();
@@ -161,6 +162,7 @@ impl<C: Controller> Sender<C> {
         }
         self.opened = Some(now);
         self.right_edge = u64::from(ack.window);
+        self.ts_recent = ack.sent;
         let rtt = now - ack.echo;
         self.rtt.sample(rtt);
         self.conn.srtt = rtt;

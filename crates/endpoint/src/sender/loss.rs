@@ -282,16 +282,7 @@ impl<C: Controller> Sender<C> {
             self.bursts.leave(sent.burst);
             self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
             self.retransmitted.push_back((seq, now));
-            emit(Segment {
-                seq,
-                sent: now,
-                size: sent.size,
-                syn: false,
-                retransmit: true,
-                push: false,
-                ecn: cc::Ecn::NotEct,
-                ce: false,
-            });
+            emit(Segment { retransmit: true, ..self.segment(now, seq, sent.size) });
             self.timer.probe = Some((self.next, true));
         }
         self.timer.restart_rto(now);

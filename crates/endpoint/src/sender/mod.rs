@@ -67,6 +67,8 @@ pub struct Sender<C> {
     una: u64,
     next: u64,
     right_edge: u64,
+    /// TS.Recent (RFC 7323 §4.3): the timestamp of the latest ACK.
+    ts_recent: Time,
     window: Window,
     bursts: Bursts,
 
@@ -133,6 +135,7 @@ impl<C: Controller> Sender<C> {
             una: 0,
             next: 0,
             right_edge: 0,
+            ts_recent: Time::ZERO,
             window: Window::new(),
             bursts: Bursts::new(),
             first_sent: now,
@@ -160,7 +163,7 @@ impl<C: Controller> Sender<C> {
     /// The SYN, sent now or again.
     pub fn syn(&mut self, now: Time) -> Segment {
         let retransmit = self.timer.handshake(now, &mut self.rtt);
-        Segment { seq: 0, sent: now, size: 0, syn: true, retransmit, push: false, ecn: Ecn::NotEct, ce: false }
+        Segment { syn: true, retransmit, ..self.segment(now, 0, 0) }
     }
 
     /// Sends what may be sent at `now`.
@@ -273,7 +276,7 @@ impl<C: Controller> Sender<C> {
         self.begin_flight(now);
         self.depart(now, seq, size, 1, probe);
         let push = push(self);
-        emit(Segment { seq, sent: now, size, syn: false, retransmit: false, push, ecn: Ecn::NotEct, ce: false });
+        emit(Segment { push, ..self.segment(now, seq, size) });
     }
 
     fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
@@ -290,16 +293,23 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment {
+        emit(Segment { retransmit: true, ..self.segment(now, seq, sent.size) });
+    }
+
+    /// A segment that leaves at `now` for the first time.
+    #[inline]
+    pub(super) fn segment(&self, now: Time, seq: u64, size: u16) -> Segment {
+        Segment {
             seq,
             sent: now,
-            size: sent.size,
+            echo: self.ts_recent,
+            size,
             syn: false,
-            retransmit: true,
+            retransmit: false,
             push: false,
             ecn: Ecn::NotEct,
             ce: false,
-        });
+        }
     }
 
     /// draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins with what is sent when nothing is in flight.

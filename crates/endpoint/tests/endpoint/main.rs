@@ -4,6 +4,7 @@ mod contract_order;
 mod handshake;
 mod large_window;
 mod limits;
+mod offer;
 mod one_way;
 mod pacing;
 mod property;

@@ -145,6 +145,10 @@ pub struct Flow {
     pub extra_rtt: Span,
     /// Whether its packets are spread over time.
     pub pacing: Pacing,
+    /// The receiver's algorithm, by name, if it has one.
+    pub receiver: Option<String>,
+    /// What is set of its parameters.
+    pub receiver_params: BTreeMap<String, Value>,
     /// The receive window, if not the default; see [`Scenario::receive_window`].
     pub receive_window: Option<Bytes>,
     /// Segments per ACK.

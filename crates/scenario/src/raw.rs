@@ -230,7 +230,16 @@ pub(crate) struct Flow {
     /// Whether packets are spread over time; "auto" does so when the congestion control gives a rate.
     #[serde(default = "auto")]
     pub(crate) pacing: Leaf<Pacing>,
-    /// The receiver's window, fixed.
+    /// An algorithm of the receiver that decides the window it offers, whatever the sender runs: "rledbat".
+    /// cc = "rledbat" is short for this over cubic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Name>", example = &"rledbat", extend("x-default" = "none, receive_window is offered"))]
+    pub(crate) receiver: Option<Leaf<Name>>,
+    /// Its parameters. `fullpipe explain <receiver>` lists them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-default" = "the receiver's own"))]
+    pub(crate) receiver_params: BTreeMap<String, Leaf<Value>>,
+    /// What the receiver's buffer holds, and with no algorithm of its own offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Bytes>", extend("x-default" = "2 x (BDP + buffer), with the BDP of the flow's own RTT"))]
     pub(crate) receive_window: Option<Leaf<Bytes>>,
@@ -401,6 +410,10 @@ fn optional<T: Kind>(value: &Option<T>) -> Option<Leaf<T>> {
     value.as_ref().map(Leaf::of)
 }
 
+fn written(params: &BTreeMap<String, Value>) -> BTreeMap<String, Leaf<Value>> {
+    params.iter().map(|(name, value)| (name.clone(), Leaf::of(value))).collect()
+}
+
 impl From<&model::Flow> for Flow {
     fn from(flow: &model::Flow) -> Flow {
         Flow {
@@ -414,11 +427,13 @@ impl From<&model::Flow> for Flow {
             rtt: Leaf::of(&Extra(flow.extra_rtt)),
             count: one_flow(),
             pacing: Leaf::of(&flow.pacing),
+            receiver: flow.receiver.clone().map(|receiver| Leaf::of(&Name(receiver))),
+            receiver_params: written(&flow.receiver_params),
             receive_window: optional(&flow.receive_window),
             delayed_ack: Leaf::of(&Whole(u64::from(flow.delayed_ack))),
             ack_delay: Leaf::of(&Delay(flow.ack_delay)),
             gro: Leaf::of(&Delay(flow.gro)),
-            params: flow.params.iter().map(|(name, value)| (name.clone(), Leaf::of(value))).collect(),
+            params: written(&flow.params),
         }
     }
 }

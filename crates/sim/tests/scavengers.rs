@@ -13,6 +13,11 @@ fn summary(flows: &str) -> Summary {
     run(&scenario, &Registry::default(), TraceLevel::Off).unwrap_or_else(|error| panic!("{error}")).summary
 }
 
+/// A flow beside others, from so many seconds on.
+fn flow(what: &str, start: u32) -> String {
+    format!("[[flow]]\n{what}\nstart = \"{start}s\"\n")
+}
+
 /// What each flow gets of all that is delivered.
 fn shares(summary: &Summary) -> Vec<f64> {
     let all: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
@@ -61,4 +66,53 @@ fn ledbatpp_leaves_the_link_to_cubic_within_ten_seconds() {
 fn a_latecomer_gets_a_fair_share_of_ledbatpp() {
     let shares = shares(&summary("[[flow]]\ncc = \"ledbat++\"\n[[flow]]\ncc = \"ledbat++\"\nstart = \"60s\"\n"));
     assert!((shares[0] - 0.5).abs() < 0.15, "within 30 %: {shares:?}");
+}
+
+/// rLEDBAT over each kind of sender.
+const RECEIVERS: [&str; 4] = [
+    "cc = \"rledbat\"",
+    "cc = \"newreno\"\nreceiver = \"rledbat\"",
+    "cc = \"bbr1\"\nreceiver = \"rledbat\"",
+    "cc = \"bbr3\"\nreceiver = \"rledbat\"",
+];
+
+#[test]
+fn rledbat_alone_uses_nine_tenths_within_its_target() {
+    for receiver in RECEIVERS {
+        let summary = summary(&flow(receiver, 0));
+        assert!(summary.links[0].utilisation > 0.9, "{receiver}: {}", summary.links[0].utilisation);
+        let queue = &summary.links[0].queue_delay_s;
+        assert!(queue.mean.is_some_and(|mean| mean < 0.06), "{receiver}: {queue:?}");
+        assert!(queue.max.is_some_and(|max| max < 0.07), "{receiver}: {queue:?}");
+        assert_eq!(summary.flows[0].retransmits, 0);
+    }
+}
+
+#[test]
+fn rledbat_leaves_the_link_to_cubic_within_ten_seconds() {
+    for receiver in RECEIVERS {
+        let shares = shares(&summary(&(flow(receiver, 0) + &flow("cc = \"cubic\"", 110))));
+        assert!(shares[0] < 0.1, "{receiver}: {shares:?}");
+    }
+}
+
+#[test]
+fn a_latecomer_gets_a_fair_share_of_rledbat() {
+    for receiver in &RECEIVERS[..2] {
+        let shares = shares(&summary(&(flow(receiver, 0) + &flow(receiver, 60))));
+        assert!((shares[0] - 0.5).abs() < 0.15, "{receiver}, within 30 %: {shares:?}");
+    }
+}
+
+#[test]
+fn rledbat_under_losses_recovers() {
+    let path = "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"400ms\"\nloss = \"0.1%\"\nreverse_loss = \"1%\"";
+    let text = format!("duration = \"60s\"\nmeasure_from = \"10s\"\n[path]\n{path}\n{}", flow(RECEIVERS[0], 0));
+    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let summary =
+        run(&scenario, &Registry::default(), TraceLevel::Off).unwrap_or_else(|error| panic!("{error}")).summary;
+    // A third of a segment a round trip, and half for one loss in a thousand: a mean window of about sqrt(3/2/3/p), 22
+    // segments of 49 that fit into the path.
+    let flow = &summary.flows[0];
+    assert!(flow.retransmits > 10 && flow.goodput_bps > 4e6, "{} {}", flow.retransmits, flow.goodput_bps);
 }

@@ -10,4 +10,5 @@ mod ledbat;
 mod ledbatpp;
 mod newreno;
 mod path;
+mod rledbat;
 mod slow_start;

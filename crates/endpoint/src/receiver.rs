@@ -3,6 +3,7 @@
 use cc::WindowController;
 use units::{Bytes, Span, Time};
 
+use crate::ecn::{Echo, EcnFeedback};
 use crate::offer::Offer;
 
 use crate::wire::{Ack, Block, MAX_BLOCKS, SMSS, Segment};
@@ -97,6 +98,7 @@ pub struct Receiver {
     train_since: Time,
     due: Option<Time>,
     quick: u32,
+    echo: Echo,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
     last_ack: u64,
@@ -120,6 +122,7 @@ impl Receiver {
             train_since: Time::ZERO,
             due: None,
             quick: QUICK_ACKS,
+            echo: Echo::default(),
             ts_recent: Time::ZERO,
             last_ack: 0,
         }
@@ -129,6 +132,12 @@ impl Receiver {
     #[must_use]
     pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
         Receiver { offer: Some(Box::new(Offer::new(controller))), ..self }
+    }
+
+    /// The same, with another way to report marks.
+    #[must_use]
+    pub fn with_ecn_feedback(self, feedback: EcnFeedback) -> Receiver {
+        Receiver { echo: Echo::new(feedback), ..self }
     }
 
     /// The controller of the window, if there is one.
@@ -158,6 +167,9 @@ impl Receiver {
         }
         if let Some(offer) = &mut self.offer {
             offer.on_arrival(now, segment);
+        }
+        if self.echo.concerns(segment) {
+            self.on_mark(now, segment, &mut emit);
         }
         let seq = segment.seq;
         // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
@@ -212,6 +224,16 @@ impl Receiver {
         }
     }
 
+    /// A segment that changes, or may change, what ACKs say of marks.
+    #[cold]
+    fn on_mark(&mut self, now: Time, segment: &Segment, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        // RFC 8257 §3.2: what came before is answered with what was true of it.
+        if self.echo.calls_for_ack(segment) && self.pending > 0 {
+            self.acknowledge(now, emit);
+        }
+        self.echo.on_segment(segment);
+    }
+
     #[inline]
     fn accept(&mut self, segment: &Segment) {
         self.next += 1;
@@ -259,9 +281,9 @@ impl Receiver {
     /// An ACK sent at `at` without blocks.
     #[inline]
     fn plain_ack(&mut self, at: Time) -> Ack {
-        let Receiver { next, ts_recent: echo, window: most, .. } = *self;
+        let Receiver { next, ts_recent: echo, window: most, echo: Echo { says: ecn, .. }, .. } = *self;
         let window = self.offer.as_mut().map_or(most, |offer| offer.window(at, next, most));
-        Ack { next, echo, sent: at, window, blocks: 0, dsack: false, syn: false }
+        Ack { next, echo, sent: at, window, blocks: 0, dsack: false, syn: false, ecn }
     }
 
     #[inline]
@@ -319,6 +341,7 @@ mod tests {
             push: false,
             ecn: cc::Ecn::NotEct,
             ce: false,
+            cwr: false,
         }
     }
 

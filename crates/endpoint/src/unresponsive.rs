@@ -40,6 +40,7 @@ impl Unresponsive {
             push: false,
             ecn: self.ecn,
             ce: false,
+            cwr: false,
         }
     }
 }

@@ -35,6 +35,8 @@ pub struct Segment {
     pub ecn: Ecn,
     /// Marked on the way: congestion experienced (RFC 3168 §5).
     pub ce: bool,
+    /// The window was reduced: the CWR flag (RFC 3168 §6.1.2).
+    pub cwr: bool,
 }
 
 impl Segment {
@@ -71,4 +73,6 @@ pub struct Ack {
     pub dsack: bool,
     /// Answers the SYN.
     pub syn: bool,
+    /// What it says of marks, in the way of [`EcnFeedback`](crate::EcnFeedback): their number, modulo 256, or the ECE flag.
+    pub ecn: u8,
 }

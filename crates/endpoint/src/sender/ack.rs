@@ -5,6 +5,7 @@ use units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
 use super::recovery::Phase;
+use crate::ecn::{EcnFeedback, Marks};
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, Block};
 
@@ -55,6 +56,7 @@ impl<C: Controller> Sender<C> {
             return self.on_handshake(now, ack);
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
+        let late = ack.sent < self.ts_recent;
         self.ts_recent = self.ts_recent.max(ack.sent);
         let prior_una = self.una;
         let prior_inflight = self.conn.inflight;
@@ -85,6 +87,7 @@ impl<C: Controller> Sender<C> {
         if undo {
             self.undo(now, probe);
         }
+        let marks = if self.ecn.concerns(ack) { self.ecn.on_ack(ack, delivery.bytes, late) } else { Marks::default() };
         let tlp_repair = self.timer.probe_repaired(ack, blocks, delivery.newest.is_some());
         let Some((sent, seq, record)) = delivery.newest else {
             // Nothing new: a pure duplicate, or a probe's echo.
@@ -96,6 +99,7 @@ impl<C: Controller> Sender<C> {
         };
 
         self.conn.delivered += delivery.bytes;
+        let marked = self.count_marks(marks);
         self.delivered_at = now;
         self.first_sent = sent;
         let rtt = self.measure_rtt(now, &delivery, ambiguous, advanced.then_some(ack.echo));
@@ -114,10 +118,12 @@ impl<C: Controller> Sender<C> {
         let prior_lost = self.conn.lost;
         self.detect_losses(now, probe);
         let newly_lost = self.conn.lost - prior_lost;
-        if newly_lost > Bytes::ZERO && self.phase == Phase::Open {
+        if newly_lost > Bytes::ZERO && !self.phase.repairs() {
             self.enter_recovery(now, prior_undelivered, probe);
-        } else if self.phase != Phase::Open && self.una >= self.episode.point() && self.is_repairing() {
+        } else if self.phase.repairs() && self.una >= self.episode.point() && self.is_repairing() {
             self.next_episode(now, prior_undelivered, probe);
+        } else if marks.any && self.phase == Phase::Open {
+            self.reduce(now, prior_undelivered, probe);
         }
 
         let newest = self.bursts.snapshot(&record);
@@ -135,11 +141,11 @@ impl<C: Controller> Sender<C> {
             // RFC 7323 §4.1: the echo of an ACK that does not advance SND.UNA is that of an earlier one.
             one_way: advanced.then(|| ack.sent.since(ack.echo)),
             rate,
-            ecn: EcnCounts::default(),
+            ecn: EcnCounts { ce_packets: marks.packets, ce_bytes: marked },
             tlp_repair,
         };
         self.call(now, probe, |controller, cx| controller.on_ack(cx, &told));
-        if self.phase != Phase::Open && self.una >= self.episode.point() {
+        if self.phase != Phase::Open && self.is_over() {
             self.exit_recovery(now, probe);
         }
         if tlp_repair && self.phase == Phase::Open {
@@ -172,6 +178,25 @@ impl<C: Controller> Sender<C> {
         self.timer.stop();
         self.decide();
         AckOutcome { rtt: None, rate: None }
+    }
+
+    /// Whether the episode under way is.
+    #[inline]
+    fn is_over(&self) -> bool {
+        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR (Linux:
+        // tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
+        if self.phase == Phase::Reduced { self.una > self.episode.point() } else { self.una >= self.episode.point() }
+    }
+
+    /// Bytes of the packets newly reported as marked. All but the last of a transfer are full.
+    #[inline]
+    fn count_marks(&mut self, marks: Marks) -> Option<Bytes> {
+        if marks.packets == 0 {
+            return (self.ecn.feedback != EcnFeedback::Classic).then_some(Bytes::ZERO);
+        }
+        let bytes = (self.conn.smss * marks.packets).min(self.conn.delivered - self.conn.delivered_ce);
+        self.conn.delivered_ce += bytes;
+        Some(bytes)
     }
 
     /// Bytes between `una` and `next` that were not SACKed: what can still be delivered.

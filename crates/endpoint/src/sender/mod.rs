@@ -19,6 +19,7 @@ pub use self::ack::AckOutcome;
 use self::loss::Timer;
 use self::recovery::{Episode, Phase};
 use crate::app::App;
+use crate::ecn::{EcnFeedback, Reaction};
 use crate::joined::Joined;
 use crate::limit::{Limit, LimitClock};
 use crate::pacer::{Pacer, Pacing};
@@ -98,6 +99,7 @@ pub struct Sender<C> {
     prr: Option<Prr>,
     timer: Timer,
     pacer: Pacer,
+    ecn: Reaction,
     limits: LimitClock,
     joined: Joined,
 }
@@ -155,9 +157,17 @@ impl<C: Controller> Sender<C> {
             prr: None,
             timer: Timer::new(),
             pacer: if hosted { Pacer::bucket(pacing) } else { Pacer::new(pacing) },
+            ecn: Reaction::new(EcnFeedback::Accurate, decision.ecn),
             limits: LimitClock::new(now),
             joined: Joined::new(rate_interval),
         }
+    }
+
+    /// The same, with another way to learn of marks, and with a codepoint of its own, if one is given, in place of the
+    /// controller's.
+    #[must_use]
+    pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<Ecn>) -> Sender<C> {
+        Sender { ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint)), ..self }
     }
 
     /// The SYN, sent now or again.
@@ -210,7 +220,7 @@ impl<C: Controller> Sender<C> {
             };
             if self.conn.inflight + Bytes::new(u64::from(size)) > cwnd {
                 self.cwnd_limited_until = self.next;
-                break if self.phase == Phase::Open { Limit::Cwnd } else { Limit::Recovery };
+                break if self.phase.repairs() { Limit::Recovery } else { Limit::Cwnd };
             }
             if !self.pacer.open(now) {
                 break Limit::Pacing;
@@ -276,7 +286,8 @@ impl<C: Controller> Sender<C> {
         self.begin_flight(now);
         self.depart(now, seq, size, 1, probe);
         let push = push(self);
-        emit(Segment { push, ..self.segment(now, seq, size) });
+        let cwr = core::mem::take(&mut self.ecn.cwr);
+        emit(Segment { push, cwr, ecn: self.ecn.codepoint, ..self.segment(now, seq, size) });
     }
 
     fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
@@ -293,7 +304,7 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment { retransmit: true, ..self.segment(now, seq, sent.size) });
+        emit(Segment { retransmit: true, ecn: self.ecn.of_retransmission(), ..self.segment(now, seq, sent.size) });
     }
 
     /// A segment that leaves at `now` for the first time.
@@ -309,6 +320,7 @@ impl<C: Controller> Sender<C> {
             push: false,
             ecn: Ecn::NotEct,
             ce: false,
+            cwr: false,
         }
     }
 
@@ -342,7 +354,7 @@ impl<C: Controller> Sender<C> {
             inflight: self.conn.inflight,
             size,
             app_limited: self.app_limited_until.is_some(),
-            ecn: Ecn::NotEct,
+            ecn: if transmissions > 1 { self.ecn.of_retransmission() } else { self.ecn.codepoint },
             retransmit: transmissions > 1,
         };
         let burst = self.bursts.join(&snapshot);

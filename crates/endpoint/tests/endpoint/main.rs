@@ -1,6 +1,7 @@
 //! Sender and receiver in scripted exchanges, each file a rule or an RFC's; what holds in all of them is in `property`.
 
 mod contract_order;
+mod ecn;
 mod handshake;
 mod large_window;
 mod limits;

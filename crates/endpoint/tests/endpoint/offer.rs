@@ -46,7 +46,8 @@ fn at(millis: f64) -> Time {
 /// Segment `seq` that left at `sent` and echoes `echo`, both in milliseconds.
 fn segment(seq: u64, sent: f64, echo: f64) -> Segment {
     let (sent, echo) = (at(sent), at(echo));
-    Segment { seq, sent, echo, size: 1448, syn: false, retransmit: false, push: false, ecn: cc::Ecn::NotEct, ce: false }
+    let ecn = cc::Ecn::NotEct;
+    Segment { seq, sent, echo, size: 1448, syn: false, retransmit: false, push: false, ecn, ce: false, cwr: false }
 }
 
 /// What a receiver answers at `now`, in milliseconds.

@@ -6,7 +6,7 @@ use units::Time;
 
 /// An ACK for everything below `next`, sent at `sent` for a segment of time 0, both in milliseconds.
 fn ack(bench: &Bench, next: u64, sent: f64) -> Ack {
-    Ack { next, echo: bench.at(0.0), sent: bench.at(sent), window: 1000, blocks: 0, dsack: false, syn: false }
+    Ack { next, echo: bench.at(0.0), sent: bench.at(sent), window: 1000, blocks: 0, dsack: false, syn: false, ecn: 0 }
 }
 
 #[test]

@@ -1,0 +1,119 @@
+//! Explicit congestion notification: what the receiver reports of marks, and what the sender makes of it.
+
+use cc::Ecn;
+use units::Bytes;
+
+use crate::wire::{Ack, SMSS, Segment};
+
+/// How the receiver reports CE marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EcnFeedback {
+    /// Every ACK has the number of marked packets that have arrived, as with AccECN (RFC 9768).
+    #[default]
+    Accurate,
+    /// ACKs have the ECE flag from a mark until the sender says that it has reduced its window (RFC 3168 §6.1.3).
+    Classic,
+    /// The ECE flag says whether the packets that an ACK answers are marked (RFC 8257 §3.2).
+    Dctcp,
+}
+
+/// The receiver's part.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Echo {
+    feedback: EcnFeedback,
+    /// What ACKs say: see [`Ack::ecn`].
+    pub(crate) says: u8,
+    /// DCTCP.CE, with that feedback; otherwise false.
+    dctcp_ce: bool,
+}
+
+impl Echo {
+    pub(crate) fn new(feedback: EcnFeedback) -> Echo {
+        Echo { feedback, ..Echo::default() }
+    }
+
+    /// Whether this segment may change what is said.
+    #[inline]
+    pub(crate) fn concerns(&self, segment: &Segment) -> bool {
+        segment.ce || segment.cwr || self.dctcp_ce
+    }
+
+    /// Whether an ACK that is delayed must leave before this segment counts (RFC 8257 §3.2).
+    pub(crate) fn calls_for_ack(&self, segment: &Segment) -> bool {
+        self.feedback == EcnFeedback::Dctcp && segment.ce != self.dctcp_ce
+    }
+
+    /// A segment that [`concerns`](Echo::concerns) it.
+    pub(crate) fn on_segment(&mut self, segment: &Segment) {
+        match self.feedback {
+            EcnFeedback::Accurate => self.says = self.says.wrapping_add(u8::from(segment.ce)),
+            // RFC 3168 §6.1.3: CWR ends the echo, and a mark of the same packet begins it anew.
+            EcnFeedback::Classic => self.says = u8::from(segment.ce || (self.says == 1 && !segment.cwr)),
+            EcnFeedback::Dctcp => {
+                self.dctcp_ce = segment.ce;
+                self.says = u8::from(segment.ce);
+            }
+        }
+    }
+}
+
+/// What an ACK says of marks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Marks {
+    /// Packets newly reported as marked.
+    pub(crate) packets: u64,
+    /// There was congestion, however often.
+    pub(crate) any: bool,
+}
+
+/// The sender's part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reaction {
+    pub(crate) feedback: EcnFeedback,
+    /// What data leaves with.
+    pub(crate) codepoint: Ecn,
+    /// What ACKs say when there is nothing new.
+    usual: u8,
+    /// Reported by ACKs that acknowledged nothing.
+    kept: u64,
+    /// The next new segment carries CWR.
+    pub(crate) cwr: bool,
+}
+
+impl Reaction {
+    pub(crate) fn new(feedback: EcnFeedback, codepoint: Ecn) -> Reaction {
+        Reaction { feedback, codepoint, usual: 0, kept: 0, cwr: false }
+    }
+
+    /// A retransmission's codepoint. RFC 3168 §6.1.5 forbids them to be ECN-capable; whoever counts marks sets it as
+    /// Linux does for DCTCP, since an unmarked retransmission in a queue of marked packets is lost again.
+    pub(crate) fn of_retransmission(&self) -> Ecn {
+        if self.feedback == EcnFeedback::Classic { Ecn::NotEct } else { self.codepoint }
+    }
+
+    /// Whether this ACK says anything.
+    #[inline]
+    pub(crate) fn concerns(&self, ack: &Ack) -> bool {
+        ack.ecn != self.usual || self.kept > 0
+    }
+
+    /// An ACK that newly acknowledges so many bytes; `late` if it was sent before another that has come already.
+    #[cold]
+    pub(crate) fn on_ack(&mut self, ack: &Ack, acked: Bytes, late: bool) -> Marks {
+        match self.feedback {
+            EcnFeedback::Classic => return Marks { packets: 0, any: ack.ecn == 1 },
+            EcnFeedback::Dctcp if ack.ecn == 0 => {}
+            EcnFeedback::Dctcp => self.kept += acked.get().div_ceil(SMSS.get()),
+            EcnFeedback::Accurate if late => {}
+            EcnFeedback::Accurate => {
+                self.kept += u64::from(ack.ecn.wrapping_sub(self.usual));
+                self.usual = ack.ecn;
+            }
+        }
+        if acked == Bytes::ZERO {
+            return Marks::default();
+        }
+        let packets = core::mem::take(&mut self.kept);
+        Marks { packets, any: packets > 0 }
+    }
+}

@@ -1,6 +1,8 @@
 //! The algorithms by name.
 
-use crate::algo::{Bbr, Bbr1, Cubic, Ledbat, LedbatPp, NewReno, bbr, bbr1, cubic, ledbat, ledbatpp, newreno, rledbat};
+use crate::algo::{
+    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, bbr, bbr1, cubic, dctcp, ledbat, ledbatpp, newreno, rledbat,
+};
 use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot, WindowDescriptor};
 
 /// Every controller behind one type: the built-in ones inline, so that the per-packet path has no dynamic dispatch, and
@@ -19,18 +21,21 @@ pub enum AnyController {
     Ledbat(Ledbat),
     /// [`crate::algo::ledbatpp`].
     LedbatPp(LedbatPp),
+    /// [`crate::algo::dctcp`].
+    Dctcp(Dctcp),
     /// A user's own.
     User(Box<dyn Controller>),
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 9] = [
+static BUILT_IN: [&Descriptor; 10] = [
     &bbr1::DESCRIPTOR,
     &bbr::BBR2,
     &bbr::BBR3,
     &bbr::PICOQUIC_2024_09,
     &bbr::PICOQUIC_2024_10,
     &cubic::DESCRIPTOR,
+    &dctcp::DESCRIPTOR,
     &ledbat::DESCRIPTOR,
     &ledbatpp::DESCRIPTOR,
     &newreno::DESCRIPTOR,
@@ -43,6 +48,7 @@ macro_rules! forward {
             AnyController::Cubic($c) => $call,
             AnyController::Bbr1($c) => $call,
             AnyController::Bbr($c) => $call,
+            AnyController::Dctcp($c) => $call,
             AnyController::Ledbat($c) => $call,
             AnyController::LedbatPp($c) => $call,
             AnyController::User($c) => $call,

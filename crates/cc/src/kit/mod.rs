@@ -4,6 +4,7 @@ pub mod bbr;
 pub mod delay;
 pub mod float;
 pub mod ledbat_pp;
+pub mod marks;
 pub mod max_filter;
 pub mod round;
 pub mod slow_start;

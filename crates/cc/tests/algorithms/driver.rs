@@ -210,6 +210,12 @@ impl Driver {
         self.recovery(Recovery::Timeout { again });
     }
 
+    /// The window is to be reduced because of marks.
+    pub(crate) fn mark(&mut self) {
+        self.conn.in_recovery = true;
+        self.recovery(Recovery::Enter(RecoveryCause::Ecn));
+    }
+
     /// Fast recovery ends.
     pub(crate) fn recover(&mut self) {
         self.conn.in_recovery = false;

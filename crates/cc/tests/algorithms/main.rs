@@ -4,6 +4,7 @@ mod bbr1;
 mod bbr2;
 mod bbr3;
 mod cubic;
+mod dctcp;
 mod driver;
 mod kernel;
 mod ledbat;

@@ -1,7 +1,8 @@
 //! The algorithms by name.
 
 use crate::algo::{
-    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, bbr, bbr1, cubic, dctcp, ledbat, ledbatpp, newreno, rledbat,
+    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, bbr1, cubic, dctcp, ledbat, ledbatpp, newreno,
+    prague, rledbat,
 };
 use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot, WindowDescriptor};
 
@@ -23,12 +24,14 @@ pub enum AnyController {
     LedbatPp(LedbatPp),
     /// [`crate::algo::dctcp`].
     Dctcp(Dctcp),
+    /// [`crate::algo::prague`].
+    Prague(Prague),
     /// A user's own.
     User(Box<dyn Controller>),
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 10] = [
+static BUILT_IN: [&Descriptor; 11] = [
     &bbr1::DESCRIPTOR,
     &bbr::BBR2,
     &bbr::BBR3,
@@ -39,6 +42,7 @@ static BUILT_IN: [&Descriptor; 10] = [
     &ledbat::DESCRIPTOR,
     &ledbatpp::DESCRIPTOR,
     &newreno::DESCRIPTOR,
+    &prague::DESCRIPTOR,
 ];
 
 macro_rules! forward {
@@ -51,6 +55,7 @@ macro_rules! forward {
             AnyController::Dctcp($c) => $call,
             AnyController::Ledbat($c) => $call,
             AnyController::LedbatPp($c) => $call,
+            AnyController::Prague($c) => $call,
             AnyController::User($c) => $call,
         }
     };

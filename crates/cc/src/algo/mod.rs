@@ -7,6 +7,7 @@ pub mod dctcp;
 pub mod ledbat;
 pub mod ledbatpp;
 pub mod newreno;
+pub mod prague;
 pub mod rledbat;
 
 pub use bbr::Bbr;
@@ -16,4 +17,5 @@ pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;
 pub use ledbatpp::LedbatPp;
 pub use newreno::NewReno;
+pub use prague::Prague;
 pub use rledbat::Rledbat;

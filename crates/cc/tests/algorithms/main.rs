@@ -11,5 +11,6 @@ mod ledbat;
 mod ledbatpp;
 mod newreno;
 mod path;
+mod prague;
 mod rledbat;
 mod slow_start;

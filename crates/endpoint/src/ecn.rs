@@ -1,6 +1,6 @@
 //! Explicit congestion notification: what the receiver reports of marks, and what the sender makes of it.
 
-use cc::Ecn;
+use cc::{Ecn, EcnCounts};
 use units::Bytes;
 
 use crate::wire::{Ack, SMSS, Segment};
@@ -32,10 +32,10 @@ impl Echo {
         Echo { feedback, ..Echo::default() }
     }
 
-    /// Whether this segment may change what is said.
+    /// Whether unmarked segments matter, too.
     #[inline]
-    pub(crate) fn concerns(&self, segment: &Segment) -> bool {
-        segment.ce || segment.cwr || self.dctcp_ce
+    pub(crate) fn is_attentive(&self) -> bool {
+        self.dctcp_ce
     }
 
     /// Whether an ACK that is delayed must leave before this segment counts (RFC 8257 §3.2).
@@ -43,7 +43,7 @@ impl Echo {
         self.feedback == EcnFeedback::Dctcp && segment.ce != self.dctcp_ce
     }
 
-    /// A segment that [`concerns`](Echo::concerns) it.
+    /// A segment with a mark or CWR, or behind one with a mark.
     pub(crate) fn on_segment(&mut self, segment: &Segment) {
         match self.feedback {
             EcnFeedback::Accurate => self.says = self.says.wrapping_add(u8::from(segment.ce)),
@@ -62,33 +62,49 @@ impl Echo {
 pub(crate) struct Marks {
     /// Packets newly reported as marked.
     pub(crate) packets: u64,
+    /// Bytes of these: all packets but the last of a transfer are full.
+    bytes: Bytes,
     /// There was congestion, however often.
     pub(crate) any: bool,
+}
+
+impl Marks {
+    pub(crate) fn counts(&self) -> EcnCounts {
+        EcnCounts { ce_packets: self.packets, ce_bytes: (self.packets > 0).then_some(self.bytes) }
+    }
 }
 
 /// The sender's part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaction {
     pub(crate) feedback: EcnFeedback,
-    /// What data leaves with.
-    pub(crate) codepoint: Ecn,
+    /// What data leaves with the first time, and again.
+    codepoints: [Ecn; 2],
     /// What ACKs say when there is nothing new.
     usual: u8,
     /// Reported by ACKs that acknowledged nothing.
     kept: u64,
     /// The next new segment carries CWR.
     pub(crate) cwr: bool,
+    /// The ACK that concerns us was sent before another that has come already.
+    pub(crate) late: bool,
+    /// What it said.
+    pub(crate) marks: Marks,
 }
 
 impl Reaction {
     pub(crate) fn new(feedback: EcnFeedback, codepoint: Ecn) -> Reaction {
-        Reaction { feedback, codepoint, usual: 0, kept: 0, cwr: false }
+        // RFC 3168 §6.1.5 forbids retransmissions to be ECN-capable; whoever counts marks has them so, as Linux does for
+        // DCTCP, since what can't be marked in a queue of marked packets is lost again.
+        let again = if feedback == EcnFeedback::Classic { Ecn::NotEct } else { codepoint };
+        let (codepoints, marks) = ([codepoint, again], Marks::default());
+        Reaction { feedback, codepoints, usual: 0, kept: 0, cwr: false, late: false, marks }
     }
 
-    /// A retransmission's codepoint. RFC 3168 §6.1.5 forbids them to be ECN-capable; whoever counts marks sets it as
-    /// Linux does for DCTCP, since an unmarked retransmission in a queue of marked packets is lost again.
-    pub(crate) fn of_retransmission(&self) -> Ecn {
-        if self.feedback == EcnFeedback::Classic { Ecn::NotEct } else { self.codepoint }
+    /// What a segment leaves with.
+    #[inline]
+    pub(crate) fn codepoint(&self, retransmit: bool) -> Ecn {
+        self.codepoints[usize::from(retransmit)]
     }
 
     /// Whether this ACK says anything.
@@ -97,23 +113,23 @@ impl Reaction {
         ack.ecn != self.usual || self.kept > 0
     }
 
-    /// An ACK that newly acknowledges so many bytes; `late` if it was sent before another that has come already.
-    #[cold]
-    pub(crate) fn on_ack(&mut self, ack: &Ack, acked: Bytes, late: bool) -> Marks {
+    /// An ACK that newly acknowledges so many bytes; how many are newly known to be marked, `most` at most.
+    pub(crate) fn on_ack(&mut self, ack: &Ack, acked: Bytes, most: Bytes) -> Bytes {
+        self.marks = Marks::default();
         match self.feedback {
-            EcnFeedback::Classic => return Marks { packets: 0, any: ack.ecn == 1 },
+            EcnFeedback::Classic => self.marks.any = ack.ecn == 1,
             EcnFeedback::Dctcp if ack.ecn == 0 => {}
             EcnFeedback::Dctcp => self.kept += acked.get().div_ceil(SMSS.get()),
-            EcnFeedback::Accurate if late => {}
+            EcnFeedback::Accurate if self.late => {}
             EcnFeedback::Accurate => {
                 self.kept += u64::from(ack.ecn.wrapping_sub(self.usual));
                 self.usual = ack.ecn;
             }
         }
-        if acked == Bytes::ZERO {
-            return Marks::default();
+        if acked > Bytes::ZERO && self.kept > 0 {
+            let packets = core::mem::take(&mut self.kept);
+            self.marks = Marks { packets, bytes: (SMSS * packets).min(most), any: true };
         }
-        let packets = core::mem::take(&mut self.kept);
-        Marks { packets, any: packets > 0 }
+        self.marks.bytes
     }
 }

@@ -99,6 +99,8 @@ pub struct Receiver {
     due: Option<Time>,
     quick: u32,
     echo: Echo,
+    /// Every segment matters to the echo or to the offer.
+    attentive: bool,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
     last_ack: u64,
@@ -123,6 +125,7 @@ impl Receiver {
             due: None,
             quick: QUICK_ACKS,
             echo: Echo::default(),
+            attentive: false,
             ts_recent: Time::ZERO,
             last_ack: 0,
         }
@@ -131,7 +134,7 @@ impl Receiver {
     /// The same, with a window that `controller` decides, up to that of the buffer.
     #[must_use]
     pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
-        Receiver { offer: Some(Box::new(Offer::new(controller))), ..self }
+        Receiver { offer: Some(Box::new(Offer::new(controller))), attentive: true, ..self }
     }
 
     /// The same, with another way to report marks.
@@ -165,11 +168,8 @@ impl Receiver {
             let ack = Ack { syn: true, next: 0, echo: segment.sent, ..self.plain_ack(now) };
             return emit(now, ack, &[]);
         }
-        if let Some(offer) = &mut self.offer {
-            offer.on_arrival(now, segment);
-        }
-        if self.echo.concerns(segment) {
-            self.on_mark(now, segment, &mut emit);
+        if segment.ce | segment.cwr | self.attentive {
+            self.attend(now, segment, &mut emit);
         }
         let seq = segment.seq;
         // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
@@ -224,14 +224,18 @@ impl Receiver {
         }
     }
 
-    /// A segment that changes, or may change, what ACKs say of marks.
+    /// A segment that changes, or may change, what ACKs say of marks or of the window.
     #[cold]
-    fn on_mark(&mut self, now: Time, segment: &Segment, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+    fn attend(&mut self, now: Time, segment: &Segment, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        if let Some(offer) = &mut self.offer {
+            offer.on_arrival(now, segment);
+        }
         // RFC 8257 §3.2: what came before is answered with what was true of it.
         if self.echo.calls_for_ack(segment) && self.pending > 0 {
             self.acknowledge(now, emit);
         }
         self.echo.on_segment(segment);
+        self.attentive = self.offer.is_some() || self.echo.is_attentive();
     }
 
     #[inline]

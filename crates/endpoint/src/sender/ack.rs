@@ -5,7 +5,6 @@ use units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
 use super::recovery::Phase;
-use crate::ecn::{EcnFeedback, Marks};
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, Block};
 
@@ -56,7 +55,8 @@ impl<C: Controller> Sender<C> {
             return self.on_handshake(now, ack);
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
-        let late = ack.sent < self.ts_recent;
+        let concerned = self.ecn.concerns(ack);
+        self.ecn.late = concerned && ack.sent < self.ts_recent;
         self.ts_recent = self.ts_recent.max(ack.sent);
         let prior_una = self.una;
         let prior_inflight = self.conn.inflight;
@@ -87,7 +87,9 @@ impl<C: Controller> Sender<C> {
         if undo {
             self.undo(now, probe);
         }
-        let marks = if self.ecn.concerns(ack) { self.ecn.on_ack(ack, delivery.bytes, late) } else { Marks::default() };
+        if concerned {
+            self.take_marks(ack, delivery.bytes);
+        }
         let tlp_repair = self.timer.probe_repaired(ack, blocks, delivery.newest.is_some());
         let Some((sent, seq, record)) = delivery.newest else {
             // Nothing new: a pure duplicate, or a probe's echo.
@@ -99,7 +101,6 @@ impl<C: Controller> Sender<C> {
         };
 
         self.conn.delivered += delivery.bytes;
-        let marked = self.count_marks(marks);
         self.delivered_at = now;
         self.first_sent = sent;
         let rtt = self.measure_rtt(now, &delivery, ambiguous, advanced.then_some(ack.echo));
@@ -122,7 +123,7 @@ impl<C: Controller> Sender<C> {
             self.enter_recovery(now, prior_undelivered, probe);
         } else if self.phase.repairs() && self.una >= self.episode.point() && self.is_repairing() {
             self.next_episode(now, prior_undelivered, probe);
-        } else if marks.any && self.phase == Phase::Open {
+        } else if concerned && self.ecn.marks.any && self.phase == Phase::Open {
             self.reduce(now, prior_undelivered, probe);
         }
 
@@ -141,7 +142,7 @@ impl<C: Controller> Sender<C> {
             // RFC 7323 §4.1: the echo of an ACK that does not advance SND.UNA is that of an earlier one.
             one_way: advanced.then(|| ack.sent.since(ack.echo)),
             rate,
-            ecn: EcnCounts { ce_packets: marks.packets, ce_bytes: marked },
+            ecn: if concerned { self.ecn.marks.counts() } else { EcnCounts::default() },
             tlp_repair,
         };
         self.call(now, probe, |controller, cx| controller.on_ack(cx, &told));
@@ -188,15 +189,11 @@ impl<C: Controller> Sender<C> {
         if self.phase == Phase::Reduced { self.una > self.episode.point() } else { self.una >= self.episode.point() }
     }
 
-    /// Bytes of the packets newly reported as marked. All but the last of a transfer are full.
-    #[inline]
-    fn count_marks(&mut self, marks: Marks) -> Option<Bytes> {
-        if marks.packets == 0 {
-            return (self.ecn.feedback != EcnFeedback::Classic).then_some(Bytes::ZERO);
-        }
-        let bytes = (self.conn.smss * marks.packets).min(self.conn.delivered - self.conn.delivered_ce);
-        self.conn.delivered_ce += bytes;
-        Some(bytes)
+    /// An ACK that says something of marks, and newly acknowledges so many bytes.
+    #[cold]
+    fn take_marks(&mut self, ack: &Ack, acked: Bytes) {
+        let most = self.conn.delivered + acked - self.conn.delivered_ce;
+        self.conn.delivered_ce += self.ecn.on_ack(ack, acked, most);
     }
 
     /// Bytes between `una` and `next` that were not SACKed: what can still be delivered.
@@ -257,7 +254,9 @@ impl<C: Controller> Sender<C> {
         }
         if sent.transmissions == 1 {
             delivery.first_once.get_or_insert(when);
-            delivery.newest_once = delivery.newest_once.max(Some((when, seq)));
+            if delivery.newest_once.is_none_or(|newest| newest <= (when, seq)) {
+                delivery.newest_once = Some((when, seq));
+            }
             delivery.lowest_once = delivery.lowest_once.min(seq);
         } else {
             delivery.retransmitted = true;

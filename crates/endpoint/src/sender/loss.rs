@@ -281,7 +281,7 @@ impl<C: Controller> Sender<C> {
             self.bursts.leave(sent.burst);
             self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
             self.retransmitted.push_back((seq, now));
-            emit(Segment { retransmit: true, ecn: self.ecn.of_retransmission(), ..self.segment(now, seq, sent.size) });
+            emit(Segment { retransmit: true, ecn: self.ecn.codepoint(true), ..self.segment(now, seq, sent.size) });
             self.timer.probe = Some((self.next, true));
         }
         self.timer.restart_rto(now);

@@ -167,7 +167,7 @@ impl<C: Controller> Sender<C> {
     /// controller's.
     #[must_use]
     pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<Ecn>) -> Sender<C> {
-        Sender { ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint)), ..self }
+        Sender { ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint(false))), ..self }
     }
 
     /// The SYN, sent now or again.
@@ -287,7 +287,7 @@ impl<C: Controller> Sender<C> {
         self.depart(now, seq, size, 1, probe);
         let push = push(self);
         let cwr = core::mem::take(&mut self.ecn.cwr);
-        emit(Segment { push, cwr, ecn: self.ecn.codepoint, ..self.segment(now, seq, size) });
+        emit(Segment { push, cwr, ecn: self.ecn.codepoint(false), ..self.segment(now, seq, size) });
     }
 
     fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
@@ -304,7 +304,7 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment { retransmit: true, ecn: self.ecn.of_retransmission(), ..self.segment(now, seq, sent.size) });
+        emit(Segment { retransmit: true, ecn: self.ecn.codepoint(true), ..self.segment(now, seq, sent.size) });
     }
 
     /// A segment that leaves at `now` for the first time.
@@ -354,7 +354,7 @@ impl<C: Controller> Sender<C> {
             inflight: self.conn.inflight,
             size,
             app_limited: self.app_limited_until.is_some(),
-            ecn: if transmissions > 1 { self.ecn.of_retransmission() } else { self.ecn.codepoint },
+            ecn: self.ecn.codepoint(transmissions > 1),
             retransmit: transmissions > 1,
         };
         let burst = self.bursts.join(&snapshot);

@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
-use crate::model::{Ecn, Pacing, Value};
+use crate::model::{Ecn, EcnFeedback, Pacing, Value};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -351,7 +351,23 @@ impl Kind for Pacing {
     }
 }
 
-const ECNS: &[(&str, Ecn)] = &[("off", Ecn::Off), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+const ECNS: &[(&str, Ecn)] = &[("auto", Ecn::Auto), ("off", Ecn::Off), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+const FEEDBACKS: &[(&str, EcnFeedback)] =
+    &[("accurate", EcnFeedback::Accurate), ("classic", EcnFeedback::Classic), ("dctcp", EcnFeedback::Dctcp)];
+
+impl Kind for EcnFeedback {
+    fn read(value: &Toml) -> Result<EcnFeedback, Refusal> {
+        choose(value, FEEDBACKS)
+    }
+
+    fn write(&self) -> Toml {
+        word_of(self, FEEDBACKS)
+    }
+
+    fn schema() -> Schema {
+        choice_schema(FEEDBACKS)
+    }
+}
 
 impl Kind for Ecn {
     fn read(value: &Toml) -> Result<Ecn, Refusal> {

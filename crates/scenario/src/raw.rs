@@ -14,7 +14,7 @@ use crate::buffer::Buffer;
 use crate::impairment::{InOrder, Jitter, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{self, Ecn, Pacing, Value};
+use crate::model::{self, Ecn, EcnFeedback, Pacing, Value};
 use crate::queue::plain;
 
 /// The most flows that a scenario may have.
@@ -217,9 +217,12 @@ pub(crate) struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<AppSchedule>", extend("x-default" = "none"))]
     pub(crate) app_schedule: Option<Leaf<AppSchedule>>,
-    /// With cc = "none": whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1").
-    #[serde(default = "not_ect")]
+    /// Whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1"); "auto" leaves it to the congestion control.
+    #[serde(default = "as_the_cc_wants")]
     pub(crate) ecn: Leaf<Ecn>,
+    /// How its receiver reports marks: exact counts, RFC 3168's echo until the window is reduced, or that of DCTCP.
+    #[serde(default = "exact_counts")]
+    pub(crate) ecn_feedback: Leaf<EcnFeedback>,
     /// What this flow's RTT has on top of path.rtt.
     #[serde(default = "no_extra")]
     pub(crate) rtt: Leaf<Extra>,
@@ -300,8 +303,12 @@ fn one_flow() -> Leaf<Whole<1, MOST_FLOWS>> {
     Leaf::of(&Whole(1))
 }
 
-fn not_ect() -> Leaf<Ecn> {
-    Leaf::of(&Ecn::Off)
+fn as_the_cc_wants() -> Leaf<Ecn> {
+    Leaf::of(&Ecn::Auto)
+}
+
+fn exact_counts() -> Leaf<EcnFeedback> {
+    Leaf::of(&EcnFeedback::Accurate)
 }
 
 fn batch() -> Leaf<Whole<1, 1000>> {
@@ -424,6 +431,7 @@ impl From<&model::Flow> for Flow {
             app_rate: optional(&flow.app_rate),
             app_schedule: (!flow.app_schedule.is_empty()).then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),
             ecn: Leaf::of(&flow.ecn),
+            ecn_feedback: Leaf::of(&flow.ecn_feedback),
             rtt: Leaf::of(&Extra(flow.extra_rtt)),
             count: one_flow(),
             pacing: Leaf::of(&flow.pacing),

@@ -10,7 +10,9 @@ use crate::error::Error;
 use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{Change, Ecn, Flow, Host, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake, Written};
+use crate::model::{
+    Change, EcnFeedback, Flow, Host, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake, Written,
+};
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::Source;
@@ -315,6 +317,7 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
         app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
         app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
         ecn: raw.ecn.get(source, &key("ecn"))?,
+        ecn_feedback: raw.ecn_feedback.get(source, &key("ecn_feedback"))?,
         extra_rtt,
         pacing: raw.pacing.get(source, &key("pacing"))?,
         receiver,
@@ -349,11 +352,7 @@ fn check_receiver(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), E
 /// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control and ACKs.
 fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     if flow.cc != UNRESPONSIVE {
-        if flow.ecn == Ecn::Off {
-            return Ok(());
-        }
-        let problem = "the senders here do not answer marks, so their packets are not ECN-capable";
-        return Err(source.error(&flow.key("ecn"), raw.ecn.show(), problem, "remove ecn, or set cc = \"none\""));
+        return Ok(());
     }
     if flow.app_rate.is_none() {
         let problem = "a flow with cc = \"none\" needs the rate at which it sends";
@@ -368,7 +367,8 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
             "remove it, or give the flow a cc",
         ));
     }
-    let given: [Option<(&str, String)>; 7] = [
+    let given: [Option<(&str, String)>; 8] = [
+        (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.ecn_feedback.show())),
         raw.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),
         raw.receive_window.as_ref().map(|window| ("receive_window", window.show())),

@@ -4,16 +4,24 @@ use std::collections::BTreeMap;
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
 use endpoint::SMSS;
-use scenario::{Error, Flow, Scenario, Value};
+use scenario::{Ecn, EcnFeedback, Error, Flow, Scenario, Value};
 use units::nearest;
 
-/// The signals that the simulated endpoint gives a controller.
+/// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
 pub const PROVIDES: Signals = Signals::RATE_SAMPLE
     .and(Signals::LOST_EACH)
     .and(Signals::TX_INFLIGHT)
     .and(Signals::SPURIOUS)
     .and(Signals::PACING)
     .and(Signals::TIMESTAMPS);
+
+/// The signals that a flow's controller gets: marks as its `ecn` and `ecn_feedback` allow.
+fn provides(spec: &Flow) -> Signals {
+    let counts = spec.ecn != Ecn::Off && spec.ecn_feedback != EcnFeedback::Classic;
+    let ect1 = matches!(spec.ecn, Ecn::Auto | Ecn::Ect1) && spec.ecn_feedback == EcnFeedback::Accurate;
+    let with = |yes: bool, signal: Signals| if yes { signal } else { Signals::NONE };
+    PROVIDES.and(with(counts, Signals::ECN_COUNTS)).and(with(ect1, Signals::ECT1))
+}
 
 /// The sender of a flow whose cc is an algorithm of the receiver.
 const USUAL: &str = "cubic";
@@ -35,7 +43,7 @@ pub(crate) fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> R
         let fix = "remove receiver, or name the sender's algorithm as cc, like \"cubic\"";
         return Err(scenario.error(&spec.key("receiver"), quoted(spec.receiver.as_deref()), problem, fix));
     }
-    provided(scenario, spec, "cc", window, PROVIDES)?;
+    provided(scenario, spec, "cc", window, provides(spec))?;
     let usual = registry.get(USUAL).expect("CUBIC is built in");
     let config = config(scenario, spec, "params", &spec.params, window)?;
     Ok(Algorithms { sender: (usual, Config::defaults(usual)), receiver: Some((window, config)) })
@@ -51,7 +59,7 @@ fn sender(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<(&'st
         };
         return Err(scenario.error(&spec.key("cc"), quoted(Some(&spec.cc)), "no algorithm of this name", &fix));
     };
-    provided(scenario, spec, "cc", descriptor, PROVIDES)?;
+    provided(scenario, spec, "cc", descriptor, provides(spec))?;
     Ok((descriptor, config(scenario, spec, "params", &spec.params, descriptor)?))
 }
 
@@ -67,7 +75,7 @@ fn receiver(
         let problem = "no algorithm of a receiver has this name";
         return Err(scenario.error(&spec.key("receiver"), quoted(Some(name)), problem, fix));
     };
-    provided(scenario, spec, "receiver", descriptor, PROVIDES)?;
+    provided(scenario, spec, "receiver", descriptor, provides(spec))?;
     Ok((descriptor, config(scenario, spec, "receiver_params", &spec.receiver_params, descriptor)?))
 }
 
@@ -83,9 +91,14 @@ fn provided<Build>(
     if missing.is_empty() {
         return Ok(());
     }
-    let name = descriptor.name;
-    let problem = format!("{name} can't do without {}, which this runner does not give", missing.join(", "));
-    Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, "use another runner or algorithm"))
+    let (name, what) = (descriptor.name, missing.join(" and "));
+    let by_choice = descriptor.needs.missing_from(provides.and(Signals::ECN_COUNTS).and(Signals::ECT1)).is_empty();
+    let (who, fix) = match by_choice {
+        true => ("this flow's ecn and ecn_feedback do not give", "remove them, or use another algorithm"),
+        false => ("this runner does not give", "use another runner or algorithm"),
+    };
+    let problem = format!("{name} can't do without {what}, which {who}");
+    Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
 }
 
 fn config<Build>(
@@ -159,5 +172,32 @@ mod tests {
             "test.toml:8: flow.0.receiver = \"rledbat\": rledbat can't do without timestamps, which this runner does not \
              give\n  fix: use another runner or algorithm"
         );
+    }
+
+    #[test]
+    fn an_algorithm_for_marks_is_refused_where_the_flow_has_none() {
+        for (cc, ecn, missing) in [
+            ("dctcp", "ecn = \"off\"", Some("ECN counts")),
+            ("dctcp", "ecn_feedback = \"classic\"", Some("ECN counts")),
+            ("dctcp", "ecn_feedback = \"dctcp\"", None),
+            ("prague", "ecn = \"ect0\"", Some("ECT(1)")),
+            ("prague", "ecn_feedback = \"classic\"", Some("ECN counts and ECT(1)")),
+            ("prague", "ecn = \"ect1\"", None),
+            ("cubic", "ecn = \"ect0\"\necn_feedback = \"classic\"", None),
+        ] {
+            let text = format!(
+                "duration = \"1s\"\n[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\nbuffer = \"10packets\"\n[[flow]]\n\
+                 cc = \"{cc}\"\n{ecn}\n"
+            );
+            let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+            let refusal = choose(&scenario, &scenario.flows[0], &Registry::default()).err();
+            let expected = missing.map(|missing| {
+                format!(
+                    "test.toml:7: flow.0.cc = \"{cc}\": {cc} can't do without {missing}, which this flow's ecn and \
+                     ecn_feedback do not give\n  fix: remove them, or use another algorithm"
+                )
+            });
+            assert_eq!(refusal.map(|error| error.to_string()), expected, "{cc} with {ecn}");
+        }
     }
 }

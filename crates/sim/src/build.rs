@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, Registry};
 use endpoint::{
-    AckPolicy, App, Costs, Cpu, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive, WakeUp,
+    AckPolicy, App, Costs, Cpu, EcnFeedback, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive,
+    WakeUp,
 };
 use path::{Bernoulli, Line, Link, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario};
@@ -40,7 +41,11 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
         let mut receiver = receiver(scenario, spec);
         let (mut group, mut window_group) = (0, None);
         let source = match spec.is_unresponsive() {
-            true => Source::Unresponsive(Unresponsive::new(constant_rate(scenario, spec)?, codepoint(spec.ecn), start)),
+            true => Source::Unresponsive(Unresponsive::new(
+                constant_rate(scenario, spec)?,
+                codepoint(spec.ecn).unwrap_or_default(),
+                start,
+            )),
             false => {
                 let algorithms = choose(scenario, spec, registry)?;
                 group = declare(&mut groups, &mut observer, algorithms.sender.0);
@@ -142,11 +147,21 @@ fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Err
     Ok(rate)
 }
 
-fn codepoint(ecn: scenario::Ecn) -> cc::Ecn {
+/// The codepoint that a flow's packets are to have, if it is not for the congestion control to say.
+fn codepoint(ecn: scenario::Ecn) -> Option<cc::Ecn> {
     match ecn {
-        scenario::Ecn::Off => cc::Ecn::NotEct,
-        scenario::Ecn::Ect0 => cc::Ecn::Ect0,
-        scenario::Ecn::Ect1 => cc::Ecn::Ect1,
+        scenario::Ecn::Auto => None,
+        scenario::Ecn::Off => Some(cc::Ecn::NotEct),
+        scenario::Ecn::Ect0 => Some(cc::Ecn::Ect0),
+        scenario::Ecn::Ect1 => Some(cc::Ecn::Ect1),
+    }
+}
+
+fn feedback(spec: &scenario::Flow) -> EcnFeedback {
+    match spec.ecn_feedback {
+        scenario::EcnFeedback::Accurate => EcnFeedback::Accurate,
+        scenario::EcnFeedback::Classic => EcnFeedback::Classic,
+        scenario::EcnFeedback::Dctcp => EcnFeedback::Dctcp,
     }
 }
 
@@ -183,6 +198,7 @@ fn sender(
     let hosted = scenario.host.is_some();
     let rate_interval = scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval);
     Sender::new(SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng }, start)
+        .with_ecn(feedback(spec), codepoint(spec.ecn))
 }
 
 /// One end's program. Both ends run on machines of one speed.
@@ -202,7 +218,7 @@ fn program(
 
 fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
     let policy = AckPolicy { every: spec.delayed_ack, delay: spec.ack_delay, coalesce: spec.gro };
-    Receiver::new(policy, scenario.receive_window(spec))
+    Receiver::new(policy, scenario.receive_window(spec)).with_ecn_feedback(feedback(spec))
 }
 
 fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {

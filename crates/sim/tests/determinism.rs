@@ -234,7 +234,10 @@ fn flow() -> impl Strategy<Value = String> {
         Just("newreno"),
         Just("ledbat"),
         Just("ledbat++"),
-        Just("rledbat")
+        Just("rledbat"),
+        Just("dctcp"),
+        Just("prague"),
+        Just("cubic\"\necn = \"ect0\"\necn_feedback = \"classic")
     ];
     let options = prop_oneof![
         Just(""),

@@ -172,7 +172,7 @@ proptest! {
         let rng = Rng::stream(1, "test", "controller");
         let app = App::Transfer { bytes: segments(300) };
         let config =
-            SenderConfig { controller: Test::fixed(1000), owner: RecoveryOwner::Own, app, pacing: Pacing::Auto, rng };
+            SenderConfig { controller: Test::fixed(1000), owner: RecoveryOwner::Own, app, pacing: Pacing::Auto, hosted: false, rate_interval: Span::ZERO, rng };
         let mut sender = Sender::new(config, Time::ZERO);
         let mut now = Time::ZERO;
         let mut acks = Vec::new();

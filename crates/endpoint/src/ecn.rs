@@ -23,7 +23,7 @@ pub(crate) struct Echo {
     feedback: EcnFeedback,
     /// What ACKs say: see [`Ack::ecn`].
     pub(crate) says: u8,
-    /// DCTCP.CE, with that feedback; otherwise false.
+    /// DCTCP.CE.
     dctcp_ce: bool,
 }
 
@@ -32,18 +32,12 @@ impl Echo {
         Echo { feedback, ..Echo::default() }
     }
 
-    /// Whether unmarked segments matter, too.
-    #[inline]
-    pub(crate) fn is_attentive(&self) -> bool {
-        self.dctcp_ce
-    }
-
     /// Whether an ACK that is delayed must leave before this segment counts (RFC 8257 §3.2).
     pub(crate) fn calls_for_ack(&self, segment: &Segment) -> bool {
         self.feedback == EcnFeedback::Dctcp && segment.ce != self.dctcp_ce
     }
 
-    /// A segment with a mark or CWR, or behind one with a mark.
+    /// A segment arrives, marked or not.
     pub(crate) fn on_segment(&mut self, segment: &Segment) {
         match self.feedback {
             EcnFeedback::Accurate => self.says = self.says.wrapping_add(u8::from(segment.ce)),
@@ -74,14 +68,19 @@ impl Marks {
     }
 }
 
+/// No ACK says this.
+const KEPT: u16 = 256;
+
 /// The sender's part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaction {
     pub(crate) feedback: EcnFeedback,
     /// What data leaves with the first time, and again.
     codepoints: [Ecn; 2],
-    /// What ACKs say when there is nothing new.
-    usual: u8,
+    /// What ACKs say when there is nothing new; more than any of them can while something is kept.
+    usual: u16,
+    /// The latest count.
+    count: u8,
     /// Reported by ACKs that acknowledged nothing.
     kept: u64,
     /// The next new segment carries CWR.
@@ -98,7 +97,7 @@ impl Reaction {
         // DCTCP, since what can't be marked in a queue of marked packets is lost again.
         let again = if feedback == EcnFeedback::Classic { Ecn::NotEct } else { codepoint };
         let (codepoints, marks) = ([codepoint, again], Marks::default());
-        Reaction { feedback, codepoints, usual: 0, kept: 0, cwr: false, late: false, marks }
+        Reaction { feedback, codepoints, usual: 0, count: 0, kept: 0, cwr: false, late: false, marks }
     }
 
     /// What a segment leaves with.
@@ -110,7 +109,7 @@ impl Reaction {
     /// Whether this ACK says anything.
     #[inline]
     pub(crate) fn concerns(&self, ack: &Ack) -> bool {
-        ack.ecn != self.usual || self.kept > 0
+        u16::from(ack.ecn) != self.usual
     }
 
     /// An ACK that newly acknowledges so many bytes; how many are newly known to be marked, `most` at most.
@@ -122,14 +121,15 @@ impl Reaction {
             EcnFeedback::Dctcp => self.kept += acked.get().div_ceil(SMSS.get()),
             EcnFeedback::Accurate if self.late => {}
             EcnFeedback::Accurate => {
-                self.kept += u64::from(ack.ecn.wrapping_sub(self.usual));
-                self.usual = ack.ecn;
+                self.kept += u64::from(ack.ecn.wrapping_sub(self.count));
+                self.count = ack.ecn;
             }
         }
         if acked > Bytes::ZERO && self.kept > 0 {
             let packets = core::mem::take(&mut self.kept);
             self.marks = Marks { packets, bytes: (SMSS * packets).min(most), any: true };
         }
+        self.usual = if self.kept > 0 { KEPT } else { u16::from(self.count) };
         self.marks.bytes
     }
 }

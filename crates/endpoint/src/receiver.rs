@@ -99,7 +99,7 @@ pub struct Receiver {
     due: Option<Time>,
     quick: u32,
     echo: Echo,
-    /// Every segment matters to the echo or to the offer.
+    /// Segments matter to the echo or to the offer.
     attentive: bool,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
@@ -137,10 +137,10 @@ impl Receiver {
         Receiver { offer: Some(Box::new(Offer::new(controller))), attentive: true, ..self }
     }
 
-    /// The same, with another way to report marks.
+    /// The same, for packets that may be marked, with a way to report that.
     #[must_use]
     pub fn with_ecn_feedback(self, feedback: EcnFeedback) -> Receiver {
-        Receiver { echo: Echo::new(feedback), ..self }
+        Receiver { echo: Echo::new(feedback), attentive: true, ..self }
     }
 
     /// The controller of the window, if there is one.
@@ -168,7 +168,7 @@ impl Receiver {
             let ack = Ack { syn: true, next: 0, echo: segment.sent, ..self.plain_ack(now) };
             return emit(now, ack, &[]);
         }
-        if segment.ce | segment.cwr | self.attentive {
+        if self.attentive {
             self.attend(now, segment, &mut emit);
         }
         let seq = segment.seq;
@@ -235,7 +235,6 @@ impl Receiver {
             self.acknowledge(now, emit);
         }
         self.echo.on_segment(segment);
-        self.attentive = self.offer.is_some() || self.echo.is_attentive();
     }
 
     #[inline]

@@ -54,6 +54,9 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
                     receiver = receiver.with_window_controller((descriptor.build)(&config));
                 }
                 let mut sender = sender(scenario, spec, algorithms.sender, start);
+                if sender.is_ecn_capable() {
+                    receiver = receiver.with_ecn_feedback(feedback(spec));
+                }
                 sender.limits().restart(from.max(start));
                 match &scenario.host {
                     None => Source::Tcp(sender),
@@ -218,7 +221,7 @@ fn program(
 
 fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
     let policy = AckPolicy { every: spec.delayed_ack, delay: spec.ack_delay, coalesce: spec.gro };
-    Receiver::new(policy, scenario.receive_window(spec)).with_ecn_feedback(feedback(spec))
+    Receiver::new(policy, scenario.receive_window(spec))
 }
 
 fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {

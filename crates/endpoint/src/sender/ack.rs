@@ -5,6 +5,7 @@ use units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
 use super::recovery::Phase;
+use crate::rack::order;
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, Block};
 
@@ -56,7 +57,9 @@ impl<C: Controller> Sender<C> {
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
         let concerned = self.ecn.concerns(ack);
-        self.ecn.late = concerned && ack.sent < self.ts_recent;
+        if concerned {
+            self.ecn.late = ack.sent < self.ts_recent;
+        }
         self.ts_recent = self.ts_recent.max(ack.sent);
         let prior_una = self.una;
         let prior_inflight = self.conn.inflight;
@@ -146,11 +149,12 @@ impl<C: Controller> Sender<C> {
             tlp_repair,
         };
         self.call(now, probe, |controller, cx| controller.on_ack(cx, &told));
-        if self.phase != Phase::Open && self.is_over() {
-            self.exit_recovery(now, probe);
-        }
-        if tlp_repair && self.phase == Phase::Open {
-            // RFC 8985 §7.4: the loss was repaired, its signal remains.
+        if self.phase != Phase::Open {
+            if self.is_over() {
+                self.exit_recovery(now, probe);
+            }
+        } else if tlp_repair {
+            // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not reduced in this round trip.
             self.enter_recovery(now, prior_undelivered, probe);
             self.leave(now, Recovery::Exit, probe);
         }
@@ -249,12 +253,13 @@ impl<C: Controller> Sender<C> {
         }
         let when = self.bursts.get(sent.burst).sent;
         self.bursts.leave(sent.burst);
-        if delivery.newest.is_none_or(|(sent, of, _)| (sent, of) <= (when, seq)) {
+        let this = order(when, seq);
+        if delivery.newest.is_none_or(|(at, of, _)| order(at, of) <= this) {
             delivery.newest = Some((when, seq, sent));
         }
         if sent.transmissions == 1 {
             delivery.first_once.get_or_insert(when);
-            if delivery.newest_once.is_none_or(|newest| newest <= (when, seq)) {
+            if delivery.newest_once.is_none_or(|(at, of)| order(at, of) <= this) {
                 delivery.newest_once = Some((when, seq));
             }
             delivery.lowest_once = delivery.lowest_once.min(seq);

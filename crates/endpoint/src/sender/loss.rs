@@ -279,9 +279,10 @@ impl<C: Controller> Sender<C> {
             // The copy takes the original's place in flight: one of the two is assumed lost.
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
             self.bursts.leave(sent.burst);
-            self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
+            let ecn = self.ecn.codepoint(true);
+            self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
             self.retransmitted.push_back((seq, now));
-            emit(Segment { retransmit: true, ecn: self.ecn.codepoint(true), ..self.segment(now, seq, sent.size) });
+            emit(Segment { retransmit: true, ecn, ..self.segment(now, seq, sent.size) });
             self.timer.probe = Some((self.next, true));
         }
         self.timer.restart_rto(now);

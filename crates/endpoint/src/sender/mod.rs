@@ -170,6 +170,11 @@ impl<C: Controller> Sender<C> {
         Sender { ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint(false))), ..self }
     }
 
+    /// Whether data is ECN-capable.
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn.codepoint(false) != Ecn::NotEct
+    }
+
     /// The SYN, sent now or again.
     pub fn syn(&mut self, now: Time) -> Segment {
         let retransmit = self.timer.handshake(now, &mut self.rtt);
@@ -284,10 +289,11 @@ impl<C: Controller> Sender<C> {
         self.window.reserve(self.una, seq);
         self.next += 1;
         self.begin_flight(now);
-        self.depart(now, seq, size, 1, probe);
+        let ecn = self.ecn.codepoint(false);
+        self.depart(now, seq, size, 1, ecn, probe);
         let push = push(self);
         let cwr = core::mem::take(&mut self.ecn.cwr);
-        emit(Segment { push, cwr, ecn: self.ecn.codepoint(false), ..self.segment(now, seq, size) });
+        emit(Segment { push, cwr, ecn, ..self.segment(now, seq, size) });
     }
 
     fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
@@ -297,14 +303,15 @@ impl<C: Controller> Sender<C> {
         self.lost -= 1;
         self.bursts.leave(sent.burst);
         self.begin_flight(now);
-        self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
+        let ecn = self.ecn.codepoint(true);
+        self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
         self.retransmitted.push_back((seq, now));
         self.episode.on_retransmit(now);
         if seq == self.una {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment { retransmit: true, ecn: self.ecn.codepoint(true), ..self.segment(now, seq, sent.size) });
+        emit(Segment { retransmit: true, ecn, ..self.segment(now, seq, sent.size) });
     }
 
     /// A segment that leaves at `now` for the first time.
@@ -335,7 +342,7 @@ impl<C: Controller> Sender<C> {
 
     /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
     #[inline]
-    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, probe: &mut dyn Probe) {
+    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, ecn: Ecn, probe: &mut dyn Probe) {
         let bytes = Bytes::new(u64::from(size));
         self.conn.inflight += bytes;
         if self.conn.paced {
@@ -354,7 +361,7 @@ impl<C: Controller> Sender<C> {
             inflight: self.conn.inflight,
             size,
             app_limited: self.app_limited_until.is_some(),
-            ecn: self.ecn.codepoint(transmissions > 1),
+            ecn,
             retransmit: transmissions > 1,
         };
         let burst = self.bursts.join(&snapshot);

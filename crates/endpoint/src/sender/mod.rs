@@ -392,6 +392,9 @@ impl<C: Controller> Sender<C> {
     #[inline]
     fn decide(&mut self) {
         self.decision = self.controller.decision();
+        if self.decision.pacing_rate.is_none() && self.pacer.is_unused() {
+            return;
+        }
         let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
         let outstanding = SMSS * (self.next - self.una);
         self.pacer.set(pacing_rate, send_quantum, cwnd, outstanding, ssthresh, &self.rtt);

@@ -151,7 +151,7 @@ fn the_first_slowdown_comes_two_round_trips_after_slow_start() {
     driver.round(MS(50));
     assert_eq!(driver.cwnd(), 2.0);
     driver.now = wake;
-    driver.call(|cc, cx| cc::Controller::on_timer(cc, cx));
+    driver.call(cc::Controller::on_timer);
     assert_eq!(driver.field("state"), 3.0);
 
     // Then it grows back to where it was, and no further.

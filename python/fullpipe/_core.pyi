@@ -63,8 +63,10 @@ class Field(TypedDict):
 
 @type_check_only
 class Algorithm(TypedDict):
-    """What an algorithm says of itself. `recovery` is who moves the window in recovery, "sender" of one that runs
-    in the receiver; `needs` names signals."""
+    """What an algorithm says of itself.
+
+    `recovery` is who moves the window in recovery, "sender" for one that runs in the receiver; `needs` names signals.
+    """
 
     name: str
     purpose: str

@@ -97,7 +97,8 @@ fn record(name: &str) -> Recording {
     let registry = Registry::default();
     let descriptor = registry.get(name).expect("it is built in");
     RECORDED.set(Some(Recording { descriptor, config: None, rng: None, events: Vec::new() }));
-    let recorder: &'static Descriptor = Box::leak(Box::new(Descriptor { build: Recorder::build, ..*descriptor }));
+    let build: fn(&Config) -> AnyController = Recorder::build;
+    let recorder: &'static Descriptor = Box::leak(Box::new(Descriptor { build, ..*descriptor }));
     let case = CASES.iter().find(|case| case.name == format!("{name}-1g")).expect("it has a case");
     sim::run(&case.scenario(SECONDS), &registry.with(recorder), TraceLevel::Off).expect("a valid scenario");
     RECORDED.take().expect("the recording")

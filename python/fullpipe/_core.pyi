@@ -63,14 +63,17 @@ class Field(TypedDict):
 
 @type_check_only
 class Algorithm(TypedDict):
-    """What an algorithm says of itself. `recovery` is who moves the window in recovery; `needs` names signals."""
+    """What an algorithm says of itself.
+
+    `recovery` is who moves the window in recovery, "sender" for one that runs in the receiver; `needs` names signals.
+    """
 
     name: str
     purpose: str
     specifications: list[Specification]
     params: list[Param]
     fields: list[Field]
-    recovery: Literal["prr", "own"]
+    recovery: Literal["prr", "own", "sender"]
     needs: list[str]
 
 @type_check_only

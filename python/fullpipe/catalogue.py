@@ -65,10 +65,15 @@ def _algorithm(algorithm: Algorithm) -> Iterator[RenderableType]:
     yield _params(algorithm["params"])
     yield _head(f"Trace fields, as {algorithm['name']}.<field>")
     yield _fields(algorithm["fields"])
-    owner = "the transport, by PRR (RFC 9937)" if algorithm["recovery"] == "prr" else "the algorithm itself"
-    needs = ", ".join(algorithm["needs"]) or "nothing special"
+    name, needs = algorithm["name"], ", ".join(algorithm["needs"]) or "nothing special"
+    connection = {
+        "prr": "The window during loss recovery is set by the transport, by PRR (RFC 9937).",
+        "own": "The window during loss recovery is set by the algorithm itself.",
+        "sender": f'It runs in the receiver: receiver = "{name}" goes with any cc, and has its parameters in '
+        f'receiver_params = {{ name = value }}; cc = "{name}" is short for it over cubic.',
+    }[algorithm["recovery"]]
     yield _head("In the connection")
-    yield _indent(Text(f"The window during loss recovery is set by {owner}. Needs {needs}."))
+    yield _indent(Text(f"{connection} Needs {needs}."))
 
 
 def _queue(queue: Queue) -> Iterator[RenderableType]:

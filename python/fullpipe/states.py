@@ -29,6 +29,8 @@ _COLOURS = {
     "probe_bw_up": "#D55E00",
     "probe_bw_down": "#56B4E9",
     "probe_rtt": "#000000",
+    "slowdown": "#000000",
+    "ramp": "#E69F00",
     "recovery": "#CC79A7",
 }
 # Letters of names that fit beside the title, handles and gaps apart.

@@ -219,6 +219,9 @@ pub struct Ack {
     pub prior_inflight: Bytes,
     /// The RTT sample, if a packet sent once was acknowledged.
     pub rtt: Option<RttSample>,
+    /// From sending to the peer's sending of this ACK, by both clocks: only differences mean something. None when the peer
+    /// gives no timestamps, or this ACK's is that of an earlier packet.
+    pub one_way: Option<Span>,
     /// The delivery-rate sample.
     pub rate: RateSample,
     /// ECN feedback.

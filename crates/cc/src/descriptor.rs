@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 
 use units::Bytes;
 
-use crate::AnyController;
+use crate::{AnyController, WindowController};
 
-/// One static an algorithm.
+/// One static an algorithm: of the sender's, or with another `Build` of the [receiver's](WindowDescriptor).
 #[derive(Debug)]
-pub struct Descriptor {
+pub struct Descriptor<Build = fn(&Config) -> AnyController> {
     /// The name in scenarios.
     pub name: &'static str,
     /// What it is for, in one sentence.
@@ -32,8 +32,11 @@ pub struct Descriptor {
     /// Whether it draws from [`Cx::rng`](crate::Cx::rng), so that another seed is another run.
     pub random: bool,
     /// Makes one for a connection.
-    pub build: fn(&Config) -> AnyController,
+    pub build: Build,
 }
+
+/// One static an algorithm of the receiver.
+pub type WindowDescriptor = Descriptor<fn(&Config) -> Box<dyn WindowController>>;
 
 /// A document that an algorithm follows.
 #[derive(Debug)]
@@ -77,7 +80,7 @@ pub enum Default {
     Flag(bool),
 }
 
-impl Descriptor {
+impl<Build> Descriptor<Build> {
     /// The profile that is in force when none is given; empty without profiles.
     pub fn usual_profile(&self) -> &'static str {
         match self.params.iter().find(|param| param.name == "profile").map(|param| param.domain) {
@@ -141,6 +144,8 @@ pub enum RecoveryOwner {
     Prr,
     /// The controller itself, as BBR does.
     Own,
+    /// Whoever it is at the sender: this is a window of the receiver's.
+    Sender,
 }
 
 /// A set of signals: what an algorithm needs, or what a runner provides.
@@ -238,8 +243,8 @@ pub struct Config {
 
 impl Config {
     /// Checks `given` against what `descriptor` declares and fills in the defaults.
-    pub fn new(
-        descriptor: &Descriptor,
+    pub fn new<Build>(
+        descriptor: &Descriptor<Build>,
         given: &BTreeMap<String, ParamValue>,
         smss: Bytes,
         initial_cwnd: Bytes,
@@ -281,7 +286,7 @@ impl Config {
     ///
     /// # Panics
     /// Never: defaults are declared within their own range, which a test checks for every built-in algorithm.
-    pub fn defaults(descriptor: &Descriptor) -> Config {
+    pub fn defaults<Build>(descriptor: &Descriptor<Build>) -> Config {
         let smss = Bytes::new(1448);
         Config::new(descriptor, &BTreeMap::new(), smss, smss * 10).expect("no parameter is given, so none is refused")
     }

@@ -7,6 +7,7 @@ pub mod algo;
 mod contract;
 mod descriptor;
 pub mod kit;
+mod receiver;
 mod registry;
 pub mod replay;
 
@@ -16,6 +17,7 @@ pub use contract::{
 };
 pub use descriptor::{
     Config, Default, Descriptor, Domain, Field, Param, ParamError, ParamValue, Profile, RecoveryOwner, Signals,
-    Specification,
+    Specification, WindowDescriptor,
 };
+pub use receiver::{Arrival, WindowController};
 pub use registry::{AnyController, Registry};

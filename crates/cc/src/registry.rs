@@ -1,7 +1,10 @@
 //! The algorithms by name.
 
-use crate::algo::{Bbr, Bbr1, Cubic, NewReno, bbr, bbr1, cubic, newreno};
-use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot};
+use crate::algo::{
+    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, bbr1, cubic, dctcp, ledbat, ledbatpp, newreno,
+    prague, rledbat,
+};
+use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot, WindowDescriptor};
 
 /// Every controller behind one type: the built-in ones inline, so that the per-packet path has no dynamic dispatch, and
 /// a user's own behind a box.
@@ -15,19 +18,31 @@ pub enum AnyController {
     Bbr1(Bbr1),
     /// [`crate::algo::bbr`], v2 and v3.
     Bbr(Bbr),
+    /// [`crate::algo::ledbat`].
+    Ledbat(Ledbat),
+    /// [`crate::algo::ledbatpp`].
+    LedbatPp(LedbatPp),
+    /// [`crate::algo::dctcp`].
+    Dctcp(Dctcp),
+    /// [`crate::algo::prague`].
+    Prague(Prague),
     /// A user's own.
     User(Box<dyn Controller>),
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 7] = [
+static BUILT_IN: [&Descriptor; 11] = [
     &bbr1::DESCRIPTOR,
     &bbr::BBR2,
     &bbr::BBR3,
     &bbr::PICOQUIC_2024_09,
     &bbr::PICOQUIC_2024_10,
     &cubic::DESCRIPTOR,
+    &dctcp::DESCRIPTOR,
+    &ledbat::DESCRIPTOR,
+    &ledbatpp::DESCRIPTOR,
     &newreno::DESCRIPTOR,
+    &prague::DESCRIPTOR,
 ];
 
 macro_rules! forward {
@@ -37,6 +52,10 @@ macro_rules! forward {
             AnyController::Cubic($c) => $call,
             AnyController::Bbr1($c) => $call,
             AnyController::Bbr($c) => $call,
+            AnyController::Dctcp($c) => $call,
+            AnyController::Ledbat($c) => $call,
+            AnyController::LedbatPp($c) => $call,
+            AnyController::Prague($c) => $call,
             AnyController::User($c) => $call,
         }
     };
@@ -77,13 +96,19 @@ impl Controller for AnyController {
     }
 }
 
+/// Those of the receiver.
+static WINDOWS: [&WindowDescriptor; 1] = [&rledbat::DESCRIPTOR];
+
 /// The algorithms that a scenario may name: the built-in ones and a user's own.
 #[derive(Clone, Debug)]
-pub struct Registry(Vec<&'static Descriptor>);
+pub struct Registry {
+    senders: Vec<&'static Descriptor>,
+    windows: Vec<&'static WindowDescriptor>,
+}
 
 impl Default for Registry {
     fn default() -> Registry {
-        Registry(BUILT_IN.to_vec())
+        Registry { senders: BUILT_IN.to_vec(), windows: WINDOWS.to_vec() }
     }
 }
 
@@ -91,19 +116,48 @@ impl Registry {
     /// Adds a user's own algorithm; one of the same name is replaced.
     #[must_use]
     pub fn with(mut self, descriptor: &'static Descriptor) -> Registry {
-        self.0.retain(|known| known.name != descriptor.name);
-        self.0.push(descriptor);
-        self.0.sort_by_key(|known| known.name);
+        add(&mut self.senders, descriptor);
         self
     }
 
-    /// The algorithm of that name.
-    pub fn get(&self, name: &str) -> Option<&'static Descriptor> {
-        self.0.iter().find(|known| known.name == name).copied()
+    /// Adds a user's own algorithm of the receiver; one of the same name is replaced.
+    #[must_use]
+    pub fn with_window(mut self, descriptor: &'static WindowDescriptor) -> Registry {
+        add(&mut self.windows, descriptor);
+        self
     }
 
-    /// All, sorted by name.
-    pub fn iter(&self) -> impl Iterator<Item = &'static Descriptor> {
-        self.0.iter().copied()
+    /// The sender's algorithm of that name.
+    pub fn get(&self, name: &str) -> Option<&'static Descriptor> {
+        self.iter().find(|known| known.name == name)
     }
+
+    /// The receiver's algorithm of that name.
+    pub fn window(&self, name: &str) -> Option<&'static WindowDescriptor> {
+        self.windows().find(|known| known.name == name)
+    }
+
+    /// All of the sender, sorted by name.
+    pub fn iter(&self) -> impl Iterator<Item = &'static Descriptor> {
+        self.senders.iter().copied()
+    }
+
+    /// All of the receiver, sorted by name.
+    pub fn windows(&self) -> impl Iterator<Item = &'static WindowDescriptor> {
+        self.windows.iter().copied()
+    }
+
+    /// The names of all, sorted.
+    pub fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<_> =
+            self.iter().map(|known| known.name).chain(self.windows().map(|known| known.name)).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+fn add<Build>(known: &mut Vec<&'static Descriptor<Build>>, descriptor: &'static Descriptor<Build>) {
+    known.retain(|other| other.name != descriptor.name);
+    known.push(descriptor);
+    known.sort_by_key(|other| other.name);
 }

@@ -237,6 +237,7 @@ impl Transport {
             newly_lost,
             prior_inflight,
             rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            one_way: Some(rtt / 2),
             rate: RateSample {
                 rate: valid.then(|| Rate::from_delivery(delivered, interval)),
                 interval,

@@ -6,21 +6,22 @@ use cc::{Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profi
 
 #[test]
 fn descriptors_are_complete() {
-    for descriptor in Registry::default().iter() {
-        let name = descriptor.name;
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
-        assert!(descriptor.purpose.ends_with('.'), "{name}: {}", descriptor.purpose);
-        assert!(!descriptor.specifications.is_empty(), "{name} follows nothing");
-        assert!(
-            descriptor.specifications.iter().all(|document| !document.name.is_empty() && !document.note.is_empty())
-        );
-        for param in descriptor.params {
-            assert!(!param.purpose.is_empty() && !param.section.is_empty(), "{name}.{}", param.name);
-        }
-        for field in descriptor.fields {
-            assert!(!field.purpose.is_empty(), "{name}.{}", field.name);
-            assert!(field.labels.is_empty() || field.unit.is_empty(), "{name}.{}: a state has no unit", field.name);
-        }
+    Registry::default().iter().for_each(is_complete);
+    Registry::default().windows().for_each(is_complete);
+}
+
+fn is_complete<Build>(descriptor: &Descriptor<Build>) {
+    let name = descriptor.name;
+    assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+".contains(c)), "{name}");
+    assert!(descriptor.purpose.ends_with('.'), "{name}: {}", descriptor.purpose);
+    assert!(!descriptor.specifications.is_empty(), "{name} follows nothing");
+    assert!(descriptor.specifications.iter().all(|document| !document.name.is_empty() && !document.note.is_empty()));
+    for param in descriptor.params {
+        assert!(!param.purpose.is_empty() && !param.section.is_empty(), "{name}.{}", param.name);
+    }
+    for field in descriptor.fields {
+        assert!(!field.purpose.is_empty(), "{name}.{}", field.name);
+        assert!(field.labels.is_empty() || field.unit.is_empty(), "{name}.{}: a state has no unit", field.name);
     }
 }
 
@@ -106,6 +107,18 @@ fn every_choice_can_be_built() {
 }
 
 #[test]
+fn a_window_can_be_built_and_has_a_value_for_every_field() {
+    for descriptor in Registry::default().windows() {
+        let controller = (descriptor.build)(&Config::defaults(descriptor));
+        let mut row = Vec::new();
+        controller.observe(&mut row);
+        assert_eq!(row.len(), descriptor.fields.len(), "{}", descriptor.name);
+        assert!(controller.window() > units::Bytes::ZERO && controller.tick() > units::Span::ZERO);
+        assert!(Registry::default().get(descriptor.name).is_none(), "{}: cc can't tell which", descriptor.name);
+    }
+}
+
+#[test]
 fn a_row_has_a_value_for_every_field() {
     for descriptor in Registry::default().iter() {
         let controller = (descriptor.build)(&Config::defaults(descriptor));
@@ -120,7 +133,7 @@ fn a_row_has_a_value_for_every_field() {
 }
 
 /// The page's tables, as the descriptor has them.
-fn tables(descriptor: &Descriptor) -> [String; 2] {
+fn tables<Build>(descriptor: &Descriptor<Build>) -> [String; 2] {
     let mut params =
         String::from("| Parameter | Default | Range | Unit | Purpose | Section |\n|---|---|---|---|---|---|\n");
     for param in descriptor.params {
@@ -153,15 +166,20 @@ fn every_algorithm_has_its_page_with_its_tables() {
             assert!(Registry::default().get(of).is_some_and(|known| known.preset_of.is_none()), "{of}");
             continue;
         }
-        let page = format!("{}/../../docs/models/{}.md", env!("CARGO_MANIFEST_DIR"), descriptor.name);
-        let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page}: {error}"));
-        let sections =
-            ["Description", "Specification", "Deviations", "Parameters", "Trace fields", "Validation", "References"];
-        for section in sections {
-            assert!(text.contains(&format!("\n## {section}\n")), "{page} has no section {section}");
-        }
-        for table in tables(descriptor) {
-            assert!(text.contains(&table), "{page} does not have this table:\n{table}");
-        }
+        check_page(descriptor);
+    }
+    Registry::default().windows().for_each(check_page);
+}
+
+fn check_page<Build>(descriptor: &Descriptor<Build>) {
+    let page = format!("{}/../../docs/models/{}.md", env!("CARGO_MANIFEST_DIR"), descriptor.name);
+    let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page}: {error}"));
+    let sections =
+        ["Description", "Specification", "Deviations", "Parameters", "Trace fields", "Validation", "References"];
+    for section in sections {
+        assert!(text.contains(&format!("\n## {section}\n")), "{page} has no section {section}");
+    }
+    for table in tables(descriptor) {
+        assert!(text.contains(&table), "{page} does not have this table:\n{table}");
     }
 }

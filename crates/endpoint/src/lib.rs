@@ -4,9 +4,11 @@
 //! last of a transfer have the full size.
 
 mod app;
+mod ecn;
 mod host;
 mod joined;
 mod limit;
+mod offer;
 mod pacer;
 mod prr;
 mod rack;
@@ -18,6 +20,7 @@ mod unresponsive;
 mod wire;
 
 pub use app::{App, Schedule};
+pub use ecn::EcnFeedback;
 pub use host::{Costs, Cpu, WakeUp};
 pub use limit::{LIMITS, Limit, LimitClock};
 pub use pacer::Pacing;

@@ -58,6 +58,12 @@ impl Pacer {
         Pacer { unpaced: u64::MAX, ..Pacer::new(mode) }
     }
 
+    /// Nothing was paced so far, nor will be without a wish of the controller's.
+    #[inline]
+    pub(crate) fn is_unused(&self) -> bool {
+        self.rate.is_none() && self.mode != Pacing::On
+    }
+
     /// The controller's wish, or Linux's rule for a controller that has none; `outstanding` is what lies between SND.UNA
     /// and SND.NXT.
     #[inline]

@@ -7,6 +7,13 @@ const DUP_THRESH: u64 = 3;
 /// Recoveries for which a widened reordering window persists (RFC 8985 §6.2 step 4).
 const PERSIST: u32 = 16;
 
+/// Puts transmissions in order: by time, and of those that left together by sequence. One number is compared in a few
+/// instructions, a pair in ten.
+#[inline]
+pub(crate) fn order(sent: Time, seq: u64) -> u128 {
+    u128::from(sent.as_nanos()) << 64 | u128::from(seq)
+}
+
 /// The most recently sent of the segments that were delivered, and how much reordering is tolerated.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
@@ -42,7 +49,7 @@ impl Rack {
     #[inline]
     pub(crate) fn on_delivered(&mut self, now: Time, sent: Time, seq: u64) {
         self.rtt = now - sent;
-        if self.newest.is_none_or(|newest| newest < (sent, seq)) {
+        if self.newest.is_none_or(|(at, of)| order(at, of) < order(sent, seq)) {
             self.newest = Some((sent, seq));
         }
     }

@@ -1,6 +1,10 @@
 //! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the policy of when to acknowledge (RFC 5681 §4.2).
 
+use cc::WindowController;
 use units::{Bytes, Span, Time};
+
+use crate::ecn::{Echo, EcnFeedback};
+use crate::offer::Offer;
 
 use crate::wire::{Ack, Block, MAX_BLOCKS, SMSS, Segment};
 
@@ -75,7 +79,10 @@ impl Early {
 #[derive(Debug)]
 pub struct Receiver {
     policy: AckPolicy,
+    /// What the buffer holds, in segments.
     window: u32,
+    /// A controller of what is offered, if there is one.
+    offer: Option<Box<Offer>>,
     /// RCV.NXT, in segments.
     next: u64,
     /// Bytes short of a full size, of what is in order: only a transfer's last segment is.
@@ -91,6 +98,9 @@ pub struct Receiver {
     train_since: Time,
     due: Option<Time>,
     quick: u32,
+    echo: Echo,
+    /// Segments matter to the echo or to the offer.
+    attentive: bool,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
     last_ack: u64,
@@ -102,6 +112,7 @@ impl Receiver {
         Receiver {
             policy,
             window: u32::try_from(window.get() / SMSS.get()).unwrap_or(u32::MAX),
+            offer: None,
             next: 0,
             short: 0,
             early: Early { words: vec![0; 1].into(), count: 0 },
@@ -113,9 +124,28 @@ impl Receiver {
             train_since: Time::ZERO,
             due: None,
             quick: QUICK_ACKS,
+            echo: Echo::default(),
+            attentive: false,
             ts_recent: Time::ZERO,
             last_ack: 0,
         }
+    }
+
+    /// The same, with a window that `controller` decides, up to that of the buffer.
+    #[must_use]
+    pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
+        Receiver { offer: Some(Box::new(Offer::new(controller))), attentive: true, ..self }
+    }
+
+    /// The same, for packets that may be marked, with a way to report that.
+    #[must_use]
+    pub fn with_ecn_feedback(self, feedback: EcnFeedback) -> Receiver {
+        Receiver { echo: Echo::new(feedback), attentive: true, ..self }
+    }
+
+    /// The controller of the window, if there is one.
+    pub fn window_controller(&self) -> Option<&dyn WindowController> {
+        self.offer.as_ref().map(|offer| offer.controller())
     }
 
     /// Bytes delivered to the application, in order.
@@ -135,8 +165,11 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, segment: &Segment, mut emit: impl FnMut(Time, Ack, &[Block])) {
         self.on_time(now, &mut emit);
         if segment.syn {
-            let ack = Ack { next: 0, echo: segment.sent, window: self.window, blocks: 0, dsack: false, syn: true };
+            let ack = Ack { syn: true, next: 0, echo: segment.sent, ..self.plain_ack(now) };
             return emit(now, ack, &[]);
+        }
+        if self.attentive {
+            self.attend(now, segment, &mut emit);
         }
         let seq = segment.seq;
         // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
@@ -191,6 +224,19 @@ impl Receiver {
         }
     }
 
+    /// A segment that changes, or may change, what ACKs say of marks or of the window.
+    #[cold]
+    fn attend(&mut self, now: Time, segment: &Segment, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        if let Some(offer) = &mut self.offer {
+            offer.on_arrival(now, segment);
+        }
+        // RFC 8257 §3.2: what came before is answered with what was true of it.
+        if self.echo.calls_for_ack(segment) && self.pending > 0 {
+            self.acknowledge(now, emit);
+        }
+        self.echo.on_segment(segment);
+    }
+
     #[inline]
     fn accept(&mut self, segment: &Segment) {
         self.next += 1;
@@ -235,14 +281,21 @@ impl Receiver {
         self.known = count + 1;
     }
 
+    /// An ACK sent at `at` without blocks.
+    #[inline]
+    fn plain_ack(&mut self, at: Time) -> Ack {
+        let Receiver { next, ts_recent: echo, window: most, echo: Echo { says: ecn, .. }, .. } = *self;
+        let window = self.offer.as_mut().map_or(most, |offer| offer.window(at, next, most));
+        Ack { next, echo, sent: at, window, blocks: 0, dsack: false, syn: false, ecn }
+    }
+
     #[inline]
     fn acknowledge(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         self.pending = 0;
         self.due = None;
         self.last_ack = self.next;
         self.quick = self.quick.saturating_sub(1);
-        let mut ack =
-            Ack { next: self.next, echo: self.ts_recent, window: self.window, blocks: 0, dsack: false, syn: false };
+        let mut ack = self.plain_ack(at);
         if self.known == 0 && self.duplicate.is_none() {
             return emit(at, ack, &[]);
         }
@@ -281,7 +334,18 @@ mod tests {
     }
 
     fn segment(seq: u64, sent: Time) -> Segment {
-        Segment { seq, sent, size: 1448, syn: false, retransmit: false, push: false, ecn: cc::Ecn::NotEct, ce: false }
+        Segment {
+            seq,
+            sent,
+            echo: Time::ZERO,
+            size: 1448,
+            syn: false,
+            retransmit: false,
+            push: false,
+            ecn: cc::Ecn::NotEct,
+            ce: false,
+            cwr: false,
+        }
     }
 
     /// An ACK: milliseconds, the next segment expected, the blocks.

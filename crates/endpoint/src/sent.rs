@@ -83,6 +83,7 @@ pub(crate) struct Burst {
     /// Segments that still refer to this burst.
     users: u32,
     app_limited: bool,
+    ecn: Ecn,
 }
 
 /// The bursts that a segment in the window still refers to, in a ring by number.
@@ -106,6 +107,7 @@ impl Bursts {
             delivered_ce: Bytes::ZERO,
             users: 0,
             app_limited: false,
+            ecn: Ecn::NotEct,
         };
         Bursts { ring: vec![none; 8].into(), mask: 7, oldest: 0, next: 0 }
     }
@@ -151,6 +153,7 @@ impl Bursts {
             delivered_ce: snapshot.delivered_ce,
             users: 1,
             app_limited: snapshot.app_limited,
+            ecn: snapshot.ecn,
         };
         number
     }
@@ -199,7 +202,7 @@ impl Bursts {
             inflight: sent.inflight,
             size: sent.size,
             app_limited: burst.app_limited,
-            ecn: Ecn::NotEct,
+            ecn: burst.ecn,
             retransmit: sent.transmissions > 1,
         }
     }

@@ -33,12 +33,14 @@ impl Unresponsive {
         Segment {
             seq,
             sent: now,
+            echo: Time::ZERO,
             size: SMSS.get() as u16,
             syn: false,
             retransmit: false,
             push: false,
             ecn: self.ecn,
             ce: false,
+            cwr: false,
         }
     }
 }

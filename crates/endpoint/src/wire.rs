@@ -21,6 +21,8 @@ pub struct Segment {
     pub seq: u64,
     /// When it was sent: the timestamp option (RFC 7323), at full resolution.
     pub sent: Time,
+    /// The timestamp echoed: when the latest ACK was sent that the sender had seen.
+    pub echo: Time,
     /// Payload bytes.
     pub size: u16,
     /// Opens the connection.
@@ -33,6 +35,8 @@ pub struct Segment {
     pub ecn: Ecn,
     /// Marked on the way: congestion experienced (RFC 3168 §5).
     pub ce: bool,
+    /// The window was reduced: the CWR flag (RFC 3168 §6.1.2).
+    pub cwr: bool,
 }
 
 impl Segment {
@@ -59,6 +63,8 @@ pub struct Ack {
     pub next: u64,
     /// The timestamp echoed (RFC 7323 §4.3): when the segment was sent that this ACK answers.
     pub echo: Time,
+    /// When this ACK was sent: its own timestamp, by the receiver's clock.
+    pub sent: Time,
     /// Segments that may be sent from `next` on.
     pub window: u32,
     /// Number of SACK blocks.
@@ -67,4 +73,6 @@ pub struct Ack {
     pub dsack: bool,
     /// Answers the SYN.
     pub syn: bool,
+    /// What it says of marks, in the way of [`EcnFeedback`](crate::EcnFeedback): their number, modulo 256, or the ECE flag.
+    pub ecn: u8,
 }

@@ -85,7 +85,11 @@ pub(crate) struct Key {
 /// The congestion-control algorithms, sorted by name.
 #[pyfunction]
 pub(crate) fn algorithms() -> Vec<Algorithm> {
-    Registry::default().iter().map(Algorithm::from).collect()
+    let registry = Registry::default();
+    let windows = registry.windows().map(Algorithm::from);
+    let mut all: Vec<_> = registry.iter().map(Algorithm::from).chain(windows).collect();
+    all.sort_by_key(|algorithm| algorithm.name);
+    all
 }
 
 /// The queues that a link may have.
@@ -130,8 +134,8 @@ impl From<&'static path::Descriptor> for Queue {
     }
 }
 
-impl From<&'static cc::Descriptor> for Algorithm {
-    fn from(descriptor: &'static cc::Descriptor) -> Algorithm {
+impl<Build> From<&'static cc::Descriptor<Build>> for Algorithm {
+    fn from(descriptor: &'static cc::Descriptor<Build>) -> Algorithm {
         Algorithm {
             name: descriptor.name,
             purpose: descriptor.purpose,
@@ -154,6 +158,7 @@ impl From<&'static cc::Descriptor> for Algorithm {
             recovery: match descriptor.recovery {
                 RecoveryOwner::Prr => "prr",
                 RecoveryOwner::Own => "own",
+                RecoveryOwner::Sender => "sender",
             },
             needs: descriptor.needs.missing_from(Signals::NONE),
         }
@@ -161,7 +166,7 @@ impl From<&'static cc::Descriptor> for Algorithm {
 }
 
 impl Param {
-    fn of(descriptor: &'static cc::Descriptor, param: &'static cc::Param) -> Param {
+    fn of<Build>(descriptor: &'static cc::Descriptor<Build>, param: &'static cc::Param) -> Param {
         let (range, choices) = match param.domain {
             Domain::Number { min, max, .. } => (Some((min, max)), None),
             Domain::Flag { .. } => (None, None),

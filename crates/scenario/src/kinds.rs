@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
-use crate::model::{Ecn, Pacing, Value};
+use crate::model::{Ecn, EcnFeedback, Pacing, Value};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -242,12 +242,11 @@ impl Kind for Percent {
 
 impl Kind for Name {
     fn read(value: &Toml) -> Result<Name, Refusal> {
-        let fix =
-            "use 1 to 64 letters, digits, \"-\", \"_\" and \".\", starting with a letter or digit, like \"cubic-1\"";
+        let fix = "use 1 to 64 letters, digits, \"-\", \"_\", \".\" and \"+\", starting with a letter or digit, like \"cubic-1\"";
         let Toml::String(name) = value else { return Err(Refusal::new("a name is text", fix)) };
         let fit = (1..=Name::LONGEST).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c));
         if fit { Ok(Name(name.clone())) } else { Err(Refusal::new("unfit for file and column names", fix)) }
     }
 
@@ -259,7 +258,7 @@ impl Kind for Name {
         json_schema!({
             "title": "name",
             "type": "string",
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            "pattern": "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$",
             "examples": ["cubic"],
         })
     }
@@ -352,7 +351,23 @@ impl Kind for Pacing {
     }
 }
 
-const ECNS: &[(&str, Ecn)] = &[("off", Ecn::Off), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+const ECNS: &[(&str, Ecn)] = &[("auto", Ecn::Auto), ("off", Ecn::Off), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+const FEEDBACKS: &[(&str, EcnFeedback)] =
+    &[("accurate", EcnFeedback::Accurate), ("classic", EcnFeedback::Classic), ("dctcp", EcnFeedback::Dctcp)];
+
+impl Kind for EcnFeedback {
+    fn read(value: &Toml) -> Result<EcnFeedback, Refusal> {
+        choose(value, FEEDBACKS)
+    }
+
+    fn write(&self) -> Toml {
+        word_of(self, FEEDBACKS)
+    }
+
+    fn schema() -> Schema {
+        choice_schema(FEEDBACKS)
+    }
+}
 
 impl Kind for Ecn {
     fn read(value: &Toml) -> Result<Ecn, Refusal> {

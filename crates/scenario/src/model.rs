@@ -141,10 +141,16 @@ pub struct Flow {
     pub app_schedule: Vec<(Span, Option<Rate>)>,
     /// The ECN codepoint of its packets.
     pub ecn: Ecn,
+    /// How its receiver reports marks.
+    pub ecn_feedback: EcnFeedback,
     /// What its RTT has on top of the path's.
     pub extra_rtt: Span,
     /// Whether its packets are spread over time.
     pub pacing: Pacing,
+    /// The receiver's algorithm, by name, if it has one.
+    pub receiver: Option<String>,
+    /// What is set of its parameters.
+    pub receiver_params: BTreeMap<String, Value>,
     /// The receive window, if not the default; see [`Scenario::receive_window`].
     pub receive_window: Option<Bytes>,
     /// Segments per ACK.
@@ -178,9 +184,22 @@ impl fmt::Display for Value {
     }
 }
 
+/// How the receiver reports marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnFeedback {
+    /// Exact counts, as with AccECN (RFC 9768).
+    Accurate,
+    /// The ECE flag until the sender has reduced its window (RFC 3168).
+    Classic,
+    /// The ECE flag for what is marked (RFC 8257).
+    Dctcp,
+}
+
 /// Whether packets are ECN-capable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
+    /// As the congestion control wants it; without one they are not.
+    Auto,
     /// They are not.
     Off,
     /// ECT(0), classic (RFC 3168).

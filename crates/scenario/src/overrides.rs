@@ -85,7 +85,8 @@ fn is_option(declared: &str) -> bool {
 const QUEUE: &str = "path.queue";
 
 fn is_param(declared: &str) -> bool {
-    declared.strip_prefix("flow.N.params.").is_some_and(|name| !name.is_empty())
+    let of = |table: &str| declared.strip_prefix("flow.N.")?.strip_prefix(table)?.strip_prefix('.');
+    of("params").or_else(|| of("receiver_params")).is_some_and(|name| !name.is_empty())
 }
 
 /// The keys that can be set inside a table, as the user would write them.

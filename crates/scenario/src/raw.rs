@@ -14,7 +14,7 @@ use crate::buffer::Buffer;
 use crate::impairment::{InOrder, Jitter, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{self, Ecn, Pacing, Value};
+use crate::model::{self, Ecn, EcnFeedback, Pacing, Value};
 use crate::queue::plain;
 
 /// The most flows that a scenario may have.
@@ -217,9 +217,12 @@ pub(crate) struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<AppSchedule>", extend("x-default" = "none"))]
     pub(crate) app_schedule: Option<Leaf<AppSchedule>>,
-    /// With cc = "none": whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1").
-    #[serde(default = "not_ect")]
+    /// Whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1"); "auto" leaves it to the congestion control.
+    #[serde(default = "as_the_cc_wants")]
     pub(crate) ecn: Leaf<Ecn>,
+    /// How its receiver reports marks: exact counts, RFC 3168's echo until the window is reduced, or that of DCTCP.
+    #[serde(default = "exact_counts")]
+    pub(crate) ecn_feedback: Leaf<EcnFeedback>,
     /// What this flow's RTT has on top of path.rtt.
     #[serde(default = "no_extra")]
     pub(crate) rtt: Leaf<Extra>,
@@ -230,7 +233,16 @@ pub(crate) struct Flow {
     /// Whether packets are spread over time; "auto" does so when the congestion control gives a rate.
     #[serde(default = "auto")]
     pub(crate) pacing: Leaf<Pacing>,
-    /// The receiver's window, fixed.
+    /// An algorithm of the receiver that decides the window it offers, whatever the sender runs: "rledbat".
+    /// cc = "rledbat" is short for this over cubic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Name>", example = &"rledbat", extend("x-default" = "none, receive_window is offered"))]
+    pub(crate) receiver: Option<Leaf<Name>>,
+    /// Its parameters. `fullpipe explain <receiver>` lists them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("x-default" = "the receiver's own"))]
+    pub(crate) receiver_params: BTreeMap<String, Leaf<Value>>,
+    /// What the receiver's buffer holds, and with no algorithm of its own offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Bytes>", extend("x-default" = "2 x (BDP + buffer), with the BDP of the flow's own RTT"))]
     pub(crate) receive_window: Option<Leaf<Bytes>>,
@@ -291,8 +303,12 @@ fn one_flow() -> Leaf<Whole<1, MOST_FLOWS>> {
     Leaf::of(&Whole(1))
 }
 
-fn not_ect() -> Leaf<Ecn> {
-    Leaf::of(&Ecn::Off)
+fn as_the_cc_wants() -> Leaf<Ecn> {
+    Leaf::of(&Ecn::Auto)
+}
+
+fn exact_counts() -> Leaf<EcnFeedback> {
+    Leaf::of(&EcnFeedback::Accurate)
 }
 
 fn batch() -> Leaf<Whole<1, 1000>> {
@@ -401,6 +417,10 @@ fn optional<T: Kind>(value: &Option<T>) -> Option<Leaf<T>> {
     value.as_ref().map(Leaf::of)
 }
 
+fn written(params: &BTreeMap<String, Value>) -> BTreeMap<String, Leaf<Value>> {
+    params.iter().map(|(name, value)| (name.clone(), Leaf::of(value))).collect()
+}
+
 impl From<&model::Flow> for Flow {
     fn from(flow: &model::Flow) -> Flow {
         Flow {
@@ -411,14 +431,17 @@ impl From<&model::Flow> for Flow {
             app_rate: optional(&flow.app_rate),
             app_schedule: (!flow.app_schedule.is_empty()).then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),
             ecn: Leaf::of(&flow.ecn),
+            ecn_feedback: Leaf::of(&flow.ecn_feedback),
             rtt: Leaf::of(&Extra(flow.extra_rtt)),
             count: one_flow(),
             pacing: Leaf::of(&flow.pacing),
+            receiver: flow.receiver.clone().map(|receiver| Leaf::of(&Name(receiver))),
+            receiver_params: written(&flow.receiver_params),
             receive_window: optional(&flow.receive_window),
             delayed_ack: Leaf::of(&Whole(u64::from(flow.delayed_ack))),
             ack_delay: Leaf::of(&Delay(flow.ack_delay)),
             gro: Leaf::of(&Delay(flow.gro)),
-            params: flow.params.iter().map(|(name, value)| (name.clone(), Leaf::of(value))).collect(),
+            params: written(&flow.params),
         }
     }
 }

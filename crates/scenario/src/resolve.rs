@@ -10,7 +10,9 @@ use crate::error::Error;
 use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{Change, Ecn, Flow, Host, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Wake, Written};
+use crate::model::{
+    Change, EcnFeedback, Flow, Host, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake, Written,
+};
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::Source;
@@ -298,22 +300,28 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
     let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
     let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
-    let mut params = BTreeMap::new();
-    for (param, value) in &raw.params {
-        params.insert(param.clone(), value.get(source, &key(&format!("params.{param}")))?);
-    }
+    let params = |table: &str, raw: &BTreeMap<String, Leaf<Value>>| {
+        let value = |(name, leaf): (&String, &Leaf<Value>)| {
+            Ok((name.clone(), leaf.get(source, &key(&format!("{table}.{name}")))?))
+        };
+        raw.iter().map(value).collect::<Result<BTreeMap<_, _>, Error>>()
+    };
+    let receiver = optional(&raw.receiver, source, &key("receiver"))?.map(|Name(receiver)| receiver);
     let named = name.is_some();
     let flow = Flow {
         name: name.map_or_else(|| cc.clone(), |Name(name)| name),
         cc,
-        params,
+        params: params("params", &raw.params)?,
         start: raw.start.get(source, &key("start"))?,
         bytes: optional(&raw.bytes, source, &key("bytes"))?,
         app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
         app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
         ecn: raw.ecn.get(source, &key("ecn"))?,
+        ecn_feedback: raw.ecn_feedback.get(source, &key("ecn_feedback"))?,
         extra_rtt,
         pacing: raw.pacing.get(source, &key("pacing"))?,
+        receiver,
+        receiver_params: params("receiver_params", &raw.receiver_params)?,
         receive_window: optional(&raw.receive_window, source, &key("receive_window"))?,
         delayed_ack: u32::try_from(delayed_ack).expect("its kind allows at most 64"),
         ack_delay,
@@ -321,6 +329,7 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
         table: Written(i),
     };
     check_unresponsive(&flow, raw, source)?;
+    check_receiver(&flow, raw, source)?;
     if let Some(window) = raw.receive_window.as_ref().filter(|_| flow.receive_window < Some(PACKET)) {
         let problem = "less than one packet of 1500 bytes";
         return Err(source.error(&key("receive_window"), window.show(), problem, "give at least \"1500B\""));
@@ -328,14 +337,22 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
     Ok((flow, named, count))
 }
 
+/// Refuses parameters of nothing.
+fn check_receiver(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
+    match raw.receiver_params.iter().next() {
+        Some((name, value)) if flow.receiver.is_none() => {
+            let problem = "parameters of a receiver that is not given";
+            let fix = "add receiver = \"rledbat\"; with cc = \"rledbat\" its parameters are params";
+            Err(source.error(&flow.key(&format!("receiver_params.{name}")), value.show(), problem, fix))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control and ACKs.
 fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     if flow.cc != UNRESPONSIVE {
-        if flow.ecn == Ecn::Off {
-            return Ok(());
-        }
-        let problem = "the senders here do not answer marks, so their packets are not ECN-capable";
-        return Err(source.error(&flow.key("ecn"), raw.ecn.show(), problem, "remove ecn, or set cc = \"none\""));
+        return Ok(());
     }
     if flow.app_rate.is_none() {
         let problem = "a flow with cc = \"none\" needs the rate at which it sends";
@@ -350,7 +367,9 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
             "remove it, or give the flow a cc",
         ));
     }
-    let given: [Option<(&str, String)>; 6] = [
+    let given: [Option<(&str, String)>; 8] = [
+        (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.ecn_feedback.show())),
+        raw.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),
         raw.receive_window.as_ref().map(|window| ("receive_window", window.show())),
         (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.pacing.show())),

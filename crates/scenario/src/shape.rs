@@ -29,8 +29,10 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
     for (i, flow) in flows {
         let at = format!("flow.{i}");
         check_names(flow, &at, "flow.N.", source)?;
-        if flow.contains_key("params") {
-            table(flow, "params", &join(&at, "params"), "write it like params = { beta = 0.7 }", source)?;
+        for (name, example) in [("params", "beta = 0.7"), ("receiver_params", "target = 40")] {
+            if flow.contains_key(name) {
+                table(flow, name, &join(&at, name), &format!("write it like {name} = {{ {example} }}"), source)?;
+            }
         }
     }
     Ok(())

@@ -2,32 +2,26 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cc::{Config, Descriptor, ParamValue, Registry, Signals};
+use cc::{Config, Descriptor, Registry};
 use endpoint::{
-    AckPolicy, App, Costs, Cpu, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive, WakeUp,
+    AckPolicy, App, Costs, Cpu, EcnFeedback, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive,
+    WakeUp,
 };
 use path::{Bernoulli, Line, Link, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
-use scenario::{Error, Scenario, Value};
+use scenario::{Error, Scenario};
 use smallvec::smallvec;
 use trace::{FlowMeter, Window};
-use units::{Rate, Rng, Span, Time, nearest};
+use units::{Rate, Rng, Span, Time};
 
 use crate::TraceLevel;
 use crate::agenda::{Agenda, Class};
+use crate::algorithms::choose;
 use crate::engine::Simulation;
 use crate::flow::{Armed, Flow, Network, Source, Transitions, Wire};
 use crate::host::{ReceivingHost, SendingHost};
 use crate::lane::Lane;
 use crate::link::{Element, Managed, NetworkLink};
 use crate::observe::Observer;
-
-/// The signals that the simulated endpoint gives a controller.
-pub const PROVIDES: Signals = Signals::RATE_SAMPLE
-    .and(Signals::LOST_EACH)
-    .and(Signals::TX_INFLIGHT)
-    .and(Signals::SPURIOUS)
-    .and(Signals::PACING)
-    .and(Signals::TIMESTAMPS);
 
 /// An access link is this much faster than the bottleneck.
 const ACCESS_SPEED: u64 = 10;
@@ -44,12 +38,25 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     let mut flows = Vec::with_capacity(scenario.flows.len());
     for (index, spec) in scenario.flows.iter().enumerate() {
         let start = Time::ZERO + spec.start + jittered(scenario, spec);
+        let mut receiver = receiver(scenario, spec);
+        let (mut group, mut window_group) = (0, None);
         let source = match spec.is_unresponsive() {
-            true => Source::Unresponsive(Unresponsive::new(constant_rate(scenario, spec)?, codepoint(spec.ecn), start)),
+            true => Source::Unresponsive(Unresponsive::new(
+                constant_rate(scenario, spec)?,
+                codepoint(spec.ecn).unwrap_or_default(),
+                start,
+            )),
             false => {
-                let descriptor = algorithm(scenario, spec, registry)?;
-                groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor));
-                let mut sender = sender(scenario, spec, descriptor, start)?;
+                let algorithms = choose(scenario, spec, registry)?;
+                group = declare(&mut groups, &mut observer, algorithms.sender.0);
+                if let Some((descriptor, config)) = algorithms.receiver {
+                    window_group = Some(declare(&mut groups, &mut observer, descriptor));
+                    receiver = receiver.with_window_controller((descriptor.build)(&config));
+                }
+                let mut sender = sender(scenario, spec, algorithms.sender, start);
+                if sender.is_ecn_capable() {
+                    receiver = receiver.with_ecn_feedback(feedback(spec));
+                }
                 sender.limits().restart(from.max(start));
                 match &scenario.host {
                     None => Source::Tcp(sender),
@@ -64,14 +71,15 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
         flows.push(Flow {
             index,
             source,
-            receiver: receiver(scenario, spec),
+            receiver,
             wire: wire(scenario, spec, start),
             meter: FlowMeter::new(window, start),
             timer: Armed::default(),
             departure: Armed::default(),
             total: spec.bytes,
             transitions: Transitions { flow: index, wanted: observer.wants_transitions(), rows: Vec::new() },
-            group: groups.get(spec.cc.as_str()).copied().unwrap_or(0),
+            group,
+            window_group,
             last: endpoint::AckOutcome::default(),
             finished: false,
         });
@@ -81,6 +89,15 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
         network.agenda.push(Time::ZERO + interval, Class::Sample, 0, 0);
     }
     Ok(Simulation { scenario: scenario.clone(), network, flows, observer, now: Time::ZERO, end })
+}
+
+/// The group of trace columns of an algorithm, declared once.
+fn declare<'a, Build>(
+    groups: &mut BTreeMap<&'a str, usize>,
+    observer: &mut Observer,
+    descriptor: &'a Descriptor<Build>,
+) -> usize {
+    *groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor))
 }
 
 const BOTTLENECK: &str = "bottleneck";
@@ -133,11 +150,21 @@ fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Err
     Ok(rate)
 }
 
-fn codepoint(ecn: scenario::Ecn) -> cc::Ecn {
+/// The codepoint that a flow's packets are to have, if it is not for the congestion control to say.
+fn codepoint(ecn: scenario::Ecn) -> Option<cc::Ecn> {
     match ecn {
-        scenario::Ecn::Off => cc::Ecn::NotEct,
-        scenario::Ecn::Ect0 => cc::Ecn::Ect0,
-        scenario::Ecn::Ect1 => cc::Ecn::Ect1,
+        scenario::Ecn::Auto => None,
+        scenario::Ecn::Off => Some(cc::Ecn::NotEct),
+        scenario::Ecn::Ect0 => Some(cc::Ecn::Ect0),
+        scenario::Ecn::Ect1 => Some(cc::Ecn::Ect1),
+    }
+}
+
+fn feedback(spec: &scenario::Flow) -> EcnFeedback {
+    match spec.ecn_feedback {
+        scenario::EcnFeedback::Accurate => EcnFeedback::Accurate,
+        scenario::EcnFeedback::Classic => EcnFeedback::Classic,
+        scenario::EcnFeedback::Dctcp => EcnFeedback::Dctcp,
     }
 }
 
@@ -149,69 +176,12 @@ fn jittered(scenario: &Scenario, spec: &scenario::Flow) -> Span {
     Span::from_nanos(Rng::stream(scenario.seed, &spec.name, "start").below(most + 1))
 }
 
-fn algorithm(scenario: &Scenario, spec: &scenario::Flow, registry: &Registry) -> Result<&'static Descriptor, Error> {
-    let quoted = format!("{:?}", spec.cc);
-    let Some(descriptor) = registry.get(&spec.cc) else {
-        let known: Vec<&str> = registry.iter().map(|descriptor| descriptor.name).collect();
-        let list = known.join(", ");
-        let fix = match nearest(&spec.cc, &known) {
-            Some(near) => format!("did you mean \"{near}\"? there are {list} (and \"none\")"),
-            None => format!("use one of {list} (or \"none\")"),
-        };
-        return Err(scenario.error(&spec.key("cc"), quoted, "no algorithm of this name", &fix));
-    };
-    let missing = descriptor.needs.missing_from(PROVIDES);
-    if !missing.is_empty() {
-        let problem = format!("{} can't do without {}, which this runner does not give", spec.cc, missing.join(", "));
-        return Err(scenario.error(&spec.key("cc"), quoted, &problem, "use another runner or algorithm"));
-    }
-    Ok(descriptor)
-}
-
-/// The scenario with what it leaves to others filled in: every parameter of its algorithms, and receive windows. What
-/// can't run is left as it is.
-pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
-    let mut resolved = scenario.clone();
-    for (flow, spec) in resolved.flows.iter_mut().zip(&scenario.flows).filter(|(_, spec)| !spec.is_unresponsive()) {
-        flow.receive_window = Some(scenario.receive_window(spec));
-        let config = registry.get(&spec.cc).map(|descriptor| config(scenario, spec, descriptor));
-        if let Some(Ok(config)) = config {
-            flow.params = config.params().map(|(name, value)| (name.to_owned(), written(value))).collect();
-        }
-    }
-    resolved
-}
-
-fn written(value: &ParamValue) -> Value {
-    match value {
-        ParamValue::Number(number) => Value::Number(*number),
-        ParamValue::Flag(flag) => Value::Flag(*flag),
-        ParamValue::Word(word) => Value::Word(word.clone()),
-    }
-}
-
-fn config(scenario: &Scenario, spec: &scenario::Flow, descriptor: &'static Descriptor) -> Result<Config, Error> {
-    let given = spec.params.iter().map(|(name, value)| {
-        let value = match value {
-            Value::Number(number) => ParamValue::Number(*number),
-            Value::Flag(flag) => ParamValue::Flag(*flag),
-            Value::Word(word) => ParamValue::Word(word.clone()),
-        };
-        (name.clone(), value)
-    });
-    Config::new(descriptor, &given.collect(), SMSS, SMSS * 10).map_err(|error| {
-        let key = spec.key(&format!("params.{}", error.name));
-        scenario.error(&key, &error.value, &error.problem, &error.fix)
-    })
-}
-
 fn sender(
     scenario: &Scenario,
     spec: &scenario::Flow,
-    descriptor: &'static Descriptor,
+    (descriptor, config): (&'static Descriptor, Config),
     start: Time,
-) -> Result<Sender<cc::AnyController>, Error> {
-    let config = config(scenario, spec, descriptor)?;
+) -> Sender<cc::AnyController> {
     let app = match (spec.app_rate, spec.bytes) {
         (rate, bytes) if !spec.app_schedule.is_empty() => {
             let changes = spec.app_schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate));
@@ -230,10 +200,8 @@ fn sender(
     let controller = (descriptor.build)(&config);
     let hosted = scenario.host.is_some();
     let rate_interval = scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval);
-    Ok(Sender::new(
-        SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng },
-        start,
-    ))
+    Sender::new(SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng }, start)
+        .with_ecn(feedback(spec), codepoint(spec.ecn))
 }
 
 /// One end's program. Both ends run on machines of one speed.

@@ -196,7 +196,7 @@ impl Step<'_> {
         }
     }
 
-    /// Packets of a flow arrive at the receiver, on a line that reorders.
+    /// Packets of a flow arrive at a receiver that is not told ahead of time.
     fn arrivals(self, flow: &mut Flow, now: Time) {
         if flow.wire.arrivals.fired(now) {
             flow.far().arrivals(self.network, now);

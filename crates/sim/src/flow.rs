@@ -49,8 +49,9 @@ pub(crate) struct Flow {
     /// The whole transfer, if it ends.
     pub(crate) total: Option<units::Bytes>,
     pub(crate) transitions: Transitions,
-    /// The trace's group of columns, and what the last ACK told.
+    /// The trace's groups of columns, of the sender's and the receiver's algorithm, and what the last ACK told.
     pub(crate) group: usize,
+    pub(crate) window_group: Option<usize>,
     pub(crate) last: endpoint::AckOutcome,
     /// Its last row is in the trace.
     pub(crate) finished: bool,
@@ -68,7 +69,7 @@ pub(crate) struct Wire {
     pub(crate) lanes: PerHop<Lane<Travelling>>,
     /// From the last link to the receiver, beyond the links' own delays.
     pub(crate) line: Line,
-    /// What is on that line since it reorders: by arrival, then in order of departure.
+    /// What is received when its time comes: by arrival, then in order of departure.
     pub(crate) reordered: BTreeMap<(Time, u64), Travelling>,
     pub(crate) arrivals: Armed,
     pub(crate) loss: Option<Box<Bernoulli>>,
@@ -239,8 +240,8 @@ impl Far<'_> {
                 return self.hop(network, hop + 1, departure, packet);
             }
             let (arrival, out_of_order) = self.wire.line.arrival(departure);
-            if out_of_order {
-                return self.reorder(network, arrival, packet);
+            if out_of_order || self.receiver.window_controller().is_some() {
+                return self.receive_later(network, arrival, packet);
             }
             at = arrival;
         }
@@ -271,14 +272,17 @@ impl Far<'_> {
             return;
         }
         match self.wire.line.arrival(at) {
-            (arrival, false) => self.arrive(network, next, arrival, packet),
-            (arrival, true) => self.reorder(network, arrival, packet),
+            (arrival, false) if self.receiver.window_controller().is_none() => {
+                self.arrive(network, next, arrival, packet);
+            }
+            (arrival, _) => self.receive_later(network, arrival, packet),
         }
     }
 
-    /// A packet is on a line to the receiver that reorders: it is received when its time comes.
+    /// A packet is on a line to the receiver that reorders, or to one whose decisions are traced: it is received when its
+    /// time comes.
     #[cold]
-    fn reorder(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+    fn receive_later(&mut self, network: &mut Network, at: Time, packet: Travelling) {
         let same = self.wire.reordered.range((at, 0)..=(at, u64::MAX)).next_back();
         let order = same.map_or(0, |((_, order), _)| order + 1);
         self.wire.reordered.insert((at, order), packet);

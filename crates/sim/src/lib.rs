@@ -17,6 +17,7 @@
 //! ```
 
 mod agenda;
+mod algorithms;
 mod build;
 mod engine;
 mod flow;
@@ -29,7 +30,7 @@ mod prefetch;
 #[cfg(test)]
 mod routes;
 
-pub use build::{PROVIDES, resolved};
+pub use algorithms::{PROVIDES, resolved};
 pub use engine::Simulation;
 pub use memory::memory_needed;
 

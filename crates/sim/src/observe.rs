@@ -25,7 +25,7 @@ impl Observer {
     }
 
     /// Declares an algorithm's columns; gives their group.
-    pub(crate) fn declare(&mut self, descriptor: &cc::Descriptor) -> usize {
+    pub(crate) fn declare<Build>(&mut self, descriptor: &cc::Descriptor<Build>) -> usize {
         let fields = descriptor.fields.iter().map(|field| (field.name, field.unit, field.labels));
         self.recorder.as_mut().map_or(0, |recorder| recorder.declare(descriptor.name, fields))
     }
@@ -91,6 +91,9 @@ impl Observer {
             limited_by,
         };
         recorder.flow(row, flow.group, |values| cc::Controller::observe(sender.controller(), values));
+        if let (Some(group), Some(controller)) = (flow.window_group, flow.receiver.window_controller()) {
+            recorder.more(group, |values| controller.observe(values));
+        }
     }
 
     /// The trace.

@@ -44,6 +44,12 @@ const MIXED: &str = r#"
     start = "1s"
     gro = "300us"
     [[flow]]
+    cc = "ledbat++"
+    [[flow]]
+    cc = "bbr3"
+    receiver = "rledbat"
+    receiver_params = { tick = 4 }
+    [[flow]]
     cc = "none"
     app_rate = "1mbit"
 "#;
@@ -221,7 +227,18 @@ fn host() -> impl Strategy<Value = String> {
 }
 
 fn flow() -> impl Strategy<Value = String> {
-    let algorithm = prop_oneof![Just("cubic"), Just("bbr1"), Just("bbr3"), Just("newreno")];
+    let algorithm = prop_oneof![
+        Just("cubic"),
+        Just("bbr1"),
+        Just("bbr3"),
+        Just("newreno"),
+        Just("ledbat"),
+        Just("ledbat++"),
+        Just("rledbat"),
+        Just("dctcp"),
+        Just("prague"),
+        Just("cubic\"\necn = \"ect0\"\necn_feedback = \"classic")
+    ];
     let options = prop_oneof![
         Just(""),
         Just("bytes = \"300kB\"\n"),

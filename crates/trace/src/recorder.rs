@@ -85,13 +85,16 @@ type Group = Vec<(String, &'static str, Field)>;
 /// Rows that are kept back, so that each column grows by many values at a time: at every ACK that is what a trace costs.
 const HELD: usize = 64;
 
-/// A row kept back: its algorithm's columns, and where their values begin.
+/// A row kept back: the columns of its algorithms, the sender's and perhaps the receiver's, and where their values begin.
 #[derive(Debug)]
 struct Held {
     row: FlowRow,
-    group: usize,
-    values: usize,
+    groups: [usize; 2],
+    values: [usize; 2],
 }
+
+/// No second algorithm.
+const NO_GROUP: usize = usize::MAX;
 
 /// Collects the rows of a run.
 #[derive(Debug, Default)]
@@ -142,11 +145,18 @@ impl Recorder {
     /// Adds a flow's row; `observe` pushes the values of its algorithm's fields.
     #[inline]
     pub fn flow(&mut self, row: FlowRow, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
-        self.held.push(Held { row, group, values: self.held_values.len() });
-        observe(&mut self.held_values);
         if self.held.len() == HELD {
             self.settle();
         }
+        self.held.push(Held { row, groups: [group, NO_GROUP], values: [self.held_values.len(); 2] });
+        observe(&mut self.held_values);
+    }
+
+    /// Adds to the latest row the values of another algorithm: the receiver's.
+    pub fn more(&mut self, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
+        let Some(held) = self.held.last_mut() else { return };
+        (held.groups[1], held.values[1]) = (group, self.held_values.len());
+        observe(&mut self.held_values);
     }
 
     /// Sorts the rows kept back into their columns.
@@ -168,10 +178,10 @@ impl Recorder {
         self.limited_by.extend(rows().map(|row| row.limited_by));
         for (number, group) in self.groups.iter_mut().enumerate() {
             for (i, (_, _, field)) in group.iter_mut().enumerate() {
-                let values = self
-                    .held
-                    .iter()
-                    .map(|held| if held.group == number { self.held_values[held.values + i] } else { f64::NAN });
+                let values = self.held.iter().map(|held| {
+                    let place = held.groups.iter().position(|group| *group == number);
+                    place.map_or(f64::NAN, |place| self.held_values[held.values[place] + i])
+                });
                 match field {
                     Field::Number(column) => column.extend(values.map(|value| value as f32)),
                     Field::Label(column, _) => {

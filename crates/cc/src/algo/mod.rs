@@ -3,9 +3,19 @@
 pub mod bbr;
 pub mod bbr1;
 pub mod cubic;
+pub mod dctcp;
+pub mod ledbat;
+pub mod ledbatpp;
 pub mod newreno;
+pub mod prague;
+pub mod rledbat;
 
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
 pub use cubic::Cubic;
+pub use dctcp::Dctcp;
+pub use ledbat::Ledbat;
+pub use ledbatpp::LedbatPp;
 pub use newreno::NewReno;
+pub use prague::Prague;
+pub use rledbat::Rledbat;

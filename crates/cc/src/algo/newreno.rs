@@ -6,7 +6,7 @@ use crate::kit::slow_start::{AnySlowStart, SlowStart};
 use crate::kit::window::{AdditiveIncrease, Episode, FlightSize, loss_window, report, state};
 use crate::{
     Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
-    RecoveryOwner, Signals, Specification,
+    RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What NewReno says of itself.
@@ -33,6 +33,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "L: what one ACK counts at most in classic slow start",
             section: "RFC 3465 §2.2",
         },
+        Param {
+            name: "beta_ecn",
+            unit: "",
+            domain: Domain::Number { default: 0.5, min: 0.1, max: 0.99 },
+            purpose: "what a mark leaves of the window; 0.8 is ABE",
+            section: "RFC 3168 §6.1.2, RFC 8511 §3.1",
+        },
     ],
     profiles: &[],
     preset_of: None,
@@ -51,6 +58,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     build: |config| AnyController::NewReno(NewReno::new(config)),
 };
 
+/// What a loss leaves of the flight (RFC 5681 §3.1, equation 4).
+const BETA_LOSS: f64 = 0.5;
+
 /// The controller.
 #[derive(Debug)]
 pub struct NewReno {
@@ -60,6 +70,7 @@ pub struct NewReno {
     increase: AdditiveIncrease,
     flight: FlightSize,
     episode: Episode,
+    beta_ecn: f64,
     /// `cwnd` and `ssthresh` before the last reduction, for undo.
     saved: Option<(Bytes, Bytes)>,
 }
@@ -74,15 +85,16 @@ impl NewReno {
             increase: AdditiveIncrease::default(),
             flight: FlightSize::default(),
             episode: Episode::None,
+            beta_ecn: config.number("beta_ecn"),
             saved: None,
         }
     }
 
-    /// Half the flight from now on; what was before is kept for undo.
-    fn reduce(&mut self, cx: &Cx<'_>) {
+    /// A part of the flight from now on, half of it after a loss; what was before is kept for undo.
+    fn reduce(&mut self, cx: &Cx<'_>, beta: f64) {
         self.saved = Some((self.cwnd, self.ssthresh));
         // RFC 5681 §3.1, equation 4.
-        self.ssthresh = (self.flight.at_event(cx.conn, self.cwnd) / 2).max(cx.conn.smss * 2);
+        self.ssthresh = self.flight.at_event(cx.conn, self.cwnd).mul_f64(beta).max(cx.conn.smss * 2);
         self.increase.reset();
         self.slow_start.on_congestion();
     }
@@ -91,7 +103,7 @@ impl NewReno {
         // RFC 5681 §3.1: another timeout of one segment holds ssthresh. §4.3: one inside recovery, where a retransmission
         // was lost, is a second sign of congestion.
         if !again {
-            self.reduce(cx);
+            self.reduce(cx, BETA_LOSS);
         }
         self.episode = Episode::Timeout;
         self.increase.reset();
@@ -135,8 +147,9 @@ impl Controller for NewReno {
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
         let before = self.state();
         match change {
-            Recovery::Enter(_) => {
-                self.reduce(cx);
+            Recovery::Enter(cause) => {
+                // RFC 8511 §3.1.
+                self.reduce(cx, if cause == RecoveryCause::Ecn { self.beta_ecn } else { BETA_LOSS });
                 self.episode = Episode::Recovery;
                 // RFC 6582 §3.2, step 3, full acknowledgment: where PRR runs the window to.
                 self.cwnd = self.ssthresh;

@@ -1,7 +1,10 @@
 //! Parts that several algorithms share.
 
 pub mod bbr;
+pub mod delay;
 pub mod float;
+pub mod ledbat_pp;
+pub mod marks;
 pub mod max_filter;
 pub mod round;
 pub mod slow_start;

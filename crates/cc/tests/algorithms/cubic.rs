@@ -282,6 +282,20 @@ fn a_mark_may_leave_one_segment_where_a_loss_leaves_two() {
 }
 
 #[test]
+fn a_mark_takes_what_a_loss_takes_or_less_by_abe() {
+    for (beta, left) in [(0.7, 70.0), (0.85, 85.0)] {
+        let params = [("beta_ecn", ParamValue::Number(beta)), ("slow_start", word("classic"))];
+        let mut driver = Driver::new("cubic", &params);
+        grow_to(&mut driver, 100);
+        driver.mark();
+        assert!((driver.cwnd() - left).abs() < 0.01, "RFC 9438 §4.6, RFC 8511 §3.1: {}", driver.cwnd());
+        driver.recover();
+        driver.lose();
+        assert!((driver.cwnd() - 0.7 * left).abs() < 0.01, "{}", driver.cwnd());
+    }
+}
+
+#[test]
 fn the_flight_counts_in_the_rfc_and_the_window_in_linux() {
     for (profile, left) in [("rfc9438", 0.7 * 30.0), ("linux", 70.0)] {
         let mut driver = cubic(profile);

@@ -77,6 +77,8 @@ pub(crate) struct Driver {
     pub(crate) lost_in_sample: Bytes,
     /// The part of each ACK that is marked.
     pub(crate) marked: f64,
+    /// Of each RTT, what the ACK takes.
+    pub(crate) back: Span,
     rng: Rng,
     fields: Vec<&'static str>,
 }
@@ -94,6 +96,7 @@ impl Driver {
             lost_in_ack: Bytes::ZERO,
             lost_in_sample: Bytes::ZERO,
             marked: 0.0,
+            back: Span::ZERO,
             rng,
             fields,
         }
@@ -161,6 +164,7 @@ impl Driver {
             newly_lost: core::mem::take(&mut self.lost_in_ack),
             prior_inflight,
             rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            one_way: Some(rtt - self.back),
             rate: RateSample {
                 rate: self.rate,
                 interval: rtt,
@@ -204,6 +208,12 @@ impl Driver {
         self.mark_lost(self.conn.inflight, LossCause::Rto);
         self.conn.in_recovery = false;
         self.recovery(Recovery::Timeout { again });
+    }
+
+    /// The window is to be reduced because of marks.
+    pub(crate) fn mark(&mut self) {
+        self.conn.in_recovery = true;
+        self.recovery(Recovery::Enter(RecoveryCause::Ecn));
     }
 
     /// Fast recovery ends.

@@ -1,6 +1,6 @@
 //! NewReno: RFC 5681, RFC 6582, RFC 3465.
 
-use cc::{PathChange, Recovery, RecoveryCause};
+use cc::{PathChange, Recovery};
 use units::{Bytes, Span};
 
 use crate::driver::{Driver, SMSS};
@@ -144,10 +144,17 @@ fn a_spurious_recovery_or_timeout_is_undone() {
 }
 
 #[test]
-fn a_mark_halves_as_a_loss_does() {
+fn a_mark_halves_as_a_loss_does_or_takes_less_by_abe() {
     let mut driver = in_avoidance(80);
-    driver.recovery(Recovery::Enter(RecoveryCause::Ecn));
-    assert_eq!(driver.cwnd(), 40.0);
+    driver.mark();
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (40.0, 40.0));
+    // RFC 8511 §3.1.
+    let mut driver = Driver::new("newreno", &[("beta_ecn", cc::ParamValue::Number(0.8))]);
+    driver.mark();
+    assert_eq!((driver.cwnd(), driver.ssthresh()), (8.0, 8.0));
+    driver.recover();
+    driver.lose();
+    assert_eq!(driver.cwnd(), 4.0, "a loss still halves");
 }
 
 #[test]

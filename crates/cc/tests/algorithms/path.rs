@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use cc::{
     Ack, AnyController, Conn, Controller, Cx, Ecn, EcnCounts, LossCause, Lost, ParamValue, RateSample, Recovery,
-    RecoveryCause, RttSample, Snapshot,
+    RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
 };
 use units::{Bytes, Rate, Rng, Span, Time};
 
@@ -22,6 +22,7 @@ struct InFlight {
     packet: Snapshot,
     /// When its ACK comes; none for a dropped one.
     acked_at: Option<Time>,
+    marked: bool,
 }
 
 /// The flow and its path.
@@ -33,6 +34,10 @@ pub(crate) struct Path {
     pub(crate) log: Log,
     /// Queue limit, packets that wait.
     pub(crate) limit: u64,
+    /// What finds more waiting than this is marked, if it is capable: a step, as in data centres.
+    pub(crate) mark_above: u64,
+    /// In recovery the transport owns the window.
+    owner: RecoveryOwner,
     transmission: Span,
     delay: Span,
     link_free: Time,
@@ -56,6 +61,8 @@ impl Path {
             now: Time::ZERO,
             log: Log::default(),
             limit,
+            mark_above: u64::MAX,
+            owner: Registry::default().get(name).expect("just built").recovery,
             transmission: rate.time_for(WIRE),
             delay,
             link_free: Time::ZERO,
@@ -68,6 +75,12 @@ impl Path {
             rng: Rng::stream(1, "flow", "cc"),
             fields,
         }
+    }
+
+    /// Marks what finds more than `packets` waiting.
+    pub(crate) fn marking(mut self, packets: u64) -> Path {
+        self.mark_above = packets;
+        self
     }
 
     /// Paces a window as Linux does under `fq`.
@@ -136,19 +149,20 @@ impl Path {
             first_sent: self.first_sent,
             delivered_at: self.delivered_at,
             delivered: self.conn.delivered,
-            delivered_ce: Bytes::ZERO,
+            delivered_ce: self.conn.delivered_ce,
             lost: self.conn.lost,
             inflight: self.conn.inflight,
             size: SMSS.get() as u16,
             app_limited: self.conn.app_limited,
-            ecn: Ecn::NotEct,
+            ecn: self.cc.decision().ecn,
             retransmit: false,
         };
+        let marked = packet.ecn != Ecn::NotEct && self.queue() > self.mark_above;
         let acked_at = (self.queue() <= self.limit).then(|| {
             self.link_free = self.link_free.max(self.now) + self.transmission;
             self.link_free + self.delay
         });
-        self.flight.push_back(InFlight { number: self.next_number, packet, acked_at });
+        self.flight.push_back(InFlight { number: self.next_number, packet, acked_at, marked });
         self.next_number += 1;
         self.conn.pacing_rate = self.pacing_rate();
         self.conn.paced = self.conn.pacing_rate.is_some();
@@ -160,7 +174,7 @@ impl Path {
     fn receive(&mut self) -> Span {
         let prior_inflight = self.conn.inflight;
         let at = self.flight.iter().position(|sent| sent.acked_at.is_some()).expect("an ACK is due");
-        let InFlight { number, packet, .. } = self.flight.remove(at).expect("just found");
+        let InFlight { number, packet, marked, .. } = self.flight.remove(at).expect("just found");
         let rtt = self.now - packet.sent;
         self.conn.inflight -= SMSS;
         self.conn.delivered += SMSS;
@@ -175,7 +189,13 @@ impl Path {
             self.conn.app_limited = false;
         }
 
+        if marked {
+            self.conn.delivered_ce += SMSS;
+        }
         let newly_lost = self.detect_losses(number);
+        if marked && self.recovery_point.is_none() {
+            self.enter(RecoveryCause::Ecn);
+        }
         let interval = (packet.sent - packet.first_sent).max(self.now - packet.delivered_at);
         let delivered = self.conn.delivered - packet.delivered;
         let ack = Ack {
@@ -184,15 +204,16 @@ impl Path {
             newly_lost,
             prior_inflight,
             rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            one_way: Some(rtt - self.delay / 2),
             rate: RateSample {
                 rate: (interval >= self.conn.min_rtt).then(|| Rate::from_delivery(delivered, interval)),
                 interval,
                 delivered,
                 lost: self.conn.lost - packet.lost,
-                delivered_ce: Bytes::ZERO,
+                delivered_ce: self.conn.delivered_ce - packet.delivered_ce,
                 app_limited: packet.app_limited,
             },
-            ecn: EcnCounts::default(),
+            ecn: EcnCounts { ce_packets: u64::from(marked), ce_bytes: Some(SMSS * u64::from(marked)) },
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));
@@ -220,10 +241,14 @@ impl Path {
             self.call(|cc, cx| cc.on_lost(cx, &lost));
         }
         if newly_lost > Bytes::ZERO && self.recovery_point.is_none() {
-            self.recovery_point = Some(self.next_number);
-            self.conn.in_recovery = true;
-            self.call(|cc, cx| cc.on_recovery(cx, Recovery::Enter(RecoveryCause::Loss)));
+            self.enter(RecoveryCause::Loss);
         }
         newly_lost
+    }
+
+    fn enter(&mut self, cause: RecoveryCause) {
+        self.recovery_point = Some(self.next_number);
+        self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
+        self.call(|cc, cx| cc.on_recovery(cx, Recovery::Enter(cause)));
     }
 }

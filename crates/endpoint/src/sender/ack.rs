@@ -5,6 +5,7 @@ use units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
 use super::recovery::Phase;
+use crate::rack::order;
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, Block};
 
@@ -55,6 +56,11 @@ impl<C: Controller> Sender<C> {
             return self.on_handshake(now, ack);
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
+        let concerned = self.ecn.concerns(ack);
+        if concerned {
+            self.ecn.late = ack.sent < self.ts_recent;
+        }
+        self.ts_recent = self.ts_recent.max(ack.sent);
         let prior_una = self.una;
         let prior_inflight = self.conn.inflight;
         let prior_undelivered = self.undelivered();
@@ -83,6 +89,9 @@ impl<C: Controller> Sender<C> {
         let undo = self.detect_spurious(ack, blocks, head.as_ref());
         if undo {
             self.undo(now, probe);
+        }
+        if concerned {
+            self.take_marks(ack, delivery.bytes);
         }
         let tlp_repair = self.timer.probe_repaired(ack, blocks, delivery.newest.is_some());
         let Some((sent, seq, record)) = delivery.newest else {
@@ -113,10 +122,12 @@ impl<C: Controller> Sender<C> {
         let prior_lost = self.conn.lost;
         self.detect_losses(now, probe);
         let newly_lost = self.conn.lost - prior_lost;
-        if newly_lost > Bytes::ZERO && self.phase == Phase::Open {
+        if newly_lost > Bytes::ZERO && !self.phase.repairs() {
             self.enter_recovery(now, prior_undelivered, probe);
-        } else if self.phase != Phase::Open && self.una >= self.episode.point() && self.is_repairing() {
+        } else if self.phase.repairs() && self.una >= self.episode.point() && self.is_repairing() {
             self.next_episode(now, prior_undelivered, probe);
+        } else if concerned && self.ecn.marks.any && self.phase == Phase::Open {
+            self.reduce(now, prior_undelivered, probe);
         }
 
         let newest = self.bursts.snapshot(&record);
@@ -125,22 +136,25 @@ impl<C: Controller> Sender<C> {
             rate = self.joined.join(now, sent, self.conn.delivered, rate);
         }
         let outcome = AckOutcome { rtt, rate: rate.rate };
-        let ack = cc::Ack {
+        let told = cc::Ack {
             newest,
             newly_acked: delivery.bytes,
             newly_lost,
             prior_inflight,
             rtt: rtt.map(|raw| RttSample { raw, ack_delay: Span::ZERO }),
+            // RFC 7323 §4.1: the echo of an ACK that does not advance SND.UNA is that of an earlier one.
+            one_way: advanced.then(|| ack.sent.since(ack.echo)),
             rate,
-            ecn: EcnCounts::default(),
+            ecn: if concerned { self.ecn.marks.counts() } else { EcnCounts::default() },
             tlp_repair,
         };
-        self.call(now, probe, |controller, cx| controller.on_ack(cx, &ack));
-        if self.phase != Phase::Open && self.una >= self.episode.point() {
-            self.exit_recovery(now, probe);
-        }
-        if tlp_repair && self.phase == Phase::Open {
-            // RFC 8985 §7.4: the loss was repaired, its signal remains.
+        self.call(now, probe, |controller, cx| controller.on_ack(cx, &told));
+        if self.phase != Phase::Open {
+            if self.is_over() {
+                self.exit_recovery(now, probe);
+            }
+        } else if tlp_repair {
+            // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not reduced in this round trip.
             self.enter_recovery(now, prior_undelivered, probe);
             self.leave(now, Recovery::Exit, probe);
         }
@@ -159,6 +173,7 @@ impl<C: Controller> Sender<C> {
         }
         self.opened = Some(now);
         self.right_edge = u64::from(ack.window);
+        self.ts_recent = ack.sent;
         let rtt = now - ack.echo;
         self.rtt.sample(rtt);
         self.conn.srtt = rtt;
@@ -168,6 +183,21 @@ impl<C: Controller> Sender<C> {
         self.timer.stop();
         self.decide();
         AckOutcome { rtt: None, rate: None }
+    }
+
+    /// Whether the episode under way is.
+    #[inline]
+    fn is_over(&self) -> bool {
+        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR (Linux:
+        // tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
+        if self.phase == Phase::Reduced { self.una > self.episode.point() } else { self.una >= self.episode.point() }
+    }
+
+    /// An ACK that says something of marks, and newly acknowledges so many bytes.
+    #[cold]
+    fn take_marks(&mut self, ack: &Ack, acked: Bytes) {
+        let most = self.conn.delivered + acked - self.conn.delivered_ce;
+        self.conn.delivered_ce += self.ecn.on_ack(ack, acked, most);
     }
 
     /// Bytes between `una` and `next` that were not SACKed: what can still be delivered.
@@ -223,12 +253,15 @@ impl<C: Controller> Sender<C> {
         }
         let when = self.bursts.get(sent.burst).sent;
         self.bursts.leave(sent.burst);
-        if delivery.newest.is_none_or(|(sent, of, _)| (sent, of) <= (when, seq)) {
+        let this = order(when, seq);
+        if delivery.newest.is_none_or(|(at, of, _)| order(at, of) <= this) {
             delivery.newest = Some((when, seq, sent));
         }
         if sent.transmissions == 1 {
             delivery.first_once.get_or_insert(when);
-            delivery.newest_once = delivery.newest_once.max(Some((when, seq)));
+            if delivery.newest_once.is_none_or(|(at, of)| order(at, of) <= this) {
+                delivery.newest_once = Some((when, seq));
+            }
             delivery.lowest_once = delivery.lowest_once.min(seq);
         } else {
             delivery.retransmitted = true;

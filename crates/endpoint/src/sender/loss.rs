@@ -6,7 +6,6 @@ use cc::{Controller, LossCause, Lost, Probe};
 use units::{Bytes, Span, Time};
 
 use super::Sender;
-use super::recovery::Phase;
 use crate::rtt::RttEstimator;
 use crate::sent::State;
 use crate::wire::{Ack, Block, Segment};
@@ -134,7 +133,7 @@ impl<C: Controller> Sender<C> {
             return;
         }
         let rto = self.timer.rto_base + self.rtt.rto();
-        let may_probe = self.phase == Phase::Open && self.sacked == 0 && self.lost == 0 && self.timer.probe.is_none();
+        let may_probe = !self.phase.repairs() && self.sacked == 0 && self.lost == 0 && self.timer.probe.is_none();
         // §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its timestamp gives the RTT sample that
         // must come before the next.
         if may_probe {
@@ -159,7 +158,7 @@ impl<C: Controller> Sender<C> {
             return; // All that was sent before the newest delivered segment is acknowledged.
         }
         let Some(newest) = self.rack.newest else { return };
-        let recovering = self.phase != Phase::Open;
+        let recovering = self.phase.repairs();
         let reordering = self.rack.reordering_window(recovering, self.sacked, self.rtt.min, self.rtt.srtt);
         let patience = self.rack.rtt + reordering;
         let mut waits = None;
@@ -255,7 +254,7 @@ impl<C: Controller> Sender<C> {
     fn on_reordering_timer(&mut self, now: Time, probe: &mut dyn Probe) {
         let (prior_lost, undelivered) = (self.conn.lost, self.conn.smss * (self.next - self.una - self.sacked));
         self.detect_losses(now, probe);
-        if self.conn.lost > prior_lost && self.phase == Phase::Open {
+        if self.conn.lost > prior_lost && !self.phase.repairs() {
             self.enter_recovery(now, undelivered, probe);
             self.decide();
             if let Some(prr) = &mut self.prr {
@@ -280,18 +279,10 @@ impl<C: Controller> Sender<C> {
             // The copy takes the original's place in flight: one of the two is assumed lost.
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
             self.bursts.leave(sent.burst);
-            self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
+            let ecn = self.ecn.codepoint(true);
+            self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
             self.retransmitted.push_back((seq, now));
-            emit(Segment {
-                seq,
-                sent: now,
-                size: sent.size,
-                syn: false,
-                retransmit: true,
-                push: false,
-                ecn: cc::Ecn::NotEct,
-                ce: false,
-            });
+            emit(Segment { retransmit: true, ecn, ..self.segment(now, seq, sent.size) });
             self.timer.probe = Some((self.next, true));
         }
         self.timer.restart_rto(now);

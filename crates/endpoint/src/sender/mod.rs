@@ -19,6 +19,7 @@ pub use self::ack::AckOutcome;
 use self::loss::Timer;
 use self::recovery::{Episode, Phase};
 use crate::app::App;
+use crate::ecn::{EcnFeedback, Reaction};
 use crate::joined::Joined;
 use crate::limit::{Limit, LimitClock};
 use crate::pacer::{Pacer, Pacing};
@@ -67,6 +68,8 @@ pub struct Sender<C> {
     una: u64,
     next: u64,
     right_edge: u64,
+    /// TS.Recent (RFC 7323 §4.3): the timestamp of the latest ACK.
+    ts_recent: Time,
     window: Window,
     bursts: Bursts,
 
@@ -96,6 +99,7 @@ pub struct Sender<C> {
     prr: Option<Prr>,
     timer: Timer,
     pacer: Pacer,
+    ecn: Reaction,
     limits: LimitClock,
     joined: Joined,
 }
@@ -133,6 +137,7 @@ impl<C: Controller> Sender<C> {
             una: 0,
             next: 0,
             right_edge: 0,
+            ts_recent: Time::ZERO,
             window: Window::new(),
             bursts: Bursts::new(),
             first_sent: now,
@@ -152,15 +157,28 @@ impl<C: Controller> Sender<C> {
             prr: None,
             timer: Timer::new(),
             pacer: if hosted { Pacer::bucket(pacing) } else { Pacer::new(pacing) },
+            ecn: Reaction::new(EcnFeedback::Accurate, decision.ecn),
             limits: LimitClock::new(now),
             joined: Joined::new(rate_interval),
         }
     }
 
+    /// The same, with another way to learn of marks, and with a codepoint of its own, if one is given, in place of the
+    /// controller's.
+    #[must_use]
+    pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<Ecn>) -> Sender<C> {
+        Sender { ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint(false))), ..self }
+    }
+
+    /// Whether data is ECN-capable.
+    pub fn is_ecn_capable(&self) -> bool {
+        self.ecn.codepoint(false) != Ecn::NotEct
+    }
+
     /// The SYN, sent now or again.
     pub fn syn(&mut self, now: Time) -> Segment {
         let retransmit = self.timer.handshake(now, &mut self.rtt);
-        Segment { seq: 0, sent: now, size: 0, syn: true, retransmit, push: false, ecn: Ecn::NotEct, ce: false }
+        Segment { syn: true, retransmit, ..self.segment(now, 0, 0) }
     }
 
     /// Sends what may be sent at `now`.
@@ -207,7 +225,7 @@ impl<C: Controller> Sender<C> {
             };
             if self.conn.inflight + Bytes::new(u64::from(size)) > cwnd {
                 self.cwnd_limited_until = self.next;
-                break if self.phase == Phase::Open { Limit::Cwnd } else { Limit::Recovery };
+                break if self.phase.repairs() { Limit::Recovery } else { Limit::Cwnd };
             }
             if !self.pacer.open(now) {
                 break Limit::Pacing;
@@ -271,9 +289,11 @@ impl<C: Controller> Sender<C> {
         self.window.reserve(self.una, seq);
         self.next += 1;
         self.begin_flight(now);
-        self.depart(now, seq, size, 1, probe);
+        let ecn = self.ecn.codepoint(false);
+        self.depart(now, seq, size, 1, ecn, probe);
         let push = push(self);
-        emit(Segment { seq, sent: now, size, syn: false, retransmit: false, push, ecn: Ecn::NotEct, ce: false });
+        let cwr = core::mem::take(&mut self.ecn.cwr);
+        emit(Segment { push, cwr, ecn, ..self.segment(now, seq, size) });
     }
 
     fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
@@ -283,23 +303,32 @@ impl<C: Controller> Sender<C> {
         self.lost -= 1;
         self.bursts.leave(sent.burst);
         self.begin_flight(now);
-        self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), probe);
+        let ecn = self.ecn.codepoint(true);
+        self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
         self.retransmitted.push_back((seq, now));
         self.episode.on_retransmit(now);
         if seq == self.una {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment {
+        emit(Segment { retransmit: true, ecn, ..self.segment(now, seq, sent.size) });
+    }
+
+    /// A segment that leaves at `now` for the first time.
+    #[inline]
+    pub(super) fn segment(&self, now: Time, seq: u64, size: u16) -> Segment {
+        Segment {
             seq,
             sent: now,
-            size: sent.size,
+            echo: self.ts_recent,
+            size,
             syn: false,
-            retransmit: true,
+            retransmit: false,
             push: false,
             ecn: Ecn::NotEct,
             ce: false,
-        });
+            cwr: false,
+        }
     }
 
     /// draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins with what is sent when nothing is in flight.
@@ -313,7 +342,7 @@ impl<C: Controller> Sender<C> {
 
     /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
     #[inline]
-    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, probe: &mut dyn Probe) {
+    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, ecn: Ecn, probe: &mut dyn Probe) {
         let bytes = Bytes::new(u64::from(size));
         self.conn.inflight += bytes;
         if self.conn.paced {
@@ -332,7 +361,7 @@ impl<C: Controller> Sender<C> {
             inflight: self.conn.inflight,
             size,
             app_limited: self.app_limited_until.is_some(),
-            ecn: Ecn::NotEct,
+            ecn,
             retransmit: transmissions > 1,
         };
         let burst = self.bursts.join(&snapshot);
@@ -363,6 +392,9 @@ impl<C: Controller> Sender<C> {
     #[inline]
     fn decide(&mut self) {
         self.decision = self.controller.decision();
+        if self.decision.pacing_rate.is_none() && self.pacer.is_unused() {
+            return;
+        }
         let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
         let outstanding = SMSS * (self.next - self.una);
         self.pacer.set(pacing_rate, send_quantum, cwnd, outstanding, ssthresh, &self.rtt);

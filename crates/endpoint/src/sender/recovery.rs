@@ -6,6 +6,7 @@ use cc::{Controller, Probe, Recovery, RecoveryCause, RecoveryOwner};
 use units::{Bytes, Time};
 
 use super::Sender;
+use crate::ecn::EcnFeedback;
 use crate::prr::Prr;
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, Block};
@@ -15,10 +16,20 @@ use crate::wire::{Ack, Block};
 pub(super) enum Phase {
     /// No loss is being repaired.
     Open,
+    /// Nor is here, but the window was reduced because of a mark (Linux: CWR).
+    Reduced,
     /// Fast recovery.
     Recovery,
     /// After a retransmission timeout.
     Loss,
+}
+
+impl Phase {
+    /// Losses are being repaired.
+    #[inline]
+    pub(super) fn repairs(self) -> bool {
+        matches!(self, Phase::Recovery | Phase::Loss)
+    }
 }
 
 /// The latest episode: its end, and what would show that it was spurious.
@@ -50,10 +61,32 @@ impl Episode {
 impl<C: Controller> Sender<C> {
     /// Fast recovery begins. `recover_fs` is what can still be delivered (RFC 9937 §6).
     pub(super) fn enter_recovery(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
+        if self.phase == Phase::Reduced && self.owner == RecoveryOwner::Prr {
+            // The window was reduced in this round trip: once is enough (RFC 3168 §6.1.2; Linux: tcp_enter_recovery).
+            self.phase = Phase::Recovery;
+            self.episode = Episode { undo_from: None, ..self.begin_episode() };
+            return;
+        }
+        if self.phase == Phase::Reduced {
+            self.leave(now, Recovery::Exit, probe);
+        }
         self.phase = Phase::Recovery;
         self.conn.in_recovery = true;
         self.episode = self.begin_episode();
         self.tell(now, Recovery::Enter(RecoveryCause::Loss), probe);
+        if self.owner == RecoveryOwner::Prr {
+            self.prr = Some(Prr::new(self.controller.decision().ssthresh, recover_fs));
+        }
+    }
+
+    /// Packets were marked, and the window is not being reduced yet: once a round trip (RFC 3168 §6.1.2).
+    pub(super) fn reduce(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
+        self.phase = Phase::Reduced;
+        self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
+        // No retransmission can show that a mark was none.
+        self.episode = Episode { undo_from: None, ..self.begin_episode() };
+        self.ecn.cwr = self.ecn.feedback == EcnFeedback::Classic;
+        self.tell(now, Recovery::Enter(RecoveryCause::Ecn), probe);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(self.controller.decision().ssthresh, recover_fs));
         }
@@ -68,7 +101,7 @@ impl<C: Controller> Sender<C> {
             Phase::Loss if again => Episode { point: self.next, ..self.episode },
             Phase::Open | Phase::Loss => episode,
             // What was reduced already can't be undone as one piece.
-            Phase::Recovery => Episode { undo_from: None, ..episode },
+            Phase::Recovery | Phase::Reduced => Episode { undo_from: None, ..episode },
         };
         self.phase = Phase::Loss;
         self.conn.in_recovery = false;
@@ -78,8 +111,11 @@ impl<C: Controller> Sender<C> {
 
     /// Everything outstanding at the start of the episode was acknowledged.
     pub(super) fn exit_recovery(&mut self, now: Time, probe: &mut dyn Probe) {
+        let repaired = self.phase.repairs();
         self.leave(now, Recovery::Exit, probe);
-        self.rack.on_recovery_exit();
+        if repaired {
+            self.rack.on_recovery_exit();
+        }
     }
 
     /// The episode is over, but segments sent since it began were lost too: that is congestion anew (RFC 5681 §3.2), so
@@ -168,7 +204,7 @@ impl<C: Controller> Sender<C> {
         }
         let late = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
         match self.phase {
-            Phase::Open => false,
+            Phase::Open | Phase::Reduced => false,
             // As long as other retransmissions are out, one of them may have been needed (Linux: tcp_try_undo_partial).
             Phase::Recovery if late && self.retransmissions_out() == 0 => {
                 self.rack.on_late_original();

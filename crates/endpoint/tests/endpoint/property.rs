@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::script::controller::Call;
 use crate::script::{Event, Test, segments};
-use cc::{Config, Controller, Descriptor, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot};
-use endpoint::{Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
+use cc::{Config, Controller, Descriptor, Ecn, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot};
+use endpoint::{Ack, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
 use proptest::prelude::*;
 use units::{Bytes, Rate, Rng, Span, Time};
 
@@ -26,6 +26,8 @@ struct World {
     ack_loss: f64,
     duplicates: f64,
     late: f64,
+    marks: f64,
+    feedback: EcnFeedback,
     /// Milliseconds.
     delay: u64,
     jitter: u64,
@@ -35,7 +37,9 @@ struct World {
 fn worlds() -> impl Strategy<Value = World> {
     let flow = (any::<u64>(), 1_u64..600_000, 1_u32..200, 1_u64..80, any::<bool>(), any::<bool>());
     let path = (0.0..0.25, 0.0..0.4, 0.0..0.1, 0.0..0.3, 1_u64..60, 0_u64..60, 0_u64..3, 0_u8..4);
-    (flow, path).prop_map(|((seed, bytes, window, cwnd, reduces, paced), path)| {
+    let feedback = prop_oneof![Just(EcnFeedback::Accurate), Just(EcnFeedback::Classic), Just(EcnFeedback::Dctcp)];
+    let ecn = (prop_oneof![Just(0.0), 0.0..1.0], feedback);
+    (flow, path, ecn).prop_map(|((seed, bytes, window, cwnd, reduces, paced), path, (marks, feedback))| {
         let (loss, ack_loss, duplicates, late, delay, jitter, coalesce, clean) = path;
         let owner = if reduces { RecoveryOwner::Prr } else { RecoveryOwner::Own };
         // Some paths only lose, some only reorder.
@@ -54,6 +58,8 @@ fn worlds() -> impl Strategy<Value = World> {
             ack_loss,
             duplicates,
             late,
+            marks,
+            feedback,
             delay,
             jitter,
             coalesce,
@@ -156,7 +162,9 @@ impl Model {
             assert_eq!(event.conn.inflight, self.inflight, "{event:?}");
             assert_eq!(event.conn.lost, self.lost);
             assert!(event.conn.next_departure >= event.now);
-            names.extend(event.name().map(|name| name.chars().next().unwrap_or('?')));
+            // A controller's own timer has no place among the others.
+            let name = event.name().filter(|_| !matches!(event.call, Call::Timer));
+            names.extend(name.map(|name| name.chars().next().unwrap_or('?')));
         }
         assert_eq!(emitted.next(), None, "what was sent was told");
         let sum: Bytes =
@@ -216,8 +224,8 @@ impl Simulation {
         let mut simulation = Simulation {
             rng: Rng::stream(world.seed, "path", "all"),
             now: Time::ZERO,
-            sender: Sender::new(config, Time::ZERO),
-            receiver: Receiver::new(policy, SMSS * u64::from(world.window)),
+            sender: Sender::new(config, Time::ZERO).with_ecn(world.feedback, Some(Ecn::Ect0)),
+            receiver: Receiver::new(policy, SMSS * u64::from(world.window)).with_ecn_feedback(world.feedback),
             model: Model::default(),
             seen: 0,
             path: BTreeMap::new(),
@@ -245,8 +253,9 @@ impl Simulation {
             let copies = 1 + u64::from(self.rng.chance(self.world.duplicates));
             for _ in 0..copies {
                 let at = self.now + self.delay();
+                let ce = segment.ecn != Ecn::NotEct && self.rng.chance(self.world.marks);
                 if !self.rng.chance(self.world.loss) {
-                    self.put(at, Arrival::Segment(segment));
+                    self.put(at, Arrival::Segment(Segment { ce, ..segment }));
                 }
             }
         }
@@ -308,6 +317,8 @@ impl Simulation {
             (conn.inflight, conn.delivered, conn.lost),
             (self.model.inflight, self.model.delivered, self.model.lost)
         );
+        assert!(conn.delivered_ce <= conn.delivered);
+        assert!(self.world.marks > 0.0 || conn.delivered_ce == Bytes::ZERO);
         let decision = self.sender.controller().decision();
         assert!(decision.cwnd >= SMSS && decision.cwnd < Bytes::new(1 << 50), "{decision:?}");
         assert!(decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO), "{decision:?}");
@@ -368,6 +379,8 @@ fn memory_follows_the_window_not_the_transfer() {
         ack_loss: 0.1,
         duplicates: 0.02,
         late: 0.05,
+        marks: 0.1,
+        feedback: EcnFeedback::Accurate,
         delay: 20,
         jitter: 10,
         coalesce: 0,

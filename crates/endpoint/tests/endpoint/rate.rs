@@ -80,7 +80,10 @@ fn link(paced: bool, train: usize) -> Vec<(f64, Rate)> {
         }
         let next = acks.drain(..train).next_back().unwrap().1;
         bench.pass(due, false);
-        bench.receive(&Ack { next, echo: bench.now, window: 1000, blocks: 0, dsack: false, syn: false }, &[]);
+        bench.receive(
+            &Ack { next, echo: bench.now, sent: bench.now, window: 1000, blocks: 0, dsack: false, syn: false, ecn: 0 },
+            &[],
+        );
         rates.extend(bench.outcome.rate.map(|rate| (bench.time(bench.now), rate)));
         answered = next;
     }

@@ -53,6 +53,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             section: "RFC 9438 §4.6",
         },
         Param {
+            name: "beta_ecn",
+            unit: "",
+            domain: Domain::Number { default: 0.7, min: 0.1, max: 0.99 },
+            purpose: "what a mark leaves of the window; 0.85 is ABE",
+            section: "RFC 9438 §4.6, RFC 8511 §3.1",
+        },
+        Param {
             name: "fast_convergence",
             unit: "",
             domain: Domain::Flag { default: true },

@@ -22,6 +22,7 @@ const ABC_LIMIT: f64 = 2.0;
 #[derive(Debug)]
 pub struct Cubic {
     law: Law,
+    beta_ecn: f64,
     slow_start: AnySlowStart,
     smss: f64,
     /// 1 / SMSS.
@@ -56,6 +57,7 @@ impl Cubic {
         let smss = config.smss.as_f64();
         Cubic {
             law: Law::new(profile, config.number("c"), config.number("beta"), config.flag("fast_convergence")),
+            beta_ecn: config.number("beta_ecn"),
             slow_start: AnySlowStart::named(config.word("slow_start"), ABC_LIMIT),
             smss,
             per_byte: 1.0 / smss,
@@ -81,7 +83,7 @@ impl Cubic {
     }
 
     /// RFC 9438 §4.6 and §4.7: what is left, in segments, before its floor.
-    fn reduce(&mut self, cx: &Cx<'_>) -> f64 {
+    fn reduce(&mut self, cx: &Cx<'_>, beta: f64) -> f64 {
         self.saved = Some(self.window);
         let cwnd = self.law.whole(self.window.cwnd);
         let base = match self.law.profile {
@@ -89,7 +91,7 @@ impl Cubic {
             // Linux reduces the window, whatever of it was in use.
             Profile::Linux => cwnd,
         };
-        let left = self.law.whole(base * self.law.beta);
+        let left = self.law.whole(base * beta);
         self.window.w_max = self.law.w_max_after(cwnd, self.window.w_max);
         self.window.cwnd_prior = cwnd;
         self.window.ssthresh = Bytes::from_f64(left.max(2.0) * self.smss);
@@ -104,7 +106,7 @@ impl Cubic {
         // (tcp_enter_loss): what recovery reduced is not reduced again.
         let reduced = self.law.profile == Profile::Linux && self.episode == Episode::Recovery;
         if !(again || reduced) {
-            self.reduce(cx);
+            self.reduce(cx, self.law.beta);
         }
         self.episode = Episode::Timeout;
         self.window.epoch = None;
@@ -215,12 +217,13 @@ impl Controller for Cubic {
         let before = self.state();
         match change {
             Recovery::Enter(cause) => {
-                let floor = match (self.law.profile, cause) {
+                let (beta, floor) = match (cause, self.law.profile) {
+                    (RecoveryCause::Loss, _) => (self.law.beta, 2.0),
                     // RFC 9438 §4.6: marks can ask for less than two segments; not in Linux.
-                    (Profile::Rfc9438, RecoveryCause::Ecn) => 1.0,
-                    _ => 2.0,
+                    (RecoveryCause::Ecn, Profile::Rfc9438) => (self.beta_ecn, 1.0),
+                    (RecoveryCause::Ecn, Profile::Linux) => (self.beta_ecn, 2.0),
                 };
-                self.window.cwnd = self.reduce(cx).max(floor);
+                self.window.cwnd = self.reduce(cx, beta).max(floor);
                 self.episode = Episode::Recovery;
             }
             Recovery::Exit => self.episode = Episode::None,

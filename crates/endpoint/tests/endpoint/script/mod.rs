@@ -2,7 +2,8 @@
 //!
 //! ```text
 //!     0  > 0-9                    these segments leave
-//!   100  < ack 0 sack 1-3 5       an ACK arrives; also `dsack 2`, `win 20` (segments from `ack` on), `ts 40` (echo)
+//!   100  < ack 0 sack 1-3 5       an ACK arrives; also `dsack 2`, `win 20` (segments from `ack` on), `ts 40` (echo),
+//!                               `ce 3` (marked packets so far), `ece` (the flag)
 //!   100  > r0 10                  a retransmission and a new segment leave
 //!   900  -                        time passes
 //! ```
@@ -16,7 +17,7 @@ pub mod controller;
 use std::collections::BTreeMap;
 
 use cc::{NoProbe, RecoveryOwner};
-use endpoint::{Ack, AckOutcome, App, Block, Limit, Pacing, SMSS, Segment, Sender, SenderConfig};
+use endpoint::{Ack, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender, SenderConfig};
 use units::{Bytes, Rng, Span, Time};
 
 pub use controller::{Event, Test};
@@ -43,13 +44,24 @@ pub struct Setup {
     /// Milliseconds.
     pub rtt: f64,
     pub window: u32,
+    pub ecn: EcnFeedback,
+    pub codepoint: Option<cc::Ecn>,
 }
 
 impl Setup {
     /// A window of `n` segments that nothing moves.
     pub fn fixed(n: u64, app: App) -> Setup {
         let controller = Test::fixed(n);
-        Setup { controller, owner: RecoveryOwner::Own, app, pacing: Pacing::Auto, rtt: 100.0, window: 1000 }
+        Setup {
+            controller,
+            owner: RecoveryOwner::Own,
+            app,
+            pacing: Pacing::Auto,
+            rtt: 100.0,
+            window: 1000,
+            ecn: EcnFeedback::Accurate,
+            codepoint: None,
+        }
     }
 
     /// A window of `n` segments, halved by PRR.
@@ -76,12 +88,13 @@ pub struct Bench {
 impl Bench {
     /// A connection whose SYN has just left.
     pub fn closed(setup: Setup) -> Bench {
-        let Setup { controller, owner, app, pacing, .. } = setup;
+        let Setup { controller, owner, app, pacing, ecn, codepoint, .. } = setup;
         let rng = Rng::stream(1, "test", "controller");
         let mut sender = Sender::new(
             SenderConfig { controller, owner, app, pacing, hosted: false, rate_interval: Span::ZERO, rng },
             Time::ZERO,
-        );
+        )
+        .with_ecn(ecn, codepoint);
         let out = vec![(Time::ZERO, sender.syn(Time::ZERO))];
         Bench {
             sender,
@@ -104,7 +117,8 @@ impl Bench {
         bench.base = Time::ZERO + rtt;
         bench.now = bench.base;
         bench.out.clear();
-        let ack = Ack { next: 0, echo: Time::ZERO, window, blocks: 0, dsack: false, syn: true };
+        let ack =
+            Ack { next: 0, echo: Time::ZERO, sent: bench.base, window, blocks: 0, dsack: false, syn: true, ecn: 0 };
         bench.receive(&ack, &[]);
         bench
     }
@@ -197,14 +211,17 @@ impl Bench {
 
     fn parse_ack(&mut self, words: Vec<String>) -> (Ack, Vec<Block>) {
         self.note();
-        let mut ack = Ack { next: 0, echo: self.now, window: 1000, blocks: 0, dsack: false, syn: false };
+        let mut ack =
+            Ack { next: 0, echo: self.now, sent: self.now, window: 1000, blocks: 0, dsack: false, syn: false, ecn: 0 };
         let mut blocks = Vec::new();
         let mut field = String::new();
         let mut echo = None;
         for word in words {
             match (field.as_str(), word.as_str()) {
                 (_, "syn-ack") => ack.syn = true,
-                (_, "ack" | "sack" | "dsack" | "ts" | "win") => field = word,
+                (_, "ack" | "sack" | "dsack" | "ts" | "win" | "ce") => field = word,
+                (_, "ece") => ack.ecn = 1,
+                ("ce", n) => ack.ecn = n.parse().unwrap(),
                 ("ack", n) => ack.next = n.parse().unwrap(),
                 ("win", n) => ack.window = n.parse().unwrap(),
                 ("ts", n) => echo = Some(self.at(n.parse().unwrap())),

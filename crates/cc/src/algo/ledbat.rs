@@ -1,0 +1,203 @@
+//! LEDBAT: RFC 6817, for comparison with what came after it.
+
+use units::{Bytes, Span};
+
+use crate::kit::delay::QueueDelay;
+use crate::kit::window::{Episode, FlightSize, loss_window, report, state};
+use crate::{
+    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
+    RecoveryOwner, Signals, Specification,
+};
+
+/// What LEDBAT says of itself.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "ledbat",
+    purpose: "For background traffic: keeps the queue at a target delay, and yields to whatever makes it longer.",
+    specifications: &[Specification { name: "RFC 6817", note: "all but the optional slow start" }],
+    params: &[
+        Param {
+            name: "target",
+            unit: "ms",
+            domain: Domain::Number { default: 100.0, min: 1.0, max: 100.0 },
+            purpose: "TARGET: the queueing delay that is aimed at",
+            section: "RFC 6817 §2.5",
+        },
+        Param {
+            name: "gain",
+            unit: "",
+            domain: Domain::Number { default: 1.0, min: 0.001, max: 1.0 },
+            purpose: "GAIN: segments a round trip without queueing, and what is taken away at twice the target",
+            section: "RFC 6817 §2.5",
+        },
+        Param {
+            name: "allowed_increase",
+            unit: "segments",
+            domain: Domain::Number { default: 1.0, min: 1.0, max: 100.0 },
+            purpose: "ALLOWED_INCREASE: how far the window may be above what is in flight",
+            section: "RFC 6817 §2.5",
+        },
+        Param {
+            name: "current_filter",
+            unit: "samples",
+            domain: Domain::Number { default: 4.0, min: 1.0, max: 100.0 },
+            purpose: "CURRENT_FILTER: the current delay is the minimum of so many",
+            section: "RFC 6817 §2.5",
+        },
+        Param {
+            name: "base_history",
+            unit: "min",
+            domain: Domain::Number { default: 10.0, min: 1.0, max: 60.0 },
+            purpose: "BASE_HISTORY: the base delay is the minimum of so many",
+            section: "RFC 6817 §2.5",
+        },
+    ],
+    profiles: &[],
+    preset_of: None,
+    fields: &[
+        Field {
+            name: "state",
+            unit: "",
+            purpose: "what governs the window",
+            labels: &["congestion_avoidance", "recovery"],
+        },
+        Field {
+            name: "base_delay",
+            unit: "s",
+            purpose: "one way, with the clocks' offset; 0 before a sample",
+            labels: &[],
+        },
+        Field { name: "queue_delay", unit: "s", purpose: "the filtered delay over the base", labels: &[] },
+    ],
+    recovery: RecoveryOwner::Prr,
+    needs: Signals::TIMESTAMPS,
+    random: false,
+    build: |config| AnyController::Ledbat(Ledbat::new(config)),
+};
+
+/// MIN_CWND and INIT_CWND (RFC 6817 §2.5).
+const MIN_SEGMENTS: u64 = 2;
+
+/// The controller.
+#[derive(Debug)]
+pub struct Ledbat {
+    target: f64,
+    gain: f64,
+    allowed_increase: f64,
+    /// Bytes, and parts of them: an ACK adds little.
+    cwnd: f64,
+    ssthresh: Bytes,
+    delay: QueueDelay,
+    flight: FlightSize,
+    episode: Episode,
+    /// `cwnd` and `ssthresh` before the last reduction, for undo.
+    saved: Option<(f64, Bytes)>,
+}
+
+impl Ledbat {
+    /// One for a connection.
+    pub fn new(config: &Config) -> Ledbat {
+        let whole = |name: &str| config.number(name) as usize;
+        Ledbat {
+            target: config.number("target") / 1e3,
+            gain: config.number("gain"),
+            allowed_increase: config.number("allowed_increase"),
+            cwnd: (config.smss * MIN_SEGMENTS).as_f64(),
+            ssthresh: Bytes::MAX,
+            delay: QueueDelay::new(whole("current_filter"), whole("base_history")),
+            flight: FlightSize::default(),
+            episode: Episode::None,
+            saved: None,
+        }
+    }
+
+    #[inline]
+    fn cwnd(&self) -> Bytes {
+        Bytes::from_f64(self.cwnd)
+    }
+
+    /// RFC 6817 §2.4.2, on data loss: half the window; what was before is kept for undo.
+    fn reduce(&mut self, cx: &Cx<'_>) {
+        self.saved = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = (self.flight.at_event(cx.conn, self.cwnd()) / 2).max(cx.conn.smss * MIN_SEGMENTS);
+    }
+
+    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
+        if !again {
+            self.reduce(cx);
+        }
+        self.episode = Episode::Timeout;
+        // §2.4.2, after a congestion timeout: one segment.
+        self.cwnd = loss_window(cx.conn).as_f64();
+    }
+
+    fn undo(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.saved.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+        self.episode = Episode::None;
+    }
+
+    fn state(&self) -> &'static str {
+        state(self.episode, false, false)
+    }
+}
+
+impl Controller for Ledbat {
+    fn on_lost(&mut self, _: &mut Cx<'_>, lost: &Lost) {
+        self.flight.on_lost(lost);
+    }
+
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        self.flight.on_ack();
+        if let Some(delay) = ack.one_way {
+            self.delay.sample(cx.now, delay);
+        }
+        let Some(queueing) = self.delay.queueing().filter(|_| !cx.conn.in_recovery) else { return };
+        // RFC 6817 §2.4.2, on acknowledgment.
+        let smss = cx.conn.smss.as_f64();
+        let off_target = (self.target - queueing.as_secs_f64()) / self.target;
+        self.cwnd += self.gain * off_target * ack.newly_acked.as_f64() * smss / self.cwnd;
+        let allowed = ack.prior_inflight.as_f64() + self.allowed_increase * smss;
+        self.cwnd = self.cwnd.min(allowed).max((cx.conn.smss * MIN_SEGMENTS).as_f64());
+    }
+
+    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        let before = self.state();
+        match change {
+            // §2.4.2: a mark counts as a loss.
+            Recovery::Enter(_) => {
+                self.reduce(cx);
+                self.episode = Episode::Recovery;
+                self.cwnd = self.cwnd.min(self.ssthresh.as_f64());
+            }
+            Recovery::Exit => self.episode = Episode::None,
+            Recovery::Spurious => self.undo(),
+            Recovery::Timeout { again } => self.on_timeout(cx, again),
+            Recovery::Persistent => {
+                self.on_timeout(cx, true);
+                self.cwnd = (cx.conn.smss * MIN_SEGMENTS).as_f64();
+            }
+        }
+        report(cx, before, self.state(), change);
+    }
+
+    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+        match change {
+            PathChange::Mtu => self.cwnd = self.cwnd.max((cx.conn.smss * MIN_SEGMENTS).as_f64()),
+            PathChange::EcnFailed | PathChange::Seed { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn decision(&self) -> Decision {
+        Decision::window(self.cwnd(), self.ssthresh)
+    }
+
+    fn observe(&self, row: &mut Vec<f64>) {
+        let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
+        let state = f64::from(u8::from(self.episode == Episode::Recovery));
+        row.extend([state, seconds(self.delay.base()), seconds(self.delay.queueing())]);
+    }
+}

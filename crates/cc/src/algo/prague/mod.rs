@@ -1,0 +1,271 @@
+//! Prague: the scalable congestion control of L4S, as in L4STeam's Linux.
+
+mod descriptor;
+
+pub use descriptor::DESCRIPTOR;
+
+use units::{Bytes, Rate, Span, Time};
+
+use self::descriptor::Phase;
+use crate::kit::marks::Alpha;
+use crate::kit::round::RoundCounter;
+use crate::kit::window::{loss_window, report};
+use crate::{Ack, Config, Conn, Controller, Cx, Decision, Ecn, Lost, PathChange, Recovery, RecoveryCause};
+
+/// MIN_CWND, segments.
+const MIN_SEGMENTS: f64 = 2.0;
+/// MAX_SCALED_RTT: with longer round trips nothing is scaled.
+const MAX_SCALED_RTT: Span = Span::from_millis(100);
+/// `prague_burst_shift`: a burst is at most 1/2^12 s long.
+const BURSTS_A_SECOND: u64 = 1 << 12;
+
+/// The controller.
+#[derive(Debug)]
+pub struct Prague {
+    target_rtt: Span,
+    scales: bool,
+    transition: u64,
+
+    smss: Bytes,
+    /// `frac_cwnd`, segments: what the law says.
+    window: f64,
+    /// `snd_cwnd`, segments: follows it by one an ACK.
+    cwnd: f64,
+    ssthresh: f64,
+    alpha: Alpha,
+    /// Alpha counts from the first mark on: before there is no sign of an AQM.
+    saw_ce: bool,
+    alpha_at: Time,
+    reduced_at: Option<Time>,
+    round: RoundCounter,
+    /// Rounds since slow start ended.
+    rounds: u64,
+    /// Segments for a window of unmarked packets.
+    increase: f64,
+    in_loss: bool,
+    capable: bool,
+    /// The window before the last loss, for undo.
+    saved: Option<f64>,
+    pacing_rate: Option<Rate>,
+}
+
+impl Prague {
+    /// One for a connection.
+    pub fn new(config: &Config) -> Prague {
+        let initial = config.initial_cwnd.as_f64() / config.smss.as_f64();
+        Prague {
+            target_rtt: Span::from_secs_f64(config.number("target_rtt") / 1e3),
+            scales: config.word("rtt_scaling") == "rate",
+            transition: config.number("rtt_transition") as u64,
+            smss: config.smss,
+            window: initial,
+            cwnd: initial,
+            ssthresh: f64::INFINITY,
+            alpha: Alpha::new(config.number("alpha_init"), config.number("alpha_gain")),
+            saw_ce: false,
+            alpha_at: Time::ZERO,
+            reduced_at: None,
+            round: RoundCounter::default(),
+            rounds: 0,
+            increase: 1.0,
+            in_loss: false,
+            capable: true,
+            saved: None,
+            pacing_rate: None,
+        }
+    }
+
+    fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    fn phase(&self) -> Phase {
+        match (self.in_loss, self.in_slow_start()) {
+            (true, _) => Phase::Recovery,
+            (_, true) => Phase::SlowStart,
+            (_, false) => Phase::Avoidance,
+        }
+    }
+
+    /// `prague_is_rtt_indep`.
+    fn is_rtt_independent(&self) -> bool {
+        self.scales && !self.in_slow_start() && self.rounds >= self.transition
+    }
+
+    /// `prague_update_cwnd`.
+    #[inline]
+    fn grow(&mut self, cx: &Cx<'_>, ack: &Ack) {
+        let smss = self.smss.as_f64();
+        self.saw_ce |= ack.ecn.ce_packets > 0;
+        let unmarked = ack.newly_acked.as_f64() / smss - ack.ecn.ce_packets as f64;
+        // A paced window may be in use without ever being full: what is about to leave counts, too.
+        let used = cx.conn.cwnd_limited || ack.prior_inflight + self.quantum() * 2 >= self.bytes();
+        if unmarked > 0.0 && !self.in_loss && used {
+            if self.in_slow_start() {
+                self.cwnd = (self.cwnd + unmarked).min(self.ssthresh);
+                self.window = self.cwnd;
+                return;
+            }
+            self.window += unmarked * self.increase / self.window.ceil();
+        }
+        self.follow();
+    }
+
+    /// The window in use goes towards that of the law by a segment an ACK.
+    fn follow(&mut self) {
+        let target = self.window.ceil().max(1.0);
+        if self.cwnd > target && self.cwnd > MIN_SEGMENTS {
+            self.cwnd = (self.cwnd - 1.0).max(target);
+            self.ssthresh = self.cwnd;
+        } else if self.cwnd < target {
+            self.cwnd = (self.cwnd + 1.0).min(target);
+        }
+    }
+
+    /// `prague_update_alpha` and `prague_new_round`, at the end of a round; while the round trip is scaled, of a target
+    /// round trip.
+    fn end_round(&mut self, cx: &Cx<'_>) {
+        if self.is_rtt_independent() && cx.now < self.alpha_at + self.target_rtt {
+            return;
+        }
+        if self.saw_ce {
+            self.alpha.end_window(cx.conn.delivered, cx.conn.delivered_ce);
+            self.alpha_at = cx.now;
+        } else {
+            self.alpha.skip_window(cx.conn.delivered, cx.conn.delivered_ce);
+        }
+        if !self.in_slow_start() {
+            self.rounds += 1;
+        }
+        self.increase = self.additive_increase(cx.conn);
+    }
+
+    /// `prague_rate_scaled_ai_ack_increase`: a segment each target round trip, for the rate that a flow of that round trip
+    /// has with the same window an RTT.
+    fn additive_increase(&self, conn: &Conn) -> f64 {
+        let rtt = conn.srtt;
+        if !self.scales || self.rounds < self.transition || rtt >= self.target_rtt || rtt > MAX_SCALED_RTT {
+            return 1.0;
+        }
+        let part = rtt.as_secs_f64() / self.target_rtt.as_secs_f64();
+        part * part
+    }
+
+    /// `prague_enter_cwr`: alpha / 2 of the window, once a target round trip.
+    fn reduce(&mut self, now: Time) {
+        let settling = self.reduced_at.is_some_and(|at| now < at + self.target_rtt);
+        if self.is_rtt_independent() && settling {
+            return;
+        }
+        self.reduced_at = Some(now);
+        self.window = (self.window * (1.0 - self.alpha.get() / 2.0)).max(1.0);
+        // Slow start is over, though the window in use takes some ACKs to get there.
+        self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
+    /// `prague_enter_loss`: half of the window.
+    fn lose(&mut self) {
+        self.saved = Some(self.window);
+        self.window = (self.window / 2.0).max(1.0);
+        self.ssthresh = self.ssthresh.min(self.cwnd);
+        self.in_loss = true;
+    }
+
+    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
+        if !again {
+            self.lose();
+        }
+        self.in_loss = true;
+        self.cwnd = loss_window(cx.conn).as_f64() / self.smss.as_f64();
+        // The law's window is where slow start leads, a segment an ACK.
+        self.ssthresh = self.cwnd.min(self.window);
+    }
+
+    /// `prague_update_pacing_rate`: the window a round trip, twice that in slow start.
+    #[inline]
+    fn pace(&mut self, conn: &Conn) {
+        if conn.srtt == Span::ZERO {
+            return;
+        }
+        let gain = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.0 };
+        let bytes = self.window * self.smss.as_f64() * gain;
+        self.pacing_rate = Some(Rate::from_bps_f64(bytes * 8.0 / conn.srtt.as_secs_f64()).max(Rate::from_bps(1)));
+    }
+
+    #[inline]
+    fn bytes(&self) -> Bytes {
+        Bytes::from_f64(self.cwnd * self.smss.as_f64() + 1e-3)
+    }
+
+    /// A quarter of a millisecond's worth, at least a segment.
+    fn quantum(&self) -> Bytes {
+        let burst = self.pacing_rate.map_or(0, |rate| rate.as_bps() / 8 / BURSTS_A_SECOND);
+        Bytes::new(burst).max(self.smss)
+    }
+}
+
+impl Controller for Prague {
+    fn on_lost(&mut self, _: &mut Cx<'_>, _: &Lost) {}
+
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        self.grow(cx, ack);
+        if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
+            self.end_round(cx);
+        }
+        self.pace(cx.conn);
+    }
+
+    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        let before = self.phase().name();
+        match change {
+            Recovery::Enter(RecoveryCause::Loss) => self.lose(),
+            Recovery::Enter(RecoveryCause::Ecn) => self.reduce(cx.now),
+            Recovery::Exit => self.in_loss = false,
+            Recovery::Spurious => {
+                if let Some(window) = self.saved.take() {
+                    self.window = self.window.max(window);
+                    self.cwnd = self.cwnd.max(window);
+                }
+                self.in_loss = false;
+            }
+            Recovery::Timeout { again } => self.on_timeout(cx, again),
+            Recovery::Persistent => {
+                self.on_timeout(cx, true);
+                (self.window, self.cwnd) = (MIN_SEGMENTS, MIN_SEGMENTS);
+            }
+        }
+        self.pace(cx.conn);
+        report(cx, before, self.phase().name(), change);
+    }
+
+    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+        match change {
+            PathChange::Mtu => {
+                let scale = self.smss.as_f64() / cx.conn.smss.as_f64();
+                self.smss = cx.conn.smss;
+                for window in [&mut self.window, &mut self.cwnd, &mut self.ssthresh] {
+                    *window = (*window * scale).max(1.0);
+                }
+                self.saved = None;
+            }
+            PathChange::EcnFailed => self.capable = false,
+            PathChange::Seed { .. } => {}
+        }
+    }
+
+    #[inline]
+    fn decision(&self) -> Decision {
+        Decision {
+            pacing_rate: self.pacing_rate,
+            send_quantum: self.quantum(),
+            // RFC 9331 §4.1.
+            ecn: if self.capable { Ecn::Ect1 } else { Ecn::NotEct },
+            ..Decision::window(self.bytes(), Bytes::from_f64(self.ssthresh * self.smss.as_f64()))
+        }
+    }
+
+    fn observe(&self, row: &mut Vec<f64>) {
+        row.extend([f64::from(self.phase() as u8), self.alpha.get(), self.window, self.increase]);
+    }
+}

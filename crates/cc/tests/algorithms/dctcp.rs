@@ -1,0 +1,148 @@
+//! DCTCP: RFC 8257, and the model of its paper (SIGCOMM 2010 §3.3).
+
+use cc::{Ecn, ParamValue, PathChange};
+use units::{Bytes, Rate, Span, Time};
+
+use crate::driver::Driver;
+use crate::path::Path;
+
+const RTT: Span = Span::from_millis(1);
+const S: fn(u64) -> Span = Span::from_secs;
+
+/// In congestion avoidance with about so many segments, and with alpha as after a long time without marks.
+fn avoiding(segments: f64) -> Driver {
+    let mut driver = Driver::new("dctcp", &[("alpha_init", ParamValue::Number(0.0))]);
+    while driver.cwnd() < segments {
+        driver.round(RTT);
+    }
+    driver.mark();
+    driver.recover();
+    driver
+}
+
+#[test]
+fn data_is_ecn_capable_until_the_path_is_not() {
+    let mut driver = Driver::new("dctcp", &[]);
+    assert_eq!(driver.decision().ecn, Ecn::Ect0);
+    driver.call(|cc, cx| cc::Controller::on_path(cc, cx, PathChange::EcnFailed));
+    assert_eq!(driver.decision().ecn, Ecn::NotEct);
+}
+
+#[test]
+fn slow_start_and_increase_are_renos() {
+    let mut driver = Driver::new("dctcp", &[]);
+    for window in [10.0, 20.0, 40.0] {
+        assert_eq!(driver.cwnd(), window);
+        driver.round(RTT);
+    }
+    let mut driver = avoiding(40.0);
+    for more in 0..4 {
+        assert_eq!(driver.cwnd(), 40.0 + f64::from(more));
+        driver.round(RTT);
+    }
+}
+
+#[test]
+fn alpha_follows_its_recursion() {
+    // RFC 8257 §3.3, g = 1/16: alpha_n = M + (alpha_0 - M)(15/16)^n. Half of the way from 1 takes 10.7 windows.
+    for (marked, windows, expected) in
+        [(0.0, 0, 1.0), (0.0, 11, 0.4917), (0.0, 72, 0.0096), (0.2, 16, 0.4848), (1.0, 30, 1.0)]
+    {
+        let mut driver = Driver::new("dctcp", &[]);
+        // The first ACK begins the first window.
+        driver.conn.cwnd_limited = false;
+        driver.marked = marked;
+        (0..windows).for_each(|_| driver.round(RTT));
+        driver.ack(driver.conn.delivered, Bytes::new(1), RTT);
+        // That first window is one ACK, with the same part marked.
+        let n = windows + 1;
+        let exact = marked + (1.0 - marked) * libm::pow(15.0 / 16.0, f64::from(n));
+        let alpha = driver.field("alpha");
+        assert!((alpha - exact).abs() < 2e-3, "{marked}, {windows} windows: {alpha}, not {exact}");
+        assert!((alpha - expected).abs() < 0.07, "{alpha}, about {expected}");
+    }
+}
+
+#[test]
+fn marks_take_half_of_alpha() {
+    let mut driver = Driver::new("dctcp", &[]);
+    while driver.cwnd() < 100.0 {
+        driver.round(RTT);
+    }
+    driver.conn.cwnd_limited = false;
+    driver.marked = 0.2;
+    (0..200).for_each(|_| driver.round(RTT));
+    let before = driver.cwnd();
+    driver.mark();
+    // 20 % of the packets: 10 % of the window.
+    assert!((driver.cwnd() / before - 0.9).abs() < 1e-3, "{}", driver.cwnd() / before);
+    assert_eq!(driver.cwnd(), driver.ssthresh());
+    driver.round(RTT);
+    assert!((driver.cwnd() / before - 0.9).abs() < 1e-3, "nothing grows until the episode is over");
+}
+
+#[test]
+fn the_first_mark_halves_since_alpha_begins_with_one() {
+    let mut driver = Driver::new("dctcp", &[]);
+    driver.mark();
+    assert_eq!(driver.cwnd(), 5.0);
+}
+
+#[test]
+fn when_everything_is_marked_two_segments_remain() {
+    let mut driver = Driver::new("dctcp", &[]);
+    driver.marked = 1.0;
+    for _ in 0..20 {
+        driver.mark();
+        driver.recover();
+        driver.round(RTT);
+    }
+    assert!(driver.cwnd() < 4.0);
+    driver.mark();
+    assert_eq!(driver.cwnd(), 2.0);
+}
+
+#[test]
+fn a_loss_halves_whatever_alpha_is_and_can_be_undone() {
+    let mut driver = avoiding(80.0);
+    assert!(driver.field("alpha") < 0.01);
+    let before = driver.cwnd();
+    driver.lose();
+    assert_eq!(driver.cwnd(), before / 2.0);
+    driver.recovery(cc::Recovery::Spurious);
+    assert_eq!(driver.cwnd(), before);
+}
+
+/// One flow through a queue that marks above `k` packets; after a while, the windows over a few seconds: alpha's mean and
+/// the shortest and longest queue.
+fn steady(rate: Rate, delay: Span, k: u64) -> (f64, u64, u64, f64) {
+    let mut path = Path::new("dctcp", &[], rate, delay, 10_000).marking(k);
+    path.run(Time::ZERO + S(40), |_, _| ());
+    let (mut least, mut most, mut alpha, mut acks, delivered) = (u64::MAX, 0, 0.0, 0.0, path.conn.delivered);
+    path.run(Time::ZERO + S(80), |path, _| {
+        (least, most) = (least.min(path.queue()), most.max(path.queue()));
+        alpha += path.field("alpha");
+        acks += 1.0;
+    });
+    let used = (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 40.0 / rate.as_f64();
+    assert_eq!(path.conn.lost, Bytes::ZERO);
+    (alpha / acks, least, most, used)
+}
+
+#[test]
+fn alone_it_holds_the_queue_at_the_threshold() {
+    // W* = C RTT + K in packets: 8333 a second and millisecond-scale delays.
+    for (delay, k) in [(4, 20), (10, 20), (10, 40), (40, 65)] {
+        let (rate, delay) = (Rate::from_mbps(100), Span::from_millis(delay));
+        let (alpha, least, most, used) = steady(rate, delay, k);
+        let full = rate.as_f64() / 12_000.0 * delay.as_secs_f64() + k as f64;
+        // §3.3: alpha is sqrt(2 / W*); the window swings by D = (W* + 1) alpha / 2 about K.
+        let expected = (2.0 / full).sqrt();
+        assert!((alpha / expected - 1.0).abs() < 0.2, "W* = {full}: alpha {alpha}, not {expected}");
+        let swing = (full + 1.0) * expected / 2.0;
+        assert!(most as f64 <= k as f64 + 4.0, "W* = {full}: {most} of {k}");
+        assert!(least as f64 >= k as f64 - swing - 2.0, "W* = {full}: {least}, not {k} - {swing}");
+        // K > C RTT / 7 keeps the link busy.
+        assert!(used > 0.98, "W* = {full}: {used}");
+    }
+}

@@ -1,0 +1,203 @@
+//! Which algorithms a flow runs, in its sender and in its receiver.
+
+use std::collections::BTreeMap;
+
+use cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
+use endpoint::SMSS;
+use scenario::{Ecn, EcnFeedback, Error, Flow, Scenario, Value};
+use units::nearest;
+
+/// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
+pub const PROVIDES: Signals = Signals::RATE_SAMPLE
+    .and(Signals::LOST_EACH)
+    .and(Signals::TX_INFLIGHT)
+    .and(Signals::SPURIOUS)
+    .and(Signals::PACING)
+    .and(Signals::TIMESTAMPS);
+
+/// The signals that a flow's controller gets: marks as its `ecn` and `ecn_feedback` allow.
+fn provides(spec: &Flow) -> Signals {
+    let counts = spec.ecn != Ecn::Off && spec.ecn_feedback != EcnFeedback::Classic;
+    let ect1 = matches!(spec.ecn, Ecn::Auto | Ecn::Ect1) && spec.ecn_feedback == EcnFeedback::Accurate;
+    let with = |yes: bool, signal: Signals| if yes { signal } else { Signals::NONE };
+    PROVIDES.and(with(counts, Signals::ECN_COUNTS)).and(with(ect1, Signals::ECT1))
+}
+
+/// The sender of a flow whose cc is an algorithm of the receiver.
+const USUAL: &str = "cubic";
+
+/// What a flow runs, with its parameters.
+pub(crate) struct Algorithms {
+    pub(crate) sender: (&'static Descriptor, Config),
+    pub(crate) receiver: Option<(&'static WindowDescriptor, Config)>,
+}
+
+/// What `spec` asks for; `cc = "rledbat"` is short for that receiver over CUBIC.
+pub(crate) fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<Algorithms, Error> {
+    let receiver = spec.receiver.as_ref().map(|name| receiver(scenario, spec, registry, name)).transpose()?;
+    let Some(window) = registry.window(&spec.cc) else {
+        return Ok(Algorithms { sender: sender(scenario, spec, registry)?, receiver });
+    };
+    if receiver.is_some() {
+        let problem = format!("cc = {:?} is an algorithm of the receiver already", spec.cc);
+        let fix = "remove receiver, or name the sender's algorithm as cc, like \"cubic\"";
+        return Err(scenario.error(&spec.key("receiver"), quoted(spec.receiver.as_deref()), problem, fix));
+    }
+    provided(scenario, spec, "cc", window, provides(spec))?;
+    let usual = registry.get(USUAL).expect("CUBIC is built in");
+    let config = config(scenario, spec, "params", &spec.params, window)?;
+    Ok(Algorithms { sender: (usual, Config::defaults(usual)), receiver: Some((window, config)) })
+}
+
+fn sender(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<(&'static Descriptor, Config), Error> {
+    let Some(descriptor) = registry.get(&spec.cc) else {
+        let known = registry.names();
+        let list = known.join(", ");
+        let fix = match nearest(&spec.cc, &known) {
+            Some(near) => format!("did you mean \"{near}\"? there are {list} (and \"none\")"),
+            None => format!("use one of {list} (or \"none\")"),
+        };
+        return Err(scenario.error(&spec.key("cc"), quoted(Some(&spec.cc)), "no algorithm of this name", &fix));
+    };
+    provided(scenario, spec, "cc", descriptor, provides(spec))?;
+    Ok((descriptor, config(scenario, spec, "params", &spec.params, descriptor)?))
+}
+
+fn receiver(
+    scenario: &Scenario,
+    spec: &Flow,
+    registry: &Registry,
+    name: &str,
+) -> Result<(&'static WindowDescriptor, Config), Error> {
+    let Some(descriptor) = registry.window(name) else {
+        let known: Vec<&str> = registry.windows().map(|known| known.name).collect();
+        let fix = format!("use \"{}\"", known.join("\" or \""));
+        let problem = "no algorithm of a receiver has this name";
+        return Err(scenario.error(&spec.key("receiver"), quoted(Some(name)), problem, fix));
+    };
+    provided(scenario, spec, "receiver", descriptor, provides(spec))?;
+    Ok((descriptor, config(scenario, spec, "receiver_params", &spec.receiver_params, descriptor)?))
+}
+
+/// Refuses an algorithm, named by `key`, that can't do without a signal which is not among `provides`.
+fn provided<Build>(
+    scenario: &Scenario,
+    spec: &Flow,
+    key: &str,
+    descriptor: &Descriptor<Build>,
+    provides: Signals,
+) -> Result<(), Error> {
+    let missing = descriptor.needs.missing_from(provides);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let (name, what) = (descriptor.name, missing.join(" and "));
+    let by_choice = descriptor.needs.missing_from(provides.and(Signals::ECN_COUNTS).and(Signals::ECT1)).is_empty();
+    let (who, fix) = match by_choice {
+        true => ("this flow's ecn and ecn_feedback do not give", "remove them, or use another algorithm"),
+        false => ("this runner does not give", "use another runner or algorithm"),
+    };
+    let problem = format!("{name} can't do without {what}, which {who}");
+    Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
+}
+
+fn config<Build>(
+    scenario: &Scenario,
+    spec: &Flow,
+    table: &str,
+    params: &BTreeMap<String, Value>,
+    descriptor: &Descriptor<Build>,
+) -> Result<Config, Error> {
+    let given = params.iter().map(|(name, value)| {
+        let value = match value {
+            Value::Number(number) => ParamValue::Number(*number),
+            Value::Flag(flag) => ParamValue::Flag(*flag),
+            Value::Word(word) => ParamValue::Word(word.clone()),
+        };
+        (name.clone(), value)
+    });
+    Config::new(descriptor, &given.collect(), SMSS, SMSS * 10).map_err(|error| {
+        let key = spec.key(&format!("{table}.{}", error.name));
+        scenario.error(&key, &error.value, &error.problem, &error.fix)
+    })
+}
+
+fn quoted(name: Option<&str>) -> String {
+    format!("{:?}", name.unwrap_or_default())
+}
+
+/// The scenario with what it leaves to others filled in: every parameter of its algorithms, and receive windows. What
+/// can't run is left as it is.
+pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
+    let mut resolved = scenario.clone();
+    for (flow, spec) in resolved.flows.iter_mut().zip(&scenario.flows).filter(|(_, spec)| !spec.is_unresponsive()) {
+        flow.receive_window = Some(scenario.receive_window(spec));
+        let Ok(Algorithms { sender, receiver }) = choose(scenario, spec, registry) else { continue };
+        match receiver {
+            Some((_, config)) if spec.receiver.is_none() => flow.params = written(&config),
+            Some((_, config)) => {
+                flow.params = written(&sender.1);
+                flow.receiver_params = written(&config);
+            }
+            None => flow.params = written(&sender.1),
+        }
+    }
+    resolved
+}
+
+fn written(config: &Config) -> BTreeMap<String, Value> {
+    let value = |value: &ParamValue| match value {
+        ParamValue::Number(number) => Value::Number(*number),
+        ParamValue::Flag(flag) => Value::Flag(*flag),
+        ParamValue::Word(word) => Value::Word(word.clone()),
+    };
+    config.params().map(|(name, given)| (name.to_owned(), value(given))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_algorithm_is_refused_without_a_signal_that_it_needs() {
+        let text = "duration = \"1s\"\n[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\nbuffer = \"10packets\"\n[[flow]]\n\
+                    cc = \"cubic\"\nreceiver = \"rledbat\"\n";
+        let scenario = Scenario::parse(text, "test.toml").expect("a valid scenario");
+        let window = Registry::default().window("rledbat").expect("it is built in");
+        let check = |provides| provided(&scenario, &scenario.flows[0], "receiver", window, provides);
+        assert!(check(PROVIDES).is_ok());
+        let error = check(Signals::RATE_SAMPLE).expect_err("it has no timestamps");
+        assert_eq!(
+            error.to_string(),
+            "test.toml:8: flow.0.receiver = \"rledbat\": rledbat can't do without timestamps, which this runner does not \
+             give\n  fix: use another runner or algorithm"
+        );
+    }
+
+    #[test]
+    fn an_algorithm_for_marks_is_refused_where_the_flow_has_none() {
+        for (cc, ecn, missing) in [
+            ("dctcp", "ecn = \"off\"", Some("ECN counts")),
+            ("dctcp", "ecn_feedback = \"classic\"", Some("ECN counts")),
+            ("dctcp", "ecn_feedback = \"dctcp\"", None),
+            ("prague", "ecn = \"ect0\"", Some("ECT(1)")),
+            ("prague", "ecn_feedback = \"classic\"", Some("ECN counts and ECT(1)")),
+            ("prague", "ecn = \"ect1\"", None),
+            ("cubic", "ecn = \"ect0\"\necn_feedback = \"classic\"", None),
+        ] {
+            let text = format!(
+                "duration = \"1s\"\n[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\nbuffer = \"10packets\"\n[[flow]]\n\
+                 cc = \"{cc}\"\n{ecn}\n"
+            );
+            let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+            let refusal = choose(&scenario, &scenario.flows[0], &Registry::default()).err();
+            let expected = missing.map(|missing| {
+                format!(
+                    "test.toml:7: flow.0.cc = \"{cc}\": {cc} can't do without {missing}, which this flow's ecn and \
+                     ecn_feedback do not give\n  fix: remove them, or use another algorithm"
+                )
+            });
+            assert_eq!(refusal.map(|error| error.to_string()), expected, "{cc} with {ecn}");
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Explicit congestion notification, from the queue that marks to the sender that answers.
+
+use cc::Registry;
+use scenario::Scenario;
+use sim::TraceLevel;
+use trace::{Data, FlowSummary, Summary, Trace};
+use units::Span;
+
+/// A run of so many seconds, of which the second half is measured.
+fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary, Option<Trace>) {
+    let flows: String = flows.iter().map(|flow| format!("[[flow]]\n{flow}\n")).collect();
+    let text = format!(
+        "duration = \"{seconds}s\"\nmeasure_from = \"{}s\"\nstart_jitter = \"40ms\"\n[path]\n{path}\n{flows}",
+        seconds / 2
+    );
+    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let run = sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
+    (run.summary, run.trace)
+}
+
+fn summary(seconds: u32, path: &str, flows: &[&str]) -> Summary {
+    run(seconds, path, flows, TraceLevel::Off).0
+}
+
+fn p99_ms(flow: &FlowSummary) -> f64 {
+    flow.queue_delay_s.p99.expect("samples") * 1e3
+}
+
+/// The mean of a column over the second half of the rows.
+fn mean(trace: &Trace, name: &str) -> f64 {
+    let column = trace.tables[0].columns.iter().find(|column| column.name == name).expect("a column");
+    let Data::F32(values) = &column.data else { panic!("{name} is no number") };
+    let half = &values[values.len() / 2..];
+    half.iter().map(|value| f64::from(*value)).sum::<f64>() / half.len() as f64
+}
+
+/// DCTCP's model (SIGCOMM 2010 §3.3): alpha is sqrt(2 / W*), W* = C RTT + K, if everything is marked from the first
+/// packet too many to the answer, as without delayed ACKs.
+#[test]
+fn dctcp_marks_as_its_model_says_and_holds_the_threshold() {
+    for (rate, rtt, k, mbps, ms) in [
+        ("1gbit", "200us", 20.0, 1000.0, 0.2),
+        ("1gbit", "1ms", 20.0, 1000.0, 1.0),
+        ("100mbit", "10ms", 20.0, 100.0, 10.0),
+        ("100mbit", "40ms", 65.0, 100.0, 40.0),
+    ] {
+        let queue = format!("{{ kind = \"step_ecn\", threshold = \"{k}packets\" }}");
+        let path = format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"2000packets\"\nqueue = {queue}");
+        let seconds = if mbps < 1000.0 { 80 } else { 6 };
+        for feedback in ["accurate", "dctcp"] {
+            let flow = format!("cc = \"dctcp\"\necn_feedback = \"{feedback}\"\ndelayed_ack = 1");
+            let (summary, trace) = run(seconds, &path, &[&flow], TraceLevel::Every(Span::from_millis(10)));
+            let alpha = mean(&trace.expect("traced"), "dctcp.alpha");
+            let (packet, link) = (0.012 / mbps, &summary.links[0]);
+            let expected = f64::sqrt(2.0 / (ms / 1e3 / packet + k));
+            assert!((alpha / expected - 1.0).abs() < 0.2, "{rate}, {rtt}: alpha {alpha}, not {expected}");
+            let longest = link.queue_delay_s.max.expect("samples") / packet;
+            assert!(longest < k + 3.0, "{rate}, {rtt}: {longest} packets");
+            assert!(link.utilisation > 0.99 && link.drops == 0 && link.marks > 0, "{}", link.utilisation);
+        }
+    }
+}
+
+#[test]
+fn classic_senders_are_marked_instead_of_dropped() {
+    for queue in
+        ["{ kind = \"codel\", ecn = true }", "{ kind = \"pie\", ecn = true }", "{ kind = \"red\", ecn = true }"]
+    {
+        let path = format!("rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
+        for cc in ["cubic", "newreno"] {
+            for feedback in ["accurate", "classic"] {
+                let flow = |ecn: &str| format!("cc = \"{cc}\"\necn = \"{ecn}\"\necn_feedback = \"{feedback}\"");
+                let capable = summary(60, &path, &[&flow("ect0"), &flow("ect0")]);
+                let dropped = summary(60, &path, &[&flow("off"), &flow("off")]);
+                let (link, other) = (&capable.links[0], &dropped.links[0]);
+                let name = format!("{queue}, {cc}, {feedback}");
+                assert_eq!((link.drops, capable.flows[0].retransmits, other.marks), (0, 0, 0), "{name}");
+                // RFC 8311: a mark counts as a drop, so there are about as many.
+                let ratio = link.marks as f64 / other.drops as f64;
+                assert!((0.7..1.4).contains(&ratio), "{name}: {} marks, {} drops", link.marks, other.drops);
+                assert!(link.utilisation > other.utilisation - 0.02, "{name}: {}", link.utilisation);
+            }
+        }
+    }
+}
+
+/// The coupling of RFC 9332 is for equal round trips. CUBIC's has the classic queue of 15 ms in it, Prague grows as if its
+/// own were 25 ms at least: so they are about equal at 10 ms, and there are more than two to one at 20 ms.
+#[test]
+fn prague_and_cubic_share_a_dual_queue() {
+    for (rate, rtt) in
+        [("40mbit", "5ms"), ("40mbit", "10ms"), ("40mbit", "40ms"), ("100mbit", "5ms"), ("100mbit", "10ms")]
+    {
+        let path = format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"dualpi2\"\n");
+        let summary = summary(120, &path, &["cc = \"prague\"", "cc = \"cubic\"\necn = \"ect0\""]);
+        let [prague, cubic] = &summary.flows[..] else { panic!("two flows") };
+        let ratio = prague.goodput_bps / cubic.goodput_bps;
+        assert!((0.5..2.0).contains(&ratio), "{rate}, {rtt}: {ratio}");
+        assert!(p99_ms(prague) < 2.0, "{rate}, {rtt}: {} ms", p99_ms(prague));
+        assert!(p99_ms(cubic) > 15.0 && summary.links[0].drops == 0);
+        assert!(summary.links[0].utilisation > 0.99, "{rate}, {rtt}: {}", summary.links[0].utilisation);
+    }
+}
+
+#[test]
+fn prague_alone_keeps_its_queue_at_a_millisecond() {
+    for (rate, rtt) in [("40mbit", "5ms"), ("40mbit", "20ms"), ("100mbit", "40ms"), ("200mbit", "10ms")] {
+        let path = format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"dualpi2\"\n");
+        let summary = summary(60, &path, &["cc = \"prague\""]);
+        assert!(p99_ms(&summary.flows[0]) < 2.0, "{rate}, {rtt}: {} ms", p99_ms(&summary.flows[0]));
+        assert!(summary.links[0].utilisation > 0.98, "{rate}, {rtt}: {}", summary.links[0].utilisation);
+    }
+}
+
+#[test]
+fn pragues_rate_hardly_depends_on_the_round_trip_and_dctcps_does() {
+    let path = "rate = \"40mbit\"\nrtt = \"5ms\"\nqueue = \"dualpi2\"";
+    let ratio = |cc: &str| {
+        let flows = [cc.to_owned(), format!("{cc}\nrtt = \"+20ms\"")];
+        let summary = summary(120, path, &[&flows[0], &flows[1]]);
+        summary.flows[0].goodput_bps / summary.flows[1].goodput_bps
+    };
+    assert!((0.67..1.5).contains(&ratio("cc = \"prague\"")), "{}", ratio("cc = \"prague\""));
+    assert!(ratio("cc = \"dctcp\"\necn = \"ect1\"") > 5.0);
+}
+
+#[test]
+fn bbr3_is_marked_if_told_to_be() {
+    let path = "rate = \"1gbit\"\nrtt = \"1ms\"\nbuffer = \"2000packets\"\n\
+                queue = { kind = \"step_ecn\", threshold = \"20packets\" }";
+    for ecn in [false, true] {
+        let flow = format!("cc = \"bbr3\"\nparams = {{ ecn = {ecn} }}");
+        let link = &summary(10, path, &[&flow, &flow]).links[0];
+        assert_eq!(link.marks > 0, ecn);
+        assert!(link.utilisation > 0.95, "{}", link.utilisation);
+    }
+}

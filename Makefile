@@ -32,14 +32,17 @@ target/tools/bin/uv:
 	$(PYTHON) -m venv target/tools
 	target/tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
-test: test-rust test-example test-python
+# The tests' build and the extension's, side by side: linking keeps only one core busy.
+test:
+	$(MAKE) --jobs=2 test-example setup
+	$(MAKE) test-python
 
 # The extension is tested from Python.
 test-rust:
 	cargo test
 
 # A crate outside the workspace, as a user's own; what the tests have compiled is used again.
-test-example:
+test-example: test-rust
 	cargo test --manifest-path examples/custom-controller/Cargo.toml --target-dir target
 	cargo run --quiet --manifest-path examples/custom-controller/Cargo.toml --target-dir target
 

@@ -9,6 +9,9 @@ READY := .venv/.ready
 # What the installed package is made of.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
+# Side by side, make's job server is not for cargo to join.
+ALONE := env -u MAKEFLAGS
+
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
@@ -25,7 +28,7 @@ setup: $(READY)
 
 # The Python part is installed in place: a change of it needs no new build.
 $(READY): $(SOURCES) $(UV)
-	$(UV) sync --locked
+	$(ALONE) $(UV) sync --locked
 	@touch $@
 
 target/tools/bin/uv:
@@ -39,12 +42,12 @@ test:
 
 # The extension is tested from Python.
 test-rust:
-	cargo test
+	$(ALONE) cargo test
 
 # A crate outside the workspace, as a user's own; what the tests have compiled is used again.
 test-example: test-rust
-	cargo test --manifest-path examples/custom-controller/Cargo.toml --target-dir target
-	cargo run --quiet --manifest-path examples/custom-controller/Cargo.toml --target-dir target
+	$(ALONE) cargo test --manifest-path examples/custom-controller/Cargo.toml --target-dir target
+	$(ALONE) cargo run --quiet --manifest-path examples/custom-controller/Cargo.toml --target-dir target
 
 test-python: setup
 	$(BIN)/pytest

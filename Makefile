@@ -10,7 +10,7 @@ READY := .venv/.ready
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
 
 # Side by side, make's job server is not for cargo to join.
-ALONE := env -u MAKEFLAGS
+ALONE := env -u MAKEFLAGS -u MFLAGS
 
 export UV_PYTHON_DOWNLOADS := never
 export UV_PYTHON := $(PYTHON)

@@ -64,7 +64,7 @@ impl Scenario {
     /// The rate of the bottleneck, in bit/s; that of the start, if it changes.
     #[getter]
     fn rate_bps(&self) -> u64 {
-        self.inner.path.rate.as_bps()
+        self.inner.path.link.rate.as_bps()
     }
 
     /// The path's two-way propagation delay, in seconds.
@@ -76,7 +76,7 @@ impl Scenario {
     /// (time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path.
     #[getter]
     fn changes(&self) -> Vec<(f64, u64)> {
-        let mut rate = self.inner.path.rate;
+        let mut rate = self.inner.path.link.rate;
         let after = self.inner.path.changes.iter().map(|change| {
             rate = change.rate.unwrap_or(rate);
             (change.at.as_secs_f64(), rate.as_bps())

@@ -27,4 +27,6 @@ pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
 pub use impairment::{Jitter, Policer};
-pub use model::{Change, Ecn, EcnFeedback, Flow, Host, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake};
+pub use model::{
+    Change, Ecn, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
+};

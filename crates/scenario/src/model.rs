@@ -41,23 +41,15 @@ pub struct Scenario {
     pub(crate) written: Written<Source>,
 }
 
-/// The bottleneck and the way there and back.
+/// What the flows share: the bottleneck, and the way there and back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// The bottleneck's rate.
-    pub rate: Rate,
+    /// The bottleneck.
+    pub link: Link,
     /// The two-way propagation delay, without queueing.
     pub rtt: Span,
-    /// How much waits in front of the bottleneck.
-    pub buffer: Buffer,
-    /// Which packet goes first, and which one is dropped.
-    pub queue: Config,
-    /// The probability that a data packet is lost at random.
-    pub loss: f64,
     /// The probability that an ACK is lost at random.
     pub reverse_loss: f64,
-    /// What stands in front of the queue, if anything.
-    pub policer: Option<Policer>,
     /// How the delay of data packets varies.
     pub jitter: Jitter,
     /// How the delay of ACKs varies; it never reorders.
@@ -66,22 +58,37 @@ pub struct Path {
     pub changes: Vec<Change>,
 }
 
+/// A link of the network.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Link {
+    /// Its rate.
+    pub rate: Rate,
+    /// How much waits in front of it.
+    pub buffer: Buffer,
+    /// Which packet goes first, and which one is dropped.
+    pub queue: Config,
+    /// The probability that a packet is lost at random.
+    pub loss: f64,
+    /// What stands in front of the queue, if anything.
+    pub policer: Option<Policer>,
+}
+
 /// A change of the path in mid-run; none where it changes nothing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
     /// When; after the start and before the end.
     pub at: Span,
-    /// [`Path::rate`] from then on.
+    /// [`Link::rate`] of the bottleneck from then on.
     pub rate: Option<Rate>,
     /// [`Path::rtt`] from then on.
     pub rtt: Option<Span>,
-    /// [`Path::buffer`] from then on.
+    /// [`Link::buffer`] of the bottleneck from then on.
     pub buffer: Option<Buffer>,
-    /// [`Path::loss`] from then on.
+    /// [`Link::loss`] of the bottleneck from then on.
     pub loss: Option<f64>,
     /// [`Path::reverse_loss`] from then on.
     pub reverse_loss: Option<f64>,
-    /// [`Path::policer`] from then on.
+    /// [`Link::policer`] of the bottleneck from then on.
     pub policer: Option<Option<Policer>>,
     /// [`Path::jitter`] from then on.
     pub jitter: Option<Jitter>,
@@ -245,9 +252,10 @@ impl Scenario {
 
     /// The receive window of `flow`: given, or 2 x (BDP + buffer) of the start, with the BDP of the flow's own RTT.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
-        let Path { rate, rtt, buffer, .. } = &self.path;
-        flow.receive_window
-            .unwrap_or_else(|| (rate.bytes_in(*rtt + flow.extra_rtt) + self.path.limit(*buffer).bytes(PACKET)) * 2)
+        let Path { link, rtt, .. } = &self.path;
+        flow.receive_window.unwrap_or_else(|| {
+            (link.rate.bytes_in(*rtt + flow.extra_rtt) + link.limit(link.buffer, *rtt).bytes(PACKET)) * 2
+        })
     }
 }
 
@@ -257,17 +265,19 @@ impl Path {
         self.changes.iter().filter_map(move |change| Some((change.at, of(change)?)))
     }
 
-    /// Its fastest rate at any time.
+    /// The bottleneck's fastest rate at any time.
     pub fn fastest(&self) -> Rate {
-        self.schedule(|change| change.rate).map(|(_, rate)| rate).fold(self.rate, Rate::max)
+        self.schedule(|change| change.rate).map(|(_, rate)| rate).fold(self.link.rate, Rate::max)
     }
+}
 
-    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the path's start.
-    pub fn limit(&self, buffer: Buffer) -> Limit {
+impl Link {
+    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on a path of `rtt`.
+    pub fn limit(&self, buffer: Buffer, rtt: Span) -> Limit {
         if self.queue.descriptor().in_bytes {
-            buffer.limit_in_bytes(self.rate, self.rtt, PACKET)
+            buffer.limit_in_bytes(self.rate, rtt, PACKET)
         } else {
-            buffer.limit(self.rate, self.rtt, PACKET)
+            buffer.limit(self.rate, rtt, PACKET)
         }
     }
 }

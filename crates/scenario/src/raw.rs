@@ -65,32 +65,16 @@ pub(crate) struct Scenario {
 
 /// The bottleneck that the flows share, and the way there and back.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Path {
-    /// The bottleneck's rate, in bits per second. Access links are 10 times as fast as its fastest.
-    pub(crate) rate: Leaf<Rate>,
+    #[serde(flatten)]
+    pub(crate) link: Link,
     /// Two-way propagation delay, without queueing.
     pub(crate) rtt: Leaf<Delay>,
-    /// What may wait in front of the bottleneck, besides the packet being sent. In bdp (rate x rtt), time or packets it
-    /// counts whole packets of 1500 bytes, rounded down, at the rate and RTT of the start; queues that count bytes round
-    /// nothing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Buffer>", extend("x-default" = "tc's limit for queues that have one; the others need it"))]
-    pub(crate) buffer: Option<Leaf<Buffer>>,
-    /// How the queue is managed: its kind, or its kind with options that are not the default. `fullpipe list queues` names
-    /// them, `fullpipe explain <queue>` lists their options.
-    #[serde(default = "pfifo")]
-    pub(crate) queue: Leaf<Config>,
-    /// Random loss of data packets.
-    #[serde(default = "no_loss")]
-    pub(crate) loss: Leaf<Percent>,
     /// Random loss of ACKs.
     #[serde(default = "no_loss")]
     pub(crate) reverse_loss: Leaf<Percent>,
-    /// A token bucket in front of the queue, which drops what does not conform; it begins full.
-    #[serde(default = "no_policer")]
-    pub(crate) policer: Leaf<Option<Policer>>,
-    /// How the delay of data packets varies behind the bottleneck: by up to so much, uniformly ("reorder" lets packets
+    /// How the delay of data packets varies behind the last link: by up to so much, uniformly ("reorder" lets packets
     /// overtake each other), or all are held for a time now and then, and released at once.
     #[serde(default = "no_jitter")]
     pub(crate) jitter: Leaf<Jitter>,
@@ -101,6 +85,29 @@ pub(crate) struct Path {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) change: Vec<Change>,
+}
+
+/// What every link has, the bottleneck in [path] and those in [[link]].
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Link {
+    /// The link's rate, in bits per second. Access links are 10 times as fast as the fastest link ever is.
+    pub(crate) rate: Leaf<Rate>,
+    /// What may wait in front of the link, besides the packet being sent. In bdp (its rate x path.rtt), time or packets it
+    /// counts whole packets of 1500 bytes, rounded down, at the rate and RTT of the start; queues that count bytes round
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Buffer>", extend("x-default" = "tc's limit for queues that have one; the others need it"))]
+    pub(crate) buffer: Option<Leaf<Buffer>>,
+    /// How the queue is managed: its kind, or its kind with options that are not the default. `fullpipe list queues` names
+    /// them, `fullpipe explain <queue>` lists their options.
+    #[serde(default = "pfifo")]
+    pub(crate) queue: Leaf<Config>,
+    /// Random loss of data packets in front of the queue.
+    #[serde(default = "no_loss")]
+    pub(crate) loss: Leaf<Percent>,
+    /// A token bucket in front of the queue, which drops what does not conform; it begins full.
+    #[serde(default = "no_policer")]
+    pub(crate) policer: Leaf<Option<Policer>>,
 }
 
 /// A change of the path in mid-run: when, and what is different from then on.
@@ -363,16 +370,24 @@ impl From<&model::Host> for Host {
 impl From<&model::Path> for Path {
     fn from(path: &model::Path) -> Path {
         Path {
-            rate: Leaf::of(&path.rate),
+            link: Link::from(&path.link),
             rtt: Leaf::of(&Delay(path.rtt)),
-            buffer: optional(&Some(path.buffer)),
-            queue: Leaf::of(&path.queue),
-            loss: Leaf::of(&Percent(path.loss)),
             reverse_loss: Leaf::of(&Percent(path.reverse_loss)),
-            policer: Leaf::of(&path.policer),
             jitter: Leaf::of(&path.jitter),
             reverse_jitter: Leaf::of(&InOrder(path.reverse_jitter)),
             change: path.changes.iter().map(Change::from).collect(),
+        }
+    }
+}
+
+impl From<&model::Link> for Link {
+    fn from(link: &model::Link) -> Link {
+        Link {
+            rate: Leaf::of(&link.rate),
+            buffer: optional(&Some(link.buffer)),
+            queue: Leaf::of(&link.queue),
+            loss: Leaf::of(&Percent(link.loss)),
+            policer: Leaf::of(&link.policer),
         }
     }
 }

@@ -11,11 +11,11 @@ use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{
-    Change, EcnFeedback, Flow, Host, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake, Written,
+    Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake, Written,
 };
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
-use crate::source::Source;
+use crate::source::{Source, join};
 
 /// More than this no queue can be meant to hold.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
@@ -83,56 +83,61 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
 
 fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
-    let Percent(loss) = raw.loss.get(source, "path.loss")?;
     let Percent(reverse_loss) = raw.reverse_loss.get(source, "path.reverse_loss")?;
     let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
-    let queue = raw.queue.get(source, "path.queue")?;
     let path = Path {
-        rate: raw.rate.get(source, "path.rate")?,
+        link: link(&raw.link, "path", rtt, source)?,
         rtt,
-        buffer: buffer(raw, &queue, source)?,
-        queue,
-        loss,
         reverse_loss,
-        policer: raw.policer.get(source, "path.policer")?,
         jitter: raw.jitter.get(source, "path.jitter")?,
         reverse_jitter,
         changes: changes(&raw.change, source)?,
     };
-    check_buffer(path.limit(path.buffer), raw.buffer.as_ref(), "path.buffer", source)?;
-    check_queue(&path, source)?;
     for Change { buffer, table: Written(i), .. } in &path.changes {
         if let Some(buffer) = buffer {
-            check_buffer(
-                path.limit(*buffer),
-                raw.change[*i].buffer.as_ref(),
-                &format!("path.change.{i}.buffer"),
-                source,
-            )?;
+            let limit = path.link.limit(*buffer, rtt);
+            check_buffer(limit, raw.change[*i].buffer.as_ref(), &format!("path.change.{i}.buffer"), source)?;
         }
     }
     Ok(path)
 }
 
+/// The link that the table `at` describes.
+fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
+    let key = |name: &str| format!("{at}.{name}");
+    let Percent(loss) = raw.loss.get(source, &key("loss"))?;
+    let queue = raw.queue.get(source, &key("queue"))?;
+    let link = Link {
+        rate: raw.rate.get(source, &key("rate"))?,
+        buffer: buffer(raw, &queue, &key("buffer"), source)?,
+        queue,
+        loss,
+        policer: raw.policer.get(source, &key("policer"))?,
+    };
+    let limit = link.limit(link.buffer, rtt);
+    check_buffer(limit, raw.buffer.as_ref(), &key("buffer"), source)?;
+    check_queue(&link, limit, &key("queue"), source)?;
+    Ok(link)
+}
+
 /// The buffer that was given, or the limit that the queue has in tc.
-fn buffer(raw: &raw::Path, queue: &Config, source: &Source) -> Result<Buffer, Error> {
+fn buffer(raw: &raw::Link, queue: &Config, key: &str, source: &Source) -> Result<Buffer, Error> {
     let descriptor = queue.descriptor();
-    match (optional(&raw.buffer, source, "path.buffer")?, descriptor.limit) {
+    match (optional(&raw.buffer, source, key)?, descriptor.limit) {
         (Some(buffer), _) => Ok(buffer),
         (None, Some(packets)) => Ok(Buffer::Packets(packets)),
         (None, None) => {
             let problem = format!("missing: {} has no limit of its own", descriptor.name);
-            Err(source.error("path.buffer", "", problem, "add buffer = \"8bdp\""))
+            Err(source.error(key, "", problem, "add buffer = \"8bdp\""))
         }
     }
 }
 
 /// Refuses options of the queue that contradict each other, or the buffer.
-fn check_queue(path: &Path, source: &Source) -> Result<(), Error> {
-    let limit = path.limit(path.buffer).bytes(PACKET);
-    (path.queue.descriptor().check)(&path.queue, limit).map_err(|refused| {
-        let shown = queue::shown(&path.queue, refused.name);
-        source.error(&format!("path.queue.{}", refused.name), shown, refused.problem, refused.fix)
+fn check_queue(link: &Link, limit: Limit, key: &str, source: &Source) -> Result<(), Error> {
+    (link.queue.descriptor().check)(&link.queue, limit.bytes(PACKET)).map_err(|refused| {
+        let shown = queue::shown(&link.queue, refused.name);
+        source.error(&join(key, refused.name), shown, refused.problem, refused.fix)
     })
 }
 

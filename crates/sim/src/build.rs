@@ -105,12 +105,13 @@ const BOTTLENECK: &str = "bottleneck";
 /// The dumbbell's one link. All propagation delay lies behind it, in the [`wire`].
 fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
     let path = &scenario.path;
-    let mut limits = timeline(path, path.buffer, |change| change.buffer).map(|buffer| path.limit(buffer));
-    let policers = timeline(path, path.policer, |change| change.policer)
+    let link = &path.link;
+    let mut limits = timeline(path, link.buffer, |change| change.buffer).map(|buffer| link.limit(buffer, path.rtt));
+    let policers = timeline(path, link.policer, |change| change.policer)
         .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
-    let rates = timeline(path, path.rate, |change| change.rate);
+    let rates = timeline(path, link.rate, |change| change.rate);
     let rng = Rng::stream(scenario.seed, BOTTLENECK, "queue");
-    let queue = Queue::new(&path.queue, *limits.at(Time::ZERO), path.rate, rng);
+    let queue = Queue::new(&link.queue, *limits.at(Time::ZERO), link.rate, rng);
     let element = match (queue, rates.constant(), limits.constant(), policers.constant()) {
         (None, Some(rate), Some(limit), Some(None)) => Element::Constant(Link::new(*rate, *limit)),
         (None, ..) => Element::Varying(Box::new(VaryingLink::new(rates, limits, policers))),
@@ -234,7 +235,7 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
     let back = rtt().map(|rtt| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
     let jitters = timeline(path, path.jitter, |change| change.jitter).map(path_jitter);
     let reverse_jitters = timeline(path, path.reverse_jitter, |change| change.reverse_jitter).map(path_jitter);
-    let losses = timeline(path, path.loss, |change| change.loss);
+    let losses = timeline(path, path.link.loss, |change| change.loss);
     let reverse_losses = timeline(path, path.reverse_loss, |change| change.reverse_loss);
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
     let host = scenario.host.as_ref().filter(|_| !spec.is_unresponsive()).map(|host| {

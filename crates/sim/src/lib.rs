@@ -62,7 +62,7 @@ pub struct Run {
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
-    let losses = [path.loss, path.reverse_loss].into_iter();
+    let losses = [path.link.loss, path.reverse_loss].into_iter();
     let loss = losses
         .chain(path.schedule(|change| change.loss).map(|(_, loss)| loss))
         .chain(path.schedule(|change| change.reverse_loss).map(|(_, loss)| loss))
@@ -74,7 +74,7 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
         .any(|jitter| matches!(jitter, scenario::Jitter::Random { .. }));
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
     let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
-    let queue = path.queue.descriptor().random;
+    let queue = path.link.queue.descriptor().random;
     jitter || loss || late || host || queue || scenario.flows.iter().any(|flow| draws(&flow.cc))
 }
 

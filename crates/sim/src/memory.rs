@@ -27,8 +27,9 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let changed = path.schedule(|change| change.jitter).chain(path.schedule(|change| change.reverse_jitter));
     let jitters = [path.jitter, path.reverse_jitter].into_iter().chain(changed.map(|(_, jitter)| jitter));
     let late = jitters.map(latest).max().unwrap_or(Span::ZERO) * 2;
-    let buffers = path.schedule(|change| change.buffer).map(|(_, buffer)| buffer).chain([path.buffer]);
-    let buffer = buffers.map(|buffer| path.limit(buffer).bytes(scenario::PACKET)).max().unwrap_or(Bytes::ZERO);
+    let buffers = path.schedule(|change| change.buffer).map(|(_, buffer)| buffer).chain([path.link.buffer]);
+    let buffer =
+        buffers.map(|buffer| path.link.limit(buffer, path.rtt).bytes(scenario::PACKET)).max().unwrap_or(Bytes::ZERO);
     let capacity = rate.bytes_in(rtt + late) + buffer;
     let mut segments = 0_u64;
     for flow in &scenario.flows {
@@ -47,7 +48,7 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         TraceLevel::Acks => rate.as_f64() / 8.0 / 1500.0 * scenario.duration.as_secs_f64(),
     };
     let trace = Bytes::from_f64(rows * PER_ROW as f64);
-    let queued = if path.queue.descriptor().decides() { PER_PACKET } else { PER_PLACE };
+    let queued = if path.link.queue.descriptor().decides() { PER_PACKET } else { PER_PLACE };
     Bytes::new(PER_SEGMENT + queued) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
 }
 

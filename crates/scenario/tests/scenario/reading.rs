@@ -81,15 +81,15 @@ fn every_key_is_read() {
     assert_eq!((scenario.duration, scenario.measure_from, scenario.seed), (Span::from_secs(60), Span::from_secs(5), 7));
     assert_eq!((scenario.start_jitter, scenario.send_jitter), (Span::from_millis(50), Span::from_micros(120)));
     let path = &scenario.path;
-    assert_eq!((path.rate, path.rtt), (Rate::from_mbps(100), Span::from_millis(50)));
-    assert_eq!((path.buffer, path.queue.descriptor().name), (Buffer::Bdp(8.0), "fq_codel"));
-    assert_eq!(path.queue.time("target"), Some(Span::from_millis(10)));
-    assert_eq!((path.queue.count("flows"), path.queue.flag("ecn")), (Some(64), true));
-    assert_eq!((path.loss, path.reverse_loss), (0.0001, 0.125));
+    assert_eq!((path.link.rate, path.rtt), (Rate::from_mbps(100), Span::from_millis(50)));
+    assert_eq!((path.link.buffer, path.link.queue.descriptor().name), (Buffer::Bdp(8.0), "fq_codel"));
+    assert_eq!(path.link.queue.time("target"), Some(Span::from_millis(10)));
+    assert_eq!((path.link.queue.count("flows"), path.link.queue.flag("ecn")), (Some(64), true));
+    assert_eq!((path.link.loss, path.reverse_loss), (0.0001, 0.125));
     let policer = Policer { rate: Rate::from_mbps(10), burst: Bytes::new(60_000) };
     let random = Jitter::Random { most: Span::from_millis(5), reorder: true };
     let hold = Jitter::Hold { hold: Span::from_millis(10), every: Span::from_millis(20) };
-    assert_eq!((path.policer, path.jitter, path.reverse_jitter), (Some(policer), random, hold));
+    assert_eq!((path.link.policer, path.jitter, path.reverse_jitter), (Some(policer), random, hold));
     let [change] = &path.changes[..] else { panic!("{:?}", path.changes) };
     assert_eq!((change.at, change.rate), (Span::from_secs(30), Some(Rate::from_mbps(50))));
     assert_eq!((change.rtt, change.buffer), (Some(Span::from_millis(80)), Some(Buffer::Packets(30))));
@@ -196,7 +196,7 @@ fn the_title_is_the_first_comment_line() {
 fn a_buffer_counts_whole_packets() {
     let limit = |buffer: &str| {
         let scenario = with(LEAST, &[("path.buffer", buffer)]);
-        scenario.path.buffer.limit(scenario.path.rate, scenario.path.rtt, PACKET)
+        scenario.path.link.buffer.limit(scenario.path.link.rate, scenario.path.rtt, PACKET)
     };
     assert_eq!(limit("8bdp"), Limit::Packets(3_333), "8 x 625000 B are 3333.3 packets");
     assert_eq!(limit("100ms"), Limit::Packets(833), "1.25 MB are 833.3 packets");
@@ -216,7 +216,7 @@ fn a_buffer_counts_whole_packets() {
 fn a_queue_that_counts_bytes_rounds_nothing() {
     let limit = |queue: &str, buffer: &str| {
         let path = with(LEAST, &[("path.queue", queue), ("path.buffer", buffer)]).path;
-        path.limit(path.buffer)
+        path.link.limit(path.link.buffer, path.rtt)
     };
     assert_eq!(limit("codel", "1bdp"), Limit::Packets(416));
     assert_eq!(limit("bfifo", "1bdp"), Limit::Bytes(Bytes::new(625_000)));
@@ -226,11 +226,11 @@ fn a_queue_that_counts_bytes_rounds_nothing() {
 #[test]
 fn a_queue_has_its_options_and_its_limit_from_tc() {
     let text = LEAST.replace("buffer = \"1bdp\"", "queue = { kind = \"pie\", target = \"20ms\" }");
-    let pie = parse(&text).path;
+    let pie = parse(&text).path.link;
     assert_eq!((pie.buffer, pie.queue.time("target")), (Buffer::Packets(1_000), Some(Span::from_millis(20))));
     assert_eq!(pie.queue.time("tupdate"), Some(Span::from_millis(15)), "its default");
     let set = with(LEAST, &[("path.queue", "codel"), ("path.queue.interval", "50ms"), ("path.queue.ecn", "true")]);
-    let codel = set.path.queue;
+    let codel = set.path.link.queue;
     assert_eq!((codel.time("interval"), codel.flag("ecn")), (Some(Span::from_millis(50)), true));
 }
 
@@ -273,7 +273,7 @@ fn an_override_counts_as_written() {
 #[test]
 fn overrides_add_what_is_not_there_and_the_last_one_counts() {
     let scenario = with(LEAST, &[("seed", "2"), ("flow.0.params.beta", "0.5"), ("seed", "3"), ("path.loss", "1%")]);
-    assert_eq!((scenario.seed, scenario.path.loss), (3, 0.01));
+    assert_eq!((scenario.seed, scenario.path.link.loss), (3, 0.01));
     assert_eq!(scenario.flows[0].params["beta"], Value::Number(0.5));
     let overrides = [("seed".to_owned(), "2".to_owned())];
     assert_eq!(Scenario::parse_with(LEAST, "scenario.toml", &overrides, Some(4)).unwrap().seed, 4);
@@ -315,11 +315,11 @@ send_jitter = "120us"
 
 [path]
 rate = "100mbit"
-rtt = "50ms"
 buffer = "8bdp"
 loss = "0.01%"
-reverse_loss = "12.5%"
 policer = "10mbit burst 60kB"
+rtt = "50ms"
+reverse_loss = "12.5%"
 jitter = "5ms reorder"
 reverse_jitter = "hold 10ms every 20ms"
 

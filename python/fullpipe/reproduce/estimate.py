@@ -1,4 +1,4 @@
-"""What the numbers of many runs come to: one number with its range and its 95 % confidence interval."""
+"""What the numbers of many runs come to, as published files ask for it: one number, its range and its interval."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullpipe.stats import bootstrap, share, student
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Values = Sequence[float] | NDArray[np.float64]
-
-_CONFIDENCE = 0.95
-_RESAMPLES = 2000
+    from fullpipe.stats.interval import Values
 
 
 class Estimate(NamedTuple):
@@ -87,11 +83,11 @@ def estimate(over: str, values: Sequence[float]) -> Estimate:
     """
     value = OVER_RUNS[over](values)
     if over == "mean":
-        low, high = _student(values)
+        low, high = student(values)
     elif over in _EXTREMES:
         low, high = math.nan, math.nan
     else:
-        low, high = _bootstrap(OVER_RUNS[over], values)
+        low, high = bootstrap(OVER_RUNS[over], values)
     return Estimate(value, min(values), max(values), low, high)
 
 
@@ -107,11 +103,8 @@ def difference(over: str, first: Sequence[float], second: Sequence[float]) -> Es
 
 def wins(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
     """The share of seeds for which the first is greater, with Clopper's and Pearson's interval."""
-    from scipy.stats import binomtest
-
-    won = sum(one > other for one, other in zip(first, second, strict=True))
-    interval = binomtest(won, len(first)).proportion_ci(_CONFIDENCE)
-    return Estimate(won / len(first), low=float(interval.low), high=float(interval.high))
+    won = share(sum(one > other for one, other in zip(first, second, strict=True)), len(first))
+    return Estimate(won.value, low=won.low, high=won.high)
 
 
 COMPARE: dict[str, Callable[[str, Sequence[float], Sequence[float]], Estimate]] = {
@@ -128,17 +121,6 @@ def rise(over: str, points: Sequence[Sequence[float]]) -> Estimate:
     return Estimate(min(after - before for before, after in pairwise(values)))
 
 
-def _student(values: Sequence[float]) -> tuple[float, float]:
-    if len(values) < 2 or not all(map(math.isfinite, values)):
-        return math.nan, math.nan
-    if min(values) == max(values):
-        return values[0], values[0]
-    from scipy.stats import sem, t  # it takes a second
-
-    low, high = t.interval(_CONFIDENCE, len(values) - 1, loc=fmean(values), scale=sem(values))
-    return float(low), float(high)
-
-
 def _two(
     compare: Callable[[float, float], float], over: str, first: Sequence[float], second: Sequence[float]
 ) -> Estimate:
@@ -147,25 +129,5 @@ def _two(
     def of_both(one: Values, other: Values) -> float:
         return compare(reduced(one), reduced(other))
 
-    low, high = _bootstrap(of_both, first, second)
+    low, high = bootstrap(of_both, first, second)
     return Estimate(of_both(first, second), low=low, high=high)
-
-
-def _bootstrap(statistic: Callable[..., float], *samples: Sequence[float]) -> tuple[float, float]:
-    """The percentile bootstrap's interval, the same in each call for the same samples."""
-    if any(len(values) < 2 or not all(map(math.isfinite, values)) for values in samples):
-        return math.nan, math.nan
-    if all(min(values) == max(values) for values in samples):
-        return (statistic(*samples),) * 2
-    from scipy.stats import bootstrap  # it takes a second
-
-    found = bootstrap(
-        samples,
-        statistic,
-        n_resamples=_RESAMPLES,
-        confidence_level=_CONFIDENCE,
-        method="percentile",
-        vectorized=False,
-        rng=0,
-    ).confidence_interval
-    return float(found.low), float(found.high)

@@ -1,0 +1,41 @@
+"""Statistics over runs, on numpy and scipy; `docs/statistics.md` has each one's definition and source.
+
+Importing this package is quick: scipy is loaded by the first function that needs it.
+"""
+
+from fullpipe.stats.compare import Comparison, adjusted, paired
+from fullpipe.stats.distribution import Cdf, Ellipse, cdf, ellipse
+from fullpipe.stats.fairness import Convergence, convergence, jain, jain_over_time, min_max, rates_per_window
+from fullpipe.stats.interval import Interval, bootstrap, mean, median, share, student
+from fullpipe.stats.quantity import Quantity, quantity
+from fullpipe.stats.sequential import Rule, RuleError, enough, parse_rule
+from fullpipe.stats.words import sentences
+
+__all__ = [
+    "Cdf",
+    "Comparison",
+    "Convergence",
+    "Ellipse",
+    "Interval",
+    "Quantity",
+    "Rule",
+    "RuleError",
+    "adjusted",
+    "bootstrap",
+    "cdf",
+    "convergence",
+    "ellipse",
+    "enough",
+    "jain",
+    "jain_over_time",
+    "mean",
+    "median",
+    "min_max",
+    "paired",
+    "parse_rule",
+    "quantity",
+    "rates_per_window",
+    "sentences",
+    "share",
+    "student",
+]

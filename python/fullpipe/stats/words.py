@@ -1,0 +1,156 @@
+"""Comparisons as sentences: "bbr3 has 41 % lower p95 queueing delay than cubic (95 % CI 38 to 44 %)"."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe.stats.compare import LEVEL, adjusted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fullpipe.stats.compare import Comparison
+    from fullpipe.stats.quantity import Quantity
+
+
+class Compared(NamedTuple):
+    """A comparison with what it is about."""
+
+    a: str
+    b: str
+    quantity: Quantity
+    comparison: Comparison
+    where: str = ""
+    """At which point, in words; empty where there is but one."""
+
+
+class Sentence(NamedTuple):
+    """A significant difference."""
+
+    text: str
+    better: int
+    """1 when A is better, -1 when it is worse, 0 when neither can be said."""
+    p: float
+    """After correction."""
+    about: Compared
+
+
+def sentences(compared: Sequence[Compared]) -> list[Sentence]:
+    """A sentence for each difference that is significant, in their order.
+
+    Significant is: p of at most 0.05 after Benjamini's and Hochberg's correction over all that are given, and a 95 %
+    interval of the difference without zero. Where delay and goodput both differ, they share a sentence.
+    """
+    found: list[Sentence] = []
+    for each, p in zip(compared, adjusted([one.comparison.p for one in compared]), strict=True):
+        difference = each.comparison.difference
+        if p <= LEVEL and (difference.low > 0 or difference.high < 0):
+            better = each.quantity.better * (1 if difference.value > 0 else -1)
+            found.append(Sentence(_whole(each), better, p, each))
+    return _joined(found)
+
+
+def _joined(found: Sequence[Sentence]) -> list[Sentence]:
+    """The same, with the goodput's in that of the first delay of the same two at the same place."""
+    prices = {_place(each): each for each in found if each.about.quantity.column == "goodput_bps"}
+    joined: list[Sentence] = []
+    taken = set()
+    for each in found:
+        price = prices.get(_place(each))
+        if price is not None and _is_delay(each) and _place(each) not in taken:
+            taken.add(_place(each))
+            text = f"{each.text}, at {_more(price.about)} {_interval(price.about)}"
+            joined.append(each._replace(text=text, p=max(each.p, price.p)))
+        else:
+            joined.append(each)
+    return [each for each in joined if not (_place(each) in taken and each.about.quantity.column == "goodput_bps")]
+
+
+def _place(sentence: Sentence) -> tuple[str, str, str]:
+    return sentence.about.a, sentence.about.b, sentence.about.where
+
+
+def _is_delay(sentence: Sentence) -> bool:
+    return "queue_delay_s." in sentence.about.quantity.column
+
+
+def _whole(each: Compared) -> str:
+    where, words, up = (
+        f"{each.where}: " if each.where else "",
+        each.quantity.words,
+        each.comparison.difference.value > 0,
+    )
+    interval = _interval(each)
+    match _kind(each):
+        case "percent":
+            return f"{where}{each.a} has {_percent(each)} {_way(up)} {words} than {each.b} {interval}"
+        case "times":
+            return f"{where}{each.a} has {digits(each.comparison.ratio.value)} times the {words} of {each.b} {interval}"
+        case _:
+            return f"{where}{each.a} has a {words} {_amount(each)} {_way(up)} than {each.b} {interval}"
+
+
+def _more(each: Compared) -> str:
+    """The same as a price: "2 % less goodput"."""
+    words, up = each.quantity.words, each.comparison.difference.value > 0
+    match _kind(each):
+        case "percent":
+            return f"{_percent(each)} {'more' if up else 'less'} {words}"
+        case "times":
+            return f"{digits(each.comparison.ratio.value)} times the {words}"
+        case _:
+            return f"{_amount(each)} {'more' if up else 'less'} {words}"
+
+
+def _kind(each: Compared) -> str:
+    """How a difference is told: of shares and indices as such, the double and more as a factor, else in percent."""
+    ratio = each.comparison.ratio
+    if each.quantity.unit in ("", "%") or not all(map(math.isfinite, ratio)):
+        return "amount"
+    return "times" if ratio.value >= 2 else "percent"
+
+
+def _percent(each: Compared) -> str:
+    return f"{digits(abs(each.comparison.ratio.value - 1) * 100)} %"
+
+
+def _way(up: bool) -> str:
+    return "higher" if up else "lower"
+
+
+def _amount(each: Compared) -> str:
+    return f"{digits(abs(each.comparison.difference.value) * each.quantity.scale)}{_unit(each)}"
+
+
+def _unit(each: Compared) -> str:
+    """Shares differ by points: "3 % lower" would be 3 % of the share."""
+    return {"%": " points", "": ""}.get(each.quantity.unit, f" {each.quantity.unit}")
+
+
+def _interval(each: Compared) -> str:
+    comparison, sign = each.comparison, 1 if each.comparison.difference.value > 0 else -1
+    match _kind(each):
+        case "percent":
+            low, high = sorted(sign * (end - 1) * 100 for end in comparison.ratio[1:])
+            unit = " %"
+        case "times":
+            low, high = comparison.ratio[1:]
+            unit = ""
+        case _:
+            low, high = sorted(sign * end * each.quantity.scale for end in comparison.difference[1:])
+            unit = _unit(each)
+    return f"(95 % CI {digits(low)} to {digits(high)}{unit})"
+
+
+def digits(value: float) -> str:
+    """Two digits that count, three of what is in the hundreds: nobody remembers more."""
+    if not math.isfinite(value):
+        return "–"
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    if size >= 99.5 or value == 0:
+        return f"{value:.0f}"
+    places = max(1 - math.floor(math.log10(size)), 0)
+    return f"{value:.{places}f}"

@@ -1,0 +1,272 @@
+"""Statistics: against values worked by hand or published, and what holds of any values."""
+
+from __future__ import annotations
+
+import math
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from fullpipe import stats
+from fullpipe.stats.words import Compared, digits
+
+# A process time at random, of the size of delays: skewed, as they are.
+RNG = np.random.default_rng(3)
+SKEWED = [[float(value) for value in RNG.lognormal(3.0, 0.6, size=count)] for count in (2, 3, 6, 15, 30, 100)]
+
+
+def test_students_interval_is_that_of_the_table() -> None:
+    low, high = stats.student([1, 2, 3, 4, 5])  # mean 3, s = √2.5, t(4; 0.975) = 2.776
+    assert low == pytest.approx(3 - 2.776 * math.sqrt(2.5 / 5), abs=1e-3)
+    assert high == pytest.approx(3 + 2.776 * math.sqrt(2.5 / 5), abs=1e-3)
+
+
+def test_a_share_has_clopper_and_pearsons_interval() -> None:
+    won = stats.share(10, 10)
+    assert won.value == won.high == 1.0
+    assert won.low == pytest.approx(0.025 ** (1 / 10))
+
+
+@pytest.mark.parametrize("statistic", [stats.mean, stats.median])
+def test_an_interval_holds_its_estimate_and_no_more_than_the_values(statistic: object) -> None:
+    assert callable(statistic)
+    for values in SKEWED:
+        found = statistic(values)
+        assert min(values) <= found.low <= found.value <= found.high <= max(values)
+
+
+@pytest.mark.parametrize("statistic", [stats.mean, stats.median])
+def test_an_interval_moves_and_stretches_with_the_values(statistic: object) -> None:
+    assert callable(statistic)
+    for values in SKEWED:
+        moved = statistic([7.0 + 2.0 * value for value in values])
+        assert moved == pytest.approx([7.0 + 2.0 * end for end in statistic(values)])
+
+
+def test_one_run_has_no_interval_and_equal_runs_have_none_but_their_value() -> None:
+    assert math.isnan(stats.mean([4.0]).low)
+    assert stats.mean([4.0]).value == 4.0
+    assert math.isnan(stats.mean([4.0, math.nan]).high)
+    assert stats.mean([4.0, 4.0, 4.0]) == stats.median([4.0, 4.0, 4.0]) == (4.0, 4.0, 4.0)
+
+
+def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(1)
+    samples = rng.lognormal(0.0, 0.5, size=(200, 30))
+    mean, median = math.exp(0.125), 1.0  # of a lognormal
+    for statistic, truth in ((stats.mean, mean), (stats.median, median)):
+        covered = sum(low <= truth <= high for _, low, high in map(statistic, samples))
+        assert 0.89 <= covered / 200 <= 0.99, statistic.__name__  # 0.95 ± 3 standard errors, and skew's share
+
+
+def test_a_distribution_steps_up_by_the_share_of_each_value() -> None:
+    found = stats.cdf([3.0, 1.0, 2.0, 2.0])
+    assert found.values.tolist() == [1.0, 2.0, 3.0]
+    assert found.shares.tolist() == [0.25, 0.75, 1.0]
+
+
+def test_the_band_is_kolmogorovs_within_dvoretzkys_kiefers_and_wolfowitzs() -> None:
+    for count, table in ((10, 0.40925), (20, 0.29408)):  # Miller 1956, 5 % two-sided
+        found = stats.cdf(list(range(count)))
+        half = float((found.shares - found.low).max())
+        assert half == pytest.approx(table, abs=1e-4)
+        assert half <= math.sqrt(math.log(2 / 0.05) / (2 * count))
+
+
+def test_a_distribution_of_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        stats.cdf([])
+
+
+def test_an_ellipse_has_the_covariances_axes() -> None:
+    # Var x = 8/3, var y = 2/3, no covariance.
+    flat = stats.ellipse([-2, 2, 0, 0], [0, 0, -1, 1])
+    assert flat is not None
+    assert (flat.x, flat.y) == (0, 0)
+    assert (flat.major, flat.minor) == pytest.approx((math.sqrt(8 / 3), math.sqrt(2 / 3)))
+    assert math.sin(flat.angle) == pytest.approx(0, abs=1e-9)
+    # The same, turned by 30 degrees.
+    c, s = math.cos(math.pi / 6), math.sin(math.pi / 6)
+    points = [(-2, 0), (2, 0), (0, -1), (0, 1)]
+    turned = stats.ellipse([c * x - s * y for x, y in points], [s * x + c * y for x, y in points])
+    assert turned is not None
+    assert turned.angle == pytest.approx(math.pi / 6)
+    assert (turned.major, turned.minor) == pytest.approx((flat.major, flat.minor))
+    assert stats.ellipse([1, 2], [1, 2]) is None
+
+
+def test_wilcoxons_least_p_is_two_over_two_to_the_pairs() -> None:
+    a = {seed: 10.0 + seed + 0.1 * seed**2 for seed in range(1, 7)}
+    b = dict.fromkeys(range(1, 7), 10.0)
+    found = stats.paired(a, b)
+    assert found.pairs == 6
+    assert found.p == pytest.approx(2 / 64)
+    assert found.difference.value == pytest.approx(3.5 + 0.1 * 91 / 6)
+    assert found.ratio.value == pytest.approx(1 + found.difference.value / 10)
+    assert found.difference.low > 0
+
+
+def test_the_permutation_test_counts_all_signs() -> None:
+    found = stats.paired({1: 2.0, 2: 3.0, 3: 5.0, 4: 9.0}, {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, test="permutation")
+    assert found.p == pytest.approx(2 / 16)
+
+
+def test_pairs_are_those_of_a_seed_whatever_the_order() -> None:
+    a, b = {3: 5.0, 1: 1.0, 2: 2.0, 9: 100.0}, {2: 1.0, 1: 3.0, 3: 4.0, 8: -7.0}
+    found = stats.paired(a, b)
+    assert found.pairs == 3
+    assert found.difference.value == pytest.approx((5 - 4 + 1 - 3 + 2 - 1) / 3)
+    for order in permutations(a):
+        assert stats.paired({seed: a[seed] for seed in order}, b) == found
+    with pytest.raises(ValueError, match="no seed is in both"):
+        stats.paired({1: 1.0}, {2: 1.0})
+
+
+def test_turned_round_a_comparison_has_the_other_sign() -> None:
+    a = dict(enumerate(SKEWED[4]))
+    b = dict(enumerate(value * 1.3 + 1 for value in reversed(SKEWED[4])))
+    one, other = stats.paired(a, b), stats.paired(b, a)
+    assert one.difference.value == pytest.approx(-other.difference.value)
+    assert one.p == pytest.approx(other.p)
+    assert one.ratio.value == pytest.approx(1 / other.ratio.value)
+    assert one.ratio.low <= one.ratio.value <= one.ratio.high
+
+
+def test_what_never_differs_is_not_significant() -> None:
+    same = dict(enumerate([1.0, 2.0, 3.0]))
+    assert stats.paired(same, same).p == 1.0
+    assert math.isnan(stats.paired({1: 1.0, 2: 2.0}, {1: 0.0, 2: 0.0}).ratio.value)
+
+
+def test_correction_rejects_what_benjamini_and_hochberg_reject() -> None:
+    # The example of their paper (1995, §3.2): four at 5 %, where Bonferroni has three.
+    p = [0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344]
+    p += [0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000]
+    assert [each <= 0.05 for each in stats.adjusted(p)] == [True] * 4 + [False] * 11
+    assert stats.adjusted(p)[3] == pytest.approx(0.0095 * 15 / 4)
+    assert stats.adjusted([]) == []
+
+
+def test_jain_by_hand() -> None:
+    assert stats.jain([3, 1]) == pytest.approx(16 / 20)
+    assert stats.jain([5, 0, 0, 0]) == pytest.approx(1 / 4)
+    assert stats.jain([7, 7, 7]) == 1.0
+    assert stats.jain([0, 0]) == 1.0
+    assert math.isnan(stats.jain([]))
+    assert stats.min_max([3, 1]) == pytest.approx(1 / 3)
+    assert stats.min_max([0, 0]) == 1.0
+
+
+def test_jain_knows_no_order_and_no_unit() -> None:
+    for values in SKEWED:
+        index = stats.jain(values)
+        assert 1 / len(values) <= index <= 1
+        assert stats.jain(values[::-1]) == pytest.approx(index)
+        assert stats.jain([8e6 * value for value in values]) == pytest.approx(index)
+        assert stats.min_max(values) <= index + 1e-12 or len(values) > 2
+
+
+def _progress(rates: list[float], start: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    """A flow with so many Mbit/s in each second."""
+    time = start + np.arange(len(rates) + 1, dtype=float)
+    return time, np.concatenate([[0.0], np.cumsum(np.array(rates) * 1e6 / 8)])
+
+
+def test_flows_converge_when_five_seconds_in_a_row_are_fair() -> None:
+    first = _progress([10, 10, 8, 7, 6, 8, 5, 6, 5, 4, 5, 5])
+    late = _progress([2, 3, 4, 2, 5, 4, 5, 6, 5, 5], start=2.0)
+    # From 2 s on, first : late = 8:2 7:3 6:4 8:2 5:5 6:4 5:5 4:6 5:5 5:5; 6:4 is within 25 % of 5, 7:3 is not.
+    found = stats.convergence([first, late], end_s=12.0)
+    assert found.time_s == 4.0
+    after = [1.0, 100 / (2 * 52), 1.0, 100 / (2 * 52), 1.0, 1.0]
+    assert found.jain == pytest.approx(sum(after) / 6)
+
+
+def test_flows_that_stay_apart_do_not_converge() -> None:
+    found = stats.convergence([_progress([9.0] * 20), _progress([1.0] * 20)], end_s=20.0)
+    assert math.isnan(found.time_s)
+    assert math.isnan(found.jain)
+    with pytest.raises(ValueError, match="shares need two"):
+        stats.convergence([_progress([9.0] * 20)], end_s=20.0)
+
+
+def test_jain_per_second() -> None:
+    ends, rates = stats.rates_per_window([_progress([3, 5]), _progress([1, 5])], 0.0, 2.0)
+    assert ends.tolist() == [1.0, 2.0]
+    assert rates == pytest.approx(np.array([[3e6, 5e6], [1e6, 5e6]]))
+    assert stats.jain_over_time(rates) == pytest.approx([0.8, 1.0])
+
+
+def test_enough_looks_at_half_the_interval_over_the_mean() -> None:
+    values = [100.0 + each for each in (-2, -1, 0, 1, 2) * 4]  # s = 1.451, sem = 0.3244, t(19) = 2.093: ± 0.679 %
+    assert stats.enough(values, "ci(goodput) < 0.7%")
+    assert not stats.enough(values, "ci(goodput) < 0.6%")
+    assert not stats.enough(values[:9], "ci(goodput) < 50%")  # too few to look at
+    assert not stats.enough([*values, math.nan], "ci(goodput) < 50%")
+
+
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        ("goodput < 2%", "is no rule\n  fix: write it like"),
+        ("sd(goodput) < 2%", r"sd\(\) is not known; there is ci\(\)"),
+        ("ci(goodput) > 2%", "has to be <"),
+        ("ci(goodput) < 2mbit", "'2mbit' is not relative to the mean\n  fix: write a percentage, like 2%"),
+        ("ci(goodput) < 0%", "0% is out of range"),
+        ("ci(goodputt) < 2%", "no metric 'goodputt'\n  fix: did you mean goodput"),
+        ("ci() < 2%", "no metric ''"),
+    ],
+)
+def test_a_rule_that_is_wrong_is_refused_with_its_fix(rule: str, says: str) -> None:
+    with pytest.raises(stats.RuleError, match=says):
+        stats.parse_rule(rule)
+
+
+def test_a_rule_names_its_column() -> None:
+    assert stats.parse_rule(" ci( queue_delay.p95 )<=1.5 % ")[1:] == ("queue_delay_s.p95", 0.015)
+    assert stats.parse_rule("ci(link.bottleneck.utilisation) < 1%").metric == "link.bottleneck.utilisation"
+
+
+def _compared(column: str, a: list[float], b: list[float], where: str = "") -> Compared:
+    quantity = stats.quantity(column)
+    assert quantity is not None
+    return Compared("bbr3", "cubic", quantity, stats.paired(dict(enumerate(a)), dict(enumerate(b))), where)
+
+
+NOISE = [float(value) for value in np.random.default_rng(5).normal(0, 1, 30)]
+
+
+def test_a_significant_difference_gets_a_sentence_with_interval_direction_and_price() -> None:
+    delay = _compared("queue_delay_s.p95", [0.059 + 5e-3 * n for n in NOISE], [0.1 + 5e-3 * n for n in NOISE[::-1]])
+    goodput = _compared("goodput_bps", [93.1e6 + 9e5 * n for n in NOISE], [95e6 + 9e5 * n for n in NOISE[::-1]])
+    nothing = _compared("rtt_s.mean", [0.05 + 1e-3 * n for n in NOISE], [0.05 + 1e-3 * n for n in NOISE[::-1]])
+    (found,) = stats.sentences([goodput, delay, nothing])
+    assert found.text == (
+        "bbr3 has 41 % lower p95 queueing delay than cubic (95 % CI 40 to 43 %), "
+        "at 2.0 % less goodput (95 % CI 1.6 to 2.4 %)"
+    )
+    assert found.better == 1
+    (found,) = stats.sentences([goodput])
+    assert found.better == -1
+
+
+def test_large_ratios_and_shares_have_their_own_words() -> None:
+    (times,) = stats.sentences([_compared("rtt_s.mean", [0.3 + 1e-3 * n for n in NOISE], [0.1] * 30, "buffer 8bdp")])
+    assert times.text.startswith("buffer 8bdp: bbr3 has 3.0 times the mean RTT of cubic (95 % CI 3.0 to 3.0)")
+    assert times.better == -1
+    (points,) = stats.sentences([_compared("loss_fraction", [0.03 + 1e-4 * n for n in NOISE], [0.01] * 30)])
+    assert points.text.startswith(
+        "bbr3 has a retransmitted share 2.0 points higher than cubic (95 % CI 2.0 to 2.0 points)"
+    )
+
+
+def test_five_seeds_are_too_few_for_a_sentence() -> None:
+    assert stats.sentences([_compared("goodput_bps", [2e6 + n for n in range(5)], [1e6] * 5)]) == []
+    assert len(stats.sentences([_compared("goodput_bps", [2e6 + n for n in range(6)], [1e6] * 6)])) == 1
+
+
+def test_digits_are_two() -> None:
+    cases = {0.0: "0", 0.0123: "0.012", 4.96: "5.0", 9.99: "10.0", 41.2: "41", 99.6: "100", 12345.0: "12,345"}
+    assert {value: digits(value) for value in cases} == cases
+    assert digits(math.nan) == "–"

@@ -3,10 +3,10 @@
 use units::{Bytes, Span};
 
 use crate::kit::delay::QueueDelay;
-use crate::kit::window::{Episode, FlightSize, loss_window, report, state};
+use crate::kit::window::{self, Classic, Episode, FlightSize, state};
 use crate::{
     Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
-    RecoveryOwner, Signals, Specification,
+    RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What LEDBAT says of itself.
@@ -114,20 +114,27 @@ impl Ledbat {
     fn cwnd(&self) -> Bytes {
         Bytes::from_f64(self.cwnd)
     }
+}
 
-    /// RFC 6817 §2.4.2, on data loss: half the window; what was before is kept for undo.
-    fn reduce(&mut self, cx: &Cx<'_>) {
-        self.saved = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = (self.flight.at_event(cx.conn, self.cwnd()) / 2).max(cx.conn.smss * MIN_SEGMENTS);
+impl Classic for Ledbat {
+    fn episode(&mut self) -> &mut Episode {
+        &mut self.episode
     }
 
-    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
-        if !again {
-            self.reduce(cx);
-        }
-        self.episode = Episode::Timeout;
-        // §2.4.2, after a congestion timeout: one segment.
-        self.cwnd = loss_window(cx.conn).as_f64();
+    fn state(&self) -> &'static str {
+        state(self.episode, false, false)
+    }
+
+    /// RFC 6817 §2.4.2, on data loss: half the window. A mark counts as a loss.
+    fn reduce(&mut self, cx: &Cx<'_>, _: RecoveryCause) {
+        self.saved = Some((self.cwnd, self.ssthresh));
+        self.ssthresh = (self.flight.at_event(cx.conn, self.cwnd()) / 2).max(cx.conn.smss * MIN_SEGMENTS);
+        self.cwnd = self.cwnd.min(self.ssthresh.as_f64());
+    }
+
+    /// §2.4.2, after a congestion timeout: one segment.
+    fn collapse(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd.as_f64();
     }
 
     fn undo(&mut self) {
@@ -135,11 +142,6 @@ impl Ledbat {
             self.cwnd = self.cwnd.max(cwnd);
             self.ssthresh = self.ssthresh.max(ssthresh);
         }
-        self.episode = Episode::None;
-    }
-
-    fn state(&self) -> &'static str {
-        state(self.episode, false, false)
     }
 }
 
@@ -164,23 +166,7 @@ impl Controller for Ledbat {
     }
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
-        let before = self.state();
-        match change {
-            // §2.4.2: a mark counts as a loss.
-            Recovery::Enter(_) => {
-                self.reduce(cx);
-                self.episode = Episode::Recovery;
-                self.cwnd = self.cwnd.min(self.ssthresh.as_f64());
-            }
-            Recovery::Exit => self.episode = Episode::None,
-            Recovery::Spurious => self.undo(),
-            Recovery::Timeout { again } => self.on_timeout(cx, again),
-            Recovery::Persistent => {
-                self.on_timeout(cx, true);
-                self.cwnd = (cx.conn.smss * MIN_SEGMENTS).as_f64();
-            }
-        }
-        report(cx, before, self.state(), change);
+        window::on_recovery(self, cx, change);
     }
 
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {

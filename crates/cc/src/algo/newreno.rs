@@ -2,11 +2,11 @@
 
 use units::Bytes;
 
-use crate::kit::slow_start::{AnySlowStart, SlowStart};
-use crate::kit::window::{AdditiveIncrease, Episode, FlightSize, loss_window, report, state};
+use crate::kit::reno::{Law, Reno, STATE};
+use crate::kit::window::{self, FlightSize};
 use crate::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
-    RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange,
+    Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What NewReno says of itself.
@@ -44,12 +44,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     profiles: &[],
     preset_of: None,
     fields: &[
-        Field {
-            name: "state",
-            unit: "",
-            purpose: "what governs the window",
-            labels: &["slow_start", "css", "congestion_avoidance", "recovery"],
-        },
+        STATE,
         Field { name: "bytes_acked", unit: "B", purpose: "counted towards the next segment", labels: &[] },
     ],
     recovery: RecoveryOwner::Prr,
@@ -61,129 +56,61 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// What a loss leaves of the flight (RFC 5681 §3.1, equation 4).
 const BETA_LOSS: f64 = 0.5;
 
+/// A part of the flight is left.
+#[derive(Debug)]
+struct OfFlight {
+    flight: FlightSize,
+    beta_ecn: f64,
+}
+
+impl Law for OfFlight {
+    fn left(&mut self, conn: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes {
+        // RFC 8511 §3.1.
+        let beta = if cause == RecoveryCause::Ecn { self.beta_ecn } else { BETA_LOSS };
+        self.flight.at_event(conn, cwnd).mul_f64(beta)
+    }
+}
+
 /// The controller.
 #[derive(Debug)]
-pub struct NewReno {
-    cwnd: Bytes,
-    ssthresh: Bytes,
-    slow_start: AnySlowStart,
-    increase: AdditiveIncrease,
-    flight: FlightSize,
-    episode: Episode,
-    beta_ecn: f64,
-    /// `cwnd` and `ssthresh` before the last reduction, for undo.
-    saved: Option<(Bytes, Bytes)>,
-}
+pub struct NewReno(Reno<OfFlight>);
 
 impl NewReno {
     /// One for a connection.
     pub fn new(config: &Config) -> NewReno {
-        NewReno {
-            cwnd: config.initial_cwnd,
-            ssthresh: Bytes::MAX,
-            slow_start: AnySlowStart::named(config.word("slow_start"), config.number("abc_limit")),
-            increase: AdditiveIncrease::default(),
-            flight: FlightSize::default(),
-            episode: Episode::None,
-            beta_ecn: config.number("beta_ecn"),
-            saved: None,
-        }
-    }
-
-    /// A part of the flight from now on, half of it after a loss; what was before is kept for undo.
-    fn reduce(&mut self, cx: &Cx<'_>, beta: f64) {
-        self.saved = Some((self.cwnd, self.ssthresh));
-        // RFC 5681 §3.1, equation 4.
-        self.ssthresh = self.flight.at_event(cx.conn, self.cwnd).mul_f64(beta).max(cx.conn.smss * 2);
-        self.increase.reset();
-        self.slow_start.on_congestion();
-    }
-
-    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
-        // RFC 5681 §3.1: another timeout of one segment holds ssthresh. §4.3: one inside recovery, where a retransmission
-        // was lost, is a second sign of congestion.
-        if !again {
-            self.reduce(cx, BETA_LOSS);
-        }
-        self.episode = Episode::Timeout;
-        self.increase.reset();
-        self.cwnd = loss_window(cx.conn);
-    }
-
-    fn state(&self) -> &'static str {
-        state(self.episode, self.cwnd < self.ssthresh, self.slow_start.is_css())
-    }
-
-    fn undo(&mut self) {
-        if let Some((cwnd, ssthresh)) = self.saved.take() {
-            self.cwnd = self.cwnd.max(cwnd);
-            self.ssthresh = self.ssthresh.max(ssthresh);
-        }
-        self.episode = Episode::None;
+        let law = OfFlight { flight: FlightSize::default(), beta_ecn: config.number("beta_ecn") };
+        NewReno(Reno::new(config, config.number("abc_limit"), law))
     }
 }
 
 impl Controller for NewReno {
     fn on_lost(&mut self, _: &mut Cx<'_>, lost: &Lost) {
-        self.flight.on_lost(lost);
+        self.0.law.flight.on_lost(lost);
     }
 
     #[inline]
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        self.flight.on_ack();
-        if cx.conn.in_recovery {
-            return;
-        }
-        if self.cwnd < self.ssthresh && self.slow_start.drive(cx, ack, &mut self.cwnd, &mut self.ssthresh) {
-            return;
-        }
-        // RFC 7661 §4.1: a window that was not used proves nothing.
-        if cx.conn.cwnd_limited {
-            // RFC 3465 §2.1.
-            self.cwnd = self.increase.grow(self.cwnd, ack.newly_acked, cx.conn.smss);
-        }
+        self.0.law.flight.on_ack();
+        self.0.on_ack(cx, ack);
     }
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
-        let before = self.state();
-        match change {
-            Recovery::Enter(cause) => {
-                // RFC 8511 §3.1.
-                self.reduce(cx, if cause == RecoveryCause::Ecn { self.beta_ecn } else { BETA_LOSS });
-                self.episode = Episode::Recovery;
-                // RFC 6582 §3.2, step 3, full acknowledgment: where PRR runs the window to.
-                self.cwnd = self.ssthresh;
-            }
-            Recovery::Exit => self.episode = Episode::None,
-            Recovery::Spurious => self.undo(),
-            Recovery::Timeout { again } => self.on_timeout(cx, again),
-            Recovery::Persistent => {
-                // RFC 9002 §7.6.2: the minimum window.
-                self.on_timeout(cx, true);
-                self.cwnd = cx.conn.smss * 2;
-            }
-        }
-        report(cx, before, self.state(), change);
+        window::on_recovery(&mut self.0, cx, change);
     }
 
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
         match change {
-            PathChange::Mtu => self.cwnd = self.cwnd.max(cx.conn.smss),
+            PathChange::Mtu => self.0.cwnd = self.0.cwnd.max(cx.conn.smss),
             PathChange::EcnFailed | PathChange::Seed { .. } => {}
         }
     }
 
     #[inline]
     fn decision(&self) -> Decision {
-        Decision::window(self.cwnd, self.ssthresh)
+        Decision::window(self.0.cwnd, self.0.ssthresh)
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        let state = match (self.episode, self.cwnd < self.ssthresh) {
-            (Episode::Recovery, _) => 3.0,
-            (_, true) => f64::from(u8::from(self.slow_start.is_css())),
-            (_, false) => 2.0,
-        };
-        row.extend([state, self.increase.bytes_acked().as_f64()]);
+        row.extend([self.0.state_index(), self.0.bytes_acked().as_f64()]);
     }
 }

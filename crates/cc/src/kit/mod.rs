@@ -6,6 +6,7 @@ pub mod float;
 pub mod ledbat_pp;
 pub mod marks;
 pub mod max_filter;
+pub mod reno;
 pub mod round;
 pub mod slow_start;
 pub mod window;

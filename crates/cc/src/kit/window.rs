@@ -1,4 +1,4 @@
-//! Arithmetic of classic windows, in bytes.
+//! What classic windows share: their episodes, and arithmetic in bytes.
 
 use units::Bytes;
 
@@ -39,6 +39,58 @@ pub fn report(cx: &mut Cx<'_>, from: &'static str, to: &'static str, change: Rec
     if from != to {
         cx.probe.transition(cx.now, Transition { from, to, reason });
     }
+}
+
+/// A window that an episode reduces, a timeout takes away, and a loss that was none gives back.
+///
+/// [`on_recovery`] is the flow that all of them have; what is theirs are the factors.
+pub trait Classic {
+    /// The episode under way.
+    fn episode(&mut self) -> &mut Episode;
+    /// What governs the window, as transitions name it.
+    fn state(&self) -> &'static str;
+    /// Congestion: sets threshold and window, and keeps what was before.
+    fn reduce(&mut self, cx: &Cx<'_>, cause: RecoveryCause);
+    /// The window is `cwnd` from now on, and what was counted towards its growth forgotten.
+    fn collapse(&mut self, cwnd: Bytes);
+    /// At least what was before the last reduction.
+    fn undo(&mut self);
+
+    /// The retransmission timer fired. RFC 5681 §3.1: another timeout of one segment holds ssthresh. §4.3: one inside
+    /// recovery, where a retransmission was lost, is a second sign of congestion.
+    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool, cwnd: Bytes) {
+        if !again {
+            self.reduce(cx, RecoveryCause::Loss);
+        }
+        self.collapse(cwnd);
+    }
+}
+
+/// Moves a classic window as the transport's recovery changes, and reports its transitions.
+pub fn on_recovery(window: &mut impl Classic, cx: &mut Cx<'_>, change: Recovery) {
+    let before = window.state();
+    let episode = match change {
+        Recovery::Enter(cause) => {
+            window.reduce(cx, cause);
+            Episode::Recovery
+        }
+        Recovery::Exit => Episode::None,
+        Recovery::Spurious => {
+            window.undo();
+            Episode::None
+        }
+        Recovery::Timeout { again } => {
+            window.on_timeout(cx, again, loss_window(cx.conn));
+            Episode::Timeout
+        }
+        Recovery::Persistent => {
+            // RFC 9002 §7.6.2: the minimum window.
+            window.on_timeout(cx, true, cx.conn.smss * 2);
+            Episode::Timeout
+        }
+    };
+    *window.episode() = episode;
+    report(cx, before, window.state(), change);
 }
 
 /// The window after a timeout: one segment (RFC 5681 §3.1, LW), and what is left in flight, usually nothing (Linux:

@@ -12,7 +12,7 @@ use self::descriptor::Phase;
 use self::epoch::Epoch;
 use self::law::{Before, Law, Profile};
 use crate::kit::slow_start::{AnySlowStart, SlowStart};
-use crate::kit::window::{Episode, FlightSize, loss_window, report, state};
+use crate::kit::window::{self, Classic, Episode, FlightSize, state};
 use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot};
 
 /// L of RFC 3465 in classic slow start: what a delayed ACK acknowledges.
@@ -82,56 +82,6 @@ impl Cubic {
         Bytes::from_f64(self.window.cwnd * self.smss + 1e-3)
     }
 
-    /// RFC 9438 §4.6 and §4.7: what is left, in segments, before its floor.
-    fn reduce(&mut self, cx: &Cx<'_>, beta: f64) -> f64 {
-        self.saved = Some(self.window);
-        let cwnd = self.law.whole(self.window.cwnd);
-        let base = match self.law.profile {
-            Profile::Rfc9438 => self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte,
-            // Linux reduces the window, whatever of it was in use.
-            Profile::Linux => cwnd,
-        };
-        let left = self.law.whole(base * beta);
-        self.window.w_max = self.law.w_max_after(cwnd, self.window.w_max);
-        self.window.cwnd_prior = cwnd;
-        self.window.ssthresh = Bytes::from_f64(left.max(2.0) * self.smss);
-        self.window.epoch = None;
-        self.slow_start.on_congestion();
-        left
-    }
-
-    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
-        // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of one segment holds ssthresh, but one
-        // inside recovery, where a retransmission was lost, is a second sign of congestion. Not so in Linux
-        // (tcp_enter_loss): what recovery reduced is not reduced again.
-        let reduced = self.law.profile == Profile::Linux && self.episode == Episode::Recovery;
-        if !(again || reduced) {
-            self.reduce(cx, self.law.beta);
-        }
-        self.episode = Episode::Timeout;
-        self.window.epoch = None;
-        // §4.8: the next epoch begins at its own plateau.
-        self.window.w_max = 0.0;
-        self.set_cwnd(loss_window(cx.conn));
-    }
-
-    fn state(&self) -> &'static str {
-        state(self.episode, self.cwnd() < self.window.ssthresh, self.slow_start.is_css())
-    }
-
-    fn undo(&mut self) {
-        self.episode = Episode::None;
-        let Some(saved) = self.saved.take() else { return };
-        let cwnd = self.window.cwnd.max(saved.cwnd);
-        let ssthresh = self.window.ssthresh.max(saved.ssthresh);
-        match self.law.profile {
-            // RFC 9438 §4.9.
-            Profile::Rfc9438 => self.window = Window { cwnd, ssthresh, ..saved },
-            // Linux begins a new epoch with the W_max of the reduction that was none.
-            Profile::Linux => self.window = Window { cwnd, ssthresh, epoch: None, ..self.window },
-        }
-    }
-
     fn set_cwnd(&mut self, cwnd: Bytes) {
         self.window.cwnd = cwnd.as_f64() * self.per_byte;
     }
@@ -167,6 +117,70 @@ impl Cubic {
             Some(epoch) if epoch.w_cubic(epoch.age(self.last_ack)) < epoch.w_est => Phase::RenoFriendly,
             Some(epoch) if cwnd < epoch.origin => Phase::Concave,
             Some(_) | None => Phase::Convex,
+        }
+    }
+}
+
+impl Classic for Cubic {
+    fn episode(&mut self) -> &mut Episode {
+        &mut self.episode
+    }
+
+    fn state(&self) -> &'static str {
+        state(self.episode, self.cwnd() < self.window.ssthresh, self.slow_start.is_css())
+    }
+
+    /// RFC 9438 §4.6 and §4.7.
+    fn reduce(&mut self, cx: &Cx<'_>, cause: RecoveryCause) {
+        let (beta, floor) = match (cause, self.law.profile) {
+            (RecoveryCause::Loss, _) => (self.law.beta, 2.0),
+            // RFC 9438 §4.6: marks can ask for less than two segments; not in Linux.
+            (RecoveryCause::Ecn, Profile::Rfc9438) => (self.beta_ecn, 1.0),
+            (RecoveryCause::Ecn, Profile::Linux) => (self.beta_ecn, 2.0),
+        };
+        self.saved = Some(self.window);
+        let cwnd = self.law.whole(self.window.cwnd);
+        let base = match self.law.profile {
+            Profile::Rfc9438 => self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte,
+            // Linux reduces the window, whatever of it was in use.
+            Profile::Linux => cwnd,
+        };
+        let left = self.law.whole(base * beta);
+        self.window.w_max = self.law.w_max_after(cwnd, self.window.w_max);
+        self.window.cwnd_prior = cwnd;
+        self.window.cwnd = left.max(floor);
+        self.window.ssthresh = Bytes::from_f64(left.max(2.0) * self.smss);
+        self.window.epoch = None;
+        self.slow_start.on_congestion();
+    }
+
+    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool, cwnd: Bytes) {
+        // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of one segment holds ssthresh, but one
+        // inside recovery, where a retransmission was lost, is a second sign of congestion. Not so in Linux
+        // (tcp_enter_loss): what recovery reduced is not reduced again.
+        let reduced = self.law.profile == Profile::Linux && self.episode == Episode::Recovery;
+        if !(again || reduced) {
+            self.reduce(cx, RecoveryCause::Loss);
+        }
+        self.collapse(cwnd);
+    }
+
+    /// RFC 9438 §4.8: the next epoch begins at its own plateau.
+    fn collapse(&mut self, cwnd: Bytes) {
+        self.window.epoch = None;
+        self.window.w_max = 0.0;
+        self.set_cwnd(cwnd);
+    }
+
+    fn undo(&mut self) {
+        let Some(saved) = self.saved.take() else { return };
+        let cwnd = self.window.cwnd.max(saved.cwnd);
+        let ssthresh = self.window.ssthresh.max(saved.ssthresh);
+        match self.law.profile {
+            // RFC 9438 §4.9.
+            Profile::Rfc9438 => self.window = Window { cwnd, ssthresh, ..saved },
+            // Linux begins a new epoch with the W_max of the reduction that was none.
+            Profile::Linux => self.window = Window { cwnd, ssthresh, epoch: None, ..self.window },
         }
     }
 }
@@ -214,28 +228,7 @@ impl Controller for Cubic {
     }
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
-        let before = self.state();
-        match change {
-            Recovery::Enter(cause) => {
-                let (beta, floor) = match (cause, self.law.profile) {
-                    (RecoveryCause::Loss, _) => (self.law.beta, 2.0),
-                    // RFC 9438 §4.6: marks can ask for less than two segments; not in Linux.
-                    (RecoveryCause::Ecn, Profile::Rfc9438) => (self.beta_ecn, 1.0),
-                    (RecoveryCause::Ecn, Profile::Linux) => (self.beta_ecn, 2.0),
-                };
-                self.window.cwnd = self.reduce(cx, beta).max(floor);
-                self.episode = Episode::Recovery;
-            }
-            Recovery::Exit => self.episode = Episode::None,
-            Recovery::Spurious => self.undo(),
-            Recovery::Timeout { again } => self.on_timeout(cx, again),
-            Recovery::Persistent => {
-                // RFC 9002 §7.6.2: the minimum window.
-                self.on_timeout(cx, true);
-                self.window.cwnd = 2.0;
-            }
-        }
-        report(cx, before, self.state(), change);
+        window::on_recovery(self, cx, change);
     }
 
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {

@@ -4,6 +4,7 @@
 //! decide do.
 
 mod droptail;
+mod impairment;
 mod line;
 mod link;
 mod loss;
@@ -14,9 +15,10 @@ mod serialiser;
 mod timeline;
 
 pub use droptail::{DropTail, Limit};
+pub use impairment::{Argument, IMPAIRMENTS, Impairment, Unit};
 pub use line::{Jitter, Line};
 pub use link::{Link, VaryingLink, Verdict};
-pub use loss::Bernoulli;
+pub use loss::{Loss, Losses};
 pub use managed::ManagedLink;
 pub use policer::Policer;
 pub use queue::{Config, Depth, Descriptor, Domain, Dropped, Ecn, Packet, Param, QUEUES, Queue, Refusal, Value};

@@ -3,9 +3,38 @@
 use units::{Rng, Span, Time};
 
 use crate::Timeline;
+use crate::impairment::{Argument, Impairment, Unit};
+
+const KEYS: &[&str] = &["jitter", "reverse_jitter"];
+
+pub(crate) static UNIFORM: Impairment = Impairment {
+    name: "uniform",
+    keys: KEYS,
+    named: false,
+    purpose: "Each packet is up to so much later, uniformly.",
+    arguments: &[
+        Argument::first("most", Unit::Time, "The longest."),
+        Argument::flag("reorder", "Packets overtake each other; for data alone."),
+    ],
+    example: "5ms",
+    source: "tc-netem(8), delay",
+};
+
+pub(crate) static HOLD: Impairment = Impairment {
+    name: "hold",
+    keys: KEYS,
+    named: true,
+    purpose: "All that comes is held for a time now and then, and released at once.",
+    arguments: &[
+        Argument::first("for", Unit::Time, "How long."),
+        Argument::optional("every", Unit::Time, "as long as it is held", "From one hold to the next."),
+    ],
+    example: "hold 20ms every 100ms",
+    source: "KIT's slides on BBRv3 at IETF 123 (burst jitter)",
+};
 
 /// What makes the delay of a line vary from packet to packet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Jitter {
     /// Nothing.
     #[default]
@@ -51,6 +80,22 @@ pub struct Varying {
     reordered: bool,
     /// The latest arrival of those of which it was said that none overtakes them.
     promised: Time,
+}
+
+impl Jitter {
+    /// Whether it draws.
+    pub fn is_random(&self) -> bool {
+        matches!(self, Jitter::Random { .. })
+    }
+
+    /// How late it makes a packet, at most.
+    pub fn latest(&self) -> Span {
+        match self {
+            Jitter::Off => Span::ZERO,
+            Jitter::Random { most, .. } => *most,
+            Jitter::Hold { hold, .. } => *hold,
+        }
+    }
 }
 
 impl Line {
@@ -185,7 +230,7 @@ mod tests {
         ) {
             let build = || {
                 let mut delays: Vec<_> = delays.iter().map(|(at, d)| (ms(*at), Span::from_millis(*d))).collect();
-                let mut jitters: Vec<_> = jitters.iter().map(|(at, jitter)| (ms(*at), *jitter)).collect();
+                let mut jitters: Vec<_> = jitters.iter().map(|(at, jitter)| (ms(*at), jitter.clone())).collect();
                 delays.sort_by_key(|(at, _)| *at);
                 jitters.sort_by_key(|(at, _)| *at);
                 line(Timeline::new(Span::from_millis(40), delays), Timeline::new(Jitter::Off, jitters))

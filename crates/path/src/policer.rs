@@ -2,6 +2,21 @@
 
 use units::{Bytes, Rate, Time};
 
+use crate::impairment::{Argument, Impairment, Unit};
+
+pub(crate) static POLICER: Impairment = Impairment {
+    name: "policer",
+    keys: &["policer"],
+    named: false,
+    purpose: "A token bucket in front of the queue drops what does not conform.",
+    arguments: &[
+        Argument::first("rate", Unit::Rate, "The rate at which tokens come."),
+        Argument::needed("burst", Unit::Size, "The most that the bucket holds; it begins full."),
+    ],
+    example: "10mbit burst 60kB",
+    source: "tc-police(8)",
+};
+
 /// Lets a packet pass iff the bucket has tokens for all of it, and drops it otherwise: nothing waits.
 ///
 /// Tokens come at `rate` up to `burst`; the bucket begins full. Counted in bit·ns/s, so that no rounding drifts.

@@ -1,6 +1,6 @@
-//! Every queue has its page, with the options that it declares.
+//! Every queue has its page, with the options that it declares; the page on the path has every impairment.
 
-use path::{Descriptor, QUEUES};
+use path::{Descriptor, IMPAIRMENTS, QUEUES, Unit};
 
 /// The page's table, as the queue declares it.
 fn table(queue: &Descriptor) -> String {
@@ -27,5 +27,40 @@ fn every_queue_has_its_page_with_its_table() {
             assert!(text.contains(&format!("\n## {section}\n")), "{page} has no section {section}");
         }
         assert!(text.contains(&table(queue)), "{page} does not have this table:\n{}", table(queue));
+    }
+}
+
+/// The table of what may be written, as the impairments declare it.
+fn impairments() -> String {
+    let mut table =
+        String::from("| Impairment | Keys | Part | What | Default | Purpose |\n|---|---|---|---|---|---|\n");
+    for impairment in IMPAIRMENTS {
+        let keys: Vec<String> = impairment.keys.iter().map(|key| format!("`{key}`")).collect();
+        table += &format!("| {} | {} | | | | {} |\n", impairment.name, keys.join(", "), impairment.purpose);
+        for argument in impairment.arguments {
+            let name = if argument.named { format!("`{}`", argument.name) } else { argument.name.to_owned() };
+            let what = match argument.unit {
+                Unit::Time => "duration",
+                Unit::Size => "size",
+                Unit::Rate => "rate",
+                Unit::Share => "percentage",
+                Unit::Count => "whole number",
+                Unit::Counts => "whole numbers",
+                Unit::Flag => "a word by itself",
+            };
+            let default = argument.default.unwrap_or("must be given");
+            table += &format!("| | | {name} | {what} | {default} | {} |\n", argument.purpose);
+        }
+    }
+    table
+}
+
+#[test]
+fn the_page_on_the_path_has_every_impairment() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models/path.md");
+    let text = std::fs::read_to_string(page).expect("the page is there");
+    assert!(text.contains(&impairments()), "{page} does not have this table:\n{}", impairments());
+    for impairment in IMPAIRMENTS {
+        assert!(text.contains(&format!("\"{}\"", impairment.example)), "{page} does not show {}", impairment.example);
     }
 }

@@ -30,6 +30,11 @@ impl Delay {
     const LONGEST: Span = Span::from_secs(100);
 }
 
+impl Percent {
+    /// Why it is refused when it is too large.
+    pub(crate) const TOO_MUCH: &str = "not below 100%";
+}
+
 impl Name {
     /// In characters; file systems allow 255, and results put more around a name.
     pub(crate) const LONGEST: usize = 64;
@@ -222,7 +227,7 @@ impl Kind for Percent {
         // Shifting the point in the text, not dividing, gives the float that is nearest to what was written.
         match format!("{number}e-2").parse() {
             Ok(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
-            _ => Err(Refusal::new("not below 100%", "give less than \"100%\"")),
+            _ => Err(Refusal::new(Percent::TOO_MUCH, "give less than \"100%\"")),
         }
     }
 

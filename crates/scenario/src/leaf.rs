@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
+use std::path::Path;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -33,6 +34,10 @@ impl Refusal {
 pub(crate) trait Kind: Sized {
     /// Reads it from TOML.
     fn read(value: &toml::Value) -> Result<Self, Refusal>;
+    /// The same for a kind whose values may name files, as seen from `folder`.
+    fn read_in(value: &toml::Value, _folder: &Path) -> Result<Self, Refusal> {
+        Self::read(value)
+    }
     /// Writes it so that [`Kind::read`] gives it back.
     fn write(&self) -> toml::Value;
     /// What an editor may know of it.
@@ -63,7 +68,7 @@ impl<T: Kind> Leaf<T> {
 
     /// What was written, or an error that names `key` in `source`.
     pub(crate) fn get(&self, source: &Source, key: &str) -> Result<T, Error> {
-        T::read(&self.value).map_err(|Refusal { problem, fix, inside }| match inside {
+        T::read_in(&self.value, source.folder()).map_err(|Refusal { problem, fix, inside }| match inside {
             None => source.error(key, self.show(), problem, fix),
             Some((name, shown)) => source.error(&join(key, &name), shown, problem, fix),
         })

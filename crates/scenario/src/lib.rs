@@ -26,7 +26,7 @@ mod text;
 pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
-pub use impairment::{Jitter, Policer};
+pub use impairment::Policer;
 pub use model::{
     Change, Ecn, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
 };

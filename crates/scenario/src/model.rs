@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use path::{Config, Limit};
+use path::{Config, Jitter, Limit, Loss};
 use units::{Bytes, Rate, Span};
 
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::impairment::{Jitter, Policer};
+use crate::impairment::Policer;
 use crate::source::Source;
 
 /// An IP packet with a full segment in it: what buffers are counted in.
@@ -48,8 +48,8 @@ pub struct Path {
     pub link: Link,
     /// The two-way propagation delay, without queueing.
     pub rtt: Span,
-    /// The probability that an ACK is lost at random.
-    pub reverse_loss: f64,
+    /// Which ACKs are lost.
+    pub reverse_loss: Loss,
     /// How the delay of data packets varies.
     pub jitter: Jitter,
     /// How the delay of ACKs varies; it never reorders.
@@ -67,8 +67,8 @@ pub struct Link {
     pub buffer: Buffer,
     /// Which packet goes first, and which one is dropped.
     pub queue: Config,
-    /// The probability that a packet is lost at random.
-    pub loss: f64,
+    /// Which packets are lost, besides those that find no room.
+    pub loss: Loss,
     /// What stands in front of the queue, if anything.
     pub policer: Option<Policer>,
 }
@@ -85,9 +85,9 @@ pub struct Change {
     /// [`Link::buffer`] of the bottleneck from then on.
     pub buffer: Option<Buffer>,
     /// [`Link::loss`] of the bottleneck from then on.
-    pub loss: Option<f64>,
+    pub loss: Option<Loss>,
     /// [`Path::reverse_loss`] from then on.
-    pub reverse_loss: Option<f64>,
+    pub reverse_loss: Option<Loss>,
     /// [`Link::policer`] of the bottleneck from then on.
     pub policer: Option<Option<Policer>>,
     /// [`Path::jitter`] from then on.

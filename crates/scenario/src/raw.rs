@@ -4,14 +4,14 @@
 
 use std::collections::BTreeMap;
 
-use path::Config;
+use path::{Config, Jitter, Loss};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
 use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
-use crate::impairment::{InOrder, Jitter, Policer};
+use crate::impairment::{InOrder, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, Ecn, EcnFeedback, Pacing, Value};
@@ -71,9 +71,9 @@ pub(crate) struct Path {
     pub(crate) link: Link,
     /// Two-way propagation delay, without queueing.
     pub(crate) rtt: Leaf<Delay>,
-    /// Random loss of ACKs.
+    /// Loss of ACKs.
     #[serde(default = "no_loss")]
-    pub(crate) reverse_loss: Leaf<Percent>,
+    pub(crate) reverse_loss: Leaf<Loss>,
     /// How the delay of data packets varies behind the last link: by up to so much, uniformly ("reorder" lets packets
     /// overtake each other), or all are held for a time now and then, and released at once.
     #[serde(default = "no_jitter")]
@@ -102,9 +102,9 @@ pub(crate) struct Link {
     /// them, `fullpipe explain <queue>` lists their options.
     #[serde(default = "pfifo")]
     pub(crate) queue: Leaf<Config>,
-    /// Random loss of data packets in front of the queue.
+    /// Loss of data packets in front of the queue: at random, in bursts, each n-th, or those of a list.
     #[serde(default = "no_loss")]
-    pub(crate) loss: Leaf<Percent>,
+    pub(crate) loss: Leaf<Loss>,
     /// A token bucket in front of the queue, which drops what does not conform; it begins full.
     #[serde(default = "no_policer")]
     pub(crate) policer: Leaf<Option<Policer>>,
@@ -132,12 +132,12 @@ pub(crate) struct Change {
     pub(crate) buffer: Option<Leaf<Buffer>>,
     /// From then on path.loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Percent>", extend("x-default" = "unchanged"))]
-    pub(crate) loss: Option<Leaf<Percent>>,
+    #[schemars(with = "Leaf<Loss>", extend("x-default" = "unchanged"))]
+    pub(crate) loss: Option<Leaf<Loss>>,
     /// From then on path.reverse_loss.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Percent>", extend("x-default" = "unchanged"))]
-    pub(crate) reverse_loss: Option<Leaf<Percent>>,
+    #[schemars(with = "Leaf<Loss>", extend("x-default" = "unchanged"))]
+    pub(crate) reverse_loss: Option<Leaf<Loss>>,
     /// From then on path.policer, with a full bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Option<Policer>>", extend("x-default" = "unchanged"))]
@@ -192,7 +192,7 @@ pub(crate) struct Host {
     #[schemars(with = "Leaf<Delay>", example = "1ms", extend("x-default" = "programs wake at once"))]
     pub(crate) wake_max: Option<Leaf<Delay>>,
     /// In each run a flow's CPU times are up to this much longer or shorter, uniformly.
-    #[serde(default = "no_loss")]
+    #[serde(default = "no_variation")]
     #[schemars(example = "20%")]
     pub(crate) variation: Leaf<Percent>,
 }
@@ -282,7 +282,11 @@ fn no_extra() -> Leaf<Extra> {
     Leaf::of(&Extra(Span::ZERO))
 }
 
-fn no_loss() -> Leaf<Percent> {
+fn no_loss() -> Leaf<Loss> {
+    Leaf::of(&Loss::NONE)
+}
+
+fn no_variation() -> Leaf<Percent> {
     Leaf::of(&Percent(0.0))
 }
 
@@ -372,9 +376,9 @@ impl From<&model::Path> for Path {
         Path {
             link: Link::from(&path.link),
             rtt: Leaf::of(&Delay(path.rtt)),
-            reverse_loss: Leaf::of(&Percent(path.reverse_loss)),
+            reverse_loss: Leaf::of(&path.reverse_loss),
             jitter: Leaf::of(&path.jitter),
-            reverse_jitter: Leaf::of(&InOrder(path.reverse_jitter)),
+            reverse_jitter: Leaf::of(&InOrder(path.reverse_jitter.clone())),
             change: path.changes.iter().map(Change::from).collect(),
         }
     }
@@ -386,7 +390,7 @@ impl From<&model::Link> for Link {
             rate: Leaf::of(&link.rate),
             buffer: optional(&Some(link.buffer)),
             queue: Leaf::of(&link.queue),
-            loss: Leaf::of(&Percent(link.loss)),
+            loss: Leaf::of(&link.loss),
             policer: Leaf::of(&link.policer),
         }
     }
@@ -419,11 +423,11 @@ impl From<&model::Change> for Change {
             rate: optional(&change.rate),
             rtt: optional(&change.rtt.map(Delay)),
             buffer: optional(&change.buffer),
-            loss: optional(&change.loss.map(Percent)),
-            reverse_loss: optional(&change.reverse_loss.map(Percent)),
+            loss: optional(&change.loss),
+            reverse_loss: optional(&change.reverse_loss),
             policer: optional(&change.policer),
             jitter: optional(&change.jitter),
-            reverse_jitter: optional(&change.reverse_jitter.map(InOrder)),
+            reverse_jitter: optional(&change.reverse_jitter.clone().map(InOrder)),
         }
     }
 }

@@ -83,12 +83,11 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
 
 fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
-    let Percent(reverse_loss) = raw.reverse_loss.get(source, "path.reverse_loss")?;
     let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
     let path = Path {
         link: link(&raw.link, "path", rtt, source)?,
         rtt,
-        reverse_loss,
+        reverse_loss: raw.reverse_loss.get(source, "path.reverse_loss")?,
         jitter: raw.jitter.get(source, "path.jitter")?,
         reverse_jitter,
         changes: changes(&raw.change, source)?,
@@ -105,13 +104,12 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
 /// The link that the table `at` describes.
 fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
     let key = |name: &str| format!("{at}.{name}");
-    let Percent(loss) = raw.loss.get(source, &key("loss"))?;
     let queue = raw.queue.get(source, &key("queue"))?;
     let link = Link {
         rate: raw.rate.get(source, &key("rate"))?,
         buffer: buffer(raw, &queue, &key("buffer"), source)?,
         queue,
-        loss,
+        loss: raw.loss.get(source, &key("loss"))?,
         policer: raw.policer.get(source, &key("policer"))?,
     };
     let limit = link.limit(link.buffer, rtt);
@@ -169,8 +167,8 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
             rate: optional(&raw.rate, source, &key("rate"))?,
             rtt: optional(&raw.rtt, source, &key("rtt"))?.map(|Delay(rtt)| rtt),
             buffer: optional(&raw.buffer, source, &key("buffer"))?,
-            loss: optional(&raw.loss, source, &key("loss"))?.map(|Percent(loss)| loss),
-            reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?.map(|Percent(loss)| loss),
+            loss: optional(&raw.loss, source, &key("loss"))?,
+            reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?,
             policer: optional(&raw.policer, source, &key("policer"))?,
             jitter: optional(&raw.jitter, source, &key("jitter"))?,
             reverse_jitter: optional(&raw.reverse_jitter, source, &key("reverse_jitter"))?

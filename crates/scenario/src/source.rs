@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::path::Path;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -46,6 +47,11 @@ impl Source {
         note_table(spanned.get_ref(), "", &lines, &mut places);
         let table = toml::Table::deserialize(toml::Deserializer::from(spanned)).map_err(too_large)?;
         Ok((Source { file: file.to_owned(), places }, table))
+    }
+
+    /// The folder that the file is in: files that it names are seen from there.
+    pub(crate) fn folder(&self) -> &Path {
+        Path::new(&self.file).parent().unwrap_or(Path::new(""))
     }
 
     /// From now on `key` was written on the command line, as `text`.

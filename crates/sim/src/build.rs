@@ -7,7 +7,7 @@ use endpoint::{
     AckPolicy, App, Costs, Cpu, EcnFeedback, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive,
     WakeUp,
 };
-use path::{Bernoulli, Line, Link, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
+use path::{Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario};
 use smallvec::smallvec;
 use trace::{FlowMeter, Window};
@@ -233,10 +233,10 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
     let extra = spec.extra_rtt;
     let forward = rtt().map(|rtt| rtt / 2 + extra / 2);
     let back = rtt().map(|rtt| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
-    let jitters = timeline(path, path.jitter, |change| change.jitter).map(path_jitter);
-    let reverse_jitters = timeline(path, path.reverse_jitter, |change| change.reverse_jitter).map(path_jitter);
-    let losses = timeline(path, path.link.loss, |change| change.loss);
-    let reverse_losses = timeline(path, path.reverse_loss, |change| change.reverse_loss);
+    let jitters = timeline(path, path.jitter.clone(), |change| change.jitter.clone());
+    let reverse_jitters = timeline(path, path.reverse_jitter.clone(), |change| change.reverse_jitter.clone());
+    let losses = timeline(path, path.link.loss.clone(), |change| change.loss.clone());
+    let reverse_losses = timeline(path, path.reverse_loss.clone(), |change| change.reverse_loss.clone());
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
     let host = scenario.host.as_ref().filter(|_| !spec.is_unresponsive()).map(|host| {
         let (cpu, costs) = program(scenario, spec, host, "receiver's host", start);
@@ -251,21 +251,13 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
         line: Line::new(forward, jitters, stream("path_jitter")),
         reordered: BTreeMap::new(),
         arrivals: Armed::default(),
-        loss: Bernoulli::new(losses, stream("loss")).map(Box::new),
+        loss: Losses::new(losses, stream("loss")).map(Box::new),
         reverse_route: smallvec![],
         ack_lanes: smallvec![Lane::default()],
         reverse_line: Line::new(back, reverse_jitters, stream("reverse_jitter")),
-        reverse_loss: Bernoulli::new(reverse_losses, stream("reverse_loss")).map(Box::new),
+        reverse_loss: Losses::new(reverse_losses, stream("reverse_loss")).map(Box::new),
         blocks: smallvec![VecDeque::new()],
         delayed_ack: Armed::default(),
         host,
-    }
-}
-
-fn path_jitter(jitter: scenario::Jitter) -> path::Jitter {
-    match jitter {
-        scenario::Jitter::Off => path::Jitter::Off,
-        scenario::Jitter::Random { most, reorder } => path::Jitter::Random { most, reorder },
-        scenario::Jitter::Hold { hold, every } => path::Jitter::Hold { hold, every },
     }
 }

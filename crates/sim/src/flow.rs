@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{AnyController, Probe, Transition};
 use endpoint::{Ack, Block, Receiver, Segment, Sender, Unresponsive};
-use path::{Bernoulli, Line, Serialiser};
+use path::{Line, Losses, Serialiser};
 use smallvec::SmallVec;
 use trace::{FlowMeter, TransitionRow};
 use units::{Rng, Span, Time};
@@ -72,12 +72,12 @@ pub(crate) struct Wire {
     /// What is received when its time comes: by arrival, then in order of departure.
     pub(crate) reordered: BTreeMap<(Time, u64), Travelling>,
     pub(crate) arrivals: Armed,
-    pub(crate) loss: Option<Box<Bernoulli>>,
+    pub(crate) loss: Option<Box<Losses>>,
     /// The same for ACKs: a lane to each link, and one to the sender.
     pub(crate) reverse_route: PerHop<usize>,
     pub(crate) ack_lanes: PerHop<Lane<Ack>>,
     pub(crate) reverse_line: Line,
-    pub(crate) reverse_loss: Option<Box<Bernoulli>>,
+    pub(crate) reverse_loss: Option<Box<Losses>>,
     /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
     pub(crate) blocks: PerHop<VecDeque<Block>>,
     pub(crate) delayed_ack: Armed,
@@ -219,7 +219,7 @@ impl Far<'_> {
             network.events += 1;
             let link = &mut network.links[*link];
             let data = !packet.segment.syn;
-            if hop == 0 && self.wire.loss.as_mut().is_some_and(|loss| loss.loses(now)) {
+            if hop == 0 && self.wire.loss.as_mut().is_some_and(|loss| loss.takes(now, data)) {
                 if data {
                     link.meter.on_loss(now);
                     self.meter.on_dropped(now);
@@ -361,7 +361,7 @@ impl Wire {
     /// An ACK leaves the receiver at `at`.
     #[inline]
     pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
-        if self.reverse_loss.as_mut().is_some_and(|loss| loss.loses(at)) {
+        if self.reverse_loss.as_mut().is_some_and(|loss| loss.takes(at, !ack.syn)) {
             return;
         }
         self.ack_hop(network, flow, 0, at, ack, blocks);

@@ -62,16 +62,10 @@ pub struct Run {
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
-    let losses = [path.link.loss, path.reverse_loss].into_iter();
-    let loss = losses
-        .chain(path.schedule(|change| change.loss).map(|(_, loss)| loss))
-        .chain(path.schedule(|change| change.reverse_loss).map(|(_, loss)| loss))
-        .any(|loss| loss > 0.0);
-    let jitters = [path.jitter, path.reverse_jitter].into_iter();
-    let late = jitters
-        .chain(path.schedule(|change| change.jitter).map(|(_, jitter)| jitter))
-        .chain(path.schedule(|change| change.reverse_jitter).map(|(_, jitter)| jitter))
-        .any(|jitter| matches!(jitter, scenario::Jitter::Random { .. }));
+    let losses = path.changes.iter().flat_map(|change| change.loss.iter().chain(&change.reverse_loss));
+    let loss = losses.chain([&path.link.loss, &path.reverse_loss]).any(path::Loss::is_random);
+    let jitters = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
+    let late = jitters.chain([&path.jitter, &path.reverse_jitter]).any(path::Jitter::is_random);
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
     let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
     let queue = path.link.queue.descriptor().random;

@@ -1,7 +1,7 @@
 //! How much memory a run may need, so that one that can't fit is refused before it starts.
 
 use endpoint::SMSS;
-use scenario::{Jitter, Scenario};
+use scenario::Scenario;
 use units::{Bytes, Span};
 
 use crate::TraceLevel;
@@ -24,9 +24,9 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     // The path at its largest: whatever of its schedule may coincide.
     let rate = path.fastest();
     let rtt = path.schedule(|change| change.rtt).map(|(_, rtt)| rtt).fold(path.rtt, Span::max);
-    let changed = path.schedule(|change| change.jitter).chain(path.schedule(|change| change.reverse_jitter));
-    let jitters = [path.jitter, path.reverse_jitter].into_iter().chain(changed.map(|(_, jitter)| jitter));
-    let late = jitters.map(latest).max().unwrap_or(Span::ZERO) * 2;
+    let changed = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
+    let jitters = changed.chain([&path.jitter, &path.reverse_jitter]);
+    let late = jitters.map(path::Jitter::latest).max().unwrap_or(Span::ZERO) * 2;
     let buffers = path.schedule(|change| change.buffer).map(|(_, buffer)| buffer).chain([path.link.buffer]);
     let buffer =
         buffers.map(|buffer| path.link.limit(buffer, path.rtt).bytes(scenario::PACKET)).max().unwrap_or(Bytes::ZERO);
@@ -50,12 +50,4 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let trace = Bytes::from_f64(rows * PER_ROW as f64);
     let queued = if path.link.queue.descriptor().decides() { PER_PACKET } else { PER_PLACE };
     Bytes::new(PER_SEGMENT + queued) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
-}
-
-fn latest(jitter: Jitter) -> Span {
-    match jitter {
-        Jitter::Off => Span::ZERO,
-        Jitter::Random { most, .. } => most,
-        Jitter::Hold { hold, .. } => hold,
-    }
 }

@@ -73,6 +73,8 @@ const VARYING: &str = r#"
     rtt = "10ms"
     policer = "10mbit burst 20kB"
     reverse_jitter = "3ms"
+    loss = "gilbert-elliott p 0.5% r 40% loss-good 0.1%"
+    reverse_loss = "every 70"
     [[path.change]]
     at = "4500ms"
     jitter = "hold 30ms every 70ms"
@@ -120,6 +122,8 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.jitter", "1ms"),
         ("path.reverse_jitter", "1ms"),
         ("path.change.0.loss", "1%"),
+        ("path.loss", "gilbert-elliott p 1% r 30%"),
+        ("path.reverse_loss", "gilbert-elliott p 5% r 30%"),
         ("path.change.0.reverse_loss", "10%"),
         ("path.change.0.jitter", "1ms reorder"),
         ("path.change.0.reverse_jitter", "1ms"),
@@ -182,10 +186,18 @@ fn impairments() -> impl Strategy<Value = String> {
         Just("off".to_owned()),
         (1_u32..40, 2_u32..60).prop_map(|(rate, burst)| format!("{rate}mbit burst {burst}kB")),
     ];
-    (reordering, jitter(), policer, 0_u32..3).prop_map(|(jitter, reverse, policer, loss)| {
+    let loss = || {
+        prop_oneof![
+            3 => (0_u32..3).prop_map(|p| format!("{p}%")),
+            1 => (1_u32..5, 20_u32..90).prop_map(|(p, r)| format!("gilbert-elliott p {p}% r {r}% loss-good 0.5%")),
+            1 => (5_u32..100).prop_map(|n| format!("every {n}")),
+            1 => Just("list 1, 4, 5, 6, 30, 70".to_owned()),
+        ]
+    };
+    (reordering, jitter(), policer, loss(), loss()).prop_map(|(jitter, reverse, policer, loss, reverse_loss)| {
         format!(
             "jitter = \"{jitter}\"\nreverse_jitter = \"{reverse}\"\npolicer = \"{policer}\"\n\
-             loss = \"{loss}%\"\nreverse_loss = \"{loss}%\"\n"
+             loss = \"{loss}\"\nreverse_loss = \"{reverse_loss}\"\n"
         )
     })
 }

@@ -109,6 +109,34 @@ fn a_policer_comes_and_goes_by_schedule() {
 }
 
 #[test]
+fn every_nth_and_listed_packets_are_lost_and_no_other() {
+    let summary = |loss: &str| summary(&format!("{PATH}\nloss = \"{loss}\""), FLOOD);
+    let sent = summary("0%").flows[0].sent;
+    assert_eq!(summary("every 100").links[0].losses, sent / 100);
+    assert_eq!(summary(&format!("list 1, 7, {sent}, {}", sent + 1)).links[0].losses, 3);
+}
+
+#[test]
+fn a_retransmission_has_a_number_of_its_own() {
+    // 100 segments: the 50th packet is lost, then its retransmission, which comes within the next window of 16.
+    let transfer = "cc = \"cubic\"\nreceive_window = \"24kB\"\nbytes = \"144800B\"";
+    let flow = |list: &str| summary(&format!("{PATH}\nloss = \"list {list}\""), transfer).flows.remove(0);
+    let numbers: Vec<String> = (51..=66).map(|n| n.to_string()).collect();
+    assert_eq!((flow("50").drops, flow("50").retransmits), (1, 1));
+    assert!(flow(&format!("50, {}", numbers.join(", "))).retransmits > 16);
+}
+
+#[test]
+fn losses_in_bursts_are_as_many_as_they_should_be() {
+    let bursty = format!("{PATH}\nloss = \"gilbert-elliott p 0.5% r 20% loss-bad 80% loss-good 0.1%\"");
+    let flow = &summary(&bursty, FLOOD).flows[0];
+    // 0.005 / 0.205 of 34530 packets find the bad state; the rest is loss-good. Three sigma of it are 180.
+    let expected = flow.sent as f64 * (0.8 * 0.005 + 0.001 * 0.2) / 0.205;
+    let lost = summary(&bursty, FLOOD).links[0].losses as f64;
+    assert!((lost - expected).abs() < 200.0, "{lost}, expected {expected}");
+}
+
+#[test]
 fn random_jitter_adds_half_of_it_and_reorders_nothing() {
     let mean = |jitter: &str| {
         let summary = summary(&format!("{PATH}\n{jitter}"), "cc = \"cubic\"\napp_rate = \"500kbit\"");

@@ -1,8 +1,8 @@
 //! What good scenarios mean: values, defaults, names, overrides, and the way back to TOML.
 
-use path::Limit;
+use path::{Jitter, Limit, Loss};
 use proptest::prelude::*;
-use scenario::{Buffer, Jitter, PACKET, Pacing, Policer, Scenario, Value};
+use scenario::{Buffer, PACKET, Pacing, Policer, Scenario, Value};
 use units::{Bytes, Rate, Span};
 
 /// Every key, none at its default.
@@ -31,8 +31,8 @@ at = "30s"
 rate = "50mbit"
 rtt = "80ms"
 buffer = "30packets"
-loss = "1%"
-reverse_loss = "2%"
+loss = "gilbert-elliott p 1% loss-bad 90% r 30%"
+reverse_loss = "every 50"
 policer = "off"
 jitter = "off"
 reverse_jitter = "2ms"
@@ -85,17 +85,19 @@ fn every_key_is_read() {
     assert_eq!((path.link.buffer, path.link.queue.descriptor().name), (Buffer::Bdp(8.0), "fq_codel"));
     assert_eq!(path.link.queue.time("target"), Some(Span::from_millis(10)));
     assert_eq!((path.link.queue.count("flows"), path.link.queue.flag("ecn")), (Some(64), true));
-    assert_eq!((path.link.loss, path.reverse_loss), (0.0001, 0.125));
+    assert_eq!((&path.link.loss, &path.reverse_loss), (&Loss::Random(0.0001), &Loss::Random(0.125)));
     let policer = Policer { rate: Rate::from_mbps(10), burst: Bytes::new(60_000) };
     let random = Jitter::Random { most: Span::from_millis(5), reorder: true };
     let hold = Jitter::Hold { hold: Span::from_millis(10), every: Span::from_millis(20) };
-    assert_eq!((path.link.policer, path.jitter, path.reverse_jitter), (Some(policer), random, hold));
+    assert_eq!((path.link.policer, &path.jitter, &path.reverse_jitter), (Some(policer), &random, &hold));
     let [change] = &path.changes[..] else { panic!("{:?}", path.changes) };
     assert_eq!((change.at, change.rate), (Span::from_secs(30), Some(Rate::from_mbps(50))));
     assert_eq!((change.rtt, change.buffer), (Some(Span::from_millis(80)), Some(Buffer::Packets(30))));
-    assert_eq!((change.loss, change.reverse_loss), (Some(0.01), Some(0.02)));
+    let ge = Loss::GilbertElliott { p: 0.01, r: 0.3, bad: 0.9, good: 0.0 };
+    assert_eq!((&change.loss, &change.reverse_loss), (&Some(ge), &Some(Loss::Every(50))));
     let random = Jitter::Random { most: Span::from_millis(2), reorder: false };
-    assert_eq!((change.policer, change.jitter, change.reverse_jitter), (Some(None), Some(Jitter::Off), Some(random)));
+    assert_eq!((change.policer, &change.jitter), (Some(None), &Some(Jitter::Off)));
+    assert_eq!(change.reverse_jitter, Some(random));
     let [flow, second] = &scenario.flows[..] else { panic!("{:?}", scenario.flows) };
     assert_eq!((flow.name.as_str(), second.name.as_str(), flow.cc.as_str()), ("a-1", "a-2", "cubic"));
     assert_eq!((flow.start, flow.extra_rtt), (Span::from_secs(1), Span::from_millis(20)));
@@ -113,6 +115,16 @@ fn every_key_is_read() {
     ];
     assert_eq!(params, expected);
     assert_eq!(second.key("cc"), "flow.0.cc", "both come from one table");
+}
+
+#[test]
+fn what_a_file_holds_is_part_of_the_scenario() {
+    // Named as seen from the scenario's folder; the tests run in the crate's.
+    let file = "tests/scenario/it.toml";
+    let text = LEAST.replace("\"1bdp\"", "\"1bdp\", loss = \"list file files/losses.txt\"");
+    let scenario = Scenario::parse(&text, file).unwrap();
+    assert_eq!(scenario.path.link.loss, Loss::List([3, 40, 41].into()));
+    assert!(scenario.to_toml().contains("loss = \"list 3, 40, 41\""), "it needs the file no more");
 }
 
 #[test]
@@ -273,7 +285,7 @@ fn an_override_counts_as_written() {
 #[test]
 fn overrides_add_what_is_not_there_and_the_last_one_counts() {
     let scenario = with(LEAST, &[("seed", "2"), ("flow.0.params.beta", "0.5"), ("seed", "3"), ("path.loss", "1%")]);
-    assert_eq!((scenario.seed, scenario.path.link.loss), (3, 0.01));
+    assert_eq!((scenario.seed, &scenario.path.link.loss), (3, &Loss::Random(0.01)));
     assert_eq!(scenario.flows[0].params["beta"], Value::Number(0.5));
     let overrides = [("seed".to_owned(), "2".to_owned())];
     assert_eq!(Scenario::parse_with(LEAST, "scenario.toml", &overrides, Some(4)).unwrap().seed, 4);
@@ -339,8 +351,8 @@ at = "30s"
 rate = "50mbit"
 rtt = "80ms"
 buffer = "30packets"
-loss = "1%"
-reverse_loss = "2%"
+loss = "gilbert-elliott p 1% r 30% loss-bad 90% loss-good 0%"
+reverse_loss = "every 50"
 policer = "off"
 jitter = "off"
 reverse_jitter = "2ms"
@@ -382,6 +394,19 @@ fn scenarios() -> impl Strategy<Value = String> {
     ];
     let loss =
         prop_oneof![Just("0".to_owned()), (0.0..99.9_f64).prop_map(|p| p.to_string()), Just("0.000001".to_owned())];
+    let share = || (0.1..100.0_f64).prop_map(|p| format!("{p}%"));
+    let loss = prop_oneof![
+        loss.prop_map(|p| format!("{p}%")),
+        (share(), share(), share(), any::<bool>()).prop_map(|(p, r, bad, brief)| match brief {
+            true => format!("gilbert-elliott loss-good 0.5% p {p}"),
+            false => format!("gilbert-elliott p {p} r {r} loss-bad {bad} loss-good 99%"),
+        }),
+        (1..u64::MAX).prop_map(|n| format!("every {n}")),
+        prop::collection::btree_set(1..u64::MAX, 1..9).prop_map(|numbers| {
+            let numbers: Vec<String> = numbers.iter().rev().map(u64::to_string).collect();
+            format!("list {}", numbers.join(","))
+        }),
+    ];
     let value = prop_oneof![
         any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| format!("{n:e}")),
         any::<i64>().prop_map(|n| n.to_string()),
@@ -410,7 +435,7 @@ fn scenarios() -> impl Strategy<Value = String> {
     let path = (1_000_000_u64..10_000_000_000, 12_u64..100_000, buffer, loss, jitter, policer);
     let path = path.prop_map(|(bps, ms, buffer, loss, jitter, policer)| {
         let again =
-            format!("buffer = \"{buffer}\"\nloss = \"{loss}%\"\njitter = \"{jitter}\"\npolicer = \"{policer}\"\n");
+            format!("buffer = \"{buffer}\"\nloss = \"{loss}\"\njitter = \"{jitter}\"\npolicer = \"{policer}\"\n");
         let start = format!("[path]\nrate = \"{bps}bit\"\nrtt = \"{ms}ms\"\n{again}");
         format!("{start}[[path.change]]\nat = \"1ns\"\nrate = \"{ms}mbit\"\n{again}")
     });

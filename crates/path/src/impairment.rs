@@ -1,0 +1,87 @@
+//! What an impairment says of itself, once: reading, schema, help and documentation come from it.
+
+use crate::{line, loss, policer};
+
+/// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
+#[derive(Debug)]
+pub struct Impairment {
+    /// Its name in lists.
+    pub name: &'static str,
+    /// The keys of a path of which it is a value.
+    pub keys: &'static [&'static str],
+    /// Whether what is written begins with the name.
+    pub named: bool,
+    /// What it does, in one sentence.
+    pub purpose: &'static str,
+    /// What is written behind the name, in any order but for one that has no word of its own and comes first.
+    pub arguments: &'static [Argument],
+    /// As it may be written.
+    pub example: &'static str,
+    /// What it follows.
+    pub source: &'static str,
+}
+
+/// A part of what is written.
+#[derive(Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether the name is written in front of it.
+    pub named: bool,
+    /// What it is.
+    pub unit: Unit,
+    /// What holds when it is left out, as written or in words; none for what must be there.
+    pub default: Option<&'static str>,
+    /// What it does, in one sentence.
+    pub purpose: &'static str,
+}
+
+/// What an argument is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// A duration.
+    Time,
+    /// A size in bytes.
+    Size,
+    /// A rate.
+    Rate,
+    /// A part of all, 0% to 100%.
+    Share,
+    /// A whole number from 1 on.
+    Count,
+    /// Whole numbers from 1 on with commas between, or `file` and the name of a file of them.
+    Counts,
+    /// Nothing but its name.
+    Flag,
+}
+
+impl Argument {
+    /// What comes first, without a word.
+    pub(crate) const fn first(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
+        Argument { name, named: false, unit, default: None, purpose }
+    }
+
+    /// What must be there.
+    pub(crate) const fn needed(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
+        Argument { name, named: true, unit, default: None, purpose }
+    }
+
+    /// What may be left out.
+    pub(crate) const fn optional(
+        name: &'static str,
+        unit: Unit,
+        default: &'static str,
+        purpose: &'static str,
+    ) -> Argument {
+        Argument { name, named: true, unit, default: Some(default), purpose }
+    }
+
+    /// A word that may be there.
+    pub(crate) const fn flag(name: &'static str, purpose: &'static str) -> Argument {
+        Argument::optional(name, Unit::Flag, "off", purpose)
+    }
+}
+
+/// The impairments that a path may have.
+pub static IMPAIRMENTS: &[&Impairment] =
+    &[&loss::RANDOM, &loss::GILBERT_ELLIOTT, &loss::EVERY, &loss::LIST, &policer::POLICER, &line::UNIFORM, &line::HOLD];

@@ -1,0 +1,14 @@
+//! What a path does to packets besides queueing them, each in one value, so that a schedule or `--set` can change it.
+//!
+//! What may be written is what [`path::IMPAIRMENTS`] say of themselves.
+
+mod file;
+mod jitter;
+mod loss;
+mod policer;
+mod words;
+
+pub(crate) use jitter::InOrder;
+pub use policer::Policer;
+
+const OFF: &str = "off";

@@ -1,0 +1,262 @@
+//! A value in words, `gilbert-elliott p 1% r 30%`, as an [`Impairment`] describes it.
+
+use std::path::Path;
+
+use path::{Argument, IMPAIRMENTS, Impairment, Unit};
+use schemars::{Schema, json_schema};
+use toml::Value as Toml;
+use units::Span;
+
+use super::OFF;
+use crate::kinds::{Delay, Percent, is_decimal};
+use crate::leaf::{Kind, Refusal};
+
+/// Which impairment was written, and the text of each of its arguments that was.
+#[derive(Debug)]
+pub(super) struct Words<'a> {
+    of: &'static Impairment,
+    given: Vec<Option<String>>,
+    /// Where files are seen from.
+    folder: &'a Path,
+}
+
+impl<'a> Words<'a> {
+    /// Takes apart what was written for `key`.
+    pub(super) fn read(key: &str, text: &str, folder: &'a Path) -> Result<Words<'a>, Refusal> {
+        let mut words = text.split_whitespace().peekable();
+        let of = choose(key, words.peek().copied().unwrap_or_default())?;
+        if of.named {
+            words.next();
+        }
+        let mut given: Vec<Option<String>> = vec![None; of.arguments.len()];
+        let mut at = of.arguments.iter().position(|argument| !argument.named);
+        for word in words {
+            if let Some(named) = of.arguments.iter().position(|argument| argument.named && argument.name == word) {
+                if given[named].replace(String::new()).is_some() {
+                    return Err(Refusal::new(format!("{word} is there twice"), "keep one of the two"));
+                }
+                at = (of.arguments[named].unit != Unit::Flag).then_some(named);
+                continue;
+            }
+            let Some(at) = at else { return Err(unknown(of, word)) };
+            let text = given[at].get_or_insert_default();
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(word);
+        }
+        Ok(Words { of, given, folder })
+    }
+
+    /// Which one it is.
+    pub(super) fn name(&self) -> &'static str {
+        self.of.name
+    }
+
+    /// Whether this word is there.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.text(name).1.is_some()
+    }
+
+    /// The value of an argument that must be there.
+    pub(super) fn get<T: Part>(&self, name: &str) -> Result<T, Refusal> {
+        self.optional(name)?.ok_or_else(|| {
+            let example = self.of.example;
+            match self.text(name).0.named {
+                true => Refusal::new(format!("{} needs {name}", self.of.name), format!("give it, like \"{example}\"")),
+                false => {
+                    Refusal::new(format!("nothing behind \"{}\"", self.of.name), format!("write it like \"{example}\""))
+                }
+            }
+        })
+    }
+
+    /// The value of an argument, if it is there.
+    pub(super) fn optional<T: Part>(&self, name: &str) -> Result<Option<T>, Refusal> {
+        let (argument, text) = self.text(name);
+        let Some(text) = text else { return Ok(None) };
+        T::read_in(text, self.folder).map(Some).map_err(|refusal| match argument.named {
+            true => Refusal { problem: format!("{name}: {}", refusal.problem), ..refusal },
+            false => refusal,
+        })
+    }
+
+    fn text(&self, name: &str) -> (&'static Argument, Option<&str>) {
+        let place = self.of.arguments.iter().position(|argument| argument.name == name);
+        let place = place.unwrap_or_else(|| panic!("{} declares no {name}", self.of.name));
+        (&self.of.arguments[place], self.given[place].as_deref())
+    }
+}
+
+fn of_key(key: &str) -> impl Iterator<Item = &'static Impairment> {
+    IMPAIRMENTS.iter().copied().filter(move |impairment| impairment.keys.contains(&key))
+}
+
+fn choose(key: &str, first: &str) -> Result<&'static Impairment, Refusal> {
+    if let Some(named) = of_key(key).find(|impairment| impairment.named && impairment.name == first) {
+        return Ok(named);
+    }
+    let names: Vec<&str> = of_key(key).filter(|impairment| impairment.named).map(|named| named.name).collect();
+    let unnamed = of_key(key).find(|impairment| !impairment.named);
+    let is_word = first.starts_with(char::is_alphabetic);
+    match unnamed {
+        Some(unnamed) if !is_word || names.is_empty() => Ok(unnamed),
+        _ => {
+            let fix = match units::nearest(first, &names) {
+                Some(near) => format!("did you mean \"{near}\"?"),
+                None => {
+                    let examples: Vec<String> = of_key(key).map(|one| format!("\"{}\"", one.example)).collect();
+                    format!("write it like {}", examples.join(" or "))
+                }
+            };
+            Err(Refusal::new(format!("\"{first}\" is none of {}", names.join(", ")), fix))
+        }
+    }
+}
+
+fn unknown(of: &Impairment, word: &str) -> Refusal {
+    let known: Vec<&str> = of.arguments.iter().filter(|argument| argument.named).map(|one| one.name).collect();
+    let fix = match units::nearest(word, &known) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("write it like \"{}\"", of.example),
+    };
+    Refusal::new(format!("\"{word}\" is no part of {}", of.name), fix)
+}
+
+/// What an argument can be read as.
+pub(super) trait Part: Sized {
+    fn read(text: &str) -> Result<Self, Refusal>;
+    /// The same for one that may name a file, as seen from `folder`.
+    fn read_in(text: &str, _folder: &Path) -> Result<Self, Refusal> {
+        Self::read(text)
+    }
+}
+
+/// A duration of at most 100 s.
+impl Part for Span {
+    fn read(text: &str) -> Result<Span, Refusal> {
+        Delay::read(&toml(text)).map(|Delay(span)| span)
+    }
+}
+
+impl Part for units::Rate {
+    fn read(text: &str) -> Result<units::Rate, Refusal> {
+        Kind::read(&toml(text))
+    }
+}
+
+/// A probability, up to one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Share(pub(super) f64);
+
+impl Part for Share {
+    fn read(text: &str) -> Result<Share, Refusal> {
+        match text.strip_suffix('%').map(str::trim_end) {
+            Some(number) if is_decimal(number) && number.parse() == Ok(100.0) => Ok(Share(1.0)),
+            _ => match Percent::read(&toml(text)) {
+                Err(refusal) if refusal.problem == Percent::TOO_MUCH => {
+                    Err(Refusal::new("above 100%", "give at most \"100%\""))
+                }
+                share => share.map(|Percent(share)| Share(share)),
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for Share {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.0 == 1.0 { f.write_str("100%") } else { Percent(self.0).fmt(f) }
+    }
+}
+
+/// A whole number from 1 on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Count(pub(super) u64);
+
+impl Part for Count {
+    fn read(text: &str) -> Result<Count, Refusal> {
+        match text.parse() {
+            Ok(count) if count > 0 => Ok(Count(count)),
+            _ => Err(Refusal::new(format!("\"{text}\" is not a whole number from 1 on"), "write one, like \"100\"")),
+        }
+    }
+}
+
+pub(super) fn toml(text: &str) -> Toml {
+    Toml::String(text.trim().to_owned())
+}
+
+/// What an editor may know of a value of `key`: its words, but not which of them must be there.
+pub(super) fn schema(key: &str, can_be_off: bool) -> Schema {
+    let off = can_be_off.then(|| OFF.to_owned());
+    let patterns: Vec<String> = off.iter().cloned().chain(of_key(key).map(pattern)).collect();
+    let examples: Vec<&str> = of_key(key).map(|one| one.example).chain(can_be_off.then_some(OFF)).collect();
+    let unnamed = of_key(key).find(|one| !one.named).map(first_words);
+    let quoted = off.iter().map(|off| format!("\"{off}\""));
+    let named = of_key(key).filter(|one| one.named).map(|one| one.name.to_owned());
+    let titles: Vec<String> = quoted.chain(unnamed).chain(named).collect();
+    json_schema!({
+        "title": titles.join(", "),
+        "type": "string",
+        "pattern": format!("^({})$", patterns.join("|")),
+        "examples": examples,
+    })
+}
+
+/// `rate "burst" size`.
+fn first_words(of: &Impairment) -> String {
+    let parts = of.arguments.iter().filter(|argument| argument.default.is_none());
+    let parts = parts.map(|argument| match argument.named {
+        true => format!("\"{}\" {}", argument.name, unit_name(argument.unit)),
+        false => unit_name(argument.unit).to_owned(),
+    });
+    parts.collect::<Vec<_>>().join(" ")
+}
+
+fn unit_name(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Time => "duration",
+        Unit::Size => "size",
+        Unit::Rate => "rate",
+        Unit::Share => "percentage",
+        Unit::Count => "number",
+        Unit::Counts => "numbers",
+        Unit::Flag => "",
+    }
+}
+
+fn pattern(of: &'static Impairment) -> String {
+    let (first, named): (Vec<&Argument>, Vec<&Argument>) = of.arguments.iter().partition(|argument| !argument.named);
+    let name = of.named.then(|| of.name.to_owned());
+    let first = first.iter().map(|argument| unit_pattern(argument.unit).to_owned());
+    let mut parts: Vec<String> = name.into_iter().chain(first).collect();
+    let named: Vec<String> = named
+        .iter()
+        .map(|argument| match argument.unit {
+            Unit::Flag => argument.name.to_owned(),
+            unit => format!("{} +{}", argument.name, unit_pattern(unit)),
+        })
+        .collect();
+    let more = named.join("|");
+    match (parts.is_empty(), named.is_empty()) {
+        (_, true) => parts.join(" +"),
+        (true, false) => format!("({more})( +({more}))*"),
+        (false, false) => {
+            let head = parts.join(" +");
+            parts.clear();
+            format!("{head}( +({more}))*")
+        }
+    }
+}
+
+fn unit_pattern(unit: Unit) -> &'static str {
+    match unit {
+        Unit::Time => "[0-9.]+ *(ns|us|µs|ms|s|min)",
+        Unit::Size => "[0-9.]+ *([kKmMgG][iI]?)?[bB]",
+        Unit::Rate => "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])",
+        Unit::Share => "[0-9.]+ *%",
+        Unit::Count => "[0-9]+",
+        Unit::Counts => "([0-9]+( *, *[0-9]+)*|file +.+)",
+        Unit::Flag => "",
+    }
+}

@@ -1,6 +1,6 @@
 //! What an impairment says of itself, once: reading, schema, help and documentation come from it.
 
-use crate::{line, loss, policer};
+use crate::{jitter, loss, policer};
 
 /// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
 #[derive(Debug)]
@@ -51,6 +51,8 @@ pub enum Unit {
     Count,
     /// Whole numbers from 1 on with commas between, or `file` and the name of a file of them.
     Counts,
+    /// Durations, each with a count, with commas between, or `file` and the name of a file of them.
+    Bins,
     /// Nothing but its name.
     Flag,
 }
@@ -83,5 +85,17 @@ impl Argument {
 }
 
 /// The impairments that a path may have.
-pub static IMPAIRMENTS: &[&Impairment] =
-    &[&loss::RANDOM, &loss::GILBERT_ELLIOTT, &loss::EVERY, &loss::LIST, &policer::POLICER, &line::UNIFORM, &line::HOLD];
+pub static IMPAIRMENTS: &[&Impairment] = &[
+    &loss::RANDOM,
+    &loss::GILBERT_ELLIOTT,
+    &loss::EVERY,
+    &loss::LIST,
+    &policer::POLICER,
+    &jitter::UNIFORM,
+    &jitter::NORMAL,
+    &jitter::PARETO,
+    &jitter::PARETO_NORMAL,
+    &jitter::GAMMA,
+    &jitter::HISTOGRAM,
+    &jitter::HOLD,
+];

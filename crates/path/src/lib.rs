@@ -5,6 +5,7 @@
 
 mod droptail;
 mod impairment;
+mod jitter;
 mod line;
 mod link;
 mod loss;
@@ -16,7 +17,8 @@ mod timeline;
 
 pub use droptail::{DropTail, Limit};
 pub use impairment::{Argument, IMPAIRMENTS, Impairment, Unit};
-pub use line::{Jitter, Line};
+pub use jitter::{Distribution, Histogram, Jitter, Moments};
+pub use line::Line;
 pub use link::{Link, VaryingLink, Verdict};
 pub use loss::{Loss, Losses};
 pub use managed::ManagedLink;

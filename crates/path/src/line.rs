@@ -2,59 +2,7 @@
 
 use units::{Rng, Span, Time};
 
-use crate::Timeline;
-use crate::impairment::{Argument, Impairment, Unit};
-
-const KEYS: &[&str] = &["jitter", "reverse_jitter"];
-
-pub(crate) static UNIFORM: Impairment = Impairment {
-    name: "uniform",
-    keys: KEYS,
-    named: false,
-    purpose: "Each packet is up to so much later, uniformly.",
-    arguments: &[
-        Argument::first("most", Unit::Time, "The longest."),
-        Argument::flag("reorder", "Packets overtake each other; for data alone."),
-    ],
-    example: "5ms",
-    source: "tc-netem(8), delay",
-};
-
-pub(crate) static HOLD: Impairment = Impairment {
-    name: "hold",
-    keys: KEYS,
-    named: true,
-    purpose: "All that comes is held for a time now and then, and released at once.",
-    arguments: &[
-        Argument::first("for", Unit::Time, "How long."),
-        Argument::optional("every", Unit::Time, "as long as it is held", "From one hold to the next."),
-    ],
-    example: "hold 20ms every 100ms",
-    source: "KIT's slides on BBRv3 at IETF 123 (burst jitter)",
-};
-
-/// What makes the delay of a line vary from packet to packet.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Jitter {
-    /// Nothing.
-    #[default]
-    Off,
-    /// Each packet is up to `most` later, uniformly.
-    Random {
-        /// The longest.
-        most: Span,
-        /// Packets may overtake each other.
-        reorder: bool,
-    },
-    /// At each multiple of `every` the line stalls for `hold`, then lets go of all that came meanwhile at once. With
-    /// `hold` = `every` it lets go once in each `every`, as Wi-Fi and cable modems do with ACKs.
-    Hold {
-        /// How long it stalls, at most `every`.
-        hold: Span,
-        /// From one stall to the next.
-        every: Span,
-    },
-}
+use crate::{Jitter, Timeline};
 
 /// A line: first in, first out, unless its jitter reorders.
 ///
@@ -74,28 +22,14 @@ pub struct Varying {
     delay: Timeline<Span>,
     jitter: Timeline<Jitter>,
     rng: Rng,
+    /// What was drawn last, for what is correlated.
+    score: Option<f64>,
     /// The latest arrival so far.
     last: Time,
     /// Packets may have overtaken each other.
     reordered: bool,
     /// The latest arrival of those of which it was said that none overtakes them.
     promised: Time,
-}
-
-impl Jitter {
-    /// Whether it draws.
-    pub fn is_random(&self) -> bool {
-        matches!(self, Jitter::Random { .. })
-    }
-
-    /// How late it makes a packet, at most.
-    pub fn latest(&self) -> Span {
-        match self {
-            Jitter::Off => Span::ZERO,
-            Jitter::Random { most, .. } => *most,
-            Jitter::Hold { hold, .. } => *hold,
-        }
-    }
 }
 
 impl Line {
@@ -107,6 +41,7 @@ impl Line {
                 delay,
                 jitter,
                 rng,
+                score: None,
                 last: Time::ZERO,
                 reordered: false,
                 promised: Time::ZERO,
@@ -130,15 +65,15 @@ impl Varying {
     #[inline(never)] // a constant line is the usual one, and should not carry this along
     fn arrival(&mut self, departure: Time) -> (Time, bool) {
         let mut overtakes = false;
-        let entry = match *self.jitter.at(departure) {
+        let entry = match self.jitter.at(departure) {
             Jitter::Off => departure,
-            Jitter::Random { most, reorder } => {
-                overtakes = reorder;
-                departure + Span::from_nanos(self.rng.below(most.as_nanos() + 1))
+            Jitter::Random { of, correlation, reorder } => {
+                overtakes = *reorder;
+                departure + of.draw(*correlation, &mut self.rng, &mut self.score)
             }
             Jitter::Hold { hold, every } => {
                 let into = Span::from_nanos(departure.as_nanos() % every.as_nanos());
-                departure + hold.saturating_sub(into)
+                departure + (*hold).saturating_sub(into)
             }
         };
         let mut at = entry + *self.delay.at(departure);
@@ -155,6 +90,7 @@ impl Varying {
 #[cfg(test)]
 mod tests {
     use super::{Jitter, Line, Timeline};
+    use crate::{Distribution, Histogram, Moments};
     use proptest::prelude::*;
     use units::{Rng, Span, Time};
 
@@ -196,7 +132,7 @@ mod tests {
 
     #[test]
     fn random_jitter_is_uniform_and_reorders_only_when_told() {
-        let random = |reorder| Jitter::Random { most: Span::from_millis(4), reorder };
+        let random = |reorder| Jitter::uniform(Span::from_millis(4), reorder);
         for reorder in [false, true] {
             let mut line = line(Span::from_millis(10).into(), random(reorder).into());
             let arrivals: Vec<Time> = (0..10_000).map(|n| line.arrival(ms(n)).0).collect();
@@ -211,10 +147,36 @@ mod tests {
         }
     }
 
+    fn distribution() -> impl Strategy<Value = Distribution> {
+        let moments = (1_u64..20, 1_u64..20)
+            .prop_map(|(mean, sigma)| Moments { mean: Span::from_millis(mean), sigma: Span::from_millis(sigma) });
+        let bins = prop::collection::vec((1_u64..9, 0_u64..9), 1..9).prop_map(|bins| {
+            let mut at = 0;
+            let bins = bins.iter().map(|(width, count)| {
+                at += width;
+                (Span::from_millis(at), count + 1)
+            });
+            let bins: Vec<_> = bins.chain([(Span::from_secs(1), 0)]).collect();
+            Distribution::Histogram(Histogram::new(&bins).expect("they rise").into())
+        });
+        prop_oneof![
+            moments.clone().prop_map(Distribution::Normal),
+            moments.clone().prop_map(Distribution::Pareto),
+            moments.clone().prop_map(Distribution::ParetoNormal),
+            moments.prop_map(Distribution::Gamma),
+            bins,
+        ]
+    }
+
     fn jitter() -> impl Strategy<Value = Jitter> {
         prop_oneof![
             Just(Jitter::Off),
-            (1_u64..30, any::<bool>()).prop_map(|(n, reorder)| Jitter::Random { most: Span::from_millis(n), reorder }),
+            (1_u64..30, any::<bool>()).prop_map(|(n, reorder)| Jitter::uniform(Span::from_millis(n), reorder)),
+            (distribution(), 0.0..0.99_f64, any::<bool>()).prop_map(|(of, correlation, reorder)| Jitter::Random {
+                of,
+                correlation,
+                reorder
+            }),
             (1_u64..30, 0_u64..30).prop_map(|(hold, more)| {
                 Jitter::Hold { hold: Span::from_millis(hold), every: Span::from_millis(hold + more) }
             }),

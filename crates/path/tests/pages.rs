@@ -46,6 +46,7 @@ fn impairments() -> String {
                 Unit::Share => "percentage",
                 Unit::Count => "whole number",
                 Unit::Counts => "whole numbers",
+                Unit::Bins => "durations with counts",
                 Unit::Flag => "a word by itself",
             };
             let default = argument.default.unwrap_or("must be given");

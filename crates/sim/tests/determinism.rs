@@ -126,6 +126,7 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.reverse_loss", "gilbert-elliott p 5% r 30%"),
         ("path.change.0.reverse_loss", "10%"),
         ("path.change.0.jitter", "1ms reorder"),
+        ("path.jitter", "gamma 2ms sigma 1ms"),
         ("path.change.0.reverse_jitter", "1ms"),
         ("flow.0.cc", "bbr1"),
         ("host.wake_max", "1ms"),
@@ -181,7 +182,19 @@ fn impairments() -> impl Strategy<Value = String> {
             (1_u32..20, 0_u32..30).prop_map(|(hold, more)| format!("hold {hold}ms every {}ms", hold + more)),
         ]
     };
-    let reordering = prop_oneof![3 => jitter(), 1 => (1_u32..20).prop_map(|ms| format!("{ms}ms reorder"))];
+    let jitter = || {
+        let names = prop_oneof![Just("normal"), Just("pareto"), Just("paretonormal"), Just("gamma")];
+        let random = (names, 2_u32..10, 1_u32..8, 0_u32..99)
+            .prop_map(|(name, mean, sigma, c)| format!("{name} {mean}ms sigma {sigma}ms correlation {c}%"));
+        prop_oneof![3 => jitter(), 2 => random, 1 => Just("histogram 0ms 5, 1ms 3, 4ms 0".to_owned())]
+    };
+    let reordering = prop_oneof![
+        3 => jitter(),
+        1 => jitter().prop_map(|jitter| match jitter.starts_with(['h', 'o']) {
+            true => "5ms reorder".to_owned(),
+            false => format!("{jitter} reorder"),
+        }),
+    ];
     let policer = prop_oneof![
         Just("off".to_owned()),
         (1_u32..40, 2_u32..60).prop_map(|(rate, burst)| format!("{rate}mbit burst {burst}kB")),

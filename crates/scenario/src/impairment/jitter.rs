@@ -1,14 +1,15 @@
-//! `jitter = "5ms"`, `"5ms reorder"`, `"hold 20ms every 100ms"`.
+//! `jitter = "5ms"`, `"normal 10ms sigma 2ms correlation 25% reorder"`, `"hold 20ms every 100ms"` and more.
 
 use std::path::Path;
 
-use path::Jitter;
+use path::{Distribution, Histogram, Jitter, Moments};
 use schemars::Schema;
 use toml::Value as Toml;
 use units::Span;
 
 use super::OFF;
-use super::words::{Words, schema};
+use super::file::Lines;
+use super::words::{Part, Share, Words, schema};
 use crate::kinds::text_of;
 use crate::leaf::{Kind, Refusal};
 
@@ -29,21 +30,39 @@ impl Kind for Jitter {
             return Ok(Jitter::Off);
         }
         let words = Words::read(KEY, &text, folder)?;
-        match words.name() {
-            "hold" => hold_every(&words),
+        let of = match words.name() {
+            "hold" => return hold_every(&words),
+            "normal" => Distribution::Normal(moments(&words)?),
+            "pareto" => Distribution::Pareto(moments(&words)?),
+            "paretonormal" => Distribution::ParetoNormal(moments(&words)?),
+            "gamma" => Distribution::Gamma(gamma(&words)?),
+            "histogram" => words.get("bins").map(|Bins(histogram)| Distribution::Histogram(histogram.into()))?,
             _ => match words.get("most")? {
-                Span::ZERO => Ok(Jitter::Off),
-                most => Ok(Jitter::Random { most, reorder: words.has("reorder") }),
+                Span::ZERO => return Ok(Jitter::Off),
+                most => Distribution::Uniform(most),
             },
+        };
+        let Share(correlation) = words.optional("correlation")?.unwrap_or(Share(0.0));
+        if correlation == 1.0 {
+            return Err(Refusal::new("correlation 100% is one delay for all", "give less, or a longer rtt"));
         }
+        Ok(Jitter::Random { of, correlation, reorder: words.has("reorder") })
     }
 
     fn write(&self) -> Toml {
         Toml::String(match self {
             Jitter::Off => OFF.to_owned(),
-            Jitter::Random { most, reorder: false } => most.to_string(),
-            Jitter::Random { most, reorder: true } => format!("{most} reorder"),
             Jitter::Hold { hold, every } => format!("hold {hold} every {every}"),
+            Jitter::Random { of, correlation, reorder } => {
+                let mut text = distribution(of);
+                if *correlation > 0.0 {
+                    text += &format!(" correlation {}", Share(*correlation));
+                }
+                if *reorder {
+                    text += " reorder";
+                }
+                text
+            }
         })
     }
 
@@ -87,4 +106,92 @@ fn hold_every(words: &Words<'_>) -> Result<Jitter, Refusal> {
         return Err(Refusal::new(problem, format!("hold for at most \"{every}\"")));
     }
     Ok(Jitter::Hold { hold, every })
+}
+
+/// `10ms sigma 2ms`.
+fn moments(words: &Words<'_>) -> Result<Moments, Refusal> {
+    let (mean, sigma) = (words.get("mean")?, words.get("sigma")?);
+    if sigma == Span::ZERO {
+        return Err(Refusal::new("with a sigma of zero nothing varies", "give more for sigma, or a longer rtt"));
+    }
+    Ok(Moments { mean, sigma })
+}
+
+/// The same with a shape, (mean/sigma)², that is between 1/16 and 1000.
+fn gamma(words: &Words<'_>) -> Result<Moments, Refusal> {
+    let moments = moments(words)?;
+    if moments.mean == Span::ZERO {
+        return Err(Refusal::new("a gamma distribution has a mean above zero", "give more, like \"10ms\""));
+    }
+    let (mean, sigma) = (moments.mean.as_secs_f64(), moments.sigma.as_secs_f64());
+    if !(mean / 31.0..=mean * 4.0).contains(&sigma) {
+        let problem = "sigma is not within a 31st of the mean and 4 times the mean";
+        return Err(Refusal::new(problem, "give another sigma; with less, \"normal\" is the same"));
+    }
+    Ok(moments)
+}
+
+fn distribution(of: &Distribution) -> String {
+    let named = |name: &str, Moments { mean, sigma }: &Moments| format!("{name} {mean} sigma {sigma}");
+    match of {
+        Distribution::Uniform(most) => most.to_string(),
+        Distribution::Normal(moments) => named("normal", moments),
+        Distribution::Pareto(moments) => named("pareto", moments),
+        Distribution::ParetoNormal(moments) => named("paretonormal", moments),
+        Distribution::Gamma(moments) => named("gamma", moments),
+        Distribution::Histogram(histogram) => {
+            let bins: Vec<String> = histogram.bins().map(|(start, count)| format!("{start} {count}")).collect();
+            format!("histogram {}", bins.join(", "))
+        }
+    }
+}
+
+/// `0ms 60, 2ms 30, 5ms 0`, or a file with `0ms,60` in each line.
+struct Bins(Histogram);
+
+impl Part for Bins {
+    fn read(text: &str) -> Result<Bins, Refusal> {
+        Bins::new(&text.split(',').map(|bin| bin.trim()).map(|bin| read_bin(bin, ' ')).collect::<Result<Vec<_>, _>>()?)
+    }
+
+    fn read_in(text: &str, folder: &Path) -> Result<Bins, Refusal> {
+        match Lines::named(text, folder)? {
+            None => Bins::read(text),
+            Some(lines) => Bins::new(&lines.read(|line| read_bin(line, ','))?),
+        }
+    }
+}
+
+impl Bins {
+    fn new(bins: &[(Span, u64)]) -> Result<Bins, Refusal> {
+        let refuse = |problem: String, fix: &str| Err(Refusal::new(problem, fix));
+        if let Some(pair) = bins.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
+            return refuse(
+                format!("{} does not come after {}", pair[1].0, pair[0].0),
+                "write the bins in order of time",
+            );
+        }
+        match bins.split_last() {
+            Some(((end, count), _)) if *count > 0 => {
+                let problem = format!("nothing says where the bin from {end} on ends");
+                return refuse(problem, "add its end with count 0, like \"0ms 60, 2ms 30, 5ms 0\"");
+            }
+            Some((_, bins)) if bins.iter().any(|(_, count)| *count > 0) => {}
+            _ => return refuse("nothing was counted".to_owned(), "give a count above zero, or \"off\""),
+        }
+        match Histogram::new(bins) {
+            Some(histogram) => Ok(Bins(histogram)),
+            None => refuse("more than can be counted".to_owned(), "give smaller counts"),
+        }
+    }
+}
+
+/// `2ms 30`.
+fn read_bin(text: &str, between: char) -> Result<(Span, u64), Refusal> {
+    let parts = text.split_once(between).and_then(|(start, count)| Some((start, count.trim().parse().ok()?)));
+    let Some((start, count)) = parts else {
+        let fix = format!("write a start and a count, like \"2ms{between}30\"");
+        return Err(Refusal::new(format!("\"{text}\" is not a bin"), fix));
+    };
+    Ok((Part::read(start)?, count))
 }

@@ -221,6 +221,7 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Share => "percentage",
         Unit::Count => "number",
         Unit::Counts => "numbers",
+        Unit::Bins => "bins",
         Unit::Flag => "",
     }
 }
@@ -257,6 +258,7 @@ fn unit_pattern(unit: Unit) -> &'static str {
         Unit::Share => "[0-9.]+ *%",
         Unit::Count => "[0-9]+",
         Unit::Counts => "([0-9]+( *, *[0-9]+)*|file +.+)",
+        Unit::Bins => "([0-9.]+(ns|us|µs|ms|s|min) +[0-9]+( *, *[0-9.]+(ns|us|µs|ms|s|min) +[0-9]+)*|file +.+)",
         Unit::Flag => "",
     }
 }

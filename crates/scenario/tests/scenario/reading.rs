@@ -1,6 +1,6 @@
 //! What good scenarios mean: values, defaults, names, overrides, and the way back to TOML.
 
-use path::{Jitter, Limit, Loss};
+use path::{Distribution, Jitter, Limit, Loss, Moments};
 use proptest::prelude::*;
 use scenario::{Buffer, PACKET, Pacing, Policer, Scenario, Value};
 use units::{Bytes, Rate, Span};
@@ -35,7 +35,7 @@ loss = "gilbert-elliott p 1% loss-bad 90% r 30%"
 reverse_loss = "every 50"
 policer = "off"
 jitter = "off"
-reverse_jitter = "2ms"
+reverse_jitter = "gamma 2ms sigma 500us correlation 25%"
 
 [[flow]]
 name = "a"
@@ -87,7 +87,7 @@ fn every_key_is_read() {
     assert_eq!((path.link.queue.count("flows"), path.link.queue.flag("ecn")), (Some(64), true));
     assert_eq!((&path.link.loss, &path.reverse_loss), (&Loss::Random(0.0001), &Loss::Random(0.125)));
     let policer = Policer { rate: Rate::from_mbps(10), burst: Bytes::new(60_000) };
-    let random = Jitter::Random { most: Span::from_millis(5), reorder: true };
+    let random = Jitter::uniform(Span::from_millis(5), true);
     let hold = Jitter::Hold { hold: Span::from_millis(10), every: Span::from_millis(20) };
     assert_eq!((path.link.policer, &path.jitter, &path.reverse_jitter), (Some(policer), &random, &hold));
     let [change] = &path.changes[..] else { panic!("{:?}", path.changes) };
@@ -95,7 +95,8 @@ fn every_key_is_read() {
     assert_eq!((change.rtt, change.buffer), (Some(Span::from_millis(80)), Some(Buffer::Packets(30))));
     let ge = Loss::GilbertElliott { p: 0.01, r: 0.3, bad: 0.9, good: 0.0 };
     assert_eq!((&change.loss, &change.reverse_loss), (&Some(ge), &Some(Loss::Every(50))));
-    let random = Jitter::Random { most: Span::from_millis(2), reorder: false };
+    let moments = Moments { mean: Span::from_millis(2), sigma: Span::from_micros(500) };
+    let random = Jitter::Random { of: Distribution::Gamma(moments), correlation: 0.25, reorder: false };
     assert_eq!((change.policer, &change.jitter), (Some(None), &Some(Jitter::Off)));
     assert_eq!(change.reverse_jitter, Some(random));
     let [flow, second] = &scenario.flows[..] else { panic!("{:?}", scenario.flows) };
@@ -125,6 +126,10 @@ fn what_a_file_holds_is_part_of_the_scenario() {
     let scenario = Scenario::parse(&text, file).unwrap();
     assert_eq!(scenario.path.link.loss, Loss::List([3, 40, 41].into()));
     assert!(scenario.to_toml().contains("loss = \"list 3, 40, 41\""), "it needs the file no more");
+
+    let text = LEAST.replace("\"1bdp\"", "\"1bdp\", jitter = \"histogram file files/delays.csv reorder\"");
+    let written = Scenario::parse(&text, file).unwrap().to_toml();
+    assert!(written.contains("jitter = \"histogram 0s 60, 2ms 30, 5ms 10, 20ms 0 reorder\""), "{written}");
 }
 
 #[test]
@@ -180,7 +185,7 @@ fn jitter_is_read_in_every_form_and_none_at_all_is_off() {
     let ms = Span::from_millis;
     assert_eq!(jitter("hold 20ms every 100 ms"), Jitter::Hold { hold: ms(20), every: ms(100) });
     assert_eq!(jitter("hold 10ms"), Jitter::Hold { hold: ms(10), every: ms(10) });
-    assert_eq!(jitter("5ms"), Jitter::Random { most: ms(5), reorder: false });
+    assert_eq!(jitter("5ms"), Jitter::uniform(ms(5), false));
     assert_eq!(jitter("0ms"), Jitter::Off);
 }
 
@@ -355,7 +360,7 @@ loss = "gilbert-elliott p 1% r 30% loss-bad 90% loss-good 0%"
 reverse_loss = "every 50"
 policer = "off"
 jitter = "off"
-reverse_jitter = "2ms"
+reverse_jitter = "gamma 2ms sigma 500us correlation 25%"
 
 [[flow]]
 name = "a"
@@ -426,7 +431,13 @@ fn scenarios() -> impl Strategy<Value = String> {
         Just("off".to_owned()),
         (ns.clone(), any::<bool>())
             .prop_map(|(ns, reorder)| format!("{ns}ns{}", if reorder { " reorder" } else { "" })),
-        (ns.clone(), ns).prop_map(|(a, b)| format!("hold {}ns every {}ns", a.min(b), a.max(b))),
+        (ns.clone(), ns.clone()).prop_map(|(a, b)| format!("hold {}ns every {}ns", a.min(b), a.max(b))),
+        (ns.clone(), ns.clone(), 0_u32..100, any::<bool>(), 0_usize..3).prop_map(|(mean, sigma, c, reorder, of)| {
+            let name = ["normal", "pareto", "paretonormal"][of];
+            let word = if reorder { "reorder" } else { "" };
+            format!("{name} {mean}ns {word} correlation {c}.5% sigma {sigma}ns")
+        }),
+        (ns, 1..1_000_u64).prop_map(|(ns, n)| format!("histogram 0s {n},{ns}ns 4 , 100s 0 reorder")),
     ];
     let policer = prop_oneof![
         Just("off".to_owned()),

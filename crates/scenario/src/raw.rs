@@ -74,8 +74,9 @@ pub(crate) struct Path {
     /// Loss of ACKs.
     #[serde(default = "no_loss")]
     pub(crate) reverse_loss: Leaf<Loss>,
-    /// How the delay of data packets varies behind the last link: by up to so much, uniformly ("reorder" lets packets
-    /// overtake each other), or all are held for a time now and then, and released at once.
+    /// How the delay of data packets varies behind the last link: by a time drawn for each, up to so much or of another
+    /// distribution ("reorder" lets packets overtake each other), or all are held for a time now and then, and released at
+    /// once.
     #[serde(default = "no_jitter")]
     pub(crate) jitter: Leaf<Jitter>,
     /// The same for ACKs: "hold 10ms" releases them once in 10 ms, as Wi-Fi does that aggregates.

@@ -25,7 +25,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             unit: "",
             domain: Domain::Number { default: 1.0 / 16.0, min: 0.0001, max: 1.0 },
             purpose: "DCTCP.g: the weight of the latest window",
-            section: "RFC 8257 §3.3",
+            section: "RFC 8257 §3.3, §4.2",
         },
         Param {
             name: "alpha_init",

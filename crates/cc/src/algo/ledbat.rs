@@ -125,7 +125,7 @@ impl Classic for Ledbat {
         state(self.episode, false, false)
     }
 
-    /// RFC 6817 §2.4.2, on data loss: half the window. A mark counts as a loss.
+    /// RFC 6817 §2.4.2, on data loss: half the window. §1.3: a mark counts as a loss.
     fn reduce(&mut self, cx: &Cx<'_>, _: RecoveryCause) {
         self.saved = Some((self.cwnd, self.ssthresh));
         self.ssthresh = (self.flight.at_event(cx.conn, self.cwnd()) / 2).max(cx.conn.smss * MIN_SEGMENTS);

@@ -1,4 +1,4 @@
-//! Queueing delay as LEDBAT sees it: a filtered current delay over a base delay (RFC 6817 §2.4.2, §4.2).
+//! Queueing delay as LEDBAT sees it: a filtered current delay over a base delay (RFC 6817 §2.4.2).
 
 use units::{Span, Time};
 

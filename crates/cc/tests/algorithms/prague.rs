@@ -139,6 +139,47 @@ fn a_scaled_flow_is_reduced_once_a_target_round_trip() {
 }
 
 #[test]
+fn a_mark_too_early_does_not_put_off_the_next_answer() {
+    let mut driver = avoiding(80.0, 0.2, &[("rtt_transition", ParamValue::Number(0.0))]);
+    driver.now += MS(25);
+    driver.mark();
+    let after = driver.field("window");
+    // A round trip later a mark begins the endpoint's next episode, which no mark can begin again for another one.
+    driver.now += MS(21);
+    driver.mark();
+    driver.marked = 1.0;
+    driver.now += MS(3);
+    driver.ack(driver.conn.delivered, SMSS, MS(20));
+    assert_eq!(driver.field("window"), after, "24 ms after the first");
+    driver.now += MS(1);
+    let left = after * (1.0 - driver.field("alpha") / 2.0);
+    driver.ack(driver.conn.delivered, SMSS, MS(20));
+    assert!((driver.field("window") - left).abs() < 1e-9, "{} of {after}", driver.field("window"));
+    driver.now += MS(20);
+    driver.ack(driver.conn.delivered, SMSS, MS(20));
+    assert!((driver.field("window") - left).abs() < 1e-9, "once");
+}
+
+#[test]
+fn alpha_is_averaged_as_soon_as_the_target_round_trip_is_over() {
+    let mut driver = avoiding(80.0, 0.0, &[("rtt_transition", ParamValue::Number(0.0))]);
+    driver.conn.cwnd_limited = false;
+    driver.conn.inflight = Bytes::ZERO;
+    driver.marked = 1.0;
+    driver.ack(driver.conn.delivered, SMSS, MS(10));
+    let mut moved = Vec::new();
+    for ms in 1..=100 {
+        driver.now += MS(1);
+        let before = driver.field("alpha");
+        driver.ack(driver.conn.delivered, SMSS, MS(10));
+        if driver.field("alpha") > before {
+            moved.push(ms);
+        }
+    }
+    assert_eq!(moved, [25, 50, 75, 100]);
+}
+
+#[test]
 fn a_loss_halves_and_stops_growth_until_it_is_repaired() {
     let mut driver = avoiding(80.0, 0.0, &[]);
     let window = driver.field("window");

@@ -60,6 +60,13 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             section: "RFC 9332 A.1, Linux",
         },
         Param {
+            name: "min_qlen_step",
+            domain: Domain::Count(Some(0), 0, 1_000_000),
+            otherwise: "",
+            purpose: "not those that find less L4S packets waiting than that: 1 spares a packet alone, for slow links",
+            section: "RFC 9332 A.2 Th_len, Linux",
+        },
+        Param {
             name: "classic_protection",
             domain: Domain::Number(Some(10.0), 0.0, 100.0),
             otherwise: "",
@@ -96,6 +103,7 @@ pub(super) struct DualPi2<P> {
     beta: f64,
     coupling: f64,
     step: Depth,
+    min_step: u64,
     weight: i64,
     drop_on_overload: bool,
     any_ect: bool,
@@ -121,6 +129,7 @@ impl<P: Copy> DualPi2<P> {
             beta: config.number("beta"),
             coupling: config.number("coupling_factor"),
             step: config.depth("step_thresh"),
+            min_step: config.some_count("min_qlen_step"),
             weight: config.number("classic_protection") as i64,
             drop_on_overload: config.flag("drop_on_overload"),
             any_ect: config.flag("any_ect"),
@@ -140,7 +149,7 @@ impl<P: Copy> DualPi2<P> {
         (self.classic.packets() + self.l4s.packets(), self.classic.bytes() + self.l4s.bytes())
     }
 
-    /// RFC 9332 A.1, `dualpi2_update`: proportional and integral control of the longer delay.
+    /// RFC 9332 A.2, `dualpi2_update`: proportional and integral control of the longer delay.
     fn update(&mut self, now: Time) {
         let waited = |head: Option<Time>| head.map_or(Span::ZERO, |arrived| now.since(arrived));
         let delay = waited(self.classic.head()).max(waited(self.l4s.head()));
@@ -176,13 +185,15 @@ impl<P: Copy> DualPi2<P> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    pub(super) fn enqueue(&mut self, now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         self.catch_up(now);
         let (packets, bytes) = self.backlog();
         if !self.limit.has_room(packets, bytes, packet.size) {
             return dropped(packet);
         }
         if self.is_l4s(packet.ecn) {
+            // A.2: on arrival, or the last of a burst would be exempt.
+            packet.exempt = self.l4s.packets() < self.min_step;
             self.l4s.push(packet);
         } else {
             self.classic.push(packet);
@@ -254,6 +265,6 @@ impl<P: Copy> DualPi2<P> {
             Depth::Bytes(most) => self.l4s.bytes() > most,
             Depth::Time(most) => now - packet.arrived > most,
         };
-        beyond && !packet.mark()
+        beyond && !packet.exempt && !packet.mark()
     }
 }

@@ -29,6 +29,8 @@ pub struct Packet<P> {
     pub ecn: Ecn,
     /// This queue set [`Ecn::Ce`].
     pub marked: bool,
+    /// The threshold of `dualpi2` does not concern it.
+    pub(super) exempt: bool,
     /// When it reached the queue.
     pub arrived: Time,
     /// Carried along.
@@ -39,7 +41,7 @@ impl<P> Packet<P> {
     /// A packet that reaches a queue at `arrived`.
     #[inline]
     pub fn new(flow: u32, size: Bytes, ecn: Ecn, arrived: Time, payload: P) -> Packet<P> {
-        Packet { flow, size, ecn, marked: false, arrived, payload }
+        Packet { flow, size, ecn, marked: false, exempt: false, arrived, payload }
     }
 
     /// Sets CE; false when the packet is not ECN-capable, so has to be dropped instead.

@@ -57,7 +57,7 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
             domain: Domain::Flag(false),
             otherwise: "",
             purpose: "mark ECN-capable packets instead of dropping them",
-            section: "RFC 3168 §7, tc-red(8)",
+            section: "RFC 3168 §5, tc-red(8)",
         },
         Param {
             name: "harddrop",

@@ -38,6 +38,8 @@ pub struct Prague {
     alpha_at: Time,
     reduced_at: Option<Time>,
     round: RoundCounter,
+    /// The round is over, but not yet the target round trip.
+    round_over: bool,
     /// Rounds since slow start ended.
     rounds: u64,
     /// Segments for a window of unmarked packets.
@@ -66,6 +68,7 @@ impl Prague {
             alpha_at: Time::ZERO,
             reduced_at: None,
             round: RoundCounter::default(),
+            round_over: false,
             rounds: 0,
             increase: 1.0,
             in_loss: false,
@@ -128,6 +131,8 @@ impl Prague {
         if self.is_rtt_independent() && cx.now < self.alpha_at + self.target_rtt {
             return;
         }
+        self.round_over = false;
+        self.round.restart(cx.conn.delivered);
         if self.saw_ce {
             self.alpha.end_window(cx.conn.delivered, cx.conn.delivered_ce);
             self.alpha_at = cx.now;
@@ -151,16 +156,29 @@ impl Prague {
         part * part
     }
 
-    /// `prague_enter_cwr`: alpha / 2 of the window, once a target round trip.
+    /// `prague_enter_cwr`: alpha / 2 of the window, once a round trip, and once a target round trip.
     fn reduce(&mut self, now: Time) {
-        let settling = self.reduced_at.is_some_and(|at| now < at + self.target_rtt);
-        if self.is_rtt_independent() && settling {
+        if self.is_rtt_independent() && self.is_settling(now) {
             return;
         }
         self.reduced_at = Some(now);
         self.window = (self.window * (1.0 - self.alpha.get() / 2.0)).max(1.0);
         // Slow start is over, though the window in use takes some ACKs to get there.
         self.ssthresh = self.ssthresh.min(self.cwnd);
+    }
+
+    fn is_settling(&self, now: Time) -> bool {
+        self.reduced_at.is_some_and(|at| now < at + self.target_rtt)
+    }
+
+    /// udp_prague, `cs_in_cwr`: a mark counts again when both round trips are over. The endpoint speaks of one only at the end of
+    /// the episode that a mark in between began, up to a round trip later.
+    #[inline]
+    fn reduce_again(&mut self, cx: &Cx<'_>, ack: &Ack) {
+        let scaled = self.is_rtt_independent() && cx.conn.srtt < self.target_rtt;
+        if ack.ecn.ce_packets > 0 && scaled && !self.in_loss && !self.is_settling(cx.now) {
+            self.reduce(cx.now);
+        }
     }
 
     /// `prague_enter_loss`: half of the window.
@@ -210,7 +228,9 @@ impl Controller for Prague {
     #[inline]
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.grow(cx, ack);
-        if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
+        self.reduce_again(cx, ack);
+        self.round_over |= self.round.on_ack(ack.newest.delivered, cx.conn.delivered);
+        if self.round_over {
             self.end_round(cx);
         }
         self.pace(cx.conn);

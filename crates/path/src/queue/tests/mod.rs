@@ -300,6 +300,20 @@ fn dualpi2_marks_l4s_at_a_millisecond_and_drops_it_on_overload() {
     assert!(bench.dropped.len() > 50_000, "half of it, not before the queue");
 }
 
+/// RFC 9332 A.2: on a slow link a packet alone waits longer than the threshold, behind the one that is being sent.
+#[test]
+fn dualpi2_spares_l4s_packets_that_find_too_few_before_them() {
+    for (least, marked) in [(0, [true, true, true]), (1, [false, true, true]), (2, [false, false, true])] {
+        let mut bench = Bench::new(queue("dualpi2", &[("min_qlen_step", Value::Count(least))], 10_000));
+        bench.put_many(3, 0, Ecn::Ect1);
+        for _ in 0..3 {
+            bench.now += 1_200;
+            bench.take();
+        }
+        assert_eq!(bench.left.iter().map(|(_, packet)| packet.marked).collect::<Vec<_>>(), marked, "{least}");
+    }
+}
+
 /// Floyd and Jacobson 1993 §4 and §7: half way from min to max p_b is half of the maximum, and from mark to mark there are
 /// 1 to 1/p_b arrivals, uniformly.
 #[test]

@@ -43,6 +43,7 @@ LINKED = [
     "docs/reproduce/conformance.md",
     "docs/reproduce/kernel.md",
     "docs/reproduce/kit.md",
+    "docs/reproduce/l4s-tests.md",
     "docs/reproduce/microsoft.md",
     "examples/custom-controller/README.md",
 ]

@@ -18,6 +18,7 @@ __all__ = [
     "conformance_case",
     "conformance_cases",
     "memory_needed",
+    "profiles",
     "queues",
     "run",
     "scenario_keys",
@@ -96,6 +97,29 @@ class Queue(TypedDict):
     options: list[QueueOption]
     limit: int | None
     in_bytes: bool
+
+@type_check_only
+class Given(TypedDict):
+    """A value of a profile, as TOML, with its source and what that says."""
+
+    key: str
+    value: str
+    source: str
+    why: str
+
+@type_check_only
+class Profile(TypedDict):
+    """A path that has a name. `references` are the short names of sources and what they stand for.
+
+    `toml` is what the profile stands for, as a scenario without its duration.
+    """
+
+    name: str
+    purpose: str
+    about: str
+    values: list[Given]
+    references: list[tuple[str, str]]
+    toml: str
 
 @type_check_only
 class Key(TypedDict):
@@ -181,6 +205,10 @@ class Scenario:
     def title(self) -> str | None:
         """The first comment line, or None."""
     @property
+    def profile(self) -> tuple[str, list[tuple[str, str]]] | None:
+        """The name of its path's profile, and (key, value as TOML) of what it gave; or None."""
+
+    @property
     def seed(self) -> int:
         """The seed of the run."""
     @property
@@ -255,6 +283,9 @@ def memory_needed(scenario: Scenario, trace: str) -> int:
 
 def algorithms() -> list[Algorithm]:
     """The congestion-control algorithms, sorted by name."""
+
+def profiles() -> list[Profile]:
+    """The paths that have a name."""
 
 def queues() -> list[Queue]:
     """The queues that a link may have."""

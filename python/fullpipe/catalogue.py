@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from fullpipe._core import Algorithm, Field, Key, Param, Queue, QueueOption, Specification
+    from fullpipe._core import Algorithm, Field, Key, Param, Profile, Queue, QueueOption, Specification
 
 
 class UnknownNameError(LookupError):
     """There is nothing of that name to explain."""
 
 
-def names(entries: Iterable[Algorithm | Queue], width: int | None = None) -> str:
+def names(entries: Iterable[Algorithm | Queue | Profile], width: int | None = None) -> str:
     """A line an entry: its name, then what it is for; with a `width`, broken into lines of so many characters."""
     listed = list(entries)
     indent = max(len(entry["name"]) for entry in listed) + 2
@@ -35,25 +35,28 @@ def names(entries: Iterable[Algorithm | Queue], width: int | None = None) -> str
 
 
 def explain(name: str) -> Iterator[RenderableType]:
-    """The paragraphs about an algorithm, a queue, `scenario`, or a key of a scenario.
+    """The paragraphs about an algorithm, a queue, a profile, `scenario`, or a key of a scenario.
 
     Raises:
         UnknownNameError: When there is nothing of that name; the text has the nearest.
     """
     algorithms = {algorithm["name"]: algorithm for algorithm in _core.algorithms()}
     queues = {queue["name"]: queue for queue in _core.queues()}
+    profiles = {profile["name"]: profile for profile in _core.profiles()}
     keys = {key["key"]: key for key in _core.scenario_keys()}
     if name in algorithms:
         return _algorithm(algorithms[name])
     if name in queues:
         return _queue(queues[name])
+    if name in profiles:
+        return _profile(profiles[name], keys)
     if name == "scenario":
         return _scenario(list(keys.values()))
     if name in keys:
         return _key(keys[name])
-    known = [*algorithms, *queues, "scenario", *keys]
+    known = [*algorithms, *queues, *profiles, "scenario", *keys]
     near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join([*algorithms, *queues, 'scenario'])}"
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join([*algorithms, *queues, *profiles, 'scenario'])}"
     raise UnknownNameError(f"nothing is called {name!r}; {hint}")
 
 
@@ -87,6 +90,28 @@ def _queue(queue: Queue) -> Iterator[RenderableType]:
     limit = f" by default {queue['limit']}packets, as in tc" if queue["limit"] else " which must be given"
     counts = "; it is counted in bytes" if queue["in_bytes"] else ""
     yield _indent(Text(f'path.queue = "{name}". Its limit is path.buffer,{limit}{counts}.'))
+
+
+def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]:
+    yield _title(profile["name"], profile["purpose"])
+    yield Text("")
+    yield _indent(Text(profile["about"].strip()))
+    yield _head("Values")
+    grid = _grid(wide=2)
+    for given in profile["values"]:
+        text = Text(f"{given['source']}: {given['why']}")
+        text.append(f"\n{_first_sentence(keys[given['key']]['meaning'])}", style="dim")
+        grid.add_row(Text(given["key"].replace(".N", ""), style="bold"), given["value"].strip('"'), text)
+    yield _indent(grid)
+    yield _head("Sources")
+    yield _specifications([{"name": name, "note": note} for name, note in profile["references"]])
+    name = profile["name"]
+    yield _head(f'In a scenario: profile = "{name}" in [path], or --profile {name}; both stand for')
+    yield _indent(Text(f'duration = "60s"\n\n{profile["toml"].rstrip()}'))
+
+
+def _first_sentence(text: str) -> str:
+    return text.split(". ")[0].removesuffix(".") + "."
 
 
 def _options(options: Iterable[QueueOption]) -> RenderableType:

@@ -50,6 +50,7 @@ class Kind(StrEnum):
 
     ALGORITHMS = "algorithms"
     QUEUES = "queues"
+    PROFILES = "profiles"
 
 
 @app.command("run")
@@ -59,6 +60,10 @@ def run_command(
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Instead of a value of the scenario; repeatable."),
+    ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A named path in the place of the scenario's; see `list profiles`."),
     ] = None,
     trace: Annotated[
         str | None,
@@ -78,6 +83,8 @@ def run_command(
     from fullpipe.results import fresh_directory, suited_interval, write_run
 
     settings = dict(_setting(text) for text in set_ or [])
+    if profile is not None:
+        settings["path.profile"] = profile
     with kindly():
         try:
             loaded = load(scenario, seed=seed, set=settings)
@@ -172,16 +179,17 @@ def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) ->
     from fullpipe.catalogue import names
 
     width = get_terminal_size().columns if os.isatty(1) else None  # for other programs, a line each
-    typer.echo(names(_core.algorithms() if kind is Kind.ALGORITHMS else _core.queues(), width))
+    listed = {Kind.ALGORITHMS: _core.algorithms, Kind.QUEUES: _core.queues, Kind.PROFILES: _core.profiles}
+    typer.echo(names(listed[kind](), width))
 
 
 @app.command("explain")
 def explain_command(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="An algorithm, a queue, a key like path.rate, or `scenario`.")
+        str, typer.Argument(metavar="NAME", help="An algorithm, a queue, a profile, a key like path.rate, or `scenario`.")
     ],
 ) -> None:
-    """Explain an algorithm, a queue, or the keys of a scenario."""
+    """Explain an algorithm, a queue, a profile, or the keys of a scenario."""
     from rich.console import Console
 
     from fullpipe.catalogue import UnknownNameError, explain
@@ -234,6 +242,10 @@ def _print(run: Run, wall_s: float, out: Path | None) -> None:
     console = Console(highlight=False)
     title = f": {run.scenario.title}" if run.scenario.title else ""
     console.print(f"{run.scenario.file}{title}", style="bold", markup=False)
+    if run.scenario.profile:
+        name, values = run.scenario.profile
+        given = ", ".join(f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}" for key, value in values)
+        console.print(f"profile {name}: {given}", style="dim", markup=False)
     show(run, console, wall_s)
     if out:
         kept = "metrics, trace and picture.png" if run.has_trace else "metrics"

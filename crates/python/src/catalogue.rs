@@ -1,4 +1,4 @@
-//! What there is: algorithms, queues and the keys of a scenario, as plain Python dicts.
+//! What there is: algorithms, queues, profiles and the keys of a scenario, as plain Python dicts.
 
 use cc::{Domain, ParamValue, RecoveryOwner, Registry, Signals};
 use pyo3::prelude::*;
@@ -73,6 +73,25 @@ struct QueueOption {
 }
 
 #[derive(IntoPyObject)]
+pub(crate) struct Profile {
+    name: &'static str,
+    purpose: &'static str,
+    about: &'static str,
+    values: Vec<Given>,
+    references: &'static [(String, String)],
+    /// What it stands for, as a scenario without its duration.
+    toml: String,
+}
+
+#[derive(IntoPyObject)]
+struct Given {
+    key: &'static str,
+    value: &'static str,
+    source: &'static str,
+    why: &'static str,
+}
+
+#[derive(IntoPyObject)]
 pub(crate) struct Key {
     key: String,
     kind: String,
@@ -96,6 +115,12 @@ pub(crate) fn algorithms() -> Vec<Algorithm> {
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Queue> {
     path::QUEUES.iter().map(|queue| Queue::from(*queue)).collect()
+}
+
+/// The paths that have a name.
+#[pyfunction]
+pub(crate) fn profiles() -> Vec<Profile> {
+    scenario::profiles().iter().map(Profile::from).collect()
 }
 
 /// Every key of a scenario, in the order in which one writes them.
@@ -130,6 +155,25 @@ impl From<&'static path::Descriptor> for Queue {
             options: queue.params.iter().map(option).collect(),
             limit: queue.limit,
             in_bytes: queue.in_bytes,
+        }
+    }
+}
+
+impl From<&'static scenario::Profile> for Profile {
+    fn from(profile: &'static scenario::Profile) -> Profile {
+        let given = |given: &'static scenario::Given| Given {
+            key: &given.key,
+            value: &given.value,
+            source: &given.source,
+            why: &given.why,
+        };
+        Profile {
+            name: profile.name,
+            purpose: &profile.purpose,
+            about: &profile.about,
+            values: profile.values.iter().map(given).collect(),
+            references: &profile.references,
+            toml: profile.to_toml(),
         }
     }
 }

@@ -49,6 +49,12 @@ impl Scenario {
         self.inner.title.as_deref()
     }
 
+    /// The name of its path's profile, and (key, value as TOML) of what it gave; or None.
+    #[getter]
+    fn profile(&self) -> Option<(&str, Vec<(String, String)>)> {
+        self.inner.profile.as_ref().map(|profile| (profile.name, profile.values.clone()))
+    }
+
     /// The seed of the run.
     #[getter]
     fn seed(&self) -> u64 {

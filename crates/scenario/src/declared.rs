@@ -66,7 +66,7 @@ pub(crate) fn names(table: &str) -> Vec<&'static str> {
 /// Adds the keys of one object of the schema.
 fn section(object: &Json, prefix: &str, keys: &mut Vec<Key>) {
     let empty = Vec::new();
-    let required = object["required"].as_array().unwrap_or(&empty);
+    let required = object["required"].as_array().or(object["anyOf"][0]["required"].as_array()).unwrap_or(&empty);
     for (name, property) in object["properties"].as_object().into_iter().flatten() {
         let in_words = property["x-default"].as_str().map(str::to_owned);
         keys.push(Key {

@@ -13,6 +13,8 @@ pub(crate) enum Place {
     Column(usize, usize),
     /// On the command line, as this text.
     Override(String),
+    /// In the profile of that name.
+    Profile(&'static str),
 }
 
 /// Why a scenario was refused.
@@ -47,7 +49,7 @@ impl Error {
     pub fn line(&self) -> Option<usize> {
         match self.0.place {
             Place::Line(line) | Place::Column(line, _) => Some(line),
-            Place::File | Place::Override(_) => None,
+            Place::File | Place::Override(_) | Place::Profile(_) => None,
         }
     }
 
@@ -81,6 +83,7 @@ impl fmt::Display for Error {
             Place::Line(line) => format!("{file}:{line}"),
             Place::Column(line, column) => format!("{file}:{line}:{column}"),
             Place::Override(text) => format!("{file} with {text}"),
+            Place::Profile(name) => format!("{file} with profile {name}"),
         };
         let subject = match (key.as_str(), value.as_str()) {
             // There is none, or the override has named it already.

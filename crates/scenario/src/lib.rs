@@ -16,6 +16,7 @@ mod kinds;
 mod leaf;
 mod model;
 mod overrides;
+mod profile;
 mod queue;
 mod raw;
 mod resolve;
@@ -30,3 +31,4 @@ pub use impairment::Policer;
 pub use model::{
     Change, Ecn, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
 };
+pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};

@@ -9,6 +9,7 @@ use units::{Bytes, Rate, Span};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::impairment::Policer;
+use crate::profile::Applied;
 use crate::source::Source;
 
 /// An IP packet with a full segment in it: what buffers are counted in.
@@ -22,6 +23,8 @@ pub const UNRESPONSIVE: &str = "none";
 pub struct Scenario {
     /// The first comment line of the file.
     pub title: Option<String>,
+    /// The profile that its path has, if any; it is written out in what follows.
+    pub profile: Option<Applied>,
     /// How long the run lasts.
     pub duration: Span,
     /// Metrics leave out what is before.

@@ -112,7 +112,7 @@ fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
 }
 
 /// What `text` is in TOML: itself if it is a number, true, false or quoted text, else the same in quotes.
-fn literal(text: &str, is_text: bool) -> Toml {
+pub(crate) fn literal(text: &str, is_text: bool) -> Toml {
     match text.parse::<Toml>() {
         Ok(value @ Toml::String(_)) => value,
         Ok(value @ (Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_))) if !is_text => value,

@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 
 use path::{Config, Jitter, Loss};
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use units::{Bytes, Rate, Span};
 
 use crate::app_schedule::AppSchedule;
@@ -15,6 +16,7 @@ use crate::impairment::{InOrder, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, Ecn, EcnFeedback, Pacing, Value};
+use crate::profile::ProfileName;
 use crate::queue::plain;
 
 /// The most flows that a scenario may have.
@@ -65,8 +67,14 @@ pub(crate) struct Scenario {
 
 /// The bottleneck that the flows share, and the way there and back.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("additionalProperties" = false))]
+#[schemars(extend("additionalProperties" = false), transform = or_a_profile)]
 pub(crate) struct Path {
+    /// A named path: its values stand wherever this scenario says nothing. `fullpipe list profiles` names them, `fullpipe
+    /// explain <profile>` has each value with its source. On the command line it replaces the file's [path], and every
+    /// other value given there is a change of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<ProfileName>", example = &"lte", extend("x-default" = "none, the path is given here"))]
+    pub(crate) profile: Option<Leaf<ProfileName>>,
     #[serde(flatten)]
     pub(crate) link: Link,
     /// Two-way propagation delay, without queueing.
@@ -109,6 +117,13 @@ pub(crate) struct Link {
     /// A token bucket in front of the queue, which drops what does not conform; it begins full.
     #[serde(default = "no_policer")]
     pub(crate) policer: Leaf<Option<Policer>>,
+}
+
+/// What must be given may come from a profile instead.
+fn or_a_profile(path: &mut Schema) {
+    if let Some(required) = path.remove("required") {
+        path.insert("anyOf".to_owned(), json!([{ "required": required }, { "required": ["profile"] }]));
+    }
 }
 
 /// A change of the path in mid-run: when, and what is different from then on.
@@ -375,6 +390,7 @@ impl From<&model::Host> for Host {
 impl From<&model::Path> for Path {
     fn from(path: &model::Path) -> Path {
         Path {
+            profile: None,
             link: Link::from(&path.link),
             rtt: Leaf::of(&Delay(path.rtt)),
             reverse_loss: Leaf::of(&path.reverse_loss),

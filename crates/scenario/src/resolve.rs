@@ -13,6 +13,7 @@ use crate::leaf::{Kind, Leaf};
 use crate::model::{
     Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake, Written,
 };
+use crate::profile::Applied;
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::{Source, join};
@@ -20,11 +21,17 @@ use crate::source::{Source, join};
 /// More than this no queue can be meant to hold.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
 
-pub(crate) fn resolve(raw: &raw::Scenario, source: Source, title: Option<String>) -> Result<Scenario, Error> {
+pub(crate) fn resolve(
+    raw: &raw::Scenario,
+    source: Source,
+    title: Option<String>,
+    profile: Option<Applied>,
+) -> Result<Scenario, Error> {
     let Whole(seed) = raw.seed.get(&source, "seed")?;
     let Delay(send_jitter) = raw.send_jitter.get(&source, "send_jitter")?;
     let scenario = Scenario {
         title,
+        profile,
         duration: raw.duration.get(&source, "duration")?,
         measure_from: raw.measure_from.get(&source, "measure_from")?,
         seed,

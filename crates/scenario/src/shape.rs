@@ -76,7 +76,7 @@ fn is_required(declared: &str) -> bool {
 fn missing_fix(declared: &str) -> String {
     let example = keys().iter().find(|key| key.key == declared).and_then(|key| key.examples.first());
     match (declared, example) {
-        ("path", _) => "add a table [path] with rate, rtt and buffer".to_owned(),
+        ("path", _) => "add a table [path] with rate, rtt and buffer, or with a profile".to_owned(),
         ("flow", _) => "add a [[flow]] with its cc".to_owned(),
         (_, Some(example)) => format!("add {} = {example}", declared.rsplit('.').next().unwrap_or(declared)),
         (_, None) => "add it".to_owned(),

@@ -59,6 +59,22 @@ impl Source {
         self.places.insert(key.to_owned(), Place::Override(text));
     }
 
+    /// `key` has its value from a profile.
+    pub(crate) fn note_profile(&mut self, key: &str, name: &'static str) {
+        self.places.insert(key.to_owned(), Place::Profile(name));
+    }
+
+    /// Whether `key` has its value from a profile.
+    pub(crate) fn is_of_profile(&self, key: &str) -> bool {
+        matches!(self.places.get(key), Some(Place::Profile(_)))
+    }
+
+    /// The table `key` is no longer what stood in the file.
+    pub(crate) fn forget(&mut self, table: &str) {
+        let inside = format!("{table}.");
+        self.places.retain(|key, _| key != table && !key.starts_with(&inside));
+    }
+
     /// An error about `key`, at the place of it or of the nearest table around it.
     pub(crate) fn error(
         &self,

@@ -53,6 +53,11 @@ const EDITS: &[(&str, &str)] = &[
     ("[path]", "[paht]"),
     ("[path]", "[[path]]"),
     (r#"name = "a""#, "params = 0.7"),
+    // Profiles.
+    (r#"loss = "0%""#, r#"profile = "let""#),
+    (r#"loss = "0%""#, "profile = 5"),
+    (r#"rate = "100mbit""#, "profile = \"lte\"\nrate = \"5\""),
+    (r#"loss = "0%""#, "profile = \"loopback\"\n[host]\nwake_max = \"3us\""),
     // Quantities.
     (r#"duration = "60s""#, "duration = 60"),
     (r#"duration = "60s""#, r#"duration = "60""#),

@@ -2,5 +2,6 @@
 
 mod errors;
 mod fuzz;
+mod profiles;
 mod reading;
 mod schema;

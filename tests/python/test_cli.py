@@ -239,6 +239,49 @@ def test_lists_begin_with_the_name(fullpipe: Fullpipe) -> None:
     assert listed == [algorithm["name"] for algorithm in _core.algorithms()]
     assert {"bbr1", "cubic", "newreno"} <= set(listed)
     assert fullpipe("list", "queues").stdout.split()[0] == "pfifo"
+    profiles = [line.split()[0] for line in fullpipe("list", "profiles").stdout.splitlines()]
+    assert profiles == ["lte", "5g", "leo", "geo", "dsl", "cable", "wifi", "datacenter", "loopback"]
+
+
+@pytest.mark.parametrize("profile", _core.profiles(), ids=lambda profile: profile["name"])
+def test_a_profile_explains_itself_and_what_it_shows_runs_as_it(
+    fullpipe: Fullpipe, profile: _core.Profile, tmp_path: Path
+) -> None:
+    text = fullpipe("explain", profile["name"]).stdout
+    words = " ".join(text.split())
+    assert profile["purpose"] in words
+    for given in profile["values"]:
+        assert given["why"] in words
+        assert given["source"] in words
+    shown = text.split("both stand for\n")[1]
+    assert [line for line in shown.splitlines() if line and not line.startswith("  ")] == []
+    (tmp_path / "shown.toml").write_text(shown.replace('"60s"', '"200ms"'))
+    (tmp_path / "named.toml").write_text(
+        f'duration = "200ms"\n[path]\nprofile = "{profile["name"]}"\n[[flow]]\ncc = "cubic"\n'
+    )
+    # Here the changes of a path come too late, which only a profile's may.
+    shown_run, named_run = (
+        package.run(tmp_path / file, trace="10ms", set={"duration": "200s"} if "change" in shown else {})
+        for file in ("shown.toml", "named.toml")
+    )
+    assert shown_run.trace_hash == named_run.trace_hash
+
+
+def test_a_profile_of_the_command_line_is_the_path(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
+    done = fullpipe("run", scenario.name, "--profile", "lte", "--set", "path.rtt=30ms", "--out", "kept")
+    assert done.returncode == 0, done.stderr
+    assert "profile lte: rate 12.7mbit, buffer 1200kB\n" in done.stdout
+    resolved = (tmp_path / "kept" / "resolved.toml").read_text()
+    assert "# The path is that of the profile lte." in resolved
+    assert 'rate = "12.7mbit"' in resolved
+    assert 'rtt = "30ms"' in resolved
+    again = fullpipe("run", "kept/resolved.toml", "--json", "--trace", "10ms")
+    by_set = fullpipe("run", scenario.name, *("--set", "path.rtt=30ms"), *("--set", "path.profile=lte"), "--json", "--trace", "10ms")
+    assert json.loads(again.stdout)["trace_hash"] == json.loads(by_set.stdout)["trace_hash"]
+    wrong = fullpipe("run", scenario.name, "--profile", "wlan")
+    assert wrong.returncode == 2
+    assert "path.profile" in wrong.stderr
+    assert '"wifi"' in wrong.stderr
 
 
 @pytest.mark.parametrize("algorithm", _core.algorithms(), ids=lambda algorithm: algorithm["name"])
@@ -261,7 +304,7 @@ def test_every_key_of_a_scenario_is_explained(fullpipe: Fullpipe) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-@pytest.mark.parametrize("name", ["cubic", "bbr1", "scenario", "path.rate", "pfifo"])
+@pytest.mark.parametrize("name", ["cubic", "bbr1", "scenario", "path.rate", "pfifo", "lte", "leo"])
 def test_explanations_fit_and_have_no_padding(command: list[str], columns: int, name: str) -> None:
     environment = {**os.environ, "COLUMNS": str(columns)}
     done = subprocess.run([*command, "explain", name], env=environment, capture_output=True, text=True, check=True)

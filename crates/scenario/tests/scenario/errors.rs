@@ -267,6 +267,7 @@ const TEXTS: &[&str] = &[
 
 /// Overrides of [`BASE`].
 const OVERRIDES: &[(&str, &str)] = &[
+    ("path.profile", "wlan"),
     ("path.rate", "100"),
     ("path.rat", "1mbit"),
     ("rate", "1mbit"),

@@ -56,7 +56,11 @@ def explain(name: str) -> Iterator[RenderableType]:
         return _key(keys[name])
     known = [*algorithms, *queues, *profiles, "scenario", *keys]
     near = get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join([*algorithms, *queues, *profiles, 'scenario'])}"
+    hint = (
+        f"did you mean {near[0]!r}?"
+        if near
+        else f"there are {', '.join([*algorithms, *queues, *profiles, 'scenario'])}"
+    )
     raise UnknownNameError(f"nothing is called {name!r}; {hint}")
 
 
@@ -99,14 +103,14 @@ def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]
     yield _head("Values")
     grid = _grid(wide=2)
     for given in profile["values"]:
-        text = Text(f"{given['source']}: {given['why']}")
-        text.append(f"\n{_first_sentence(keys[given['key']]['meaning'])}", style="dim")
+        text = Text(given["why"])
+        text.append(f"\n{given['source']}. {_first_sentence(keys[given['key']]['meaning'])}", style="dim")
         grid.add_row(Text(given["key"].replace(".N", ""), style="bold"), given["value"].strip('"'), text)
     yield _indent(grid)
     yield _head("Sources")
     yield _specifications([{"name": name, "note": note} for name, note in profile["references"]])
     name = profile["name"]
-    yield _head(f'In a scenario: profile = "{name}" in [path], or --profile {name}; both stand for')
+    yield _head(f'profile = "{name}" in [path], or --profile {name}, stands for')
     yield _indent(Text(f'duration = "60s"\n\n{profile["toml"].rstrip()}'))
 
 

@@ -12,12 +12,15 @@ from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fullpipe import Run, __version__, _core, load, run
 from fullpipe.errors import fail, heed_signals, kindly, printing, stoppable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
 
 app = typer.Typer(
     help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
@@ -179,14 +182,19 @@ def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) ->
     from fullpipe.catalogue import names
 
     width = get_terminal_size().columns if os.isatty(1) else None  # for other programs, a line each
-    listed = {Kind.ALGORITHMS: _core.algorithms, Kind.QUEUES: _core.queues, Kind.PROFILES: _core.profiles}
+    listed: dict[Kind, Callable[[], Sequence[_core.Algorithm | _core.Queue | _core.Profile]]] = {
+        Kind.ALGORITHMS: _core.algorithms,
+        Kind.QUEUES: _core.queues,
+        Kind.PROFILES: _core.profiles,
+    }
     typer.echo(names(listed[kind](), width))
 
 
 @app.command("explain")
 def explain_command(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="An algorithm, a queue, a profile, a key like path.rate, or `scenario`.")
+        str,
+        typer.Argument(metavar="NAME", help="An algorithm, a queue, a profile, a key like path.rate, or `scenario`."),
     ],
 ) -> None:
     """Explain an algorithm, a queue, a profile, or the keys of a scenario."""
@@ -244,7 +252,9 @@ def _print(run: Run, wall_s: float, out: Path | None) -> None:
     console.print(f"{run.scenario.file}{title}", style="bold", markup=False)
     if run.scenario.profile:
         name, values = run.scenario.profile
-        given = ", ".join(f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}" for key, value in values)
+        given = ", ".join(
+            f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}" for key, value in values
+        )
         console.print(f"profile {name}: {given}", style="dim", markup=False)
     show(run, console, wall_s)
     if out:

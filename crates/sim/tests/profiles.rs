@@ -17,7 +17,11 @@ fn every_profile_carries_a_flow() {
     for profile in profiles() {
         let (scenario, run) = run(profile.name, "3s");
         let flow = &run.summary.flows[0];
-        assert!(flow.goodput_bps > 0.0 && flow.goodput_bps < scenario.path.link.rate.as_bps() as f64, "{}", profile.name);
+        assert!(
+            flow.goodput_bps > 0.0 && flow.goodput_bps < scenario.path.link.rate.as_bps() as f64,
+            "{}",
+            profile.name
+        );
         let least = flow.rtt_s.min.unwrap();
         assert!(least >= scenario.path.rtt.as_secs_f64(), "{}: {least}", profile.name);
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use path::Loss;
 use scenario::{OUR_CHOICE, Profile, Scenario, explain, profiles};
 
 const FLOW: &str = "\n[[flow]]\ncc = \"cubic\"\n";
@@ -75,7 +76,7 @@ fn on_the_command_line_it_replaces_the_path_and_every_other_override_is_one_of_i
     );
     let lte = run_with(&text, &[("path.rtt", "30ms"), ("path.profile", "lte")]);
     assert_eq!((lte.path.link.rate.to_string(), lte.path.rtt.to_string()), ("12.7mbit".to_owned(), "30ms".to_owned()));
-    assert_eq!((lte.path.link.loss, lte.path.changes.len()), (0.0, 0));
+    assert_eq!((lte.path.link.loss, lte.path.changes.len()), (Loss::NONE, 0));
     assert_eq!(lte.host.unwrap().send.to_string(), "9us");
     let loopback = run_with(&text, &[("path.profile", "loopback"), ("host.ack", "7us")]);
     let host = loopback.host.unwrap();
@@ -109,7 +110,10 @@ fn what_explain_shows_is_the_profile() {
         let scenario = Scenario::parse(&shown, "shown.toml").unwrap_or_else(|error| panic!("{shown}\n{error}"));
         let named = with_path(&format!("profile = {:?}", profile.name));
         assert_eq!((&scenario.host, &scenario.flows), (&named.host, &named.flows), "{}", profile.name);
-        assert_eq!((scenario.path.link.rate, &scenario.path.link.queue), (named.path.link.rate, &named.path.link.queue));
+        assert_eq!(
+            (scenario.path.link.rate, &scenario.path.link.queue),
+            (named.path.link.rate, &named.path.link.queue)
+        );
     }
 }
 

@@ -17,6 +17,7 @@ __all__ = [
     "algorithms",
     "conformance_case",
     "conformance_cases",
+    "impairments",
     "memory_needed",
     "profiles",
     "queues",
@@ -97,6 +98,31 @@ class Queue(TypedDict):
     options: list[QueueOption]
     limit: int | None
     in_bytes: bool
+
+@type_check_only
+class Part(TypedDict):
+    """A part of what is written for an impairment. `named` is whether its name stands in front of it.
+
+    `default` is as one writes it, or in words; None for what must be given.
+    """
+
+    name: str
+    named: bool
+    unit: str
+    default: str | None
+    purpose: str
+
+@type_check_only
+class Impairment(TypedDict):
+    """What a path may do to packets: a value of one of `keys`, which begins with the name if `named`."""
+
+    name: str
+    purpose: str
+    keys: list[str]
+    named: bool
+    parts: list[Part]
+    example: str
+    source: str
 
 @type_check_only
 class Given(TypedDict):
@@ -283,6 +309,9 @@ def memory_needed(scenario: Scenario, trace: str) -> int:
 
 def algorithms() -> list[Algorithm]:
     """The congestion-control algorithms, sorted by name."""
+
+def impairments() -> list[Impairment]:
+    """What a path may do to packets, besides queueing and carrying them."""
 
 def profiles() -> list[Profile]:
     """The paths that have a name."""

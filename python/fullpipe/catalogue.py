@@ -14,17 +14,31 @@ from fullpipe import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from typing import TypeAlias
 
     from rich.console import RenderableType
 
-    from fullpipe._core import Algorithm, Field, Key, Param, Profile, Queue, QueueOption, Specification
+    from fullpipe._core import (
+        Algorithm,
+        Field,
+        Impairment,
+        Key,
+        Param,
+        Part,
+        Profile,
+        Queue,
+        QueueOption,
+        Specification,
+    )
+
+    Entry: TypeAlias = Algorithm | Queue | Impairment | Profile
 
 
 class UnknownNameError(LookupError):
     """There is nothing of that name to explain."""
 
 
-def names(entries: Iterable[Algorithm | Queue | Profile], width: int | None = None) -> str:
+def names(entries: Iterable[Entry], width: int | None = None) -> str:
     """A line an entry: its name, then what it is for; with a `width`, broken into lines of so many characters."""
     listed = list(entries)
     indent = max(len(entry["name"]) for entry in listed) + 2
@@ -35,32 +49,32 @@ def names(entries: Iterable[Algorithm | Queue | Profile], width: int | None = No
 
 
 def explain(name: str) -> Iterator[RenderableType]:
-    """The paragraphs about an algorithm, a queue, a profile, `scenario`, or a key of a scenario.
+    """The paragraphs about an algorithm, a queue, an impairment, a profile, `scenario`, or a key of a scenario.
 
     Raises:
         UnknownNameError: When there is nothing of that name; the text has the nearest.
     """
     algorithms = {algorithm["name"]: algorithm for algorithm in _core.algorithms()}
     queues = {queue["name"]: queue for queue in _core.queues()}
+    impairments = {impairment["name"]: impairment for impairment in _core.impairments()}
     profiles = {profile["name"]: profile for profile in _core.profiles()}
     keys = {key["key"]: key for key in _core.scenario_keys()}
     if name in algorithms:
         return _algorithm(algorithms[name])
     if name in queues:
         return _queue(queues[name])
+    if name in impairments:
+        return _impairment(impairments[name])
     if name in profiles:
         return _profile(profiles[name], keys)
     if name == "scenario":
         return _scenario(list(keys.values()))
     if name in keys:
         return _key(keys[name])
-    known = [*algorithms, *queues, *profiles, "scenario", *keys]
+    named = [*algorithms, *queues, *impairments, *profiles, "scenario"]
+    known = [*named, *keys]
     near = get_close_matches(name, known, n=1)
-    hint = (
-        f"did you mean {near[0]!r}?"
-        if near
-        else f"there are {', '.join([*algorithms, *queues, *profiles, 'scenario'])}"
-    )
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(named)}"
     raise UnknownNameError(f"nothing is called {name!r}; {hint}")
 
 
@@ -94,6 +108,37 @@ def _queue(queue: Queue) -> Iterator[RenderableType]:
     limit = f" by default {queue['limit']}packets, as in tc" if queue["limit"] else " which must be given"
     counts = "; it is counted in bytes" if queue["in_bytes"] else ""
     yield _indent(Text(f'path.queue = "{name}". Its limit is path.buffer,{limit}{counts}.'))
+
+
+def _impairment(impairment: Impairment) -> Iterator[RenderableType]:
+    yield _title(impairment["name"], impairment["purpose"])
+    yield _head("Written")
+    examples = "".join(f'\n{key} = "{impairment["example"]}"' for key in impairment["keys"])
+    yield _indent(Text(f"{_syntax(impairment)}{examples}"))
+    yield _head("Parts, in any order but for one without a name in front, which comes first")
+    grid = _grid(wide=1)
+    for part in impairment["parts"]:
+        text = Text(part["purpose"])
+        default = "must be given" if part["default"] is None else f"default {part['default']}"
+        text.append(f"\n{part['unit']}; {default}", style="dim")
+        grid.add_row(Text(part["name"], style="bold"), text)
+    yield _or_none(grid)
+    yield _head("Specification")
+    yield _indent(Text(f"{impairment['source'] or 'our own'}; docs/models/path.md"))
+
+
+def _syntax(impairment: Impairment) -> str:
+    """What may be written, with what may be left out in brackets: `hold TIME [every TIME]`."""
+    words = [impairment["name"]] if impairment["named"] else []
+    return " ".join([*words, *map(_part, impairment["parts"])])
+
+
+def _part(part: Part) -> str:
+    words = [part["name"]] if part["named"] else []
+    if part["unit"] != "a word by itself":
+        words.append(part["name"].upper() if not part["named"] else part["unit"].upper().replace(" ", "-"))
+    text = " ".join(words)
+    return text if part["default"] is None else f"[{text}]"
 
 
 def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]:

@@ -22,6 +22,8 @@ from fullpipe.errors import fail, heed_signals, kindly, printing, stoppable
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from fullpipe.catalogue import Entry
+
 app = typer.Typer(
     help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
     no_args_is_help=True,
@@ -53,6 +55,7 @@ class Kind(StrEnum):
 
     ALGORITHMS = "algorithms"
     QUEUES = "queues"
+    IMPAIRMENTS = "impairments"
     PROFILES = "profiles"
 
 
@@ -182,9 +185,10 @@ def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) ->
     from fullpipe.catalogue import names
 
     width = get_terminal_size().columns if os.isatty(1) else None  # for other programs, a line each
-    listed: dict[Kind, Callable[[], Sequence[_core.Algorithm | _core.Queue | _core.Profile]]] = {
+    listed: dict[Kind, Callable[[], Sequence[Entry]]] = {
         Kind.ALGORITHMS: _core.algorithms,
         Kind.QUEUES: _core.queues,
+        Kind.IMPAIRMENTS: _core.impairments,
         Kind.PROFILES: _core.profiles,
     }
     typer.echo(names(listed[kind](), width))
@@ -194,10 +198,10 @@ def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) ->
 def explain_command(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="An algorithm, a queue, a profile, a key like path.rate, or `scenario`."),
+        typer.Argument(metavar="NAME", help="What `list` lists, a key like path.rate, or `scenario`."),
     ],
 ) -> None:
-    """Explain an algorithm, a queue, a profile, or the keys of a scenario."""
+    """Explain an algorithm, a queue, an impairment, a profile, or the keys of a scenario."""
     from rich.console import Console
 
     from fullpipe.catalogue import UnknownNameError, explain

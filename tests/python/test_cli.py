@@ -243,6 +243,23 @@ def test_lists_begin_with_the_name(fullpipe: Fullpipe) -> None:
     assert profiles == ["lte", "5g", "leo", "geo", "dsl", "cable", "wifi", "datacenter", "loopback"]
 
 
+@pytest.mark.parametrize("impairment", _core.impairments(), ids=lambda impairment: impairment["name"])
+def test_every_impairment_is_listed_explains_itself_and_its_example_runs(
+    fullpipe: Fullpipe, impairment: _core.Impairment, scenario: Path
+) -> None:
+    listed = [line.split()[0] for line in fullpipe("list", "impairments").stdout.splitlines()]
+    assert impairment["name"] in listed
+    words = " ".join(fullpipe("explain", impairment["name"]).stdout.split())
+    assert impairment["purpose"] in words
+    for part in impairment["parts"]:
+        assert part["name"] in words
+        assert part["purpose"] in words
+    assert f'"{impairment["example"]}"' in words
+    for key in impairment["keys"]:
+        assert key in words
+        package.run(scenario, set={"duration": "200ms", key: impairment["example"]})
+
+
 @pytest.mark.parametrize("profile", _core.profiles(), ids=lambda profile: profile["name"])
 def test_a_profile_explains_itself_and_what_it_shows_runs_as_it(
     fullpipe: Fullpipe, profile: _core.Profile, tmp_path: Path
@@ -306,7 +323,9 @@ def test_every_key_of_a_scenario_is_explained(fullpipe: Fullpipe) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-@pytest.mark.parametrize("name", ["cubic", "bbr1", "scenario", "path.rate", "pfifo", "lte", "leo"])
+@pytest.mark.parametrize(
+    "name", ["cubic", "bbr1", "scenario", "path.rate", "pfifo", "lte", "leo", "gilbert-elliott", "hold"]
+)
 def test_explanations_fit_and_have_no_padding(command: list[str], columns: int, name: str) -> None:
     environment = {**os.environ, "COLUMNS": str(columns)}
     done = subprocess.run([*command, "explain", name], env=environment, capture_output=True, text=True, check=True)

@@ -57,6 +57,22 @@ pub enum Unit {
     Flag,
 }
 
+impl Unit {
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Time => "duration",
+            Unit::Size => "size",
+            Unit::Rate => "rate",
+            Unit::Share => "percentage",
+            Unit::Count => "whole number",
+            Unit::Counts => "whole numbers",
+            Unit::Bins => "durations with counts",
+            Unit::Flag => "a word by itself",
+        }
+    }
+}
+
 impl Argument {
     /// What comes first, without a word.
     pub(crate) const fn first(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {

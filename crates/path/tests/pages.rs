@@ -1,6 +1,6 @@
 //! Every queue has its page, with the options that it declares; the page on the path has every impairment.
 
-use path::{Descriptor, IMPAIRMENTS, QUEUES, Unit};
+use path::{Descriptor, IMPAIRMENTS, QUEUES};
 
 /// The page's table, as the queue declares it.
 fn table(queue: &Descriptor) -> String {
@@ -39,16 +39,7 @@ fn impairments() -> String {
         table += &format!("| {} | {} | | | | {} |\n", impairment.name, keys.join(", "), impairment.purpose);
         for argument in impairment.arguments {
             let name = if argument.named { format!("`{}`", argument.name) } else { argument.name.to_owned() };
-            let what = match argument.unit {
-                Unit::Time => "duration",
-                Unit::Size => "size",
-                Unit::Rate => "rate",
-                Unit::Share => "percentage",
-                Unit::Count => "whole number",
-                Unit::Counts => "whole numbers",
-                Unit::Bins => "durations with counts",
-                Unit::Flag => "a word by itself",
-            };
+            let what = argument.unit.name();
             let default = argument.default.unwrap_or("must be given");
             table += &format!("| | | {name} | {what} | {default} | {} |\n", argument.purpose);
         }

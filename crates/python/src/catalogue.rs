@@ -1,4 +1,4 @@
-//! What there is: algorithms, queues, profiles and the keys of a scenario, as plain Python dicts.
+//! What there is: algorithms, queues, impairments, profiles and the keys of a scenario, as plain Python dicts.
 
 use cc::{Domain, ParamValue, RecoveryOwner, Registry, Signals};
 use pyo3::prelude::*;
@@ -73,6 +73,30 @@ struct QueueOption {
 }
 
 #[derive(IntoPyObject)]
+pub(crate) struct Impairment {
+    name: &'static str,
+    purpose: &'static str,
+    /// As `--set` takes them.
+    keys: Vec<String>,
+    /// Whether what is written begins with the name.
+    named: bool,
+    parts: Vec<Part>,
+    example: &'static str,
+    source: &'static str,
+}
+
+#[derive(IntoPyObject)]
+struct Part {
+    name: &'static str,
+    /// Whether the name is written in front of it.
+    named: bool,
+    unit: &'static str,
+    /// None for what must be given.
+    default: Option<&'static str>,
+    purpose: &'static str,
+}
+
+#[derive(IntoPyObject)]
 pub(crate) struct Profile {
     name: &'static str,
     purpose: &'static str,
@@ -117,6 +141,12 @@ pub(crate) fn queues() -> Vec<Queue> {
     path::QUEUES.iter().map(|queue| Queue::from(*queue)).collect()
 }
 
+/// What a path may do to packets, besides queueing and carrying them.
+#[pyfunction]
+pub(crate) fn impairments() -> Vec<Impairment> {
+    path::IMPAIRMENTS.iter().map(|impairment| Impairment::from(*impairment)).collect()
+}
+
 /// The paths that have a name.
 #[pyfunction]
 pub(crate) fn profiles() -> Vec<Profile> {
@@ -155,6 +185,25 @@ impl From<&'static path::Descriptor> for Queue {
             options: queue.params.iter().map(option).collect(),
             limit: queue.limit,
             in_bytes: queue.in_bytes,
+        }
+    }
+}
+
+impl From<&'static path::Impairment> for Impairment {
+    fn from(impairment: &'static path::Impairment) -> Impairment {
+        let part = |argument: &'static path::Argument| {
+            let &path::Argument { name, named, unit, default, purpose } = argument;
+            Part { name, named, unit: unit.name(), default, purpose }
+        };
+        let &path::Impairment { name, keys, named, purpose, arguments, example, source } = impairment;
+        Impairment {
+            name,
+            purpose,
+            keys: keys.iter().map(|key| format!("path.{key}")).collect(),
+            named,
+            parts: arguments.iter().map(part).collect(),
+            example,
+            source,
         }
     }
 }

@@ -15,7 +15,7 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use crate::catalogue::{algorithms, profiles, queues, scenario_keys, schema};
+    use crate::catalogue::{algorithms, impairments, profiles, queues, scenario_keys, schema};
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};
     #[pymodule_export]

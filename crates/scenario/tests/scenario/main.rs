@@ -2,6 +2,7 @@
 
 mod errors;
 mod fuzz;
+mod impairments;
 mod profiles;
 mod reading;
 mod schema;

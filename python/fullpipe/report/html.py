@@ -1,0 +1,218 @@
+"""A report as one page that needs nothing else: no network, no server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from html import escape
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fullpipe import __version__
+from fullpipe.report import svg
+from fullpipe.report.colours import COLOURS, DASHES, ON_DARK, heat
+from fullpipe.report.model import Code, Heat, Lines, Number, Table, Text, Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fullpipe.report.model import Block, Cell, Line, Report, Section, Values
+
+_MARKS = {1: ("better", "▲"), -1: ("worse", "▼"), 0: ("", "•")}
+_FEW_ROWS = 40
+
+
+def page(report: Report) -> str:
+    """The whole page."""
+    charts: list[dict[str, Any]] = []
+    body = "".join(_section(number, section, charts) for number, section in enumerate(report.sections))
+    links = "".join(f'<a href="#s{number}">{escape(each.title)}</a>' for number, each in enumerate(report.sections))
+    facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts)
+    data = json.dumps({"charts": charts, "colours": COLOURS, "onDark": ON_DARK, "dashes": DASHES})
+    data = data.replace("</", "<\\/")  # what ends a script ends it even in a string
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="fullpipe {__version__}">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<title>{escape(report.title)}</title>
+<style>{_asset("uPlot.min.css")}{_asset("report.css")}{_colours()}</style>
+</head>
+<body>
+<a class="skip" href="#summary">To the summary</a>
+<header><h1>{escape(report.title)}</h1>{f"<p>{escape(report.about)}</p>" if report.about else ""}
+<dl class="facts">{facts}</dl></header>
+<nav aria-label="Sections"><a href="#summary">Summary</a>{links}</nav>
+<main>
+<section id="summary"><h2>Summary</h2>{_findings(report)}</section>
+{body}</main>
+<footer><p>Made by fullpipe {__version__}. Charts: uPlot, MIT, © Leon Sorokin.</p></footer>
+<script type="application/json" id="data">{data}</script>
+<script>/*! uPlot 1.6.32, MIT License, (c) 2022 Leon Sorokin */
+{_asset("uPlot.iife.min.js")}</script>
+<script>{_asset("report.js")}</script>
+</body>
+</html>
+"""
+
+
+def _asset(name: str) -> str:
+    return files("fullpipe.report").joinpath("assets", name).read_text(encoding="utf-8")
+
+
+def _colours() -> str:
+    """The colours of lines as variables, for what is not drawn by the script."""
+
+    def names(colours: tuple[str, ...]) -> str:
+        return "".join(f"--c{number}:{colour};" for number, colour in enumerate(colours))
+
+    dark = f"@media screen and (prefers-color-scheme:dark){{:root{{{names(ON_DARK)}}}}}"
+    return f":root{{{names(COLOURS)}}}{dark}"
+
+
+def _findings(report: Report) -> str:
+    items = ""
+    for finding in report.findings:
+        kind, mark = _MARKS[finding.better]
+        said = f'<span class="mark {kind}" aria-hidden="true">{mark}</span>'
+        word = f'<span class="unseen">{kind}: </span>' if kind else ""
+        items += f"<li>{said}{word}{escape(finding.text)}</li>"
+    legend = " ▲ better for the first named, ▼ worse." if any(each.better for each in report.findings) else ""
+    return f'<ul class="findings">{items}</ul><p class="note">{escape(report.findings_note + legend)}</p>'
+
+
+def _section(number: int, section: Section, charts: list[dict[str, Any]]) -> str:
+    note = f'<p class="note">{escape(section.note)}</p>' if section.note else ""
+    blocks = "".join(_blocks(section.blocks, charts))
+    return f'<section id="s{number}"><h2>{escape(section.title)}</h2>{note}<div class="blocks">{blocks}</div></section>\n'
+
+
+def _blocks(blocks: list[Block], charts: list[dict[str, Any]]) -> Iterator[str]:
+    for block in blocks:
+        match block:
+            case Table():
+                yield _table(block)
+            case Lines():
+                yield _figure(block, charts)
+            case Heat():
+                yield _heat(block)
+            case Timeline():
+                yield _timeline(block, charts)
+            case Text():
+                yield (
+                    f'<details class="wide"><summary>{escape(block.title)}</summary>'
+                    f'<pre tabindex="0">{escape(block.text)}</pre></details>'
+                )
+            case _:
+                picture = svg.clouds(block)
+                yield f"<figure><figcaption>{escape(block.title)}</figcaption>{picture}</figure>"
+
+
+def _table(table: Table) -> str:
+    heads = "".join(
+        f'<th scope="col" aria-sort="none"><button type="button">{escape(name[0].upper() + name[1:])}</button></th>'
+        for name in table.columns
+    )
+    rows = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in table.rows)
+    whole = (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(table.title)}">'
+        f'<table class="sortable"><caption>{escape(table.title)} <span class="hint">(a head sorts)</span></caption>'
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+    if len(table.rows) <= _FEW_ROWS:
+        return f'<div class="wide">{whole}</div>'
+    return (
+        f'<details class="wide" open><summary>{escape(table.title)}: {len(table.rows):,} rows</summary>{whole}</details>'
+    )
+
+
+def _cell(cell: Cell) -> str:
+    match cell:
+        case Number():
+            value = "" if cell.value is None or cell.value != cell.value else repr(float(cell.value))
+            return f'<td class="n" data-v="{value}">{escape(cell.text)}</td>'
+        case Code():
+            return f"<td><code>{escape(cell.text)}</code></td>"
+        case _:
+            return f"<td>{escape(cell)}</td>"
+
+
+def _heat(block: Heat) -> str:
+    span = block.most - block.least
+    heads = "".join(f'<th scope="col">{escape(name)}</th>' for name in block.columns)
+    rows = ""
+    for name, values in zip(block.rows, block.values, strict=True):
+        cells = ""
+        for value in values:
+            if np.isfinite(value):
+                paper, ink = heat((value - block.least) / span if span else 0.5)
+                cells += f'<td style="background:{paper};color:{ink}">{value:.3g}</td>'
+            else:
+                cells += "<td>–</td>"
+        rows += f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
+    unit = f", {block.unit}" if block.unit else ""
+    axes = f"down: {block.row_key}, across: {block.column_key}"
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(block.title)}">'
+        f'<table class="heat"><caption>{escape(block.title + unit)}<br><span class="hint">{escape(axes)}</span></caption>'
+        f"<thead><tr><td></td>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _figure(block: Lines, charts: list[dict[str, Any]]) -> str:
+    number = len(charts)
+    charts.append(_chart(block))
+    note = f'<p class="note">{escape(block.note)}</p>' if block.note else ""
+    return (
+        f'<figure><figcaption>{escape(block.title)}</figcaption>'
+        f'<div class="chart" data-chart="{number}"></div>{note}</figure>'
+    )
+
+
+def _timeline(block: Timeline, charts: list[dict[str, Any]]) -> str:
+    options, first = "", len(charts)
+    panels = max(len(run.panels) for run in block.runs)
+    for number, run in enumerate(block.runs):
+        options += f'<option value="{number}">{escape(run.label)}</option>'
+    charts.append({"runs": [_run(run.command, run.panels) for run in block.runs]})
+    places = '<div class="chart"></div>' * panels
+    return (
+        f'<div class="wide timeline" data-chart="{first}"><p><label>Run <select>{options}</select></label> '
+        '<button type="button" class="reset">Whole time</button></p>'
+        '<p class="note">Drag to zoom, double-click for the whole; with the keyboard, on a chart: + and −, ← and →, 0. '
+        "All charts of the run zoom together.</p>"
+        f'<p><code class="command"></code></p>{places}</div>'
+    )
+
+
+def _run(command: str, panels: list[Lines]) -> dict[str, Any]:
+    return {"command": command, "panels": [_chart(panel) for panel in panels]}
+
+
+def _chart(block: Lines) -> dict[str, Any]:
+    return {
+        "title": block.title,
+        "x": block.x,
+        "y": block.y,
+        "note": block.note,
+        "stepped": block.stepped,
+        "lines": [_line(line, number) for number, line in enumerate(block.lines)],
+    }
+
+
+def _line(line: Line, number: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"label": line.label, "style": number if line.style is None else line.style}
+    for name, values in (("x", line.x), ("v", line.y), ("low", line.low), ("high", line.high)):
+        if values is not None:
+            found[name] = _packed(values)
+    return found
+
+
+def _packed(values: Values) -> str:
+    """32-bit floats, little endian, in base64."""
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f4").tobytes()).decode("ascii")

@@ -1,0 +1,288 @@
+"""Reads what `run --out`, `sweep --out` and `reproduce --out` have kept, into one form."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from fullpipe.metrics import Metrics
+
+
+class NoResultsError(ValueError):
+    """A directory that no report can be made of; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A key that was swept, with its values as written, in their order."""
+
+    key: str
+    values: tuple[str, ...]
+
+    @property
+    def is_cc(self) -> bool:
+        """Whether it says which algorithm a flow has."""
+        return self.key == "cc" or (self.key.startswith("flow.") and self.key.endswith(".cc"))
+
+
+@dataclass(frozen=True)
+class Point:
+    """One combination of values."""
+
+    number: int
+    label: str
+    settings: Mapping[str, str]
+    seeds: tuple[int, ...]
+    command: str
+    """What replays its first seed."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Where a run's trace is."""
+
+    point: Point
+    seed: int
+    flows: Path
+    links: Path | None
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Results.
+
+    Attributes:
+        directory: Where they are.
+        title: What they are about.
+        about: The rest of the scenario's first comment lines.
+        facts: Versions, command and sizes, in words.
+        rows: One row a flow and run: `point`, `seed`, `flow`, `flow_index`, `cc` and metrics, nested ones with dots.
+        axes: What was swept.
+        points: Each combination, by its number.
+        series: The traces that were kept.
+        scenarios: The texts that were run, by name.
+        published: The cells and claims of a reproduced study, as `table.json` has them.
+    """
+
+    directory: Path
+    title: str
+    about: str
+    facts: list[tuple[str, str]]
+    rows: pl.DataFrame
+    axes: list[Axis] = field(default_factory=list)
+    points: dict[int, Point] = field(default_factory=dict)
+    series: list[Series] = field(default_factory=list)
+    scenarios: dict[str, str] = field(default_factory=dict)
+    published: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+        return self.rows.select("point", "seed").n_unique()
+
+
+def read(directory: Path) -> Kept:
+    """Reads whatever kind of results a directory has.
+
+    Raises:
+        NoResultsError: When it has none, or they are not whole.
+        OSError: When it can't be read.
+    """
+    if not directory.is_dir():
+        what = "is a file, not a directory" if directory.exists() else "no such directory"
+        raise NoResultsError(f"{directory}: {what}\n  fix: name what a run, a sweep or reproduce has kept with --out")
+    for file, reader in (("sweep.json", _sweep), ("table.json", _study), ("metrics.json", _run)):
+        if (directory / file).is_file():
+            try:
+                return reader(directory)
+            except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
+                problem = f"{directory}: {file} or what belongs to it is not as fullpipe {_core.__version__} writes it"
+                raise NoResultsError(f"{problem} ({error!r})\n  fix: run it again") from error
+    raise NoResultsError(
+        f"{directory}: no results: there is no sweep.json, table.json or metrics.json\n"
+        "  fix: name what a run, a sweep or reproduce has kept with --out"
+    )
+
+
+def rows_of(metrics: Metrics) -> list[dict[str, Any]]:
+    """A run's metrics as a row a flow, named as in a sweep's data set."""
+    whole: dict[str, Any] = {"seed": metrics["seed"], "jain": metrics["jain"], "packets": metrics["packets"]}
+    for link in metrics["links"]:
+        whole |= _flat({key: value for key, value in link.items() if key != "name"}, f"link.{link['name']}.")
+    return [
+        {**whole, "flow": flow["name"], "flow_index": index, **_flat({k: v for k, v in flow.items() if k != "name"})}
+        for index, flow in enumerate(metrics["flows"])
+    ]
+
+
+def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in nested.items():
+        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+    return flat
+
+
+def _sweep(directory: Path) -> Kept:
+    about = _json(directory / "sweep.json")
+    files = sorted((directory / "runs").glob("*.parquet"))
+    if not files:
+        raise NoResultsError(f"{directory}: no run has ended yet: runs/ is empty\n  fix: let the sweep go on")
+    rows = pl.concat([pl.read_parquet(file) for file in files], how="diagonal_relaxed").sort(
+        "point", "seed", "flow_index"
+    )
+    axes = [Axis(axis["key"], tuple(map(str, axis["values"]))) for axis in about["axes"]]
+    added = {str(key): str(value) for key, value in (about.get("added_jitter") or {}).items()}
+    points = _points(rows, axes, added, about["file"])
+    series = [
+        Series(points[int(point)], int(seed), file, links if links.is_file() else None)
+        for file in sorted((directory / "series").glob("*.parquet"))
+        if not file.stem.endswith(".links")
+        for point, _, seed in [file.stem.partition("-")]
+        for links in [file.with_name(f"{file.stem}.links.parquet")]
+        if point.isdigit() and seed.isdigit() and int(point) in points
+    ]
+    title, rest = _titled(about["scenario"], about["file"])
+    facts = [("Command", about["command"]), ("Version", f"fullpipe {about['version']}, build {about['build']}")]
+    runs = rows.select("point", "seed").n_unique()
+    whole = "" if runs == about["runs"] else f" of {about['runs']:,}: the sweep has not ended"
+    facts.append(("Runs", f"{runs:,}{whole}: {len(points):,} points, seeds {spans(about['seeds'])}"))
+    if added:
+        facts.append(("Added for repetitions", ", ".join(f"{key} = {value}" for key, value in added.items())))
+    return Kept(
+        directory, title, rest, facts, rows, axes, points, _by_number(series), {about["file"]: about["scenario"]}
+    )
+
+
+def _points(rows: pl.DataFrame, axes: list[Axis], added: Mapping[str, str], file: str) -> dict[int, Point]:
+    keys = [axis.key for axis in axes]
+    points = {}
+    for row in (
+        rows.group_by("point")
+        .agg(*(pl.col(key).first() for key in keys), pl.col("seed").unique().sort())
+        .rows(named=True)
+    ):
+        settings = {key: str(row[key]) for key in keys}
+        label = ", ".join(f"{short(key)} {value}" for key, value in settings.items()) or "the scenario"
+        command = _command(file, {**added, **settings}, row["seed"][0])
+        points[row["point"]] = Point(row["point"], label, settings, tuple(row["seed"]), command)
+    return dict(sorted(points.items()))
+
+
+def _run(directory: Path) -> Kept:
+    metrics: Metrics = _json(directory / "metrics.json")
+    text = (directory / "scenario.toml").read_text(encoding="utf-8")
+    resolved = directory / "resolved.toml"
+    title, about = _titled(text, str(directory))
+    rows = pl.DataFrame(rows_of(metrics), infer_schema_length=None).with_columns(point=pl.lit(0))
+    seed = metrics["seed"]
+    point = Point(0, "the scenario", {}, (seed,), _command(str(resolved), {}, seed))
+    flows, links = directory / "trace.parquet", directory / "links.parquet"
+    return Kept(
+        directory,
+        title,
+        about,
+        [("Version", f"fullpipe {metrics['version']}"), ("Runs", f"1, seed {seed}")],
+        rows,
+        points={0: point},
+        series=[Series(point, seed, flows, links if links.is_file() else None)] if flows.is_file() else [],
+        scenarios={
+            "scenario.toml": text,
+            **({"resolved.toml": resolved.read_text("utf-8")} if resolved.is_file() else {}),
+        },
+    )
+
+
+_STUDY = {
+    "rtt_mean_s": "rtt_s.mean",
+    "utilisation": "link.bottleneck.utilisation",
+    "queue_p50_s": "link.bottleneck.queue_delay_s.p50",
+    "queue_p99_s": "link.bottleneck.queue_delay_s.p99",
+    "link_lost": "link.bottleneck.drops",
+}
+
+
+def _study(directory: Path) -> Kept:
+    runs = pl.read_parquet(directory / "runs.parquet")
+    cases = runs["case"].unique(maintain_order=True).to_list()
+    rows = runs.rename(_STUDY).with_columns(
+        point=pl.col("case").replace_strict(cases, range(len(cases)), return_dtype=pl.Int64),
+        flow_index=pl.col("flow") - 1,
+        flow=pl.format("{}-{}", "cc", "flow"),
+        loss_fraction=pl.col("retransmits") / pl.col("sent").cast(pl.Float64).replace(0.0, None),
+    )
+    points = {}
+    for number, case in enumerate(cases):
+        seeds = tuple(runs.filter(pl.col("case") == case)["seed"].unique().sort())
+        file = directory / "scenarios" / f"{case.replace('/', '-').replace(' ', '_')}.toml"
+        points[number] = Point(number, case, {"case": case}, seeds, _command(str(file), {}, seeds[0]))
+    heading, source = _heading(directory / "table.md")
+    facts = [("Version", f"report by fullpipe {_core.__version__}"), ("Source", source)]
+    facts.append(("Runs", f"{runs.select('case', 'seed').n_unique():,}: {len(cases):,} cases"))
+    return Kept(
+        directory,
+        heading,
+        "",
+        [fact for fact in facts if fact[1]],
+        rows,
+        [],
+        points,
+        published=_json(directory / "table.json"),
+    )
+
+
+def _heading(page: Path) -> tuple[str, str]:
+    """The title of a study's page, and its source."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    source = next(
+        (line.removeprefix("Source: ").removesuffix(".") for line in lines if line.startswith("Source: ")), ""
+    )
+    return lines[0].removeprefix("# "), source
+
+
+def _titled(text: str, otherwise: str) -> tuple[str, str]:
+    """The title and the rest of a scenario's first comment lines."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        lines.append(line.removeprefix("#").strip())
+    return (lines[0], " ".join(lines[1:])) if lines else (otherwise, "")
+
+
+def _command(file: str, settings: Mapping[str, str], seed: int) -> str:
+    sets = "".join(f" --set {quote(f'{key}={value}')}" for key, value in settings.items())
+    return f"fullpipe run {quote(file)}{sets} --seed {seed}"
+
+
+def short(key: str) -> str:
+    """A key without the table that everybody knows: `buffer`, `cc` of the first flow, `flow.1.cc`."""
+    return key.removeprefix("path.").removeprefix("flow.0.")
+
+
+def spans(numbers: Iterable[int]) -> str:
+    """Whole numbers in few words: "1–30, 40"."""
+    parts: list[list[int]] = []
+    for number in sorted(numbers):
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("–".join(map(str, part)) for part in parts)
+
+
+def _by_number(series: list[Series]) -> list[Series]:
+    return sorted(series, key=lambda each: (each.point.number, each.seed))
+
+
+def _json(file: Path) -> Any:  # noqa: ANN401  (whatever is in it)
+    return json.loads(file.read_text(encoding="utf-8"))

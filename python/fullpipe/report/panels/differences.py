@@ -1,0 +1,155 @@
+"""What differs between contenders: in words, and as a table."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from statistics import median
+from typing import TYPE_CHECKING
+
+from fullpipe.report.model import Finding, Number, Section, Table
+from fullpipe.report.values import shown, titled
+from fullpipe.stats import adjusted, paired, sentences
+from fullpipe.stats.compare import LEVEL, least_pairs
+from fullpipe.stats.words import Compared, digits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from fullpipe.report.model import Cell
+    from fullpipe.report.values import Group
+    from fullpipe.stats import Quantity
+
+_COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction", "completion_s", "jain")
+_EACH_WITH_EACH = 4
+_MOST_SENTENCES = 12
+
+
+def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compared]:
+    """Contenders at the same place, metric by metric: the same flow in other runs, and the flows of the same runs."""
+    wanted = [each for each in metrics if each.column in _COMPARED or each.column.endswith(".utilisation")]
+    found = []
+    for one, other in _pairs(groups):
+        for quantity in wanted:
+            a, b = other.values.get(quantity.column, {}), one.values.get(quantity.column, {})
+            if len(a.keys() & b.keys()) >= least_pairs():
+                found.append(Compared(other.contender, one.contender, quantity, paired(a, b), one.place))
+    return found
+
+
+def _pairs(groups: Sequence[Group]) -> Iterator[tuple[Group, Group]]:
+    """Each with each; of more than four, each with the first."""
+    places: dict[str, list[Group]] = defaultdict(list)
+    for group in groups:
+        places[group.place].append(group)
+    for there in places.values():
+        bundles: dict[tuple[str, object], list[Group]] = defaultdict(list)
+        for group in there:
+            bundles["flow", group.role].append(group)
+        for group in there:
+            bundles["run", group.point].append(group)
+        for bundle in bundles.values():
+            if len(bundle) <= _EACH_WITH_EACH:
+                yield from combinations(bundle, 2)
+            else:
+                yield from ((bundle[0], each) for each in bundle[1:])
+
+
+def findings(comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
+    """What is significant, in sentences; where there are many places, a sentence sums them up. And how it was found."""
+    if not comparisons:
+        least = least_pairs()
+        return [], f"Nothing is compared: that needs two contenders and {least} seeds that both ran with."
+    told = sentences(comparisons)
+    note = (
+        f"{len(comparisons):,} comparisons, seed by seed; told is what is significant at 5 % after Benjamini's and "
+        "Hochberg's correction (Wilcoxon's signed ranks), with bootstrap intervals of its own comparison."
+    )
+    if len({each.where for each in comparisons}) == 1 or len(told) <= _MOST_SENTENCES:
+        found = [Finding(each.text, each.better) for each in told]
+    else:
+        found = _summed(comparisons)
+    return found or [Finding("No difference is significant.")], note
+
+
+def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
+    """For each two contenders and metric, at how many places they differ, and by how much."""
+    bundles: dict[tuple[str, str, str], list[Compared]] = defaultdict(list)
+    for each in comparisons:
+        bundles[each.a, each.b, each.quantity.column].append(each)
+    # The same correction over all, so that the table and the sentences agree.
+    p = {id(each): p for each, p in zip(comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True)}
+    found = []
+    for (a, b, _), bundle in bundles.items():
+        quantity = bundle[0].quantity
+        ways = []
+        for sign, word in ((-1, "lower"), (1, "higher")):
+            those = [
+                one for one in bundle if _significant(one, p[id(one)]) and one.comparison.difference.value * sign > 0
+            ]
+            if those:
+                of = "" if ways else f" of {len(bundle)} places"
+                ways.append((len(those), sign, f"{word} at {len(those)}{of}{_by(those)}"))
+        if ways:
+            better = quantity.better * ways[0][1] if len(ways) == 1 else 0
+            words = "; ".join(text for _, _, text in ways)
+            found.append(Finding(f"{a} against {b}: {quantity.words} {words}.", better))
+    return found
+
+
+def _by(those: Sequence[Compared]) -> str:
+    """By how much, typically: in percent where that can be said."""
+    changes = [abs(one.comparison.ratio.value - 1) * 100 for one in those]
+    if those[0].quantity.unit in ("", "%") or not all(change == change for change in changes):
+        unit = "points" if those[0].quantity.unit == "%" else those[0].quantity.unit
+        amounts = [abs(one.comparison.difference.value) * one.quantity.scale for one in those]
+        return f", by {digits(median(amounts))} {unit}".rstrip() + (" (median)" if len(those) > 1 else "")
+    return f", by {digits(median(changes))} %" + (" (median)" if len(those) > 1 else "")
+
+
+def _significant(each: Compared, p: float) -> bool:
+    difference = each.comparison.difference
+    return p <= LEVEL and (difference.low > 0 or difference.high < 0)
+
+
+def section(comparisons: Sequence[Compared]) -> Section | None:
+    """Every comparison, significant or not."""
+    if not comparisons:
+        return None
+    rows: list[tuple[Cell, ...]] = []
+    for each, p in zip(comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True):
+        it, quantity = each.comparison, each.quantity
+        rows.append(
+            (
+                each.where or "–",
+                titled(quantity),
+                each.a,
+                Number(it.a, shown(quantity, it.a)),
+                each.b,
+                Number(it.b, shown(quantity, it.b)),
+                Number(
+                    it.difference.value,
+                    f"{shown(quantity, it.difference.value)} [{shown(quantity, it.difference.low)}, "
+                    f"{shown(quantity, it.difference.high)}]",
+                ),
+                Number(it.ratio.value, f"{it.ratio.value:.3g} [{it.ratio.low:.3g}, {it.ratio.high:.3g}]")
+                if it.ratio.value == it.ratio.value
+                else Number(None, "–"),
+                Number(p, f"{p:.2g}"),
+                ("yes" if _significant(each, p) else "no"),
+            )
+        )
+    columns = (
+        "Where",
+        "Metric",
+        "A",
+        "mean A",
+        "B",
+        "mean B",
+        "A − B [95 %]",
+        "A / B [95 %]",
+        "p, corrected",
+        "Significant",
+    )
+    note = "Paired by seed. A difference that is significant need not be one that matters: look at its size."
+    return Section("Differences", [Table("Contenders compared, seed by seed", columns, rows)], note)

@@ -1,0 +1,100 @@
+"""Maps of a quantity over two parameters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fullpipe.report.kept import short
+from fullpipe.report.model import Heat, Section
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fullpipe.report.kept import Axis, Kept
+    from fullpipe.report.model import Block
+    from fullpipe.report.values import Group
+    from fullpipe.stats import Quantity
+
+_SHOWN = ("goodput_bps", "jain", "queue_delay_s.p95", "loss_fraction")
+_MOST_VALUES = 24
+_MOST_CONTENDERS = 6
+_LEAST_FILLED = 0.5
+
+
+def section(kept: Kept, groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
+    """A map a metric and contender over the first two keys that were swept; of one key, over it and the contenders."""
+    axes = [axis for axis in kept.axes if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES]
+    wanted = [each for each in metrics if each.column in _SHOWN or each.column.endswith(".utilisation")]
+    if len(axes) >= 2:
+        first, second = next(iter(combinations(axes, 2)))
+        blocks = [heat for metric in wanted for heat in _over_two(groups, metric, first, second)]
+        rest = [short(axis.key) for axis in axes[2:]]
+        note = f"Mean over the seeds, and over all values of {', '.join(rest)}." if rest else "Mean over the seeds."
+    elif axes and len({group.contender for group in groups}) > 1:
+        blocks = [heat for metric in wanted for heat in _over_contenders(groups, metric, axes[0])]
+        note = "Mean over the seeds."
+    else:
+        return None
+    return Section("Maps", blocks, note) if blocks else None
+
+
+def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Axis) -> list[Block]:
+    cells: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for group in groups:
+        where = group.settings[first.key], group.settings[second.key]
+        cells[group.contender][where] += group.of(metric.column)
+    found = {
+        contender: _grid(those, first.values, second.values)
+        for contender, those in list(cells.items())[:_MOST_CONTENDERS]
+    }
+    found = {name: grid for name, grid in found.items() if np.isfinite(grid).mean() >= _LEAST_FILLED}
+    return _maps(
+        {f"{metric.words}, {name}" if len(cells) > 1 else metric.words: grid for name, grid in found.items()},
+        metric,
+        (short(first.key), first.values),
+        (short(second.key), second.values),
+    )
+
+
+def _over_contenders(groups: Sequence[Group], metric: Quantity, axis: Axis) -> list[Block]:
+    cells: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for group in groups:
+        cells[group.contender, group.settings[axis.key]] += group.of(metric.column)
+    contenders = tuple(dict.fromkeys(group.contender for group in groups))
+    grid = _grid(cells, contenders, axis.values)
+    known = np.isfinite(grid).any(axis=1)
+    rows = tuple(name for name, there in zip(contenders, known, strict=True) if there)
+    return _maps({metric.words: grid[known]}, metric, ("contender", rows), (short(axis.key), axis.values))
+
+
+def _grid(cells: dict[tuple[str, str], list[float]], rows: Sequence[str], columns: Sequence[str]) -> np.ndarray:
+    return np.array(
+        [[np.mean(cells[row, column]) if cells.get((row, column)) else np.nan for column in columns] for row in rows]
+    )
+
+
+def _maps(
+    grids: dict[str, np.ndarray], metric: Quantity, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequence[str]]
+) -> list[Block]:
+    known = np.concatenate([grid[np.isfinite(grid)] for grid in grids.values()]) if grids else np.array([])
+    if not len(known):
+        return []
+    least, most = float(known.min()) * metric.scale, float(known.max()) * metric.scale
+    return [
+        Heat(
+            title[0].upper() + title[1:],
+            metric.unit,
+            rows[0],
+            columns[0],
+            tuple(rows[1]),
+            tuple(columns[1]),
+            grid * metric.scale,
+            least,
+            most,
+        )
+        for title, grid in grids.items()
+    ]

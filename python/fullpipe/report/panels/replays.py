@@ -1,0 +1,65 @@
+"""How each run is repeated, and what was run; and a reproduced study's cells, published beside ours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fullpipe.report.kept import spans
+from fullpipe.report.model import Code, Number, Section, Table, Text
+
+if TYPE_CHECKING:
+    from fullpipe.report.kept import Kept
+    from fullpipe.report.model import Block, Cell
+
+_SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skipped": "– skipped"}
+
+
+def section(kept: Kept) -> Section:
+    """Every point with its seeds and the command that replays the first of them, and the scenarios."""
+    rows: list[tuple[Cell, ...]] = [
+        (Number(point.number, f"{point.number}"), point.label, spans(point.seeds), Code(point.command))
+        for point in kept.points.values()
+    ]
+    blocks: list[Block] = [Table("Commands", ("point", "what", "seeds", "replays the first seed"), rows)]
+    blocks += [Text(name, text) for name, text in kept.scenarios.items()]
+    note = "Any of the seeds stands for --seed; the same scenario, seed and version give the same run, bit for bit."
+    return Section("Scenarios and seeds", blocks, note)
+
+
+def published(kept: Kept) -> Section | None:
+    """What was published beside ours."""
+    if not kept.published:
+        return None
+    rows = [_row(each) for each in kept.published]
+    count = {name: sum(each["verdict"] == name for each in kept.published) for name in _SIGNS}
+    said = [f"{count['met']} of {count['met'] + count['missed']} judged cells met"]
+    said += [
+        f"{count[name]} {word}" for name, word in (("report", "reported only"), ("skipped", "skipped")) if count[name]
+    ]
+    columns = ("case", "metric", "published", "ours", "close enough", "verdict")
+    return Section("Published and ours", [Table("Cell by cell", columns, rows)], ", ".join(said) + ".")
+
+
+def _row(each: dict[str, Any]) -> tuple[Cell, ...]:
+    low, high = each["tolerance"]
+    if low is None and high is None:
+        close = "–"
+    elif low is None:
+        close = f"≤ {_number(high).text}"
+    elif high is None:
+        close = f"≥ {_number(low).text}"
+    else:
+        close = f"{_number(low).text} – {_number(high).text}"
+    theirs = each["published"]
+    return (
+        each["case"],
+        each["metric"],
+        theirs if isinstance(theirs, str) else _number(theirs),
+        _number(each["ours"]),
+        close,
+        _SIGNS[each["verdict"]],
+    )
+
+
+def _number(value: float | None) -> Number:
+    return Number(value, "–" if value is None else f"{value:.4g}")

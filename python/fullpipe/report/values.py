@@ -1,0 +1,172 @@
+"""What panels take from kept results: numbers by point, contender and seed."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fullpipe.report.kept import short
+from fullpipe.stats import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fullpipe.report.kept import Kept
+    from fullpipe.stats import Quantity
+
+_MOST_FLOWS = 7
+_FLOW_METRICS = (
+    "goodput_bps",
+    "rtt_s.mean",
+    "rtt_s.p95",
+    "queue_delay_s.mean",
+    "queue_delay_s.p95",
+    "loss_fraction",
+    "completion_s",
+)
+_RUN_METRICS = ("jain", "utilisation", "queue_delay_s.p50", "queue_delay_s.p99")
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one contender at one place.
+
+    Attributes:
+        contender: What is compared: an algorithm, or a flow of a run.
+        place: Where: the values of the other keys, in words; empty where nothing else varies.
+        settings: The same as keys and values.
+        point: The number of its point.
+        role: Which flow of the runs it is, or the algorithm of several.
+        values: By metric and seed.
+    """
+
+    contender: str
+    place: str
+    settings: dict[str, str]
+    point: int
+    role: object
+    values: dict[str, dict[int, float]]
+
+    def of(self, metric: str) -> list[float]:
+        """The numbers of all seeds."""
+        return [value for _, value in sorted(self.values.get(metric, {}).items())]
+
+
+def metrics(kept: Kept) -> list[Quantity]:
+    """What the results have any number of: of flows, then of whole runs."""
+    columns = [name for name in _FLOW_METRICS if _known(kept.rows, name)]
+    columns += run_metrics(kept)
+    return [found for found in map(quantity, columns) if found is not None]
+
+
+def run_metrics(kept: Kept) -> list[str]:
+    """The columns that belong to a run and not to a flow."""
+    several = kept.rows["flow_index"].max() != 0
+    link = next((name.split(".")[1] for name in kept.rows.columns if name.startswith("link.")), "")
+    names = ["jain" if name == "jain" else f"link.{link}.{name}" for name in _RUN_METRICS]
+    shown = [name for name in names if _known(kept.rows, name) and (name != "jain" or several)]
+    if _known(kept.rows, "queue_delay_s.p95"):  # the flows' own say more
+        shown = [name for name in shown if "queue_delay" not in name]
+    return shown
+
+
+def groups(kept: Kept) -> list[Group]:
+    """The runs of each contender at each place, in the order of points and flows.
+
+    Where a sweep varies algorithms, a contender is what it was set to, measured at the flows of that `[[flow]]` (their
+    mean); other flows are contenders beside it. Else each flow of a run is one, or, of more than seven, each algorithm.
+    """
+    columns = [each.column for each in metrics(kept)]
+    whole = run_metrics(kept)
+    rows, by = _told_apart(kept)
+    table = (
+        rows.group_by("point", by, "seed", maintain_order=True)
+        .agg(
+            pl.col("flow").first(),
+            pl.col("cc").first(),
+            *(pl.col(name).cast(pl.Float64).mean() for name in columns),
+            first=pl.col("flow_index").min(),
+            count=pl.len(),
+        )
+        .sort("point", "first", "seed")
+    )
+    kinds = dict(table.group_by("point").agg(pl.col(by).n_unique()).iter_rows())
+    found: dict[tuple[int, object], Group] = {}
+    for row in table.iter_rows(named=True):
+        key = (row["point"], row[by])
+        if key not in found:
+            found[key] = _group(kept, row, by, kinds[row["point"]] == 1, columns)
+        for column in columns:
+            value = row[column]
+            first = row["first"] == 0 or column not in whole  # what belongs to the run is told once
+            if first and value is not None and math.isfinite(value):
+                found[key].values[column][row["seed"]] = value
+    return list(found.values())
+
+
+def _told_apart(kept: Kept) -> tuple[pl.DataFrame, str]:
+    """The rows, and the column that tells contenders apart: `table` (of [[flow]]), `flow_index` or `cc`."""
+    if any(axis.is_cc for axis in kept.axes):
+        numbers = {
+            (number, index): table
+            for number, point in kept.points.items()
+            for index, table in enumerate(_tables(kept, point.settings))
+        }
+        pairs = zip(kept.rows["point"], kept.rows["flow_index"], strict=True)
+        tables = [numbers.get(pair, pair[1]) for pair in pairs]
+        return kept.rows.with_columns(table=pl.Series(tables, dtype=pl.Int64)), "table"
+    most = kept.rows["flow_index"].max()
+    return kept.rows, "cc" if isinstance(most, int) and most >= _MOST_FLOWS else "flow_index"
+
+
+def _tables(kept: Kept, settings: Mapping[str, str]) -> list[int]:
+    """Which `[[flow]]` each flow of a point's runs comes from, `count` counted out."""
+    text = next(iter(kept.scenarios.values()), "")
+    flows = tomllib.loads(text).get("flow", [])
+    counts = [int(settings.get(f"flow.{number}.count", flow.get("count", 1))) for number, flow in enumerate(flows)]
+    return [number for number, count in enumerate(counts) for _ in range(count)]
+
+
+def _group(kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: list[str]) -> Group:
+    point = kept.points[row["point"]]
+    ccs = {axis.key: point.settings[axis.key] for axis in kept.axes if axis.is_cc}
+    others = {key: value for key, value in point.settings.items() if key not in ccs}
+    place = ", ".join(value if key == "case" else f"{short(key)} {value}" for key, value in others.items())
+    return Group(_contender(row, by, alone, ccs), place, others, row["point"], row[by], {column: {} for column in columns})
+
+
+def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[str, str]) -> str:
+    cc, flow, count = row["cc"], row["flow"], row["count"]
+    several = f"{count} × {cc}" if count > 1 else cc
+    if by == "cc" or alone:
+        return several
+    full = flow if flow.startswith(cc) else f"{flow} ({cc})"
+    if not ccs:
+        return full
+    if len(ccs) == 1:
+        (key,) = ccs
+        return several if key == f"flow.{row[by]}.cc" else f"{full} beside {ccs[key]}"
+    return f"{several}, flow {row[by]} of {' / '.join(ccs.values())}"
+
+
+def _known(rows: pl.DataFrame, name: str) -> bool:
+    return name in rows.columns and rows[name].is_not_null().any()
+
+
+def shown(quantity: Quantity, value: float) -> str:
+    """A value in the unit in which it is shown, without the unit."""
+    if not math.isfinite(value):
+        return "–"
+    scaled = value * quantity.scale
+    size = abs(scaled)
+    return f"{scaled:,.{0 if size >= 1000 else 1 if size >= 100 else 2 if size >= 1 or size == 0 else 3}f}"
+
+
+def titled(quantity: Quantity) -> str:
+    """A quantity with its unit, as the head of a column or an axis."""
+    words = quantity.words[0].upper() + quantity.words[1:]
+    return f"{words}, {quantity.unit}" if quantity.unit else words

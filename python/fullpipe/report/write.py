@@ -1,0 +1,84 @@
+"""Writes a report beside the results that it is of."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fullpipe.report.model import Report
+
+
+class Format(StrEnum):
+    """What a report can be."""
+
+    HTML = "html"
+    MD = "md"
+    PDF = "pdf"
+    PNG = "png"
+
+
+def write_report(directory: Path, form: Format = Format.HTML, out: Path | None = None) -> Path:
+    """Makes a report of kept results.
+
+    A page or PDF is one file. Markdown and PNG are a directory: pictures, and for Markdown `report.md` with vector
+    pictures. A report can be made again at any time, so one that is there in `directory` is replaced; what is at `out`
+    is not.
+
+    Args:
+        directory: What a run, a sweep or reproduce has kept.
+        form: What it shall be.
+        out: Where to; None for `report.html`, `report.pdf`, `report-md/` or `report-png/` in `directory`.
+
+    Returns:
+        The file or directory.
+
+    Raises:
+        NoResultsError: When there are no results.
+        FileExistsError: When `out` exists.
+        OSError: When it can't be written.
+    """
+    from fullpipe.report.build import build
+
+    single = form in (Format.HTML, Format.PDF)
+    target = out or directory / (f"report.{form}" if single else f"report-{form}")
+    if out is not None and out.exists():
+        raise FileExistsError(f"--out {out} exists already; name a new file or directory")
+    report = build(directory)
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _write(report, form, aside)
+        if target.is_dir():
+            shutil.rmtree(target)
+        aside.rename(target)
+    except BaseException:
+        if aside.is_dir():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.unlink(missing_ok=True)
+        raise
+    return target
+
+
+def _write(report: Report, form: Format, target: Path) -> None:
+    match form:
+        case Format.HTML:
+            from fullpipe.report.html import page
+
+            target.write_text(page(report), encoding="utf-8")
+        case Format.PDF:
+            from fullpipe.report.paper import write_pdf
+
+            write_pdf(report, target)
+        case Format.PNG:
+            from fullpipe.report.paper import write_pictures
+
+            write_pictures(report, target, "png")
+        case Format.MD:
+            from fullpipe.report.markdown import write_markdown
+
+            write_markdown(report, target)

@@ -18,6 +18,7 @@ import typer
 
 from fullpipe import Run, __version__, _core, load, run
 from fullpipe.errors import fail, heed_signals, kindly, printing, stoppable
+from fullpipe.report import Form, write_report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,6 +178,28 @@ def conformance_command(
         fail(error)
     if not met:
         raise typer.Exit(1)
+
+
+@app.command("report")
+def report_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What a run, a sweep or reproduce has kept.")],
+    form: Annotated[Form, typer.Option("--format", help="A page, Markdown, a PDF, or pictures alone.")] = Form.HTML,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to, instead of report.html and so on in DIR.")
+    ] = None,
+) -> None:
+    """Make one page of kept results: summary in words, tables, charts, and the command that replays each run.
+
+    For example: fullpipe report results/first
+    """
+    from fullpipe.report.kept import NoResultsError
+
+    with kindly():
+        try:
+            made = write_report(directory, form, out)
+        except NoResultsError as error:
+            fail(error)
+    typer.echo(f"{made}")
 
 
 @app.command("list")

@@ -6,6 +6,7 @@ import base64
 import json
 from html import escape
 from importlib.resources import files
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,12 +17,13 @@ from fullpipe.report.colours import COLOURS, DASHES, ON_DARK, heat
 from fullpipe.report.model import Code, Heat, Lines, Number, Table, Text, Timeline
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from fullpipe.report.model import Block, Cell, Line, Report, Section, Values
+    from fullpipe.report.model import Block, Cell, Finding, Line, Report, Section, Values
 
 _MARKS = {1: ("better", "▲"), -1: ("worse", "▼"), 0: ("", "•")}
 _FEW_ROWS = 40
+_FEW_FINDINGS = 12
 
 
 def page(report: Report) -> str:
@@ -76,23 +78,39 @@ def _colours() -> str:
 
 
 def _findings(report: Report) -> str:
+    first, more = report.findings[:_FEW_FINDINGS], report.findings[_FEW_FINDINGS:]
+    rest = f"<details><summary>{len(more)} more</summary>{_list(more)}</details>" if more else ""
+    legend = " ▲ better for the first named, ▼ worse." if any(each.better for each in report.findings) else ""
+    return f'{_list(first)}{rest}<p class="note">{escape(report.findings_note + legend)}</p>'
+
+
+def _list(findings: Sequence[Finding]) -> str:
     items = ""
-    for finding in report.findings:
+    for finding in findings:
         kind, mark = _MARKS[finding.better]
         said = f'<span class="mark {kind}" aria-hidden="true">{mark}</span>'
         word = f'<span class="unseen">{kind}: </span>' if kind else ""
         items += f"<li>{said}{word}{escape(finding.text)}</li>"
-    legend = " ▲ better for the first named, ▼ worse." if any(each.better for each in report.findings) else ""
-    return f'<ul class="findings">{items}</ul><p class="note">{escape(report.findings_note + legend)}</p>'
+    return f'<ul class="findings">{items}</ul>'
 
 
 def _section(number: int, section: Section, charts: list[dict[str, Any]]) -> str:
     note = f'<p class="note">{escape(section.note)}</p>' if section.note else ""
     blocks = "".join(_blocks(section.blocks, charts))
-    return f'<section id="s{number}"><h2>{escape(section.title)}</h2>{note}<div class="blocks">{blocks}</div></section>\n'
+    return (
+        f'<section id="s{number}"><h2>{escape(section.title)}</h2>{note}<div class="blocks">{blocks}</div></section>\n'
+    )
 
 
 def _blocks(blocks: list[Block], charts: list[dict[str, Any]]) -> Iterator[str]:
+    for row, together in groupby(blocks, key=lambda block: block.row if isinstance(block, Heat) else None):
+        if row is None:
+            yield from _each(together, charts)
+        else:
+            yield f'<div class="wide maps">{"".join(_each(together, charts))}</div>'
+
+
+def _each(blocks: Iterable[Block], charts: list[dict[str, Any]]) -> Iterator[str]:
     for block in blocks:
         match block:
             case Table():
@@ -126,9 +144,8 @@ def _table(table: Table) -> str:
     )
     if len(table.rows) <= _FEW_ROWS:
         return f'<div class="wide">{whole}</div>'
-    return (
-        f'<details class="wide" open><summary>{escape(table.title)}: {len(table.rows):,} rows</summary>{whole}</details>'
-    )
+    summary = f"<summary>{escape(table.title)}: {len(table.rows):,} rows</summary>"
+    return f'<details class="wide" open>{summary}{whole}</details>'
 
 
 def _cell(cell: Cell) -> str:
@@ -156,10 +173,10 @@ def _heat(block: Heat) -> str:
                 cells += "<td>–</td>"
         rows += f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>'
     unit = f", {block.unit}" if block.unit else ""
-    axes = f"down: {block.row_key}, across: {block.column_key}"
+    axes = f'<span class="hint">down: {escape(block.row_key)}, across: {escape(block.column_key)}</span>'
     return (
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(block.title)}">'
-        f'<table class="heat"><caption>{escape(block.title + unit)}<br><span class="hint">{escape(axes)}</span></caption>'
+        f'<table class="heat"><caption>{escape(block.title + unit)}<br>{axes}</caption>'
         f"<thead><tr><td></td>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -169,7 +186,7 @@ def _figure(block: Lines, charts: list[dict[str, Any]]) -> str:
     charts.append(_chart(block))
     note = f'<p class="note">{escape(block.note)}</p>' if block.note else ""
     return (
-        f'<figure><figcaption>{escape(block.title)}</figcaption>'
+        f"<figure><figcaption>{escape(block.title)}</figcaption>"
         f'<div class="chart" data-chart="{number}"></div>{note}</figure>'
     )
 

@@ -83,6 +83,8 @@ class Heat:
     least: float
     """What the palest colour stands for: maps beside each other share their scale."""
     most: float
+    row: str
+    """Maps of the same word stand beside each other."""
 
 
 @dataclass(frozen=True)

@@ -39,28 +39,32 @@ def clouds(block: Clouds) -> str:
         parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + width}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
     for number, cloud in enumerate(block.clouds):
-        colour = f"var(--c{number % len(COLOURS)})"
+        colour = _colour(number)
         if cloud.ellipse:
             corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in outline(cloud.ellipse)))
             dash = ",".join(map(str, DASHES[number % len(DASHES)]))
-            style = f'stroke="{colour}" fill="{colour}" fill-opacity="0.12" stroke-width="1.8" stroke-dasharray="{dash}"'
+            style = (
+                f'stroke="{colour}" fill="{colour}" fill-opacity="0.12" stroke-width="1.8" stroke-dasharray="{dash}"'
+            )
             parts.append(f'<polygon points="{corners}" {style}/>')
         for x, y in zip(cloud.x, cloud.y, strict=True):
             parts.append(_mark(*at(x, y), number, colour))
     middle = _LEFT + width / 2
     parts.append(f'<text x="{middle}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(block.x)}</text>')
     parts.append(
-        f'<text transform="rotate(-90)" x="{-(_ABOVE + height / 2)}" y="14" text-anchor="middle">{escape(block.y)}</text>'
+        f'<text transform="rotate(-90)" x="{-(_ABOVE + height / 2)}" y="14" text-anchor="middle">'
+        f"{escape(block.y)}</text>"
     )
     legend = "".join(
-        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, f"var(--c{number % len(COLOURS)})")}</svg>'
+        f'<li><svg width="16" height="16" aria-hidden="true">{_mark(8, 8, number, _colour(number))}</svg>'
         f"{escape(cloud.label)}</li>"
         for number, cloud in enumerate(block.clouds)
     )
     title = escape(f"{block.title}: {', '.join(cloud.label for cloud in block.clouds)}; better is up and to the right")
     return (
         f'<svg class="clouds" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
-        f'<ul class="legend">{legend}</ul><p class="note">Ellipses: one standard deviation. Better is up and to the right.</p>'
+        f'<ul class="legend">{legend}</ul>'
+        '<p class="note">Ellipses: one standard deviation. Better is up and to the right.</p>'
     )
 
 
@@ -73,6 +77,10 @@ def outline(ellipse: Ellipse, steps: int = 72) -> list[tuple[float, float]]:
         along, across = ellipse.major * math.cos(turn), ellipse.minor * math.sin(turn)
         points.append((ellipse.x + along * cos - across * sin, ellipse.y + along * sin + across * cos))
     return points
+
+
+def _colour(number: int) -> str:
+    return f"var(--c{number % len(COLOURS)})"
 
 
 def _widened(values: Sequence[float]) -> tuple[float, float]:

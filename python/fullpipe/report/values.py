@@ -136,7 +136,9 @@ def _group(kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: li
     ccs = {axis.key: point.settings[axis.key] for axis in kept.axes if axis.is_cc}
     others = {key: value for key, value in point.settings.items() if key not in ccs}
     place = ", ".join(value if key == "case" else f"{short(key)} {value}" for key, value in others.items())
-    return Group(_contender(row, by, alone, ccs), place, others, row["point"], row[by], {column: {} for column in columns})
+    return Group(
+        _contender(row, by, alone, ccs), place, others, row["point"], row[by], {column: {} for column in columns}
+    )
 
 
 def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[str, str]) -> str:

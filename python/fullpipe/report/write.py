@@ -5,14 +5,15 @@ from __future__ import annotations
 import secrets
 import shutil
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from fullpipe.report.model import Report
 
 
-class Format(StrEnum):
+class Form(StrEnum):
     """What a report can be."""
 
     HTML = "html"
@@ -21,7 +22,7 @@ class Format(StrEnum):
     PNG = "png"
 
 
-def write_report(directory: Path, form: Format = Format.HTML, out: Path | None = None) -> Path:
+def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = None) -> Path:
     """Makes a report of kept results.
 
     A page or PDF is one file. Markdown and PNG are a directory: pictures, and for Markdown `report.md` with vector
@@ -43,7 +44,7 @@ def write_report(directory: Path, form: Format = Format.HTML, out: Path | None =
     """
     from fullpipe.report.build import build
 
-    single = form in (Format.HTML, Format.PDF)
+    single = form in (Form.HTML, Form.PDF)
     target = out or directory / (f"report.{form}" if single else f"report-{form}")
     if out is not None and out.exists():
         raise FileExistsError(f"--out {out} exists already; name a new file or directory")
@@ -64,21 +65,21 @@ def write_report(directory: Path, form: Format = Format.HTML, out: Path | None =
     return target
 
 
-def _write(report: Report, form: Format, target: Path) -> None:
+def _write(report: Report, form: Form, target: Path) -> None:
     match form:
-        case Format.HTML:
+        case Form.HTML:
             from fullpipe.report.html import page
 
             target.write_text(page(report), encoding="utf-8")
-        case Format.PDF:
+        case Form.PDF:
             from fullpipe.report.paper import write_pdf
 
             write_pdf(report, target)
-        case Format.PNG:
+        case Form.PNG:
             from fullpipe.report.paper import write_pictures
 
             write_pictures(report, target, "png")
-        case Format.MD:
+        case Form.MD:
             from fullpipe.report.markdown import write_markdown
 
             write_markdown(report, target)

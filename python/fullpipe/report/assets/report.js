@@ -55,9 +55,10 @@
     };
   }
 
-  function axis(label, colours) {
+  function axis(label, size, colours) {
     const line = { stroke: colours.grid, width: 1 };
-    return { label, stroke: colours.ink, grid: line, ticks: line, labelSize: 22, size: 52, font: "12px sans-serif" };
+    const fonts = { font: "12px sans-serif", labelFont: "12px sans-serif" };
+    return { label, stroke: colours.ink, grid: line, ticks: line, labelSize: 20, labelGap: 0, size, gap: 4, ...fonts };
   }
 
   /** A chart's lines on one axis of x; a line with a band is three, of which its edges have no name. */
@@ -113,7 +114,7 @@
       width: place.clientWidth || 600,
       height: chart.height ?? 260,
       scales: { x: { time: false }, y: { range: (_, low, high) => reach(chart, low, high) } },
-      axes: [axis(chart.x, colours), axis(chart.y, colours)],
+      axes: [axis(chart.x, 26, colours), axis(chart.y, 50, colours)],
       series: [{ label: chart.x, value: (_, value) => rounded(value) }, ...series],
       bands: found.bands.map((band) => ({ series: band.series, fill: `${colours.lines[band.style % 7]}22` })),
       cursor: { drag: { x: true, y: false, uni: 20 }, focus: { prox: 24 }, sync: chart.sync ? { key: chart.sync } : {} },

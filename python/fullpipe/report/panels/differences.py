@@ -82,7 +82,7 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
     found = []
     for (a, b, _), bundle in bundles.items():
         quantity = bundle[0].quantity
-        ways = []
+        ways: list[tuple[int, int, str]] = []
         for sign, word in ((-1, "lower"), (1, "higher")):
             those = [
                 one for one in bundle if _significant(one, p[id(one)]) and one.comparison.difference.value * sign > 0
@@ -117,11 +117,12 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
     if not comparisons:
         return None
     rows: list[tuple[Cell, ...]] = []
+    somewhere = any(each.where for each in comparisons)
     for each, p in zip(comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True):
         it, quantity = each.comparison, each.quantity
         rows.append(
             (
-                each.where or "–",
+                *([each.where] if somewhere else []),
                 titled(quantity),
                 each.a,
                 Number(it.a, shown(quantity, it.a)),
@@ -140,7 +141,7 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
             )
         )
     columns = (
-        "Where",
+        *(["Where"] if somewhere else []),
         "Metric",
         "A",
         "mean A",

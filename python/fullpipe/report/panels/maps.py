@@ -95,6 +95,7 @@ def _maps(
             grid * metric.scale,
             least,
             most,
+            metric.column,
         )
         for title, grid in grids.items()
     ]

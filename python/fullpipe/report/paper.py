@@ -1,0 +1,231 @@
+"""A report's pictures for a paper, by matplotlib: PNG, vector files, or all with the words as one PDF."""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.backends.backend_pdf import PdfPages
+from matplotlib.figure import Figure
+
+from fullpipe.report.colours import COLOURS, DASHES, heat
+from fullpipe.report.model import Clouds, Heat, Lines, Table, Timeline
+from fullpipe.report.svg import outline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from fullpipe.report.model import Cell, Recorded, Report
+
+_STYLE: Any = {
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "legend.fontsize": 7.5,
+    "pdf.fonttype": 42,
+    "svg.fonttype": "none",
+}
+_MARKERS = ("o", "s", "D", "^", "v", "x", "+")
+_WIDTH = 6.3
+_ROWS_A_PAGE = 42
+_MOST_TIMELINES = 6
+
+
+def write_pictures(report: Report, directory: Path, ending: str) -> list[tuple[str, str]]:
+    """Writes every picture into a new directory.
+
+    Returns:
+        Section and file name of each, in their order.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    directory.mkdir()
+    written = []
+    with mpl.rc_context({**_STYLE, "svg.hashsalt": "fullpipe"}):
+        for number, (section, name, figure) in enumerate(pictures(report), 1):
+            file = f"{number:02}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:60]}.{ending}"
+            metadata = {"Date": None} if ending == "svg" else {}
+            figure.savefig(directory / file, dpi=200, metadata=metadata)
+            written.append((section, file))
+    return written
+
+
+def write_pdf(report: Report, file: Path) -> None:
+    """Writes summary, tables and pictures as one PDF.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    with mpl.rc_context(_STYLE), PdfPages(file, metadata={"Title": report.title, "CreationDate": None}) as pages:
+        for page in _text_pages(report):
+            pages.savefig(page)
+        for section in report.sections:
+            for block in section.blocks:
+                if isinstance(block, Table):
+                    for page in _table_pages(block):
+                        pages.savefig(page)
+        for _, _, figure in pictures(report):
+            pages.savefig(figure)
+
+
+def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
+    """Section, name and figure of every picture: charts, maps of a metric together, runs over time."""
+    for section in report.sections:
+        for row, together in groupby(section.blocks, key=lambda block: block.row if isinstance(block, Heat) else None):
+            blocks = list(together)
+            if row is not None:
+                yield section.title, f"map {row}", _maps([block for block in blocks if isinstance(block, Heat)])
+                continue
+            for block in blocks:
+                match block:
+                    case Lines():
+                        figure, axes = _figure(1, 2.6)
+                        _lines(axes[0], block)
+                        yield section.title, block.title, figure
+                    case Clouds():
+                        figure, axes = _figure(1, 3.2)
+                        _clouds(axes[0], block)
+                        yield section.title, block.title, figure
+                    case Timeline():
+                        for run in block.runs[:_MOST_TIMELINES]:
+                            yield section.title, f"over time {run.label}", _timeline(run)
+                    case _:
+                        pass
+
+
+def _figure(rows: int, height: float) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    return figure, list(np.atleast_1d(figure.subplots(rows, 1, sharex=rows > 1)))
+
+
+def _lines(panel: Axes, block: Lines) -> None:
+    for number, line in enumerate(block.lines):
+        style = number if line.style is None else line.style
+        look: dict[str, Any] = {"color": COLOURS[style % len(COLOURS)], "linewidth": 1.1, "label": line.label}
+        if dash := DASHES[style % len(DASHES)]:
+            look["linestyle"] = (0, tuple(each / 2 for each in dash))
+        if block.stepped:
+            look["drawstyle"] = "steps-post"
+        panel.plot(line.x, line.y, **look)
+        if line.low is not None and line.high is not None:
+            band: Any = {"step": "post" if block.stepped else None, "color": look["color"]}
+            panel.fill_between(line.x, line.low, line.high, alpha=0.13, linewidth=0, **band)
+    _dress(panel, block.title, block.x, block.y)
+    if block.stepped:
+        panel.set_ylim(0, 1.02)
+    if len(block.lines) > 1:
+        panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3)
+
+
+def _clouds(panel: Axes, block: Clouds) -> None:
+    for number, cloud in enumerate(block.clouds):
+        colour = COLOURS[number % len(COLOURS)]
+        panel.plot(cloud.x, cloud.y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=3.5, label=cloud.label)
+        if cloud.ellipse:
+            x, y = zip(*outline(cloud.ellipse), strict=True)
+            panel.fill(x, y, facecolor=colour, alpha=0.12)
+            panel.plot([*x, x[0]], [*y, y[0]], color=colour, linewidth=1)
+    _dress(panel, f"{block.title}; ellipses: one standard deviation", block.x, block.y)
+    panel.invert_xaxis()
+    panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+
+
+def _maps(blocks: Sequence[Heat]) -> Figure:
+    columns = min(3, len(blocks))
+    rows = -(-len(blocks) // columns)
+    height = rows * (0.55 + 0.24 * len(blocks[0].rows))
+    figure = Figure(figsize=(_WIDTH, max(height, 1.2)), layout="constrained")
+    panels = np.atleast_1d(figure.subplots(rows, columns)).ravel()
+    for panel, block in zip(panels, blocks, strict=False):
+        span = block.most - block.least or 1.0
+        panel.imshow(block.values, cmap="cividis", vmin=block.least, vmax=block.least + span, aspect="auto")
+        for row, values in enumerate(block.values):
+            for column, value in enumerate(values):
+                text, ink = (
+                    (f"{value:.3g}", heat((value - block.least) / span)[1]) if np.isfinite(value) else ("–", "#000")
+                )
+                panel.text(column, row, text, ha="center", va="center", color=ink, fontsize=7)
+        panel.set_xticks(range(len(block.columns)), block.columns)
+        panel.set_yticks(range(len(block.rows)), block.rows)
+        panel.set_title(block.title + (f", {block.unit}" if block.unit else ""), loc="left", fontsize=7.5, wrap=True)
+        panel.set_xlabel(block.column_key)
+        panel.set_ylabel(block.row_key)
+        panel.tick_params(length=0)
+    for panel in panels[len(blocks) :]:
+        panel.set_axis_off()
+    return figure
+
+
+def _timeline(run: Recorded) -> Figure:
+    figure, panels = _figure(len(run.panels), 1.35 * len(run.panels) + 0.3)
+    for panel, block in zip(panels, run.panels, strict=True):
+        _lines(panel, block)
+        if panel is not panels[-1]:
+            panel.set_xlabel("")
+    figure.suptitle(run.label, x=0.01, ha="left", fontsize=8.5, weight="bold")
+    return figure
+
+
+def _dress(panel: Axes, title: str, x: str, y: str) -> None:
+    panel.set_title(title, loc="left")
+    panel.set_xlabel(x)
+    panel.set_ylabel(y)
+    panel.grid(color="#dddddd", linewidth=0.5)
+    panel.spines[["top", "right"]].set_visible(False)
+
+
+# Pages of words and tables
+
+_PAGE = (8.27, 11.69)  # A4
+
+
+def _text_pages(report: Report) -> Iterator[Figure]:
+    lines = [*wrap(report.about, 100), "", *(f"{name}: {text}" for name, text in report.facts), ""]
+    lines += [line for finding in report.findings for line in wrap(f"– {finding.text}", 100, subsequent_indent="   ")]
+    lines += ["", *wrap(report.findings_note, 100)]
+    for start in range(0, len(lines), 60):
+        figure = Figure(figsize=_PAGE)
+        if start == 0:
+            figure.text(0.08, 0.95, report.title, fontsize=14, weight="bold", va="top", wrap=True)
+        figure.text(0.08, 0.9, "\n".join(lines[start : start + 60]), fontsize=8.5, va="top", linespacing=1.5)
+        yield figure
+
+
+def _table_pages(table: Table) -> Iterator[Figure]:
+    """The table in pages of so many rows, as small as its widest rows need."""
+    cells = [[_said(cell) for cell in row] for row in table.rows]
+    heads = ["\n".join(wrap(name, 14)) for name in table.columns]
+    lengths = [max(len(text) for text in column) for column in zip(*cells, strict=True)] if cells else []
+    widths = [max([length, *map(len, head.split("\n"))]) for length, head in zip(lengths, heads, strict=True)]
+    size = min(7.0, 860 / max(sum(widths) + 2 * len(widths), 1))
+    for start in range(0, len(cells), _ROWS_A_PAGE):
+        figure = Figure(figsize=_PAGE)
+        panel = figure.add_axes((0.06, 0.05, 0.88, 0.87))
+        panel.set_axis_off()
+        panel.set_title(table.title, loc="left", fontsize=10, weight="bold")
+        drawn = panel.table(
+            cells[start : start + _ROWS_A_PAGE],
+            colLabels=heads,
+            colWidths=[width / sum(widths) for width in widths],
+            loc="upper left",
+            cellLoc="left",
+            edges="horizontal",
+        )
+        drawn.auto_set_font_size(False)
+        drawn.set_fontsize(size)
+        for (row, _), cell in drawn.get_celld().items():
+            cell.set_height(0.045 if row == 0 else 0.021)
+            cell.set_linewidth(0.4)
+            cell.PAD = 0.02
+        yield figure
+
+
+def _said(cell: Cell) -> str:
+    return cell if isinstance(cell, str) else cell.text

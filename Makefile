@@ -17,7 +17,7 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: run setup test test-rust test-example test-python lint bench-smoke clean
+.PHONY: run setup browser vendor test test-rust test-example test-python lint lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
@@ -52,7 +52,20 @@ test-example: test-rust
 test-python: setup
 	$(BIN)/pytest
 
-lint: setup
+# What the page of a report is linted and tested with, not in the set-up: npm's packages as locked, and a Chromium.
+browser: web/node_modules/.ready
+	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)
+
+web/node_modules/.ready: web/package-lock.json
+	npm ci --prefix web --silent --no-audit --no-fund
+	@touch $@
+
+# uPlot comes with the package, as npm has it (its hash is in package-lock.json); another version: web/package.json.
+vendor: web/node_modules/.ready
+	cp web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css python/fullpipe/report/assets/
+	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
+
+lint: setup lint-web
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	cd examples/custom-controller && cargo fmt --check && cargo clippy --all-targets --target-dir ../../target -- --deny warnings
@@ -60,6 +73,10 @@ lint: setup
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest fullpipe._core
+
+lint-web:
+	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings; \
+	else echo "web: not linted; make browser installs what that needs"; fi
 
 bench-smoke:
 	cargo bench --package fullpipe-benches -- --test

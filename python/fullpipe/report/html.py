@@ -57,7 +57,7 @@ def page(report: Report) -> str:
 <script type="application/json" id="data">{data}</script>
 <script>/*! uPlot 1.6.32, MIT License, (c) 2022 Leon Sorokin */
 {_asset("uPlot.iife.min.js")}</script>
-<script>{_asset("report.js")}</script>
+<script type="module">{_asset("report.js")}</script>
 </body>
 </html>
 """

@@ -146,7 +146,7 @@ def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[str, s
     several = f"{count} × {cc}" if count > 1 else cc
     if by == "cc" or alone:
         return several
-    full = flow if flow.startswith(cc) else f"{flow} ({cc})"
+    full = several if count > 1 else flow if flow.startswith(cc) else f"{flow} ({cc})"
     if not ccs:
         return full
     if len(ccs) == 1:

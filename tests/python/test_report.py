@@ -1,0 +1,285 @@
+"""Reports: what they read, what they say, and that they are whole. How they look is in test_report_browser.py."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import fullpipe
+from conftest import SCENARIO
+from fullpipe.report import Form, write_report
+from fullpipe.report.build import build
+from fullpipe.report.kept import read, spans
+from fullpipe.report.model import Code, Heat, Lines, Number, Table, Text, Timeline
+from fullpipe.report.thin import thinned
+from sweep_dir import write_sweep
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Fullpipe
+    from fullpipe.report.model import Report, Section
+
+LONE = SCENARIO.replace('[[flow]]\ncc = "bbr1"\n', "").replace("# Two flows", "# A flow")
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two algorithms beside BBRv1 at two buffers, six seeds, the first of each point traced."""
+    axes = {"flow.0.cc": ["cubic", "bbr3"], "path.buffer": ["1bdp", "4bdp"]}
+    return write_sweep(tmp_path_factory.mktemp("swept") / "it", SCENARIO, axes, [1, 2, 3, 4, 5, 6], "10ms")
+
+
+def _made_up(directory: Path, value: Callable[[str, str, int], dict[str, float]], **about: Any) -> Path:  # noqa: ANN401
+    """A sweep of cubic and bbr3 over two buffers whose numbers are given: by algorithm, buffer and seed."""
+    seeds, buffers = list(range(1, 9)), ["1bdp", "8bdp"]
+    points = [(cc, buffer) for cc in ("cubic", "bbr3") for buffer in buffers]
+    rows = [
+        {
+            "point": number,
+            "flow.0.cc": cc,
+            "path.buffer": buffer,
+            "seed": seed,
+            "flow": cc,
+            "flow_index": 0,
+            "cc": cc,
+            **value(cc, buffer, seed),
+        }
+        for number, (cc, buffer) in enumerate(points)
+        for seed in seeds
+    ]
+    (directory / "runs").mkdir(parents=True)
+    pl.DataFrame(rows).write_parquet(directory / "runs" / "0.parquet")
+    axes = [{"key": "flow.0.cc", "values": ["cubic", "bbr3"]}, {"key": "path.buffer", "values": buffers}]
+    told = {
+        "format": 1,
+        "version": "1",
+        "build": "b",
+        "command": "c",
+        "scenario": LONE,
+        "file": "lone.toml",
+        "axes": axes,
+        "mode": "cartesian",
+        "seeds": seeds,
+        "points": len(points),
+        "runs": len(rows),
+        "added_jitter": {"start_jitter": "20ms"},
+    }
+    (directory / "sweep.json").write_text(json.dumps({**told, **about}), encoding="utf-8")
+    return directory
+
+
+def _section(report: Report, title: str) -> Section:
+    return next(section for section in report.sections if section.title == title)
+
+
+def _table(report: Report, section: str) -> Table:
+    return next(block for block in _section(report, section).blocks if isinstance(block, Table))
+
+
+def _told(cc: str, buffer: str, seed: int) -> dict[str, float]:
+    """BBRv3 has half the delay at 8 BDP and the same at 1, and 2 % less goodput at both."""
+    noise = (seed * 7 % 8) / 8 - 0.4
+    delay = {("cubic", "8bdp"): 0.2, ("bbr3", "8bdp"): 0.1}.get((cc, buffer), 0.05)
+    same = noise if cc == "cubic" or buffer == "8bdp" else -noise
+    return {
+        "goodput_bps": (95e6 if cc == "cubic" else 93.1e6) + 1e5 * noise,
+        "queue_delay_s.p95": delay + 1e-3 * same,
+    }
+
+
+def test_the_summary_says_what_differs_where_in_which_direction_and_at_what_price(tmp_path: Path) -> None:
+    report = build(_made_up(tmp_path / "s", _told))
+    found = {(finding.text, finding.better) for finding in report.findings}
+    assert found == {
+        ("buffer 1bdp: bbr3 has 2.0 % lower goodput than cubic (95 % CI 2.0 to 2.0 %)", -1),
+        (
+            "buffer 8bdp: bbr3 has 50 % lower p95 queueing delay than cubic (95 % CI 50 to 50 %), "
+            "at 2.0 % less goodput (95 % CI 2.0 to 2.0 %)",
+            1,
+        ),
+    }
+    assert "4 comparisons" in report.findings_note
+
+
+def test_the_table_of_results_has_medians_and_the_maps_means(tmp_path: Path) -> None:
+    report = build(_made_up(tmp_path / "s", _told))
+    table = _table(report, "Results")
+    assert table.columns[:4] == ("buffer", "contender", "runs", "Goodput, Mbit/s")
+    goodputs = [_told("cubic", "1bdp", seed)["goodput_bps"] / 1e6 for seed in range(1, 9)]
+    first = table.rows[0]
+    assert first[1] == "cubic"
+    assert isinstance(first[3], Number)
+    assert first[3].value == pytest.approx(median(goodputs) * 1e6)
+    assert first[3].text.startswith(f"{median(goodputs):.2f} [")
+    (goodput, delay) = (block for block in _section(report, "Maps").blocks if isinstance(block, Heat))
+    assert (goodput.rows, goodput.columns) == (("cubic", "bbr3"), ("1bdp", "8bdp"))
+    assert goodput.values[0, 0] == pytest.approx(fmean(goodputs))
+    assert delay.values[:, 1] == pytest.approx([200 - 0.4 + 7 / 16 + 0.0, 100 - 0.4 + 7 / 16], abs=1e-6)
+    assert (delay.least, delay.most) == (delay.values.min(), delay.values.max())
+
+
+def test_every_run_can_be_replayed_as_it_says(swept: Path) -> None:
+    table = _table(build(swept), "Scenarios and seeds")
+    assert [row[2] for row in table.rows] == ["1–6"] * 4
+    code = table.rows[3][3]
+    assert isinstance(code, Code)
+    assert code.text == "fullpipe run base.toml --set flow.0.cc=bbr3 --set path.buffer=4bdp --seed 1"
+    again = fullpipe.run(SCENARIO, seed=1, set={"flow.0.cc": "bbr3", "path.buffer": "4bdp"})
+    kept = read(swept).rows.filter(point=3, seed=1)["goodput_bps"].to_list()
+    assert kept == [flow["goodput_bps"] for flow in again.flows]
+
+
+def test_jitter_that_was_added_is_in_the_command(tmp_path: Path) -> None:
+    (row, *_) = _table(build(_made_up(tmp_path / "s", _told)), "Scenarios and seeds").rows
+    assert isinstance(row[3], Code)
+    expected = "fullpipe run lone.toml --set start_jitter=20ms --set flow.0.cc=cubic --set path.buffer=1bdp --seed 1"
+    assert row[3].text == expected
+
+
+def test_contenders_are_the_algorithms_that_were_set_and_the_flows_beside_them(swept: Path) -> None:
+    rows = _table(build(swept), "Results").rows
+    assert [row[1] for row in rows] == ["cubic", "bbr1 beside cubic"] * 2 + ["bbr3", "bbr1 beside bbr3"] * 2
+
+
+def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
+    scenario = SCENARIO.replace('cc = "cubic"', 'cc = "cubic"\ncount = 3')
+    directory = write_sweep(tmp_path / "s", scenario, {"flow.1.cc": ["bbr1", "bbr3"]}, [1])
+    rows = _table(build(directory), "Results").rows
+    assert [row[0] for row in rows] == ["3 × cubic beside bbr1", "bbr1", "3 × cubic beside bbr3", "bbr3"]
+    goodputs = read(directory).rows.filter(point=0, seed=1)["goodput_bps"].to_list()
+    value = rows[0][2]
+    assert isinstance(value, Number)
+    assert value.value == pytest.approx(fmean(goodputs[:3]))
+
+
+def test_a_run_shows_its_trace_thinned_out(swept: Path) -> None:
+    (timeline,) = _section(build(swept), "Over time").blocks
+    assert isinstance(timeline, Timeline)
+    assert timeline.runs[0].command.endswith("--set flow.0.cc=cubic --set path.buffer=1bdp --seed 1")
+    titles = [panel.title for panel in timeline.runs[0].panels]
+    assert titles == ["Delivery rate", "Round-trip time", "Window", "Queue at bottleneck", "Jain's index per second"]
+    assert "onverged" in timeline.runs[0].panels[-1].note
+
+
+def test_thinning_keeps_the_least_and_the_greatest_and_leaves_gaps_out() -> None:
+    x = np.arange(100_000.0)
+    y = np.sin(x / 700)
+    y[34_567], y[71_234], y[50] = 9.0, -9.0, np.nan
+    few_x, few_y = thinned(x, y, 500)
+    assert len(few_x) == len(few_y) <= 500
+    assert (np.diff(few_x) > 0).all()
+    assert (few_y.max(), few_y.min()) == (9.0, -9.0)
+    assert np.isin(few_x, x).all()
+    assert (few_x[0], few_x[-1]) == (x[0], x[-1])
+    assert thinned(x[:100], y[:100], 500)[0].tolist() == [each for each in range(100) if each != 50]
+
+
+def test_a_page_needs_nothing_else_and_cannot_be_broken_by_what_is_in_it(tmp_path: Path) -> None:
+    evil = LONE.replace("# A flow, two seconds", "# </script><img src=x onerror=alert(1)>")
+    page = write_report(_made_up(tmp_path / "s", _told, scenario=evil)).read_text(encoding="utf-8")
+    assert not re.search(
+        r"""<[^>]*(?:src|href)=["']?(?!#)""", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+    )
+    assert "<img" not in page
+    assert page.count("<script") == page.count("</script>") == 3
+    assert "default-src 'none'" in page
+
+
+def test_the_same_results_give_the_same_page(swept: Path, tmp_path: Path) -> None:
+    one, other = (write_report(swept, out=tmp_path / name) for name in ("a.html", "b.html"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_run_and_its_report(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "s.toml").write_text(SCENARIO, encoding="utf-8")
+    assert fullpipe("run", "s.toml", "--out", "kept").returncode == 0
+    done = fullpipe("report", "kept")
+    assert (done.returncode, done.stdout) == (0, "kept/report.html\n")
+    report = build(tmp_path / "kept")
+    assert report.title == "Two flows, two seconds"
+    assert report.findings == []
+    texts = [block.title for block in _section(report, "Scenarios and seeds").blocks if isinstance(block, Text)]
+    assert texts == ["scenario.toml", "resolved.toml"]
+    assert fullpipe("report", "kept").returncode == 0  # a report is made again
+
+
+def test_a_reproduced_study_has_published_beside_ours(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    case = "30s_20Mbps_20ms_400pkt_0loss_CUBIC"
+    published = str(ROOT / "published/microsoft-wan-2021.toml")
+    fullpipe("reproduce", published, "--case", case, "--seeds", "1", "--out", "kept")
+    report = build(tmp_path / "kept")
+    table = _table(report, "Published and ours")
+    records = json.loads((tmp_path / "kept/table.json").read_text(encoding="utf-8"))
+    assert [row[1] for row in table.rows] == [record["metric"] for record in records] != []
+    for row, record in zip(table.rows, records, strict=True):
+        assert isinstance(row[3], Number)
+        assert row[3].value == record["ours"]
+        assert str(row[5]).endswith(record["verdict"])
+    command = _table(report, "Scenarios and seeds").rows[0][3]
+    assert isinstance(command, Code)
+    assert fullpipe(*command.text.split()[1:]).returncode == 0
+
+
+@pytest.mark.parametrize("form", [Form.MD, Form.PDF, Form.PNG])
+def test_other_forms_have_every_picture(swept: Path, form: Form, tmp_path: Path) -> None:
+    report = build(swept)
+    made = write_report(swept, form, tmp_path / "made")
+    charts = sum(isinstance(block, Lines) for section in report.sections for block in section.blocks)
+    if form is Form.PDF:
+        assert made.read_bytes().startswith(b"%PDF")
+        return
+    ending = "svg" if form is Form.MD else "png"
+    pictures = sorted(file.name for file in made.glob(f"*.{ending}"))
+    assert len(pictures) >= charts + 4  # and the four runs over time
+    if form is Form.MD:
+        text = (made / "report.md").read_text(encoding="utf-8")
+        assert re.findall(r"!\[.*?\]\((.*?)\)", text) == pictures
+        assert all(finding.text in text for finding in report.findings)
+
+
+def test_a_sweep_that_has_not_ended_says_so(tmp_path: Path) -> None:
+    report = build(_made_up(tmp_path / "s", _told, runs=100))
+    assert ("Runs", "32 of 100: the sweep has not ended: 4 points, seeds 1–8") in report.facts
+
+
+def test_what_has_no_results_is_refused_with_a_fix(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken/metrics.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "broken/scenario.toml").write_text(SCENARIO, encoding="utf-8")
+    (tmp_path / "young").mkdir()
+    (tmp_path / "young/sweep.json").write_text("{}", encoding="utf-8")
+    for name, says in (
+        ("nothing", "error: nothing: no such directory\n  fix: name what"),
+        ("file", "error: file: is a file, not a directory\n  fix: name what"),
+        ("empty", "error: empty: no results: there is no sweep.json, table.json or metrics.json\n  fix: name what"),
+        ("broken", "error: broken: metrics.json or what belongs to it is not as fullpipe"),
+        ("young", "error: young: no run has ended yet"),
+    ):
+        done = fullpipe("report", name)
+        assert done.returncode == 2
+        assert done.stderr.startswith(says)
+        assert "Traceback" not in done.stderr
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["broken", "empty", "file", "young"]
+
+
+def test_nothing_that_was_named_is_overwritten(swept: Path, tmp_path: Path) -> None:
+    (tmp_path / "there.html").write_text("mine", encoding="utf-8")
+    with pytest.raises(FileExistsError, match="exists already"):
+        write_report(swept, out=tmp_path / "there.html")
+    assert (tmp_path / "there.html").read_text(encoding="utf-8") == "mine"
+
+
+def test_spans_are_short() -> None:
+    assert spans([5, 1, 2, 3, 9, 10]) == "1–3, 5, 9–10"
+    assert spans([4]) == "4"

@@ -105,6 +105,8 @@ def read(directory: Path) -> Kept:
         if (directory / file).is_file():
             try:
                 return reader(directory)
+            except NoResultsError:
+                raise
             except (KeyError, TypeError, ValueError, pl.exceptions.PolarsError) as error:
                 problem = f"{directory}: {file} or what belongs to it is not as fullpipe {_core.__version__} writes it"
                 raise NoResultsError(f"{problem} ({error!r})\n  fix: run it again") from error
@@ -141,8 +143,7 @@ def _sweep(directory: Path) -> Kept:
         "point", "seed", "flow_index"
     )
     axes = [Axis(axis["key"], tuple(map(str, axis["values"]))) for axis in about["axes"]]
-    added = {str(key): str(value) for key, value in (about.get("added_jitter") or {}).items()}
-    points = _points(rows, axes, added, about["file"])
+    points = _points(rows, axes, directory)
     series = [
         Series(points[int(point)], int(seed), file, links if links.is_file() else None)
         for file in sorted((directory / "series").glob("*.parquet"))
@@ -156,14 +157,18 @@ def _sweep(directory: Path) -> Kept:
     runs = rows.select("point", "seed").n_unique()
     whole = "" if runs == about["runs"] else f" of {about['runs']:,}: the sweep has not ended"
     facts.append(("Runs", f"{runs:,}{whole}: {len(points):,} points, seeds {spans(about['seeds'])}"))
-    if added:
-        facts.append(("Added for repetitions", ", ".join(f"{key} = {value}" for key, value in added.items())))
+    if added := about["added_jitter"]:
+        facts.append(("Added for repetitions", ", ".join(f"{key} = {_listed(value)}" for key, value in added.items())))
     return Kept(
         directory, title, rest, facts, rows, axes, points, _by_number(series), {about["file"]: about["scenario"]}
     )
 
 
-def _points(rows: pl.DataFrame, axes: list[Axis], added: Mapping[str, str], file: str) -> dict[int, Point]:
+def _listed(value: str | list[str]) -> str:
+    return value if isinstance(value, str) else " or ".join(value)
+
+
+def _points(rows: pl.DataFrame, axes: list[Axis], directory: Path) -> dict[int, Point]:
     keys = [axis.key for axis in axes]
     points = {}
     for row in (
@@ -173,7 +178,7 @@ def _points(rows: pl.DataFrame, axes: list[Axis], added: Mapping[str, str], file
     ):
         settings = {key: str(row[key]) for key in keys}
         label = ", ".join(f"{short(key)} {value}" for key, value in settings.items()) or "the scenario"
-        command = _command(file, {**added, **settings}, row["seed"][0])
+        command = f"fullpipe run {quote(str(directory))} --point {row['point']} --seed {row['seed'][0]}"
         points[row["point"]] = Point(row["point"], label, settings, tuple(row["seed"]), command)
     return dict(sorted(points.items()))
 
@@ -185,7 +190,7 @@ def _run(directory: Path) -> Kept:
     title, about = _titled(text, str(directory))
     rows = pl.DataFrame(rows_of(metrics), infer_schema_length=None).with_columns(point=pl.lit(0))
     seed = metrics["seed"]
-    point = Point(0, "the scenario", {}, (seed,), _command(str(resolved), {}, seed))
+    point = Point(0, "the scenario", {}, (seed,), _command(resolved, seed))
     flows, links = directory / "trace.parquet", directory / "links.parquet"
     return Kept(
         directory,
@@ -224,7 +229,7 @@ def _study(directory: Path) -> Kept:
     for number, case in enumerate(cases):
         seeds = tuple(runs.filter(pl.col("case") == case)["seed"].unique().sort())
         file = directory / "scenarios" / f"{case.replace('/', '-').replace(' ', '_')}.toml"
-        points[number] = Point(number, case, {"case": case}, seeds, _command(str(file), {}, seeds[0]))
+        points[number] = Point(number, case, {"case": case}, seeds, _command(file, seeds[0]))
     heading, source = _heading(directory / "table.md")
     facts = [("Version", f"report by fullpipe {_core.__version__}"), ("Source", source)]
     facts.append(("Runs", f"{runs.select('case', 'seed').n_unique():,}: {len(cases):,} cases"))
@@ -259,9 +264,8 @@ def _titled(text: str, otherwise: str) -> tuple[str, str]:
     return (lines[0], " ".join(lines[1:])) if lines else (otherwise, "")
 
 
-def _command(file: str, settings: Mapping[str, str], seed: int) -> str:
-    sets = "".join(f" --set {quote(f'{key}={value}')}" for key, value in settings.items())
-    return f"fullpipe run {quote(file)}{sets} --seed {seed}"
+def _command(file: Path, seed: int) -> str:
+    return f"fullpipe run {quote(str(file))} --seed {seed}"
 
 
 def short(key: str) -> str:

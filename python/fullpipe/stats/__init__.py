@@ -6,7 +6,7 @@ Importing this package is quick: scipy is loaded by the first function that need
 from fullpipe.stats.compare import Comparison, adjusted, paired
 from fullpipe.stats.distribution import Cdf, Ellipse, cdf, ellipse
 from fullpipe.stats.fairness import Convergence, convergence, jain, jain_over_time, min_max, rates_per_window
-from fullpipe.stats.interval import Interval, bootstrap, mean, median, share, student
+from fullpipe.stats.interval import Interval, bootstrap, mean, median, medians, share, student
 from fullpipe.stats.quantity import Quantity, quantity
 from fullpipe.stats.sequential import Rule, RuleError, enough, parse_rule
 from fullpipe.stats.words import sentences
@@ -30,6 +30,7 @@ __all__ = [
     "jain_over_time",
     "mean",
     "median",
+    "medians",
     "min_max",
     "paired",
     "parse_rule",

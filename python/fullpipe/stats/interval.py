@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CONFIDENCE = 0.95
 _RESAMPLES = 2000
+_LEAST_FOR_MEDIAN = 6
+_AT_ONCE = 100  # rows, so that their resamples fit into memory
 
 
 class Interval(NamedTuple):
@@ -35,11 +37,39 @@ def mean(values: Values) -> Interval:
 
 
 def median(values: Values) -> Interval:
-    """The median with the percentile bootstrap's interval.
+    """The median with the percentile bootstrap's interval; none of fewer than six values.
 
-    Not BCa: its acceleration comes from the jackknife, which is not consistent for a median.
+    Not BCa: its acceleration comes from the jackknife, which is not consistent for a median. Least and greatest of five
+    values have the median between them with 94 %, so that no interval of theirs has 95 %.
     """
-    return Interval(_of(values, middle), *bootstrap(_median, values, vectorized=True))
+    return medians([values])[0]
+
+
+def medians(samples: Sequence[Values]) -> list[Interval]:
+    """The same of many samples, at once where they have the same size: much faster, and to the bit the same."""
+    import numpy as np
+
+    ends = [(math.nan, math.nan)] * len(samples)
+    usable = [number for number, values in enumerate(samples) if len(values) >= _LEAST_FOR_MEDIAN and _usable(values)]
+    for size in sorted({len(samples[number]) for number in usable}):
+        those = [number for number in usable if len(samples[number]) == size]
+        for start in range(0, len(those), _AT_ONCE):
+            some = those[start : start + _AT_ONCE]
+            rows = np.array([samples[number] for number in some], dtype=float)
+            for number, low, high in zip(some, *_percentile(rows), strict=True):
+                ends[number] = (float(low), float(high))
+    return [Interval(_of(values, middle), *pair) for values, pair in zip(samples, ends, strict=True)]
+
+
+def _percentile(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The ends of each row's interval."""
+    import numpy as np
+    from scipy.stats import bootstrap as resampled  # it takes a second
+
+    found = resampled(
+        (rows,), np.median, n_resamples=_RESAMPLES, confidence_level=CONFIDENCE, method="percentile", axis=-1, rng=0
+    ).confidence_interval
+    return np.asarray(found.low), np.asarray(found.high)
 
 
 def student(values: Values) -> tuple[float, float]:
@@ -123,9 +153,3 @@ def _mean(values: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
     import numpy as np
 
     return np.asarray(np.mean(values, axis=axis))
-
-
-def _median(values: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
-    import numpy as np
-
-    return np.asarray(np.median(values, axis=axis))

@@ -126,9 +126,10 @@ class Impairment(TypedDict):
 
 @type_check_only
 class Given(TypedDict):
-    """A value of a profile, as TOML, with its source and what that says."""
+    """A value of a profile, as TOML, with its source and what that says; `declared` is the key as in :class:`Key`."""
 
     key: str
+    declared: str
     value: str
     source: str
     why: str

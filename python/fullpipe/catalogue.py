@@ -149,7 +149,7 @@ def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]
     grid = _grid(wide=2)
     for given in profile["values"]:
         text = Text(given["why"])
-        text.append(f"\n{given['source']}. {_first_sentence(keys[given['key']]['meaning'])}", style="dim")
+        text.append(f"\n{given['source']}. {_first_sentence(keys[given['declared']]['meaning'])}", style="dim")
         grid.add_row(Text(given["key"].replace(".N", ""), style="bold"), given["value"].strip('"'), text)
     yield _indent(grid)
     yield _head("Sources")

@@ -110,6 +110,8 @@ pub(crate) struct Profile {
 #[derive(IntoPyObject)]
 struct Given {
     key: &'static str,
+    /// The key as the scenario's keys have it.
+    declared: &'static str,
     value: &'static str,
     source: &'static str,
     why: &'static str,
@@ -212,6 +214,7 @@ impl From<&'static scenario::Profile> for Profile {
     fn from(profile: &'static scenario::Profile) -> Profile {
         let given = |given: &'static scenario::Given| Given {
             key: &given.key,
+            declared: &given.declared,
             value: &given.value,
             source: &given.source,
             why: &given.why,

@@ -3,7 +3,7 @@
 //! A profile is a file of `profiles/`: each value with its source and the reason of it, so that `explain` and the page
 //! are made of it, too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use schemars::{Schema, json_schema};
@@ -37,8 +37,10 @@ pub struct Profile {
 /// A value of a profile.
 #[derive(Debug)]
 pub struct Given {
-    /// The key as declared: `path.rate`, `host.send`, `flow.N.ack_delay`.
+    /// The key: `path.rate`, `host.send`, `link.uplink.rate`, `flow.N.ack_delay`.
     pub key: String,
+    /// The key as declared, where the name of a link is N.
+    pub declared: String,
     /// The value as TOML, on one line; of several tables only their number.
     pub value: String,
     /// Short names of references with the place in them, or "our choice".
@@ -53,7 +55,7 @@ pub struct Given {
 pub struct Applied {
     /// Its name.
     pub name: &'static str,
-    /// The keys that have its value, as declared, and the value as TOML.
+    /// The keys that have its value, as the profile has them, and the value as TOML.
     pub values: Vec<(String, String)>,
 }
 
@@ -103,6 +105,8 @@ struct File {
     #[serde(default)]
     host: BTreeMap<String, Entry>,
     #[serde(default)]
+    link: BTreeMap<String, BTreeMap<String, Entry>>,
+    #[serde(default)]
     flow: BTreeMap<String, Entry>,
 }
 
@@ -116,17 +120,21 @@ struct Entry {
 
 impl Profile {
     fn read(name: &'static str, text: &str) -> Result<Profile, String> {
-        let File { purpose, about, references, path, host, flow } =
+        let File { purpose, about, references, path, host, link, flow } =
             toml::from_str(text).map_err(|error| error.to_string())?;
+        let links = link.into_iter().map(|(name, entries)| (format!("link.{name}."), "link.N.", entries));
+        let others = [("path.", path), ("host.", host), ("flow.N.", flow)];
+        let others = others.map(|(table, entries)| (table.to_owned(), table, entries));
         let mut values = Vec::new();
-        for (table, entries) in [("path.", path), ("host.", host), ("flow.N.", flow)] {
+        for (table, declared, entries) in links.chain(others) {
             for (name, Entry { value, source, why }) in entries {
-                values.push(Given { key: format!("{table}{name}"), value: one_line(&value), source, why, toml: value });
+                let (key, declared) = (format!("{table}{name}"), format!("{declared}{name}"));
+                values.push(Given { key, declared, value: one_line(&value), source, why, toml: value });
             }
         }
-        let place = |given: &Given| keys().iter().position(|key| key.key == given.key);
+        let place = |given: &Given| keys().iter().position(|key| key.key == given.declared);
         if let Some(unknown) = values.iter().find(|given| place(given).is_none()) {
-            return Err(format!("a scenario has no key {}", unknown.key));
+            return Err(format!("a scenario has no key {}", unknown.declared));
         }
         values.sort_by_key(place);
         Ok(Profile { name, purpose, about, values, references: references.into_iter().collect() })
@@ -134,17 +142,21 @@ impl Profile {
 
     /// What its values look like in a scenario; of a flow's, the table of one.
     pub fn to_toml(&self) -> String {
+        let links = self.links().map(|name| (format!("link.{name}."), format!("[[link]]\nname = {name:?}")));
+        let before = [("path.", "[path]"), ("host.", "[host]")];
+        let flow = [("flow.N.", "[[flow]]\ncc = \"cubic\"")];
+        let owned = |(table, head): (&str, &str)| (table.to_owned(), head.to_owned());
         let mut text = String::new();
-        for (table, head) in [("path.", "[path]"), ("host.", "[host]"), ("flow.N.", "[[flow]]\ncc = \"cubic\"")] {
+        for (table, head) in before.map(owned).into_iter().chain(links).chain(flow.map(owned)) {
             let inside: Vec<_> =
-                self.values.iter().filter_map(|given| Some((given.key.strip_prefix(table)?, &given.toml))).collect();
+                self.values.iter().filter_map(|given| Some((given.key.strip_prefix(&table)?, &given.toml))).collect();
             if inside.is_empty() && table == "host." {
                 continue;
             }
             text += &format!("\n{head}\n");
             for (name, value) in inside {
                 text += &match value {
-                    Toml::Array(rows) if rows.iter().all(Toml::is_table) => {
+                    Toml::Array(rows) if !rows.is_empty() && rows.iter().all(Toml::is_table) => {
                         let rows: String = rows.iter().map(|row| format!("  {},\n", one_line(row))).collect();
                         format!("{name} = [\n{rows}]\n")
                     }
@@ -153,6 +165,13 @@ impl Profile {
             }
         }
         text.trim_start().to_owned()
+    }
+
+    /// The names of its links.
+    fn links(&self) -> impl Iterator<Item = &str> {
+        let names: BTreeSet<&str> =
+            self.values.iter().filter_map(|given| given.key.strip_prefix("link.")?.split('.').next()).collect();
+        names.into_iter()
     }
 }
 
@@ -164,9 +183,17 @@ fn one_line(value: &Toml) -> String {
                 table.iter().map(|(name, value)| format!("{name} = {}", one_line(value))).collect();
             format!("{{ {} }}", pairs.join(", "))
         }
-        Toml::Array(values) if values.iter().all(Toml::is_table) => format!("{} tables", values.len()),
+        Toml::Array(values) if !values.is_empty() && values.iter().all(Toml::is_table) => {
+            format!("{} tables", values.len())
+        }
         Toml::Array(values) => format!("[{}]", values.iter().map(one_line).collect::<Vec<_>>().join(", ")),
         other => other.to_string(),
+    }
+}
+
+impl Given {
+    fn table_and_name(&self) -> (&str, &str) {
+        self.key.rsplit_once('.').expect("a profile has no key at the top")
     }
 }
 
@@ -198,7 +225,7 @@ pub(crate) fn replace_path(root: &mut Table, source: &mut Source, text: &str) {
     root.insert("path".to_owned(), Toml::Table(Table::from_iter([("profile".to_owned(), name)])));
     let Some(profile) = profile else { return };
     for given in &profile.values {
-        let (table, name) = given.key.rsplit_once('.').expect("a profile has no key at the top");
+        let (table, name) = given.table_and_name();
         for (_, table) in tables(root, table) {
             table.remove(name);
         }
@@ -214,33 +241,86 @@ pub(crate) fn expand(root: &mut Table, source: &mut Source) -> Result<Option<&'s
     if profile.values.iter().any(|given| given.key.starts_with("host.")) && !root.contains_key("host") {
         root.insert("host".to_owned(), Toml::Table(Table::new()));
     }
-    for given in &profile.values {
-        let (table, name) = given.key.rsplit_once('.').expect("a profile has no key at the top");
-        for (at, table) in tables(root, table) {
-            // An unresponsive flow has no use for what a profile says of connections.
-            let unresponsive = table.get("cc").and_then(Toml::as_str) == Some(UNRESPONSIVE);
-            if !(unresponsive || table.contains_key(name)) {
-                table.insert(name.to_owned(), given.toml.clone());
-                source.note_profile(&join(&at, name), profile.name);
-            }
+    // The flows first: links that none of them uses are left out.
+    let (links, others): (Vec<&Given>, Vec<_>) =
+        profile.values.iter().partition(|given| given.key.starts_with("link."));
+    others.into_iter().for_each(|given| fill_in(root, source, profile, given));
+    for name in profile.links().filter(|name| is_on_a_route(root, name)).collect::<Vec<_>>() {
+        if tables(root, &format!("link.{name}")).is_empty() {
+            let link = Table::from_iter([("name".to_owned(), Toml::String(name.to_owned()))]);
+            let links = root.entry("link").or_insert_with(|| Toml::Array(Vec::new()));
+            links.as_array_mut().into_iter().for_each(|links| links.push(Toml::Table(link.clone())));
         }
     }
+    links.into_iter().for_each(|given| fill_in(root, source, profile, given));
     Ok(Some(profile))
 }
 
-/// Leaves out the profile's changes that would come after the run's end.
+fn fill_in(root: &mut Table, source: &mut Source, profile: &Profile, given: &Given) {
+    let (table, name) = given.table_and_name();
+    for (at, table) in tables(root, table) {
+        // An unresponsive flow has no use for what a profile says of connections.
+        let unresponsive = table.get("cc").and_then(Toml::as_str) == Some(UNRESPONSIVE);
+        if !(unresponsive
+            || table.contains_key(name)
+            || other_rate(name).is_some_and(|other| is_given(table, source, &at, other)))
+        {
+            table.insert(name.to_owned(), given.toml.clone());
+            source.note_profile(&join(&at, name), profile.name);
+        }
+    }
+}
+
+fn is_on_a_route(root: &Table, link: &str) -> bool {
+    let flows = root.get("flow").and_then(Toml::as_array).into_iter().flatten();
+    let routes = flows.flat_map(|flow| ["route", "reverse_route"].map(|name| flow.get(name).and_then(Toml::as_array)));
+    routes.flatten().flatten().any(|name| name.as_str() == Some(link))
+}
+
+/// A link has one rate or a pattern of it: who gives the one means that the profile's other does not hold.
+fn other_rate(name: &str) -> Option<&'static str> {
+    match name {
+        "rate" => Some("rate_pattern"),
+        "rate_pattern" => Some("rate"),
+        _ => None,
+    }
+}
+
+/// Whether the scenario itself gives the key.
+fn is_given(table: &Table, source: &Source, at: &str, name: &str) -> bool {
+    table.contains_key(name) && !source.is_of_profile(&join(at, name))
+}
+
+/// Once all is given, leaves out of the profile what that contradicts: a pattern beside a rate, changes of what the
+/// scenario says itself, and those that would come after the run's end.
 pub(crate) fn trim(root: &mut Table, source: &Source) {
     let duration = root.get("duration").and_then(|duration| Span::read(duration).ok());
-    let changes = root.get_mut("path").and_then(|path| path.get_mut("change")).and_then(Toml::as_array_mut);
-    if let (Some(duration), Some(changes), true) = (duration, changes, source.is_of_profile("path.change")) {
-        changes.retain(|change| change.get("at").and_then(|at| Span::read(at).ok()).is_none_or(|at| at < duration));
+    for name in ["rate", "rate_pattern"] {
+        for (at, table) in tables(root, "path") {
+            let given = other_rate(name).is_some_and(|other| is_given(table, source, &at, other));
+            if given && source.is_of_profile(&join(&at, name)) {
+                table.remove(name);
+            }
+        }
     }
+    let Some(path) = root.get_mut("path").and_then(Toml::as_table_mut) else { return };
+    let given: Vec<String> = path.keys().filter(|name| is_given(path, source, "path", name)).cloned().collect();
+    let Some(changes) = path.get_mut("change").and_then(Toml::as_array_mut) else { return };
+    if !source.is_of_profile("path.change") {
+        return;
+    }
+    changes.retain_mut(|change| {
+        let Some(change) = change.as_table_mut() else { return true };
+        given.iter().for_each(|name| drop(change.remove(name)));
+        let at = change.get("at").and_then(|at| Span::read(at).ok());
+        change.len() > 1 && at.zip(duration).is_none_or(|(at, duration)| at < duration)
+    });
 }
 
 /// What of the profile is in force.
 pub(crate) fn applied(profile: &Profile, root: &mut Table, source: &Source) -> Applied {
     let mut in_force = |given: &Given| {
-        let (table, name) = given.key.rsplit_once('.').expect("a profile has no key at the top");
+        let (table, name) = given.table_and_name();
         let of_profile = |(at, table): (String, &mut Table)| {
             source.is_of_profile(&join(&at, name)).then(|| table.get(name).map(one_line)).flatten()
         };
@@ -249,18 +329,17 @@ pub(crate) fn applied(profile: &Profile, root: &mut Table, source: &Source) -> A
     Applied { name: profile.name, values: profile.values.iter().filter_map(&mut in_force).collect() }
 }
 
-/// The tables that `declared` stands for, `path`, `host` or `flow.N`, each with its key.
-fn tables<'a>(root: &'a mut Table, declared: &str) -> Vec<(String, &'a mut Table)> {
-    match declared.strip_suffix(".N") {
-        None => root
-            .get_mut(declared)
+/// The tables that `name` stands for: `path`, `host`, `link.uplink`, or all of `flow.N`; each with its key.
+fn tables<'a>(root: &'a mut Table, name: &str) -> Vec<(String, &'a mut Table)> {
+    let Some((list, which)) = name.split_once('.') else {
+        return root
+            .get_mut(name)
             .and_then(Toml::as_table_mut)
-            .map(|table| (declared.to_owned(), table))
+            .map(|table| (name.to_owned(), table))
             .into_iter()
-            .collect(),
-        Some(list) => {
-            let items = root.get_mut(list).and_then(Toml::as_array_mut).into_iter().flatten();
-            items.enumerate().filter_map(|(i, item)| Some((format!("{list}.{i}"), item.as_table_mut()?))).collect()
-        }
-    }
+            .collect();
+    };
+    let items = root.get_mut(list).and_then(Toml::as_array_mut).into_iter().flatten().enumerate();
+    let tables = items.filter_map(|(i, item)| Some((format!("{list}.{i}"), item.as_table_mut()?)));
+    tables.filter(|(_, table)| which == "N" || table.get("name").and_then(Toml::as_str) == Some(which)).collect()
 }

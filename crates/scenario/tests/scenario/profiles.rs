@@ -92,6 +92,14 @@ fn changes_after_the_end_of_a_run_are_left_out() {
 }
 
 #[test]
+fn what_the_scenario_says_stands_in_the_profiles_changes_too() {
+    let scenario = with_path("profile = \"leo\"\nrtt = \"30ms\"");
+    assert!(scenario.path.changes.iter().all(|change| change.rtt.is_none() && change.rate.is_some()));
+    let text = format!("duration = \"60s\"\n[path]\nprofile = \"leo\"{FLOW}");
+    assert_eq!(run_with(&text, &[("path.rate", "50mbit"), ("path.rtt", "30ms")]).path.changes, []);
+}
+
+#[test]
 fn what_is_written_needs_no_profile() {
     for profile in profiles() {
         let scenario = with_path(&format!("profile = {:?}", profile.name));
@@ -151,7 +159,7 @@ fn the_page_has_every_profile() {
 fn a_profile_says_only_what_a_scenario_can() {
     let known: BTreeSet<String> = explain().into_iter().map(|key| key.key).collect();
     for profile in profiles() {
-        assert!(profile.values.iter().all(|given| known.contains(&given.key)), "{}", profile.name);
+        assert!(profile.values.iter().all(|given| known.contains(&given.declared)), "{}", profile.name);
         let keys: Vec<&str> = profile.values.iter().map(|given| given.key.as_str()).collect();
         assert!(["path.rate", "path.rtt", "path.buffer"].iter().all(|key| keys.contains(key)), "{}", profile.name);
     }

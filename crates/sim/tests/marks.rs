@@ -84,6 +84,33 @@ fn classic_senders_are_marked_instead_of_dropped() {
     }
 }
 
+/// RFC 3168 §5: who can't be marked is dropped, and nobody is dropped instead of being marked.
+#[test]
+fn beside_each_other_the_capable_are_marked_and_the_others_dropped() {
+    let queues = [
+        "{ kind = \"codel\", ecn = true }",
+        "\"fq_codel\"",
+        "{ kind = \"pie\", ecn = true }",
+        "{ kind = \"red\", ecn = true }",
+        "\"dualpi2\"",
+        "{ kind = \"step_ecn\", threshold = \"50packets\", drop_not_ect = true }",
+        "{ kind = \"cake\", bandwidth = \"19mbit\" }",
+    ];
+    for queue in queues {
+        let path = format!("rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
+        for cc in ["cubic", "newreno"] {
+            let flow = |ecn: &str| format!("cc = \"{cc}\"\necn = \"{ecn}\"");
+            let summary = summary(60, &path, &[&flow("ect0"), &flow("off")]);
+            let [capable, other] = &summary.flows[..] else { panic!("two flows") };
+            let found = [capable.marks, capable.drops, other.marks, other.drops];
+            assert!(found[0] > 0 && found[3] > 0 && found[1] == 0 && found[2] == 0, "{queue}, {cc}: {found:?}");
+            assert_eq!(capable.retransmits, 0, "{queue}, {cc}");
+            let ratio = capable.goodput_bps / other.goodput_bps;
+            assert!((0.4..2.5).contains(&ratio), "{queue}, {cc}: a mark is a drop to the sender: {ratio}");
+        }
+    }
+}
+
 /// docs/models/prague.md has all seeds. At 10 Mbit/s a packet takes 1.2 ms: the step has to spare those alone, and a wait of
 /// two of them can't be below 2 ms.
 #[test]

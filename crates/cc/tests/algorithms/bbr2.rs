@@ -85,3 +85,21 @@ fn the_pipe_is_full_once() {
     }
     assert_eq!(driver.field("full_bw"), 10e6, "no baseline is taken in UP");
 }
+
+/// tcp_bbr2.c, `bbr2_update_ecn_alpha`: the average moves with every round, whether marks count or not; v3's does not.
+#[test]
+fn the_average_of_marks_moves_on_paths_too_long_for_them_to_count() {
+    let linux = ("profile", ParamValue::Word("linux".into()));
+    let ecn = ("ecn", ParamValue::Flag(true));
+    for (name, params, rounds) in [("bbr2", vec![ecn.clone()], 5), ("bbr3", vec![ecn, linux], 0)] {
+        let mut driver = Driver::new(name, &params);
+        driver.rate = Some(Rate::from_mbps(10));
+        driver.round(RTT);
+        let alpha = driver.field("ecn_alpha");
+        for _ in 0..5 {
+            driver.round(RTT);
+        }
+        let left = driver.field("ecn_alpha") / alpha;
+        assert!((left - libm::pow(15.0 / 16.0, f64::from(rounds))).abs() < 1e-9, "{name}: {left}");
+    }
+}

@@ -8,6 +8,8 @@ import numpy as np
 import polars as pl
 from matplotlib.patches import Patch
 
+from fullpipe import _core
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -39,29 +41,44 @@ _OTHERS = ("#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#969696")
 
 
 def stays(run: Run, until: float) -> pl.DataFrame:
-    """How long each flow was in which state.
+    """How long each flow was in which state, and the algorithm of its receiver, if it has one.
 
     Returns:
         A row a stay: `flow`, `state`, and `since` and `till` in seconds from the start of the run, `till` at most
-        `until`; flows in the run's order, none that never changed its state.
+        `until`; flows in the run's order, none that never changed its state. A receiver's stays are those of
+        "<flow>'s receiver", as exact as the trace has rows.
     """
     changes = run.trace("transitions").filter(pl.col("time") <= until)
     words = pl.col("from", "to").cast(pl.String)
     rows = []
     for flow in run.flows:
         mine = changes.filter(pl.col("flow") == flow["name"]).with_columns(words)
-        if mine.is_empty():
-            continue
-        begun = run.trace().filter(pl.col("flow") == flow["name"])["time"].min()
-        since = [begun, *mine["time"]]
-        states = [mine["from"][0], *mine["to"]]
-        rows.append(
-            pl.DataFrame({"flow": [flow["name"]] * len(states), "state": states, "since": since})
-            .with_columns(till=pl.col("since").shift(-1, fill_value=until))
-            .filter(pl.col("till") > pl.col("since"))
-        )
+        seen = run.trace().filter((pl.col("flow") == flow["name"]) & (pl.col("time") <= until))
+        if not mine.is_empty():
+            since = [seen["time"].min(), *mine["time"]]
+            rows.append(_rows(flow["name"], [mine["from"][0], *mine["to"]], since, until))
+        for column in _receivers(seen):
+            turns = seen.filter(pl.col(column).ne_missing(pl.col(column).shift()))
+            if turns.height > 1:
+                states = turns[column].cast(pl.String).to_list()
+                rows.append(_rows(f"{flow['name']}'s receiver", states, turns["time"].to_list(), until))
     schema = {"flow": pl.String, "state": pl.String, "since": pl.Float64, "till": pl.Float64}
     return pl.concat(rows) if rows else pl.DataFrame(schema=schema)
+
+
+def _rows(whose: str, states: Sequence[str], since: Sequence[object], until: float) -> pl.DataFrame:
+    """States from their beginnings to the next."""
+    return (
+        pl.DataFrame({"flow": [whose] * len(states), "state": states, "since": since})
+        .with_columns(till=pl.col("since").shift(-1, fill_value=until))
+        .filter(pl.col("till") > pl.col("since"))
+    )
+
+
+def _receivers(seen: pl.DataFrame) -> list[str]:
+    """The columns of a flow's rows that have the state of an algorithm in its receiver."""
+    columns = (f"{each['name']}.state" for each in _core.algorithms() if each["recovery"] == "sender")
+    return [column for column in columns if column in seen.columns and seen[column].null_count() < seen.height]
 
 
 def draw(panel: Axes, rows: pl.DataFrame) -> None:

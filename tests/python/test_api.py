@@ -233,6 +233,18 @@ def test_a_picture_shows_the_states_of_each_flow() -> None:
     assert {text.get_text() for text in legend.get_texts()} == set(rows["state"])
 
 
+def test_a_picture_shows_the_states_of_a_receiver_that_has_some() -> None:
+    run = fullpipe.run("scenarios/rledbat-vs-cubic.toml", trace="10ms", duration="31s")
+    rows = stays(run, 30.0)
+    assert rows["flow"].unique(maintain_order=True).to_list() == ["update", "update's receiver"]
+    receiver = rows.filter(flow="update's receiver")
+    assert set(receiver["state"]) == {"slow_start", "congestion_avoidance", "slowdown", "ramp"}
+    assert (receiver["since"][1:] == receiver["till"][:-1]).all(), "one follows on the other"
+    slowdowns = receiver.filter(state="slowdown")["since"].to_list()
+    assert slowdowns[0] < 2.0
+    assert len(slowdowns) == 3
+
+
 def test_a_picture_of_flows_that_keep_their_state_has_no_band() -> None:
     run = fullpipe.run(SCENARIO.replace('"bbr1"', '"none"\napp_rate = "1mbit"'), trace="10ms", duration="0.1s")
     assert run.trace("transitions").is_empty()

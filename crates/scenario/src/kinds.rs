@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
-use crate::model::{Ecn, EcnFeedback, Pacing, Value};
+use crate::model::{Ecn, EcnFeedback, EcnField, Pacing, Value};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -22,6 +22,9 @@ pub(crate) struct Percent(pub(crate) f64);
 /// A name that is fit for file and column names.
 #[derive(Debug)]
 pub(crate) struct Name(pub(crate) String);
+/// Whether something is done: `"on"`, `"off"`.
+#[derive(Debug)]
+pub(crate) struct Switch(pub(crate) bool);
 /// A whole number in MIN..=MAX.
 #[derive(Debug)]
 pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
@@ -353,6 +356,38 @@ impl Kind for Pacing {
 
     fn schema() -> Schema {
         choice_schema(PACINGS)
+    }
+}
+
+const SWITCHES: &[(&str, bool)] = &[("off", false), ("on", true)];
+
+impl Kind for Switch {
+    fn read(value: &Toml) -> Result<Switch, Refusal> {
+        choose(value, SWITCHES).map(Switch)
+    }
+
+    fn write(&self) -> Toml {
+        word_of(&self.0, SWITCHES)
+    }
+
+    fn schema() -> Schema {
+        choice_schema(SWITCHES)
+    }
+}
+
+const FIELDS: &[(&str, EcnField)] = &[("keep", EcnField::Keep), ("strip", EcnField::Strip)];
+
+impl Kind for EcnField {
+    fn read(value: &Toml) -> Result<EcnField, Refusal> {
+        choose(value, FIELDS)
+    }
+
+    fn write(&self) -> Toml {
+        word_of(self, FIELDS)
+    }
+
+    fn schema() -> Schema {
+        choice_schema(FIELDS)
     }
 }
 

@@ -23,12 +23,13 @@ mod resolve;
 mod shape;
 mod source;
 mod text;
+mod topology;
 
 pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
 pub use impairment::Policer;
 pub use model::{
-    Change, Ecn, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
+    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};

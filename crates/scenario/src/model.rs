@@ -15,6 +15,9 @@ use crate::source::Source;
 /// An IP packet with a full segment in it: what buffers are counted in.
 pub const PACKET: Bytes = Bytes::new(1500);
 
+/// The name of the link in `[path]`.
+pub(crate) const BOTTLENECK: &str = "bottleneck";
+
 /// The `cc` of a flow that sends at its `app_rate` whatever happens to its packets.
 pub const UNRESPONSIVE: &str = "none";
 
@@ -37,6 +40,8 @@ pub struct Scenario {
     pub send_jitter: Span,
     /// What the flows share.
     pub path: Path,
+    /// Further links; see [`Scenario::links`].
+    pub(crate) more_links: Vec<Link>,
     /// The machines at the flows' ends, if they take time.
     pub host: Option<Host>,
     /// The flows, each `count` expanded.
@@ -64,6 +69,10 @@ pub struct Path {
 /// A link of the network.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Link {
+    /// Its name, unlike that of any other link: [`BOTTLENECK`] or that of a `[[link]]`.
+    pub name: String,
+    /// One-way propagation delay behind it, on top of the path's.
+    pub delay: Span,
     /// Its rate.
     pub rate: Rate,
     /// How much waits in front of it.
@@ -74,6 +83,21 @@ pub struct Link {
     pub loss: Loss,
     /// What stands in front of the queue, if anything.
     pub policer: Option<Policer>,
+    /// What becomes of the ECN field of packets that reach it.
+    pub ecn: EcnField,
+    /// Whether an ACK may take the place of an older one that waits.
+    pub ack_filter: bool,
+    /// Its `[[link]]`, if it is not that of `[path]`.
+    pub(crate) table: Option<Written<usize>>,
+}
+
+/// What a link does to the ECN field of packets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EcnField {
+    /// Nothing.
+    Keep,
+    /// Clears it: not ECN-capable, not marked.
+    Strip,
 }
 
 /// A change of the path in mid-run; none where it changes nothing.
@@ -153,7 +177,11 @@ pub struct Flow {
     pub ecn: Ecn,
     /// How its receiver reports marks.
     pub ecn_feedback: EcnFeedback,
-    /// What its RTT has on top of the path's.
+    /// The links that its data packets meet, in order, by their number in [`Scenario::links`]; at least one.
+    pub route: Vec<usize>,
+    /// The same for its ACKs; may be none.
+    pub reverse_route: Vec<usize>,
+    /// What its RTT has on top of the path's and of the links' delays.
     pub extra_rtt: Span,
     /// Whether its packets are spread over time.
     pub pacing: Pacing,
@@ -253,12 +281,45 @@ impl Scenario {
         self.written.0.error(key, value, problem, fix)
     }
 
-    /// The receive window of `flow`: given, or 2 x (BDP + buffer) of the start, with the BDP of the flow's own RTT.
-    pub fn receive_window(&self, flow: &Flow) -> Bytes {
-        let Path { link, rtt, .. } = &self.path;
-        flow.receive_window.unwrap_or_else(|| {
-            (link.rate.bytes_in(*rtt + flow.extra_rtt) + link.limit(link.buffer, *rtt).bytes(PACKET)) * 2
+    /// Every link, the bottleneck first.
+    pub fn links(&self) -> impl Iterator<Item = &Link> + Clone {
+        std::iter::once(&self.path.link).chain(&self.more_links)
+    }
+
+    /// The links of a route.
+    pub fn route(&self, route: &[usize]) -> impl Iterator<Item = &Link> {
+        route.iter().map(|link| match link {
+            0 => &self.path.link,
+            further => &self.more_links[further - 1],
         })
+    }
+
+    /// The fastest rate of any link at any time.
+    pub fn fastest(&self) -> Rate {
+        self.more_links.iter().map(|link| link.rate).fold(self.path.fastest(), Rate::max)
+    }
+
+    /// The two-way propagation delay of `flow` at the start.
+    pub fn rtt(&self, flow: &Flow) -> Span {
+        let delays = self.route(&flow.route).chain(self.route(&flow.reverse_route)).map(|link| link.delay);
+        delays.fold(self.path.rtt + flow.extra_rtt, |sum, delay| sum + delay)
+    }
+
+    /// The receive window of `flow`: given, or 2 x (BDP + buffers of its route) of the start. The BDP is that of the slowest
+    /// link of the route and the flow's own RTT, with full queues on the way back.
+    pub fn receive_window(&self, flow: &Flow) -> Bytes {
+        flow.receive_window.unwrap_or_else(|| {
+            let slowest = self.route(&flow.route).map(|link| link.rate).min().expect("a route has a link");
+            let back = self.route(&flow.reverse_route).map(|link| link.rate.time_for(self.buffer(link)));
+            let rtt = back.fold(self.rtt(flow), |sum, wait| sum + wait);
+            let buffers: Bytes = self.route(&flow.route).map(|link| self.buffer(link)).fold(Bytes::ZERO, |a, b| a + b);
+            (slowest.bytes_in(rtt) + buffers) * 2
+        })
+    }
+
+    /// What a link's buffer holds at the start, at most.
+    pub fn buffer(&self, link: &Link) -> Bytes {
+        link.limit(link.buffer, self.path.rtt).bytes(PACKET)
     }
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
 }
 
 /// The lists of tables, of which one is chosen by its number.
-const LISTS: [&str; 2] = ["flow", "path.change"];
+const LISTS: [&str; 3] = ["flow", "link", "path.change"];
 
 /// The list and the index in `key`, if it has one, and the key as declared, with N for the index.
 fn locate(key: &str) -> (Option<(&'static str, usize)>, String) {
@@ -78,11 +78,12 @@ fn parse_index(text: &str) -> Option<usize> {
 }
 
 fn is_option(declared: &str) -> bool {
-    declared.strip_prefix(QUEUE).is_some_and(|name| name.len() > 1 && name.starts_with('.'))
+    let option = QUEUES.iter().find_map(|queue| declared.strip_prefix(queue)).and_then(|name| name.strip_prefix('.'));
+    option.is_some_and(|name| !name.is_empty())
 }
 
-/// The value that may be a table with keys of its own.
-const QUEUE: &str = "path.queue";
+/// The values that may be tables with keys of their own.
+const QUEUES: [&str; 2] = ["path.queue", "link.N.queue"];
 
 fn is_param(declared: &str) -> bool {
     let of = |table: &str| declared.strip_prefix("flow.N.")?.strip_prefix(table)?.strip_prefix('.');
@@ -94,6 +95,7 @@ fn inside(key: &str, declared: &str) -> String {
     match declared {
         "flow" => "flow.0.cc, flow.0.start…".to_owned(),
         "path" => "path.rate, path.rtt…".to_owned(),
+        "link" => "link.0.rate, link.0.delay…".to_owned(),
         "path.change" => "path.change.0.at, path.change.0.rate…".to_owned(),
         _ => format!("{key}.beta, for example"),
     }
@@ -111,11 +113,11 @@ fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
     }
 }
 
-/// What `text` is in TOML: itself if it is a number, true, false or quoted text, else the same in quotes.
+/// What `text` is in TOML: itself if it is a number, true, false, quoted text or a list, else the same in quotes.
 pub(crate) fn literal(text: &str, is_text: bool) -> Toml {
     match text.parse::<Toml>() {
         Ok(value @ Toml::String(_)) => value,
-        Ok(value @ (Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_))) if !is_text => value,
+        Ok(value @ (Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_) | Toml::Array(_))) if !is_text => value,
         _ => Toml::String(text.to_owned()),
     }
 }
@@ -138,7 +140,7 @@ fn insert(root: &mut Table, key: &str, value: Toml) {
         }
         // A queue's kind alone stands for the table of it.
         if let Toml::String(kind) = inner
-            && is_option(key)
+            && is_option(&locate(key).1)
         {
             *inner = Toml::Table(Table::from_iter([("kind".to_owned(), Toml::String(kind.clone()))]));
         }

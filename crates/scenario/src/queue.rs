@@ -76,7 +76,7 @@ fn find(descriptor: &'static Descriptor, name: &str) -> Result<&'static Param, R
     descriptor.params.iter().find(|param| param.name == name).ok_or_else(|| {
         let fix = match units::nearest(name, &known) {
             Some(near) => format!("did you mean {near}? it has {}", known.join(", ")),
-            None if name == "limit" => "its limit is path.buffer".to_owned(),
+            None if name == "limit" => "its limit is the key buffer, beside queue".to_owned(),
             None if known.is_empty() => "it has none".to_owned(),
             None => format!("it has {}", known.join(", ")),
         };

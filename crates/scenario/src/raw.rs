@@ -13,11 +13,12 @@ use units::{Bytes, Rate, Span};
 use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
 use crate::impairment::{InOrder, Policer};
-use crate::kinds::{Delay, Extra, Name, Percent, Whole};
+use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{self, Ecn, EcnFeedback, Pacing, Value};
+use crate::model::{self, BOTTLENECK, Ecn, EcnFeedback, EcnField, Pacing, Value};
 use crate::profile::ProfileName;
 use crate::queue::plain;
+use crate::topology::Route;
 
 /// The most flows that a scenario may have.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
@@ -56,6 +57,10 @@ pub(crate) struct Scenario {
     pub(crate) send_jitter: Leaf<Delay>,
     /// The bottleneck that the flows share, and the way there and back.
     pub(crate) path: Path,
+    /// Further links, one table each: a flow meets those that its routes name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-default" = "none"))]
+    pub(crate) link: Vec<NamedLink>,
     /// The machines at the flows' ends, if they take time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Host", extend("x-default" = "endpoints take no time"))]
@@ -111,12 +116,35 @@ pub(crate) struct Link {
     /// them, `fullpipe explain <queue>` lists their options.
     #[serde(default = "pfifo")]
     pub(crate) queue: Leaf<Config>,
-    /// Loss of data packets in front of the queue: at random, in bursts, each n-th, or those of a list.
+    /// Loss in front of the queue, at random, in bursts, each n-th, or those of a list: of data packets, and of the ACKs of
+    /// flows whose reverse_route leads over the link.
     #[serde(default = "no_loss")]
     pub(crate) loss: Leaf<Loss>,
     /// A token bucket in front of the queue, which drops what does not conform; it begins full.
     #[serde(default = "no_policer")]
     pub(crate) policer: Leaf<Option<Policer>>,
+    /// What becomes of the ECN field of packets that reach the link: "strip" clears it, so that its queue and those behind
+    /// it drop where they would mark.
+    #[serde(default = "kept")]
+    pub(crate) ecn: Leaf<EcnField>,
+    /// With "on" an ACK that finds an older one of its flow waiting, which says nothing that it does not say, takes its place.
+    #[serde(default = "off")]
+    pub(crate) ack_filter: Leaf<Switch>,
+}
+
+/// A further link.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(crate) struct NamedLink {
+    /// The link's name, by which routes call it.
+    #[schemars(example = &"uplink")]
+    pub(crate) name: Leaf<Name>,
+    #[serde(flatten)]
+    pub(crate) link: Link,
+    /// One-way propagation delay behind the link, on top of path.rtt.
+    #[serde(default = "no_delay")]
+    #[schemars(example = "5ms")]
+    pub(crate) delay: Leaf<Delay>,
 }
 
 /// What must be given may come from a profile instead.
@@ -246,7 +274,13 @@ pub(crate) struct Flow {
     /// How its receiver reports marks: exact counts, RFC 3168's echo until the window is reduced, or that of DCTCP.
     #[serde(default = "exact_counts")]
     pub(crate) ecn_feedback: Leaf<EcnFeedback>,
-    /// What this flow's RTT has on top of path.rtt.
+    /// The links that its data packets meet, in this order: names of [[link]] tables, and "bottleneck" for that of [path].
+    #[serde(default = "over_the_bottleneck")]
+    pub(crate) route: Leaf<Route>,
+    /// The same for its ACKs, which share the links' queues with the data of others.
+    #[serde(default = "over_no_link")]
+    pub(crate) reverse_route: Leaf<Route>,
+    /// What this flow's RTT has on top of path.rtt and the delays of the links on its routes.
     #[serde(default = "no_extra")]
     pub(crate) rtt: Leaf<Extra>,
     /// How many such flows there are.
@@ -267,7 +301,7 @@ pub(crate) struct Flow {
     pub(crate) receiver_params: BTreeMap<String, Leaf<Value>>,
     /// What the receiver's buffer holds, and with no algorithm of its own offers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Bytes>", extend("x-default" = "2 x (BDP + buffer), with the BDP of the flow's own RTT"))]
+    #[schemars(with = "Leaf<Bytes>", extend("x-default" = "2 x (BDP + buffers of the route), with the route's smallest rate and the flow's own RTT"))]
     pub(crate) receive_window: Option<Leaf<Bytes>>,
     /// Segments per ACK.
     #[serde(default = "two_segments")]
@@ -318,6 +352,22 @@ fn no_reverse_jitter() -> Leaf<InOrder> {
     Leaf::of(&InOrder(Jitter::Off))
 }
 
+fn kept() -> Leaf<EcnField> {
+    Leaf::of(&EcnField::Keep)
+}
+
+fn off() -> Leaf<Switch> {
+    Leaf::of(&Switch(false))
+}
+
+fn over_the_bottleneck() -> Leaf<Route> {
+    Leaf::of(&Route(vec![BOTTLENECK.to_owned()]))
+}
+
+fn over_no_link() -> Leaf<Route> {
+    Leaf::of(&Route(Vec::new()))
+}
+
 fn first_seed() -> Leaf<Whole<0, LARGEST>> {
     Leaf::of(&Whole(1))
 }
@@ -363,8 +413,9 @@ impl From<&model::Scenario> for Scenario {
             start_jitter: Leaf::of(&scenario.start_jitter),
             send_jitter: Leaf::of(&Delay(scenario.send_jitter)),
             path: Path::from(&scenario.path),
+            link: scenario.links().skip(1).map(NamedLink::from).collect(),
             host: scenario.host.as_ref().map(Host::from),
-            flow: scenario.flows.iter().map(Flow::from).collect(),
+            flow: scenario.flows.iter().map(|flow| Flow::of(flow, scenario)).collect(),
         }
     }
 }
@@ -409,6 +460,18 @@ impl From<&model::Link> for Link {
             queue: Leaf::of(&link.queue),
             loss: Leaf::of(&link.loss),
             policer: Leaf::of(&link.policer),
+            ecn: Leaf::of(&link.ecn),
+            ack_filter: Leaf::of(&Switch(link.ack_filter)),
+        }
+    }
+}
+
+impl From<&model::Link> for NamedLink {
+    fn from(link: &model::Link) -> NamedLink {
+        NamedLink {
+            name: Leaf::of(&Name(link.name.clone())),
+            link: Link::from(link),
+            delay: Leaf::of(&Delay(link.delay)),
         }
     }
 }
@@ -457,8 +520,9 @@ fn written(params: &BTreeMap<String, Value>) -> BTreeMap<String, Leaf<Value>> {
     params.iter().map(|(name, value)| (name.clone(), Leaf::of(value))).collect()
 }
 
-impl From<&model::Flow> for Flow {
-    fn from(flow: &model::Flow) -> Flow {
+impl Flow {
+    fn of(flow: &model::Flow, scenario: &model::Scenario) -> Flow {
+        let names = |route: &[usize]| Leaf::of(&Route(scenario.route(route).map(|link| link.name.clone()).collect()));
         Flow {
             name: Some(Leaf::of(&Name(flow.name.clone()))),
             cc: Leaf::of(&Name(flow.cc.clone())),
@@ -468,6 +532,8 @@ impl From<&model::Flow> for Flow {
             app_schedule: (!flow.app_schedule.is_empty()).then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),
             ecn: Leaf::of(&flow.ecn),
             ecn_feedback: Leaf::of(&flow.ecn_feedback),
+            route: names(&flow.route),
+            reverse_route: names(&flow.reverse_route),
             rtt: Leaf::of(&Extra(flow.extra_rtt)),
             count: one_flow(),
             pacing: Leaf::of(&flow.pacing),

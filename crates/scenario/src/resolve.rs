@@ -8,15 +8,17 @@ use units::{Bytes, Span};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::impairment::InOrder;
-use crate::kinds::{Delay, Extra, Name, Percent, Whole};
+use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{
-    Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake, Written,
+    BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
+    Written,
 };
 use crate::profile::Applied;
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
 use crate::source::{Source, join};
+use crate::topology;
 
 /// More than this no queue can be meant to hold.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
@@ -29,6 +31,11 @@ pub(crate) fn resolve(
 ) -> Result<Scenario, Error> {
     let Whole(seed) = raw.seed.get(&source, "seed")?;
     let Delay(send_jitter) = raw.send_jitter.get(&source, "send_jitter")?;
+    let path = path(&raw.path, &source)?;
+    let more_links = topology::links(&raw.link, &path, &source)?;
+    let names: Vec<&str> = std::iter::once(&path.link).chain(&more_links).map(|link| link.name.as_str()).collect();
+    let flows = flows(&raw.flow, &names, &source)?;
+    topology::check_used(std::iter::once(&path.link).chain(&more_links), &flows, &source)?;
     let scenario = Scenario {
         title,
         profile,
@@ -37,9 +44,10 @@ pub(crate) fn resolve(
         seed,
         start_jitter: raw.start_jitter.get(&source, "start_jitter")?,
         send_jitter,
-        path: path(&raw.path, &source)?,
+        path,
+        more_links,
         host: raw.host.as_ref().map(|raw| host(raw, &source)).transpose()?,
-        flows: flows(&raw.flow, &source)?,
+        flows,
         written: Written(source),
     };
     check_times(&scenario, raw)?;
@@ -108,16 +116,22 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     Ok(path)
 }
 
-/// The link that the table `at` describes.
-fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
+/// The link that the table `at` describes: the bottleneck, if nothing else is said.
+pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
     let key = |name: &str| format!("{at}.{name}");
     let queue = raw.queue.get(source, &key("queue"))?;
+    let Switch(ack_filter) = raw.ack_filter.get(source, &key("ack_filter"))?;
     let link = Link {
+        name: BOTTLENECK.to_owned(),
+        delay: Span::ZERO,
         rate: raw.rate.get(source, &key("rate"))?,
         buffer: buffer(raw, &queue, &key("buffer"), source)?,
         queue,
         loss: raw.loss.get(source, &key("loss"))?,
         policer: raw.policer.get(source, &key("policer"))?,
+        ecn: raw.ecn.get(source, &key("ecn"))?,
+        ack_filter,
+        table: None,
     };
     let limit = link.limit(link.buffer, rtt);
     check_buffer(limit, raw.buffer.as_ref(), &key("buffer"), source)?;
@@ -255,11 +269,11 @@ fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
 }
 
 /// Reads the flows, gives a name to those that have none, and counts them out.
-fn flows(raw: &[raw::Flow], source: &Source) -> Result<Vec<Flow>, Error> {
+fn flows(raw: &[raw::Flow], links: &[&str], source: &Source) -> Result<Vec<Flow>, Error> {
     let mut tables = Vec::with_capacity(raw.len());
     let mut total = 0;
     for (i, raw) in raw.iter().enumerate() {
-        let (flow, named, count) = flow(raw, i, source)?;
+        let (flow, named, count) = flow(raw, i, links, source)?;
         total += count;
         if total > MOST_FLOWS {
             let problem = format!("more than {MOST_FLOWS} flows in all");
@@ -301,7 +315,7 @@ fn flows(raw: &[raw::Flow], source: &Source) -> Result<Vec<Flow>, Error> {
 }
 
 /// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there are of it.
-fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64), Error> {
+fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(Flow, bool, u64), Error> {
     let key = |name: &str| format!("flow.{i}.{name}");
     let Name(cc) = raw.cc.get(source, &key("cc"))?;
     let name = optional(&raw.name, source, &key("name"))?;
@@ -318,6 +332,11 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
     };
     let receiver = optional(&raw.receiver, source, &key("receiver"))?.map(|Name(receiver)| receiver);
     let named = name.is_some();
+    let route = topology::route(&raw.route, &key("route"), links, source)?;
+    if route.is_empty() {
+        let fix = format!("name at least one link, like [\"{BOTTLENECK}\"]");
+        return Err(source.error(&key("route"), "[]", "data packets have to meet a link", fix));
+    }
     let flow = Flow {
         name: name.map_or_else(|| cc.clone(), |Name(name)| name),
         cc,
@@ -328,6 +347,8 @@ fn flow(raw: &raw::Flow, i: usize, source: &Source) -> Result<(Flow, bool, u64),
         app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
         ecn: raw.ecn.get(source, &key("ecn"))?,
         ecn_feedback: raw.ecn_feedback.get(source, &key("ecn_feedback"))?,
+        route,
+        reverse_route: topology::route(&raw.reverse_route, &key("reverse_route"), links, source)?,
         extra_rtt,
         pacing: raw.pacing.get(source, &key("pacing"))?,
         receiver,
@@ -377,7 +398,8 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
             "remove it, or give the flow a cc",
         ));
     }
-    let given: [Option<(&str, String)>; 8] = [
+    let given: [Option<(&str, String)>; 9] = [
+        (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.reverse_route.show())),
         (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.ecn_feedback.show())),
         raw.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),

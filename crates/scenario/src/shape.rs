@@ -20,6 +20,12 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
     if root.contains_key("host") {
         check_names(table(root, "host", "host", "start it with a line [host]", source)?, "host", "host.", source)?;
     }
+    if let Some(links) = root.get("link") {
+        let fix = "start each link with a line [[link]], in double brackets";
+        for (i, link) in tables(links, "link", "links are tables in a list", fix, source)?.enumerate() {
+            check_names(link, &format!("link.{i}"), "link.N.", source)?;
+        }
+    }
     let fix = "start each flow with a line [[flow]], in double brackets";
     let mut flows =
         tables(&root["flow"], "flow", "the flows are tables in a list", fix, source)?.enumerate().peekable();
@@ -90,6 +96,7 @@ fn unknown_fix(name: &str, known: &[&str]) -> String {
         (Some(key), _) if key.starts_with("path.change.") => "it belongs in a [[path.change]]".to_owned(),
         (Some(key), _) if key.starts_with("path.") => "it belongs in [path]".to_owned(),
         (Some(key), _) if key.starts_with("host.") => "it belongs in [host]".to_owned(),
+        (Some(key), _) if key.starts_with("link.") => "it belongs in a [[link]]".to_owned(),
         (Some(key), _) if key.starts_with("flow.") => "it belongs in a [[flow]]".to_owned(),
         (Some(_), _) => "it belongs at the top, above the first line in brackets".to_owned(),
         (None, Some(near)) => format!("did you mean {near}?"),

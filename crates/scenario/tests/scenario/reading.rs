@@ -23,6 +23,7 @@ queue = { kind = "fq_codel", target = "10ms", ce_threshold = "1ms", flows = 64 }
 loss = "0.01%"
 reverse_loss = "12.5%"
 policer = "10mbit burst 60kB"
+ack_filter = "on"
 jitter = "5ms reorder"
 reverse_jitter = "hold 10ms every 20ms"
 
@@ -37,6 +38,19 @@ policer = "off"
 jitter = "off"
 reverse_jitter = "gamma 2ms sigma 500us correlation 25%"
 
+[[link]]
+name = "access"
+rate = "1gbit"
+delay = "3ms"
+buffer = "1bdp"
+ecn = "strip"
+
+[[link]]
+name = "back"
+rate = "1mbit"
+queue = { kind = "codel", ce_threshold = "5ms" }
+loss = "1%"
+
 [[flow]]
 name = "a"
 cc = "cubic"
@@ -44,6 +58,8 @@ start = "1s"
 bytes = "3MB"
 app_rate = "5mbit"
 app_schedule = "2s 1mbit, 6s pause, 8.5s unlimited"
+route = ["access", "bottleneck"]
+reverse_route = ["back"]
 rtt = "+20ms"
 count = 2
 pacing = "on"
@@ -338,6 +354,8 @@ rate = "100mbit"
 buffer = "8bdp"
 loss = "0.01%"
 policer = "10mbit burst 60kB"
+ecn = "keep"
+ack_filter = "on"
 rtt = "50ms"
 reverse_loss = "12.5%"
 jitter = "5ms reorder"
@@ -365,6 +383,34 @@ policer = "off"
 jitter = "off"
 reverse_jitter = "gamma 2ms sigma 500us correlation 25%"
 
+[[link]]
+name = "access"
+rate = "1gbit"
+buffer = "1bdp"
+queue = "pfifo"
+loss = "0%"
+policer = "off"
+ecn = "strip"
+ack_filter = "off"
+delay = "3ms"
+
+[[link]]
+name = "back"
+rate = "1mbit"
+buffer = "1000packets"
+loss = "1%"
+policer = "off"
+ecn = "keep"
+ack_filter = "off"
+delay = "0s"
+
+[link.queue]
+ce_threshold = "5ms"
+ecn = false
+interval = "100ms"
+kind = "codel"
+target = "5ms"
+
 [[flow]]
 name = "a"
 cc = "cubic"
@@ -374,6 +420,8 @@ app_rate = "5mbit"
 app_schedule = "2s 1mbit, 6s pause, 8.5s unlimited"
 ecn = "auto"
 ecn_feedback = "accurate"
+route = ["access", "bottleneck"]
+reverse_route = ["back"]
 rtt = "+20ms"
 count = 1
 pacing = "on"

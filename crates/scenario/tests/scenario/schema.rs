@@ -7,8 +7,15 @@ const BASE: &str = r#"
 duration = "1000s"
 path = { rate = "1gbit", rtt = "1s", buffer = "1bdp", change = [{ at = "9s", rate = "1mbit" }] }
 host = { wake_min = "1us", wake_median = "20us", wake_max = "2ms" }
+[[link]]
+name = "uplink"
+rate = "1gbit"
+buffer = "1bdp"
 [[flow]]
 cc = "cubic"
+[[flow]]
+cc = "cubic"
+reverse_route = ["uplink"]
 "#;
 
 #[test]
@@ -110,6 +117,7 @@ fn patterns_agree_with_the_parser() {
             "path" => &root["properties"]["path"],
             "path.change.N" => &root["properties"]["path"]["properties"]["change"]["items"],
             "host" => &root["properties"]["host"],
+            "link.N" => &root["properties"]["link"]["items"],
             _ => &root["properties"]["flow"]["items"],
         };
         let property = &table["properties"][name];

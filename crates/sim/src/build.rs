@@ -9,7 +9,6 @@ use endpoint::{
 };
 use path::{Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario};
-use smallvec::smallvec;
 use trace::{FlowMeter, Window};
 use units::{Rate, Rng, Span, Time};
 
@@ -22,8 +21,9 @@ use crate::host::{ReceivingHost, SendingHost};
 use crate::lane::Lane;
 use crate::link::{Element, Managed, NetworkLink};
 use crate::observe::Observer;
+use crate::reverse::ReverseHop;
 
-/// An access link is this much faster than the bottleneck.
+/// An access link is this much faster than the fastest link.
 const ACCESS_SPEED: u64 = 10;
 
 pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceLevel) -> Result<Simulation, Error> {
@@ -31,8 +31,8 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     let from = Time::ZERO + scenario.measure_from;
     let window = Window { from, to: end };
     let mut observer = Observer::new(level);
-    let mut network =
-        Network { agenda: Agenda::new(scenario.flows.len()), links: vec![bottleneck(scenario, window)], events: 0 };
+    let links = scenario.links().enumerate().map(|(index, link)| network_link(scenario, index, link, window)).collect();
+    let mut network = Network { agenda: Agenda::new(scenario.flows.len()), links, events: 0 };
 
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let mut flows = Vec::with_capacity(scenario.flows.len());
@@ -85,6 +85,8 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
         });
         network.agenda.push(start, Class::Start, index, 0);
     }
+    // Nothing that a short cut lets happen is after the end.
+    network.agenda.push(end + Span::from_nanos(1), Class::Sample, 0, 0);
     if let Some(interval) = observer.interval() {
         network.agenda.push(Time::ZERO + interval, Class::Sample, 0, 0);
     }
@@ -100,17 +102,16 @@ fn declare<'a, Build>(
     *groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor))
 }
 
-const BOTTLENECK: &str = "bottleneck";
-
-/// The dumbbell's one link. All propagation delay lies behind it, in the [`wire`].
-fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
+/// A link of the network. The path's schedule is the bottleneck's, and the path's propagation delay lies in each flow's
+/// [`wire`], behind the last link.
+fn network_link(scenario: &Scenario, index: usize, link: &scenario::Link, window: Window) -> NetworkLink {
     let path = &scenario.path;
-    let link = &path.link;
-    let mut limits = timeline(path, link.buffer, |change| change.buffer).map(|buffer| link.limit(buffer, path.rtt));
-    let policers = timeline(path, link.policer, |change| change.policer)
+    let mut limits =
+        timeline_of(path, index, link.buffer, |change| change.buffer).map(|buffer| link.limit(buffer, path.rtt));
+    let policers = timeline_of(path, index, link.policer, |change| change.policer)
         .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
-    let rates = timeline(path, link.rate, |change| change.rate);
-    let rng = Rng::stream(scenario.seed, BOTTLENECK, "queue");
+    let rates = timeline_of(path, index, link.rate, |change| change.rate);
+    let rng = Rng::stream(scenario.seed, &link.name, "queue");
     let queue = Queue::new(&link.queue, *limits.at(Time::ZERO), link.rate, rng);
     let element = match (queue, rates.constant(), limits.constant(), policers.constant()) {
         (None, Some(rate), Some(limit), Some(None)) => Element::Constant(Link::new(*rate, *limit)),
@@ -120,7 +121,31 @@ fn bottleneck(scenario: &Scenario, window: Window) -> NetworkLink {
             Element::Managed(Box::new(Managed::new(link, window, scenario.flows.len())))
         }
     };
-    NetworkLink::new(BOTTLENECK, element, Span::ZERO, window)
+    NetworkLink::new(link, element, window)
+}
+
+/// Loss on a flow's way, in front of the link of that number; `what` tells ACKs from data.
+fn loss(scenario: &Scenario, spec: &scenario::Flow, index: usize, what: &str) -> Option<Losses> {
+    let link = scenario.links().nth(index).expect("a route's links are the scenario's");
+    let losses = timeline_of(&scenario.path, index, link.loss.clone(), |change| change.loss.clone());
+    let usage = match index {
+        BOTTLENECK => format!("{what}loss"),
+        _ => format!("{what}loss on {}", link.name),
+    };
+    Losses::new(losses, Rng::stream(scenario.seed, &spec.name, &usage))
+}
+
+/// The link of `[path]` among the links.
+const BOTTLENECK: usize = 0;
+
+/// One of a link's properties over time: that of the bottleneck has the path's schedule.
+fn timeline_of<T>(
+    path: &scenario::Path,
+    link: usize,
+    first: T,
+    of: impl Fn(&scenario::Change) -> Option<T>,
+) -> Timeline<T> {
+    if link == BOTTLENECK { timeline(path, first, of) } else { first.into() }
 }
 
 /// One of the path's properties over time.
@@ -130,7 +155,7 @@ fn timeline<T>(path: &scenario::Path, first: T, of: impl Fn(&scenario::Change) -
 
 /// A flow's own link to the network.
 fn access_rate(scenario: &Scenario) -> Rate {
-    Rate::from_bps(scenario.path.fastest().as_bps().saturating_mul(ACCESS_SPEED))
+    Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED))
 }
 
 /// The rate of unresponsive traffic. What its access link can't carry would wait in front of it without end.
@@ -138,9 +163,8 @@ fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Err
     let rate = spec.app_rate.expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
     let most = access_rate(scenario).mul_f64(SMSS.as_f64() / scenario::PACKET.as_f64());
     if rate > most {
-        let problem = format!(
-            "faster than its access link, which is {ACCESS_SPEED} x path.rate at its fastest, headers included"
-        );
+        let problem =
+            format!("faster than its access link, which is {ACCESS_SPEED} x the fastest link, headers included");
         return Err(scenario.error(
             &spec.key("app_rate"),
             format_args!("\"{rate}\""),
@@ -232,31 +256,33 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
     let rtt = || timeline(path, path.rtt, |change| change.rtt);
     let extra = spec.extra_rtt;
     let forward = rtt().map(|rtt| rtt / 2 + extra / 2);
-    let back = rtt().map(|rtt| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
+    let backward = rtt().map(|rtt| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
     let jitters = timeline(path, path.jitter.clone(), |change| change.jitter.clone());
     let reverse_jitters = timeline(path, path.reverse_jitter.clone(), |change| change.reverse_jitter.clone());
-    let losses = timeline(path, path.link.loss.clone(), |change| change.loss.clone());
     let reverse_losses = timeline(path, path.reverse_loss.clone(), |change| change.reverse_loss.clone());
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
     let host = scenario.host.as_ref().filter(|_| !spec.is_unresponsive()).map(|host| {
         let (cpu, costs) = program(scenario, spec, host, "receiver's host", start);
         Box::new(ReceivingHost::new(cpu, costs))
     });
+    let losses: Box<[_]> = spec.route.iter().map(|link| loss(scenario, spec, *link, "")).collect();
+    let back = |link: &usize| ReverseHop::new(*link, loss(scenario, spec, *link, "ack_"));
+    let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
     Wire {
         access: Serialiser::new(access_rate(scenario)),
         jitter,
         last_entry: Time::ZERO,
-        route: smallvec![0],
-        lanes: smallvec![Lane::default()],
+        route: spec.route.iter().copied().collect(),
+        lanes: spec.route.iter().map(|_| Lane::default()).collect(),
         line: Line::new(forward, jitters, stream("path_jitter")),
         reordered: BTreeMap::new(),
         arrivals: Armed::default(),
-        loss: Losses::new(losses, stream("loss")).map(Box::new),
-        reverse_route: smallvec![],
-        ack_lanes: smallvec![Lane::default()],
-        reverse_line: Line::new(back, reverse_jitters, stream("reverse_jitter")),
+        losses: losses.iter().any(Option::is_some).then_some(losses),
+        ack_lanes: (0..=reverse_route.len()).map(|_| Lane::default()).collect(),
+        blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
+        reverse_route,
+        reverse_line: Line::new(backward, reverse_jitters, stream("reverse_jitter")),
         reverse_loss: Losses::new(reverse_losses, stream("reverse_loss")).map(Box::new),
-        blocks: smallvec![VecDeque::new()],
         delayed_ack: Armed::default(),
         host,
     }

@@ -7,8 +7,10 @@ use units::{Span, Time};
 
 use crate::agenda::{Class, Entry};
 use crate::flow::{Far, Flow, Network, Source};
+use crate::link::Sent;
 use crate::observe::Observer;
 use crate::prefetch::prefetch;
+use crate::shelf::WaitingAck;
 use crate::{Run, TraceLevel, build};
 
 /// A run in progress.
@@ -95,7 +97,7 @@ impl Simulation {
             return self.transmit(entry.flow(), now);
         }
         let flow = &mut self.flows[entry.flow()];
-        let step = Step { network: &mut self.network, observer: &mut self.observer, end: self.end };
+        let step = Step { network: &mut self.network, observer: &mut self.observer };
         match entry.class() {
             Class::Start => step.start(flow, now),
             Class::Segment => step.segments(flow, now, entry.hop()),
@@ -113,12 +115,19 @@ impl Simulation {
     fn transmit(&mut self, link: usize, mut now: Time) {
         loop {
             self.network.events += 1;
-            if let Some(sent) = self.network.links[link].send(now) {
-                let flow = &mut self.flows[sent.flow as usize];
-                flow.far().pass_on(&mut self.network, sent.hop, sent.at, sent.packet);
+            match self.network.links[link].send(now) {
+                Some(Sent::Data { flow, hop, packet, at }) => {
+                    self.flows[flow as usize].far().pass_on(&mut self.network, hop, at, packet);
+                }
+                Some(Sent::Ack { place, at }) => {
+                    let sent = self.network.links[link].take_ack(place);
+                    let wire = &mut self.flows[sent.flow as usize].wire;
+                    wire.ack_hop(&mut self.network, sent.flow, sent.hop + 1, at, sent.ack, sent.blocks());
+                }
+                None => {}
             }
             let Some(next) = self.network.links[link].call_again_at() else { return };
-            if !self.network.agenda.is_first(next) || next > self.end {
+            if !self.network.agenda.is_first(next) {
                 return self.network.agenda.push(next, Class::Transmit, link as u32, 0);
             }
             now = next;
@@ -158,7 +167,6 @@ impl Simulation {
 struct Step<'a> {
     network: &'a mut Network,
     observer: &'a mut Observer,
-    end: Time,
 }
 
 impl Step<'_> {
@@ -189,7 +197,7 @@ impl Step<'_> {
         while let Some(packet) = flow.wire.lanes[hop].front() {
             flow.far().arrive(self.network, hop, now, packet);
             let Some(next) = flow.wire.lanes[hop].advance() else { return };
-            if !self.network.agenda.is_first(next) || next > self.end {
+            if !self.network.agenda.is_first(next) {
                 return self.network.agenda.push(next, Class::Segment, flow.index, hop as u8);
             }
             now = next;
@@ -214,22 +222,16 @@ impl Step<'_> {
             }
             self.network.events += 1;
             if hop < flow.wire.reverse_route.len() {
-                self.ack_at_link(flow, now, hop, ack, &blocks[..count]);
+                let ack = WaitingAck::new(flow.index, hop, ack, &blocks[..count]);
+                flow.wire.ack_at_link(self.network, &mut flow.meter, now, ack);
             } else {
                 self.ack_at_sender(flow, now, &ack, &blocks[..count]);
             }
             let Some(next) = flow.wire.ack_lanes[hop].advance() else { return };
-            if !self.network.agenda.is_first(next) || next > self.end {
+            if !self.network.agenda.is_first(next) {
                 return self.network.agenda.push(next, Class::Ack, flow.index, hop as u8);
             }
             now = next;
-        }
-    }
-
-    fn ack_at_link(&mut self, flow: &mut Flow, now: Time, hop: usize, ack: Ack, blocks: &[Block]) {
-        let link = &mut self.network.links[flow.wire.reverse_route[hop]];
-        if let Some((_, at)) = link.arrive(now, endpoint::ACK_SIZE, false) {
-            flow.wire.ack_hop(self.network, flow.index, hop + 1, at, ack, blocks);
         }
     }
 
@@ -287,7 +289,7 @@ impl Step<'_> {
             let segment = source.send(now);
             let next = source.next_at();
             flow.far().enter(self.network, now, segment);
-            if !self.network.agenda.is_first(next) || next > self.end {
+            if !self.network.agenda.is_first(next) {
                 return flow.departure.arm(&mut self.network.agenda, next, Class::Departure, flow.index);
             }
             self.network.events += 1;

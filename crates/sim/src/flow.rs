@@ -12,8 +12,9 @@ use units::{Rng, Span, Time};
 use crate::agenda::{Agenda, Class};
 use crate::host::{ReceivingHost, SendingHost};
 use crate::lane::Lane;
-use crate::link::{NetworkLink, Offer};
+use crate::link::{NetworkLink, Offer, Sent};
 use crate::prefetch::{prefetch, prefetch_at};
+use crate::reverse::ReverseHop;
 
 /// One item a hop; that of a dumbbell's one hop lies in the flow itself.
 pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
@@ -72,9 +73,10 @@ pub(crate) struct Wire {
     /// What is received when its time comes: by arrival, then in order of departure.
     pub(crate) reordered: BTreeMap<(Time, u64), Travelling>,
     pub(crate) arrivals: Armed,
-    pub(crate) loss: Option<Box<Losses>>,
-    /// The same for ACKs: a lane to each link, and one to the sender.
-    pub(crate) reverse_route: PerHop<usize>,
+    /// Loss in front of each link; none where there is none on the whole route.
+    pub(crate) losses: Option<Box<[Option<Losses>]>>,
+    /// The same for ACKs: the links, a lane to each, and one to the sender.
+    pub(crate) reverse_route: Box<[ReverseHop]>,
     pub(crate) ack_lanes: PerHop<Lane<Ack>>,
     pub(crate) reverse_line: Line,
     pub(crate) reverse_loss: Option<Box<Losses>>,
@@ -145,6 +147,11 @@ pub(crate) struct Network {
     pub(crate) agenda: Agenda,
     pub(crate) links: Vec<NetworkLink>,
     pub(crate) events: u64,
+}
+
+#[inline(never)] // few paths lose packets
+fn takes(losses: &mut [Option<Losses>], hop: usize, now: Time, data: bool) -> bool {
+    losses[hop].as_mut().is_some_and(|loss| loss.takes(now, data))
 }
 
 /// The receiving side of a flow, for the time of a step: what a data packet meets once it has left the sender.
@@ -219,15 +226,18 @@ impl Far<'_> {
             network.events += 1;
             let link = &mut network.links[*link];
             let data = !packet.segment.syn;
-            if hop == 0 && self.wire.loss.as_mut().is_some_and(|loss| loss.takes(now, data)) {
+            if self.wire.losses.as_mut().is_some_and(|losses| takes(losses, hop, now, data)) {
                 if data {
                     link.meter.on_loss(now);
                     self.meter.on_dropped(now);
                 }
                 return;
             }
-            if link.is_managed() {
-                return self.offer(network, hop, now, packet);
+            if link.is_special() {
+                link.strip(&mut packet);
+                if link.is_managed() {
+                    return self.offer(network, hop, now, packet);
+                }
             }
             let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
                 if data {
@@ -253,7 +263,8 @@ impl Far<'_> {
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) {
         let link = self.wire.route[hop];
         match network.links[link].offer(now, self.index, hop, packet) {
-            Offer::Sent(sent) => self.pass_on(network, sent.hop, sent.at, sent.packet),
+            Offer::Sent(Sent::Data { hop, packet, at, .. }) => self.pass_on(network, hop, at, packet),
+            Offer::Sent(Sent::Ack { .. }) => unreachable!("nothing waited before this packet"),
             Offer::Taken(None) => {}
             Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, link as u32, 0),
             Offer::Policed if packet.segment.syn => {}
@@ -353,35 +364,6 @@ impl Far<'_> {
         receiver.on_time(now, |at, ack, blocks| wire.acknowledge(network, *index, at, ack, blocks));
         if let Some(due) = receiver.ack_due() {
             wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *index);
-        }
-    }
-}
-
-impl Wire {
-    /// An ACK leaves the receiver at `at`.
-    #[inline]
-    pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
-        if self.reverse_loss.as_mut().is_some_and(|loss| loss.takes(at, !ack.syn)) {
-            return;
-        }
-        self.ack_hop(network, flow, 0, at, ack, blocks);
-    }
-
-    /// An ACK is on its way to hop `hop` of the reverse route, or behind the last one to the sender.
-    #[inline]
-    pub(crate) fn ack_hop(
-        &mut self,
-        network: &mut Network,
-        flow: u32,
-        hop: usize,
-        at: Time,
-        ack: Ack,
-        blocks: &[Block],
-    ) {
-        let at = if hop == self.reverse_route.len() { self.reverse_line.arrival(at).0 } else { at };
-        self.blocks[hop].extend(blocks);
-        if self.ack_lanes[hop].push(at, ack) {
-            network.agenda.push(at, Class::Ack, flow, hop as u8);
         }
     }
 }

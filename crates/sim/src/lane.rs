@@ -42,6 +42,11 @@ impl<T: Copy> Lane<T> {
         self.items.front().map(|(_, item)| *item)
     }
 
+    /// What arrives last.
+    pub(crate) fn last_mut(&mut self) -> Option<&mut T> {
+        self.items.back_mut().map(|(_, item)| item)
+    }
+
     /// The first was dealt with; when the next one arrives.
     #[inline]
     pub(crate) fn advance(&mut self) -> Option<Time> {

@@ -1,10 +1,13 @@
 //! A link of the network with what is measured on it.
 
+use endpoint::ACK_SIZE;
 use path::{Ecn, Link, ManagedLink, Packet, VaryingLink, Verdict};
-use trace::{LinkMeter, LinkRow, Tally, Window};
+use scenario::EcnField;
+use trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
 use units::{Bytes, Span, Time};
 
 use crate::flow::Travelling;
+use crate::shelf::{Shelf, WaitingAck};
 
 /// What a packet meets at a link.
 #[derive(Debug)]
@@ -20,14 +23,18 @@ pub(crate) struct Managed {
     link: ManagedLink<Held>,
     /// There is an entry on the agenda for when it can send again.
     armed: bool,
+    /// The ACKs that wait.
+    shelf: Shelf,
     pub(crate) tally: Tally,
 }
 
-/// What the queue holds: a packet, and which hop of its flow's route this is.
+/// What the queue holds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Held {
-    pub(crate) packet: Travelling,
-    pub(crate) hop: u8,
+pub(crate) enum Held {
+    /// A packet, and which hop of its flow's route this is.
+    Data { packet: Travelling, hop: u8 },
+    /// An ACK, by its place on the shelf.
+    Ack { place: u32 },
 }
 
 /// What became of a packet that a link whose queue decides was given.
@@ -41,15 +48,24 @@ pub(crate) enum Offer {
     Policed,
 }
 
-/// A packet that the queue chose to send.
+/// What the queue chose to send, and when it is at the far end.
 #[derive(Debug)]
-pub(crate) struct Sent {
-    pub(crate) flow: u32,
-    pub(crate) hop: usize,
-    pub(crate) packet: Travelling,
-    /// When it is at the far end.
-    pub(crate) at: Time,
+pub(crate) enum Sent {
+    Data {
+        flow: u32,
+        hop: usize,
+        packet: Travelling,
+        at: Time,
+    },
+    /// To be [taken](NetworkLink::take_ack) from the shelf.
+    Ack {
+        place: u32,
+        at: Time,
+    },
 }
+
+/// Queues that tell flows apart see a flow's ACKs as another one than its data: they have other addresses and ports.
+const OF_ACKS: u32 = 1 << 31;
 
 /// A link, its meter, and the propagation delay behind it.
 #[derive(Debug)]
@@ -58,6 +74,12 @@ pub(crate) struct NetworkLink {
     element: Element,
     pub(crate) meter: LinkMeter,
     pub(crate) propagation: Span,
+    /// An ACK may take the place of an older one that waits.
+    pub(crate) ack_filter: bool,
+    /// It clears ECN fields.
+    strips: bool,
+    /// It clears ECN fields, or its queue decides.
+    special: bool,
     last_wait: Span,
     total_drops: u64,
     total_marks: u64,
@@ -65,20 +87,37 @@ pub(crate) struct NetworkLink {
 
 impl Managed {
     pub(crate) fn new(link: ManagedLink<Held>, window: Window, flows: usize) -> Managed {
-        Managed { link, armed: false, tally: Tally::new(window, flows) }
+        Managed { link, armed: false, shelf: Shelf::default(), tally: Tally::new(window, flows) }
     }
 }
 
 impl NetworkLink {
-    pub(crate) fn new(name: &str, element: Element, propagation: Span, window: Window) -> NetworkLink {
+    pub(crate) fn new(link: &scenario::Link, element: Element, window: Window) -> NetworkLink {
+        let strips = link.ecn == EcnField::Strip;
         NetworkLink {
-            name: name.to_owned(),
+            name: link.name.clone(),
+            special: strips || matches!(element, Element::Managed(_)),
             element,
             meter: LinkMeter::new(window),
-            propagation,
+            propagation: link.delay,
+            ack_filter: link.ack_filter,
+            strips,
             last_wait: Span::ZERO,
             total_drops: 0,
             total_marks: 0,
+        }
+    }
+
+    /// Whether packets are [stripped](NetworkLink::strip), or its queue decides.
+    #[inline]
+    pub(crate) fn is_special(&self) -> bool {
+        self.special
+    }
+
+    /// Clears the packet's ECN field, if that is what it does.
+    pub(crate) fn strip(&self, packet: &mut Travelling) {
+        if self.strips {
+            (packet.segment.ecn, packet.segment.ce) = (cc::Ecn::NotEct, false);
         }
     }
 
@@ -98,7 +137,24 @@ impl NetworkLink {
                 self.conclude(now, verdict, data)
             }
             Element::Varying(_) => self.arrive_varying(now, size, data),
-            Element::Managed(_) => unreachable!("no scenario leads ACKs over a link whose queue decides"),
+            Element::Managed(_) => unreachable!("a link whose queue decides is offered packets"),
+        }
+    }
+
+    /// An ACK, or with `data` false the answer to a SYN, arrives: (when its transmission starts, when it is at the far end),
+    /// or nothing when it is dropped.
+    pub(crate) fn arrive_ack(&mut self, now: Time, data: bool) -> Option<(Time, Time)> {
+        let Some((waited, at)) = self.arrive(now, ACK_SIZE, false) else {
+            self.count_ack_drop(now, data);
+            return None;
+        };
+        self.meter.on_ack_transmission(at - self.propagation, data);
+        Some((now + waited, at))
+    }
+
+    fn count_ack_drop(&mut self, now: Time, data: bool) {
+        if data {
+            self.meter.on_ack_drop(now);
         }
     }
 
@@ -138,23 +194,60 @@ impl NetworkLink {
     }
 
     /// A packet of `flow` arrives on hop `hop` of its route.
+    #[inline]
     pub(crate) fn offer(&mut self, now: Time, flow: u32, hop: usize, packet: Travelling) -> Offer {
+        let held = Held::Data { packet, hop: hop as u8 };
+        let arriving = Packet::new(flow, packet.segment.wire_size(), ecn(&packet), now, held);
+        let offer = self.take(now, arriving);
+        if matches!(offer, Offer::Policed) && !packet.segment.syn {
+            self.count_drop(now, true);
+        }
+        offer
+    }
+
+    /// An ACK arrives: its place on the shelf, and what becomes of it. It is not ECN-capable (RFC 3168 §6.1.4).
+    pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Offer) {
+        let (flow, data) = (ack.flow | OF_ACKS, !ack.ack.syn);
+        let place = self.managed().shelf.put(ack);
+        let offer = self.take(now, Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Held::Ack { place }));
+        if matches!(offer, Offer::Policed) {
+            self.managed().shelf.take(place);
+            self.count_ack_drop(now, data);
+        }
+        (place, offer)
+    }
+
+    /// The ACK that was sent from that place of the shelf.
+    pub(crate) fn take_ack(&mut self, place: u32) -> WaitingAck {
+        self.managed().shelf.take(place)
+    }
+
+    /// The ACK at that place of the shelf, if it is of that flow and hop still.
+    pub(crate) fn shelved(&mut self, place: u32, flow: u32, hop: usize) -> Option<&mut WaitingAck> {
+        self.managed().shelf.of(place, flow, hop)
+    }
+
+    fn managed(&mut self) -> &mut Managed {
+        let Element::Managed(managed) = &mut self.element else {
+            unreachable!("ACKs are shelved where a queue decides")
+        };
+        managed
+    }
+
+    /// What becomes of a packet that arrives.
+    #[inline]
+    fn take(&mut self, now: Time, arriving: Packet<Held>) -> Offer {
         let NetworkLink { element: Element::Managed(managed), meter, total_drops, .. } = self else {
             unreachable!("only a link whose queue decides is offered packets")
         };
-        let Managed { link, armed, tally } = &mut **managed;
-        let held = Held { packet, hop: hop as u8 };
-        let arriving = Packet::new(flow, packet.segment.wire_size(), ecn(&packet), now, held);
-        let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, tally, total_drops);
+        let Managed { link, armed, shelf, tally } = &mut **managed;
+        let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
         if !link.arrive(arriving, &mut count) {
-            if !packet.segment.syn {
-                self.count_drop(now, true);
-            }
             return Offer::Policed;
         }
         match link.ready_at() {
             _ if *armed => Offer::Taken(None),
-            // Nothing was being sent, so what goes next is this packet, if it goes.
+            // Nothing was being sent, so what goes next is this one, if it goes.
             Some(at) if at <= now => self.send(now).map_or(Offer::Taken(None), Offer::Sent),
             at => {
                 *armed = at.is_some();
@@ -168,11 +261,20 @@ impl NetworkLink {
         let NetworkLink { element: Element::Managed(managed), meter, total_drops, .. } = self else {
             unreachable!("only a link whose queue decides is called to send")
         };
-        let Managed { link, tally, .. } = &mut **managed;
-        let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, tally, total_drops);
+        let Managed { link, shelf, tally, .. } = &mut **managed;
+        let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
         let (sent, end) = link.send(now, &mut count)?;
-        let Held { mut packet, hop } = sent.payload;
-        let (waited, data) = (now - sent.arrived, !packet.segment.syn);
+        let (waited, at) = (now - sent.arrived, end + self.propagation);
+        self.last_wait = waited;
+        let (mut packet, hop) = match sent.payload {
+            Held::Data { packet, hop } => (packet, hop),
+            Held::Ack { place } => {
+                meter.on_transmission(waited, now, end, false);
+                meter.on_ack_transmission(end, !shelf.at(place).ack.syn);
+                return Some(Sent::Ack { place, at });
+            }
+        };
+        let data = !packet.segment.syn;
         meter.on_transmission(waited, now, end, data);
         if sent.marked {
             packet.segment.ce = true;
@@ -183,8 +285,7 @@ impl NetworkLink {
             }
         }
         packet.waited += waited;
-        self.last_wait = waited;
-        Some(Sent { flow: sent.flow, hop: usize::from(hop), packet, at: end + self.propagation })
+        Some(Sent::Data { flow: sent.flow, hop: usize::from(hop), packet, at })
     }
 
     /// When it is to be called again, if it is.
@@ -195,11 +296,11 @@ impl NetworkLink {
         at
     }
 
-    /// Drops and marks of a flow that are not in its own meter.
-    pub(crate) fn tally(&self, flow: u32) -> (u64, u64) {
+    /// Of a flow, what is not in its own meter.
+    pub(crate) fn tally(&self, flow: u32) -> Tallied {
         match &self.element {
             Element::Managed(managed) => managed.tally.of(flow),
-            Element::Constant(_) | Element::Varying(_) => (0, 0),
+            Element::Constant(_) | Element::Varying(_) => Tallied::default(),
         }
     }
 
@@ -217,11 +318,28 @@ impl NetworkLink {
 }
 
 #[cold]
-fn count_drop(dropped: &Packet<Held>, now: Time, meter: &mut LinkMeter, tally: &mut Tally, total: &mut u64) {
-    if !dropped.payload.packet.segment.syn {
-        meter.on_drop(now);
-        tally.on_drop(now, dropped.flow);
-        *total += 1;
+fn count_drop(
+    dropped: &Packet<Held>,
+    now: Time,
+    meter: &mut LinkMeter,
+    shelf: &mut Shelf,
+    tally: &mut Tally,
+    total: &mut u64,
+) {
+    match dropped.payload {
+        Held::Data { packet, .. } if !packet.segment.syn => {
+            meter.on_drop(now);
+            tally.on_drop(now, dropped.flow);
+            *total += 1;
+        }
+        Held::Data { .. } => {}
+        Held::Ack { place } => {
+            let WaitingAck { flow, ack, .. } = shelf.take(place);
+            if !ack.syn {
+                meter.on_ack_drop(now);
+                tally.on_ack_drop(now, flow);
+            }
+        }
     }
 }
 

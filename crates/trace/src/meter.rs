@@ -35,6 +35,7 @@ pub struct FlowMeter {
     pub(crate) last_byte: Option<Time>,
     pub(crate) drops: u64,
     pub(crate) marks: u64,
+    pub(crate) ack_drops: u64,
 }
 
 impl FlowMeter {
@@ -51,6 +52,7 @@ impl FlowMeter {
             last_byte: None,
             drops: 0,
             marks: 0,
+            ack_drops: 0,
         }
     }
 
@@ -92,10 +94,16 @@ impl FlowMeter {
         self.drops += u64::from(self.window.holds(now));
     }
 
-    /// What befell its data packets in a queue that keeps a tally.
-    pub fn on_tally(&mut self, (drops, marks): (u64, u64)) {
-        self.drops += drops;
-        self.marks += marks;
+    /// A link of the way back dropped or lost one of its ACKs.
+    pub fn on_ack_dropped(&mut self, now: Time) {
+        self.ack_drops += u64::from(self.window.holds(now));
+    }
+
+    /// What befell its packets in a queue that keeps a tally.
+    pub fn on_tally(&mut self, tallied: Tallied) {
+        self.drops += tallied.drops;
+        self.marks += tallied.marks;
+        self.ack_drops += tallied.ack_drops;
     }
 
     /// goodput = in-order application bytes / (min(end, last byte) - max(start, measure_from)).
@@ -120,33 +128,49 @@ impl FlowMeter {
     }
 }
 
+/// What befell a flow's packets in a queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tallied {
+    /// Data packets dropped.
+    pub drops: u64,
+    /// Data packets marked.
+    pub marks: u64,
+    /// ACKs dropped.
+    pub ack_drops: u64,
+}
+
 /// Drops and marks by flow, of a queue that decides on packets of any flow at any time.
 #[derive(Clone, Debug)]
 pub struct Tally {
     window: Window,
-    flows: Vec<(u64, u64)>,
+    flows: Vec<Tallied>,
 }
 
 impl Tally {
     /// Nothing counted yet, of so many flows.
     pub fn new(window: Window, flows: usize) -> Tally {
-        Tally { window, flows: vec![(0, 0); flows] }
+        Tally { window, flows: vec![Tallied::default(); flows] }
     }
 
     /// A data packet was dropped.
     #[inline]
     pub fn on_drop(&mut self, now: Time, flow: u32) {
-        self.flows[flow as usize].0 += u64::from(self.window.holds(now));
+        self.flows[flow as usize].drops += u64::from(self.window.holds(now));
+    }
+
+    /// An ACK was dropped.
+    pub fn on_ack_drop(&mut self, now: Time, flow: u32) {
+        self.flows[flow as usize].ack_drops += u64::from(self.window.holds(now));
     }
 
     /// A data packet was marked.
     #[inline]
     pub fn on_mark(&mut self, now: Time, flow: u32) {
-        self.flows[flow as usize].1 += u64::from(self.window.holds(now));
+        self.flows[flow as usize].marks += u64::from(self.window.holds(now));
     }
 
-    /// Drops and marks of a flow.
-    pub fn of(&self, flow: u32) -> (u64, u64) {
+    /// What befell a flow.
+    pub fn of(&self, flow: u32) -> Tallied {
         self.flows[flow as usize]
     }
 }
@@ -164,6 +188,9 @@ pub struct LinkMeter {
     pub(crate) marks: u64,
     /// Data packets that left in the whole run.
     pub(crate) packets: u64,
+    pub(crate) acks: u64,
+    pub(crate) ack_drops: u64,
+    pub(crate) acks_filtered: u64,
 }
 
 impl LinkMeter {
@@ -178,6 +205,9 @@ impl LinkMeter {
             policed: 0,
             marks: 0,
             packets: 0,
+            acks: 0,
+            ack_drops: 0,
+            acks_filtered: 0,
         }
     }
 
@@ -203,6 +233,21 @@ impl LinkMeter {
     /// A policer dropped a data packet.
     pub fn on_policed(&mut self, now: Time) {
         self.policed += u64::from(self.window.holds(now));
+    }
+
+    /// The link sends an ACK until `end`: what is more than a [transmission](LinkMeter::on_transmission), if it is no SYN-ACK.
+    pub fn on_ack_transmission(&mut self, end: Time, data: bool) {
+        self.acks += u64::from(data && end <= self.window.to);
+    }
+
+    /// Queue, policer or chance dropped an ACK.
+    pub fn on_ack_drop(&mut self, now: Time) {
+        self.ack_drops += u64::from(self.window.holds(now));
+    }
+
+    /// An ACK took the place of one that waited.
+    pub fn on_ack_filtered(&mut self, now: Time) {
+        self.acks_filtered += u64::from(self.window.holds(now));
     }
 
     /// The queue marked a data packet.

@@ -61,6 +61,8 @@ pub struct FlowSummary {
     pub drops: u64,
     /// Its data packets that queues marked CE.
     pub marks: u64,
+    /// Its ACKs that links of its way back dropped or lost.
+    pub ack_drops: u64,
     /// From SYN to the last byte; `null` for a flow that did not end.
     pub completion_s: Option<f64>,
     /// Share of its active time that each limit held.
@@ -84,6 +86,7 @@ impl FlowSummary {
             loss_fraction: if sent == 0 { 0.0 } else { meter.retransmits as f64 / sent as f64 },
             drops: meter.drops,
             marks: meter.marks,
+            ack_drops: meter.ack_drops,
             completion_s: meter.last_byte.map(|last| (last - meter.start).as_secs_f64()),
             limited_by: limits.iter().copied().zip(held.iter().map(share)).collect(),
         }
@@ -107,6 +110,14 @@ pub struct LinkSummary {
     pub policed: u64,
     /// Data packets that its queue marked CE.
     pub marks: u64,
+    /// Data packets that left it, in the whole run.
+    pub packets: u64,
+    /// ACKs that left it, in the whole run.
+    pub acks: u64,
+    /// ACKs that its queue or its policer dropped or chance lost on it.
+    pub ack_drops: u64,
+    /// ACKs that waited in its queue and were replaced by later ones.
+    pub acks_filtered: u64,
 }
 
 impl LinkSummary {
@@ -120,6 +131,10 @@ impl LinkSummary {
             losses: meter.losses,
             policed: meter.policed,
             marks: meter.marks,
+            packets: meter.packets,
+            acks: meter.acks,
+            ack_drops: meter.ack_drops,
+            acks_filtered: meter.acks_filtered,
         }
     }
 }

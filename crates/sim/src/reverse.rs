@@ -1,0 +1,142 @@
+//! The way back: ACKs on their lines and links.
+
+use endpoint::{Ack, Block};
+use path::Losses;
+use trace::FlowMeter;
+use units::Time;
+
+use crate::agenda::Class;
+use crate::flow::{Network, Wire};
+use crate::link::{Offer, Sent};
+use crate::shelf::WaitingAck;
+
+/// A link on the way back.
+#[derive(Debug)]
+pub(crate) struct ReverseHop {
+    pub(crate) link: usize,
+    pub(crate) loss: Option<Losses>,
+    /// The flow's ACK that the link was given last.
+    pub(crate) last: LastAck,
+}
+
+/// Where an ACK waits that a later one may replace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LastAck {
+    /// Known departures: until its transmission starts, as the last of the next hop's lane.
+    Until(Time),
+    /// A queue that decides: on the link's shelf, unless it has left.
+    Shelved(u32),
+}
+
+impl ReverseHop {
+    pub(crate) fn new(link: usize, loss: Option<Losses>) -> ReverseHop {
+        ReverseHop { link, loss, last: LastAck::Until(Time::ZERO) }
+    }
+}
+
+/// Whether `new` says all that `old` does: a larger cumulative acknowledgement, where neither SACK blocks nor another count
+/// of marks nor an answer to a SYN is lost with the old one. A duplicate replaces nothing: senders count them.
+fn supersedes(new: &Ack, old: &Ack) -> bool {
+    new.next > old.next && old.blocks == 0 && new.ecn == old.ecn && !old.syn && !new.syn
+}
+
+impl Wire {
+    /// An ACK leaves the receiver at `at`.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
+        if self.reverse_loss.as_mut().is_some_and(|loss| loss.takes(at, !ack.syn)) {
+            return;
+        }
+        self.ack_hop(network, flow, 0, at, ack, blocks);
+    }
+
+    /// An ACK is on its way to hop `hop` of the way back, or behind the last one to the sender.
+    #[inline]
+    pub(crate) fn ack_hop(
+        &mut self,
+        network: &mut Network,
+        flow: u32,
+        hop: usize,
+        at: Time,
+        ack: Ack,
+        blocks: &[Block],
+    ) {
+        let at = if hop == self.reverse_route.len() { self.reverse_line.arrival(at).0 } else { at };
+        if !blocks.is_empty() {
+            self.blocks[hop].extend(blocks);
+        }
+        if self.ack_lanes[hop].push(at, ack) {
+            network.agenda.push(at, Class::Ack, flow, hop as u8);
+        }
+    }
+
+    /// An ACK arrives at the link of hop `hop`.
+    #[inline(never)] // apart from the usual case, in which ACKs meet no link
+    pub(crate) fn ack_at_link(&mut self, network: &mut Network, meter: &mut FlowMeter, now: Time, waiting: WaitingAck) {
+        let WaitingAck { flow, hop, ack, .. } = waiting;
+        let data = !ack.syn;
+        let ReverseHop { link: index, loss, .. } = &mut self.reverse_route[hop];
+        let (index, link) = (*index, &mut network.links[*index]);
+        if loss.as_mut().is_some_and(|loss| loss.takes(now, data)) {
+            if data {
+                link.meter.on_ack_drop(now);
+                meter.on_ack_dropped(now);
+            }
+            return;
+        }
+        if link.ack_filter && self.replace(network, now, &waiting) {
+            network.links[index].meter.on_ack_filtered(now);
+            return;
+        }
+        let link = &mut network.links[index];
+        if !link.is_managed() {
+            match link.arrive_ack(now, data) {
+                Some((start, at)) => {
+                    self.reverse_route[hop].last = LastAck::Until(start);
+                    self.ack_hop(network, flow, hop + 1, at, ack, waiting.blocks());
+                }
+                None if data => meter.on_ack_dropped(now),
+                None => {}
+            }
+            return;
+        }
+        let (place, offer) = link.offer_ack(now, waiting);
+        self.reverse_route[hop].last = LastAck::Shelved(place);
+        match offer {
+            Offer::Sent(Sent::Ack { place, at }) => {
+                let sent = network.links[index].take_ack(place);
+                self.ack_hop(network, flow, hop + 1, at, sent.ack, sent.blocks());
+            }
+            Offer::Sent(Sent::Data { .. }) => unreachable!("nothing waited before this ACK"),
+            Offer::Taken(None) => {}
+            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, index as u32, 0),
+            Offer::Policed if data => meter.on_ack_dropped(now),
+            Offer::Policed => {}
+        }
+    }
+
+    /// Puts an ACK in the place of the flow's last one at this hop, if that waits and says nothing else.
+    fn replace(&mut self, network: &mut Network, now: Time, new: &WaitingAck) -> bool {
+        let ReverseHop { link, last, .. } = &self.reverse_route[new.hop];
+        match *last {
+            LastAck::Until(start) if start > now => {
+                let behind = new.hop + 1;
+                let old = self.ack_lanes[behind].last_mut().expect("what waits for its transmission has not arrived");
+                let replaces = supersedes(&new.ack, old);
+                if replaces {
+                    *old = new.ack;
+                    self.blocks[behind].extend(new.blocks());
+                }
+                replaces
+            }
+            LastAck::Until(_) => false,
+            LastAck::Shelved(place) => match network.links[*link].shelved(place, new.flow, new.hop) {
+                Some(old) if supersedes(&new.ack, &old.ack) => {
+                    *old = *new;
+                    true
+                }
+                _ => false,
+            },
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Where ACKs lie while they wait in a queue that decides: the queue holds their places on the shelf.
+
+use endpoint::{Ack, Block, MAX_BLOCKS};
+
+/// An ACK that waits, with its SACK blocks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitingAck {
+    pub(crate) flow: u32,
+    /// Which hop of its flow's way back this is.
+    pub(crate) hop: usize,
+    pub(crate) ack: Ack,
+    blocks: [Block; MAX_BLOCKS],
+}
+
+impl WaitingAck {
+    pub(crate) fn new(flow: u32, hop: usize, ack: Ack, blocks: &[Block]) -> WaitingAck {
+        let mut kept = [Block::default(); MAX_BLOCKS];
+        kept[..blocks.len()].copy_from_slice(blocks);
+        WaitingAck { flow, hop, ack, blocks: kept }
+    }
+
+    pub(crate) fn blocks(&self) -> &[Block] {
+        &self.blocks[..usize::from(self.ack.blocks)]
+    }
+}
+
+/// Places for ACKs, used again when they are free.
+#[derive(Debug, Default)]
+pub(crate) struct Shelf {
+    places: Vec<Option<WaitingAck>>,
+    free: Vec<u32>,
+}
+
+impl Shelf {
+    pub(crate) fn put(&mut self, waiting: WaitingAck) -> u32 {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.places.push(None);
+            u32::try_from(self.places.len() - 1).expect("no queue holds 2^32 ACKs")
+        });
+        self.places[place as usize] = Some(waiting);
+        place
+    }
+
+    pub(crate) fn take(&mut self, place: u32) -> WaitingAck {
+        self.free.push(place);
+        self.places[place as usize].take().expect("an ACK is taken once")
+    }
+
+    /// The ACK at a place.
+    pub(crate) fn at(&self, place: u32) -> &WaitingAck {
+        self.places[place as usize].as_ref().expect("an ACK that waits")
+    }
+
+    /// The ACK at a place, if it is of that flow and hop still.
+    pub(crate) fn of(&mut self, place: u32, flow: u32, hop: usize) -> Option<&mut WaitingAck> {
+        let waiting = self.places.get_mut(place as usize)?.as_mut();
+        waiting.filter(|waiting| waiting.flow == flow && waiting.hop == hop)
+    }
+}

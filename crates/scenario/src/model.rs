@@ -336,6 +336,14 @@ impl Path {
 }
 
 impl Link {
+    /// The dotted key of `name` in the table that this link was written in, for [`Scenario::error`].
+    pub fn key(&self, name: &str) -> String {
+        match self.table {
+            Some(Written(i)) => format!("link.{i}.{name}"),
+            None => format!("path.{name}"),
+        }
+    }
+
     /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on a path of `rtt`.
     pub fn limit(&self, buffer: Buffer, rtt: Span) -> Limit {
         if self.queue.descriptor().in_bytes {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
 use endpoint::SMSS;
-use scenario::{Ecn, EcnFeedback, Error, Flow, Scenario, Value};
+use scenario::{Ecn, EcnFeedback, EcnField, Error, Flow, Scenario, Value};
 use units::nearest;
 
 /// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
@@ -60,6 +60,7 @@ fn sender(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<(&'st
         return Err(scenario.error(&spec.key("cc"), quoted(Some(&spec.cc)), "no algorithm of this name", &fix));
     };
     provided(scenario, spec, "cc", descriptor, provides(spec))?;
+    not_stripped(scenario, spec, "cc", descriptor)?;
     Ok((descriptor, config(scenario, spec, "params", &spec.params, descriptor)?))
 }
 
@@ -99,6 +100,30 @@ fn provided<Build>(
     };
     let problem = format!("{name} can't do without {what}, which {who}");
     Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
+}
+
+/// Refuses an algorithm, named by `key`, that can't do without marks on a route with a link that clears ECN fields.
+fn not_stripped<Build>(
+    scenario: &Scenario,
+    spec: &Flow,
+    key: &str,
+    descriptor: &Descriptor<Build>,
+) -> Result<(), Error> {
+    let missing = descriptor.needs.missing_from(PROVIDES);
+    let strips = scenario.route(&spec.route).find(|link| link.ecn == EcnField::Strip);
+    match strips {
+        Some(link) if !missing.is_empty() => {
+            let (name, what) = (descriptor.name, missing.join(" and "));
+            let problem = format!(
+                "{name} can't do without {what}, and the link \"{}\" on the flow's route clears ECN fields",
+                link.name
+            );
+            let fix =
+                format!("use another algorithm, lead the route around the link, or set {} = \"keep\"", link.key("ecn"));
+            Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn config<Build>(
@@ -198,6 +223,35 @@ mod tests {
                 )
             });
             assert_eq!(refusal.map(|error| error.to_string()), expected, "{cc} with {ecn}");
+        }
+    }
+
+    #[test]
+    fn an_algorithm_for_marks_is_refused_on_a_route_that_strips_them() {
+        for (cc, link, missing) in [
+            ("dctcp", "bottleneck", Some(("ECN counts", "path.ecn"))),
+            ("prague", "access", Some(("ECN counts and ECT(1)", "link.0.ecn"))),
+            ("cubic", "access", None),
+        ] {
+            let strips = |name: &str| if link == name { "ecn = \"strip\"" } else { "" };
+            let text = format!(
+                "duration = \"1s\"\n[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\nbuffer = \"10packets\"\n{}\n[[link]]\n\
+                 name = \"access\"\nrate = \"1mbit\"\nbuffer = \"10packets\"\n{}\n[[flow]]\n\
+                 cc = \"{cc}\"\nroute = [\"access\", \"bottleneck\"]\necn = \"{}\"\n",
+                strips("bottleneck"),
+                strips("access"),
+                if cc == "cubic" { "ect0" } else { "auto" },
+            );
+            let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+            let refusal = choose(&scenario, &scenario.flows[0], &Registry::default()).err();
+            let expected = missing.map(|(missing, key)| {
+                format!(
+                    "test.toml:13: flow.0.cc = \"{cc}\": {cc} can't do without {missing}, and the link \"{link}\" on the \
+                     flow's route clears ECN fields\n  fix: use another algorithm, lead the route around the link, or set \
+                     {key} = \"keep\""
+                )
+            });
+            assert_eq!(refusal.map(|error| error.to_string()), expected, "{cc} over {link}");
         }
     }
 }

@@ -63,7 +63,8 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
     let losses = path.changes.iter().flat_map(|change| change.loss.iter().chain(&change.reverse_loss));
-    let loss = losses.chain(scenario.links().map(|link| &link.loss)).chain([&path.reverse_loss]).any(path::Loss::is_random);
+    let loss =
+        losses.chain(scenario.links().map(|link| &link.loss)).chain([&path.reverse_loss]).any(path::Loss::is_random);
     let jitters = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
     let late = jitters.chain([&path.jitter, &path.reverse_jitter]).any(path::Jitter::is_random);
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);

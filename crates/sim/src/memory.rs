@@ -1,8 +1,8 @@
 //! How much memory a run may need, so that one that can't fit is refused before it starts.
 
 use endpoint::SMSS;
-use scenario::Scenario;
-use units::{Bytes, Span};
+use scenario::{Flow, Link, Path, Scenario};
+use units::{Bytes, Rate, Span};
 
 use crate::TraceLevel;
 
@@ -12,6 +12,8 @@ const PER_SEGMENT: u64 = 2 * (16 + 32 + 20);
 /// Of each packet in the link's queue: its place, or, where the queue decides, all of it.
 const PER_PLACE: u64 = 2 * 16;
 const PER_PACKET: u64 = 2 * 72;
+/// Of each ACK in a queue that decides: the same, and what lies on the shelf.
+const PER_ACK: u64 = 2 * (72 + 112);
 /// Of each flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;
 /// Of each row of a trace: a flow's own columns, those of three algorithms, and the link's; twice, since columns double
@@ -22,32 +24,75 @@ const PER_ROW: u64 = 2 * (69 + 3 * 30 + 48);
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let path = &scenario.path;
     // The path at its largest: whatever of its schedule may coincide.
-    let rate = path.fastest();
     let rtt = path.schedule(|change| change.rtt).map(|(_, rtt)| rtt).fold(path.rtt, Span::max);
     let changed = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
     let jitters = changed.chain([&path.jitter, &path.reverse_jitter]);
     let late = jitters.map(path::Jitter::latest).max().unwrap_or(Span::ZERO) * 2;
-    let buffers = path.schedule(|change| change.buffer).map(|(_, buffer)| buffer).chain([path.link.buffer]);
-    let buffer =
-        buffers.map(|buffer| path.link.limit(buffer, path.rtt).bytes(scenario::PACKET)).max().unwrap_or(Bytes::ZERO);
-    let capacity = rate.bytes_in(rtt + late) + buffer;
+    let links: Vec<Largest> = scenario.links().enumerate().map(|(i, link)| Largest::new(path, i, link)).collect();
+
     let mut segments = 0_u64;
     for flow in &scenario.flows {
-        let extra = rate.bytes_in(flow.extra_rtt);
-        // Not more than the path and its buffer hold, even when the window would allow it; a slow start may overshoot it
+        let back = flow.reverse_route.iter().map(|link| links[*link].wait).fold(Span::ZERO, |sum, wait| sum + wait);
+        // What its RTT has beyond the path's at the start, it has beyond the longest.
+        let longest = rtt + scenario.rtt(flow).saturating_sub(path.rtt) + late + back;
+        let rate = flow.route.iter().map(|link| links[*link].rate).min().expect("a route has a link");
+        let buffers = flow.route.iter().map(|link| links[*link].buffer).fold(Bytes::ZERO, |sum, buffer| sum + buffer);
+        // Not more than the path and its buffers hold, even when the window would allow it; a slow start may overshoot it
         // twofold before it notices.
-        let most = scenario.receive_window(flow).min((capacity + extra) * 2);
+        let most = scenario.receive_window(flow).min((rate.bytes_in(longest) + buffers) * 2);
         segments = segments.saturating_add(most.get() / SMSS.get());
     }
     // All flows together can't hold more than that either.
+    let delays = scenario.links().fold(rtt + late, |sum, link| sum + link.delay);
+    let back = links.iter().map(|link| link.wait).max().filter(|_| scenario.flows.iter().any(has_way_back));
+    let longest = delays + back.unwrap_or(Span::ZERO);
+    let capacity =
+        links.iter().map(|link| link.rate.bytes_in(longest) + link.buffer).fold(Bytes::ZERO, |sum, a| sum + a);
     let flows = scenario.flows.len() as u64;
     let shared = (capacity.get() / SMSS.get()).saturating_mul(4).saturating_add(flows.saturating_mul(64));
     let rows = match level {
         TraceLevel::Off => 0.0,
-        TraceLevel::Every(interval) => scenario.duration.as_secs_f64() / interval.as_secs_f64() * (flows + 1) as f64,
-        TraceLevel::Acks => rate.as_f64() / 8.0 / 1500.0 * scenario.duration.as_secs_f64(),
+        TraceLevel::Every(interval) => {
+            scenario.duration.as_secs_f64() / interval.as_secs_f64() * (scenario.flows.len() + links.len()) as f64
+        }
+        TraceLevel::Acks => {
+            links.iter().map(|link| link.rate.as_f64()).sum::<f64>() / 8.0 / 1500.0 * scenario.duration.as_secs_f64()
+        }
     };
     let trace = Bytes::from_f64(rows * PER_ROW as f64);
-    let queued = if path.link.queue.descriptor().decides() { PER_PACKET } else { PER_PLACE };
+    let decides = scenario.links().any(|link| link.queue.descriptor().decides());
+    let queued = match (decides, scenario.flows.iter().any(has_way_back)) {
+        (true, true) => PER_PACKET + PER_ACK,
+        (true, false) => PER_PACKET,
+        (false, _) => PER_PLACE,
+    };
     Bytes::new(PER_SEGMENT + queued) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
+}
+
+/// A link at its largest: whatever of its schedule may coincide.
+struct Largest {
+    rate: Rate,
+    buffer: Bytes,
+    /// How long a packet may wait in its buffer.
+    wait: Span,
+}
+
+impl Largest {
+    fn new(path: &Path, index: usize, link: &Link) -> Largest {
+        let bottleneck = index == 0;
+        let changed = path.schedule(|change| change.buffer).map(|(_, buffer)| buffer).filter(|_| bottleneck);
+        let buffer = changed
+            .chain([link.buffer])
+            .map(|buffer| link.limit(buffer, path.rtt).bytes(scenario::PACKET))
+            .max()
+            .unwrap_or(Bytes::ZERO);
+        let rates = path.schedule(|change| change.rate).map(|(_, rate)| rate).filter(|_| bottleneck);
+        let slowest = rates.fold(link.rate, Rate::min);
+        let rate = if bottleneck { path.fastest() } else { link.rate };
+        Largest { rate, buffer, wait: slowest.time_for(buffer) }
+    }
+}
+
+fn has_way_back(flow: &Flow) -> bool {
+    !flow.reverse_route.is_empty()
 }

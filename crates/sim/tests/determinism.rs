@@ -283,8 +283,73 @@ fn flow() -> impl Strategy<Value = String> {
     prop_oneof![5 => responsive, 1 => unresponsive]
 }
 
+/// Further links, the last keys of which a queue needs.
+fn link(name: &'static str) -> impl Strategy<Value = String> {
+    let buffer = prop_oneof![3 => Just("\"pfifo\""), 2 => queue()];
+    (1_u32..50, 0_u32..20, 1_u32..60, buffer, 0_u32..3, any::<[bool; 3]>()).prop_map(
+        move |(rate, delay, buffer, queue, loss, [filter, strip, police])| {
+            let on = |yes, word: &str, otherwise: &str| if yes { word.to_owned() } else { otherwise.to_owned() };
+            format!(
+                "[[link]]\nname = \"{name}\"\nrate = \"{rate}mbit\"\ndelay = \"{delay}ms\"\nbuffer = \"{buffer}packets\"\n\
+                 queue = {queue}\nloss = \"{loss}%\"\nack_filter = \"{}\"\necn = \"{}\"\npolicer = \"{}\"\n",
+                on(filter, "on", "off"),
+                on(strip, "strip", "keep"),
+                on(police, "20mbit burst 20kB", "off"),
+            )
+        },
+    )
+}
+
+/// A way over some links, there and back; the first flow goes over all of them.
+fn routes() -> impl Strategy<Value = (String, String)> {
+    let links = || prop::sample::subsequence(vec!["bottleneck", "a", "b", "c"], 1..=4).prop_shuffle();
+    (links(), prop_oneof![Just(Vec::new()), links()])
+        .prop_map(|(there, back)| (format!("{there:?}"), format!("{back:?}")))
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn short_cuts_equal_stepping_over_any_links(
+        path in change(), a in link("a"), b in link("b"), c in link("c"), changes in prop::collection::vec((1_u32..1400, change()), 0..2),
+        jitter in 0_u32..300, seed in 0_u64..1_000, host in host(), flows in prop::collection::vec((flow(), routes()), 1..4),
+    ) {
+        let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
+        let mut times = std::collections::BTreeSet::new();
+        for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
+            text += &format!("[[path.change]]\nat = \"{at}ms\"\n{change}");
+        }
+        text += &host;
+        // All links are used.
+        text += "[[flow]]\ncc = \"newreno\"\nroute = [\"a\", \"bottleneck\", \"b\", \"c\"]\nreverse_route = [\"c\", \"a\"]\n";
+        for (flow, (there, back)) in &flows {
+            text += &format!("{flow}route = {there}\n");
+            if !flow.contains("\"none\"") {
+                text += &format!("reverse_route = {back}\n");
+            }
+        }
+        for link in [a, b, c] {
+            // Where the flow needs marks they stay.
+            let needs = text.contains("dctcp") || text.contains("prague");
+            text += &if needs { link.replace("\"strip\"", "\"keep\"") } else { link };
+        }
+        let scenario = scenario(&text);
+        let (fast, slow) = (run(&scenario, false), run(&scenario, true));
+        prop_assert_eq!(hash(&fast), hash(&slow));
+        prop_assert_eq!(&fast.summary, &slow.summary);
+        let flows = &fast.summary.flows;
+        let links = &fast.summary.links;
+        prop_assert_eq!(
+            flows.iter().map(|flow| flow.drops).sum::<u64>(),
+            links.iter().map(|link| link.drops + link.losses + link.policed).sum::<u64>()
+        );
+        prop_assert_eq!(flows.iter().map(|flow| flow.marks).sum::<u64>(), links.iter().map(|link| link.marks).sum::<u64>());
+        prop_assert_eq!(
+            flows.iter().map(|flow| flow.ack_drops).sum::<u64>(),
+            links.iter().map(|link| link.ack_drops).sum::<u64>()
+        );
+    }
 
     #[test]
     fn short_cuts_equal_stepping_bit_for_bit(

@@ -184,7 +184,7 @@ fn a_trace_fits_in_the_memory_that_was_estimated() {
 fn refusals_name_file_key_value_and_fix() {
     assert_eq!(
         refusal("cc = \"none\"\napp_rate = \"1gbit\"").to_string(),
-        "test.toml:8: flow.0.app_rate = \"1gbit\": faster than its access link, which is 10 x path.rate at its fastest, headers included\n  \
+        "test.toml:8: flow.0.app_rate = \"1gbit\": faster than its access link, which is 10 x the fastest link, headers included\n  \
          fix: give at most \"96.533333mbit\""
     );
     assert_eq!(

@@ -245,6 +245,9 @@ class Scenario:
     def rate_bps(self) -> int:
         """The rate of the bottleneck, in bit/s; that of the start, if it changes."""
     @property
+    def links(self) -> list[tuple[str, int]]:
+        """(name, rate in bit/s at the start) of every link, the bottleneck first."""
+    @property
     def changes(self) -> list[tuple[float, int]]:
         """(time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path."""
     @property

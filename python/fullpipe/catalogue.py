@@ -179,6 +179,8 @@ def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _head("In [path]")
     changes = [key for key in keys if key["key"].startswith("path.change.")]
     yield _keys([key for key in keys if key["key"].startswith("path.") and key not in changes])
+    yield _head("In each [[link]]; --set counts them from 0: link.0.rate")
+    yield _keys([key for key in keys if key["key"].startswith("link.")])
     yield _head("In each [[path.change]]; --set counts them from 0: path.change.0.at")
     yield _keys(changes)
     yield _head("In [host]")

@@ -17,7 +17,7 @@ class Distribution(TypedDict):
 class FlowMetrics(TypedDict):
     """What became of one flow.
 
-    `sent`, `retransmits` and `drops` count data packets, `loss_fraction` is retransmits / sent, `completion_s` the
+    `sent`, `retransmits`, `drops` and `marks` count data packets, `ack_drops` ACKs, `loss_fraction` is retransmits / sent, `completion_s` the
     time from the SYN to the last byte (None for a flow that did not end), `limited_by` the share of time, 0 to 1,
     that each limit held.
     """
@@ -32,6 +32,7 @@ class FlowMetrics(TypedDict):
     loss_fraction: float
     drops: int
     marks: int
+    ack_drops: int
     completion_s: float | None
     limited_by: dict[str, float]
 
@@ -40,7 +41,9 @@ class LinkMetrics(TypedDict):
     """What became of one link.
 
     `utilisation` is a share, 0 to 1; `drops` (of the queue), `losses` (by chance), `policed` (dropped
-    by the policer) and `marks` count packets.
+    by the policer) and `marks` count data packets, `packets` those that left it in the whole run. `acks` counts the
+    ACKs that left it in the whole run, `ack_drops` those that it dropped or lost, `acks_filtered` those that
+    waited in its queue and were replaced.
     """
 
     name: str
@@ -50,6 +53,10 @@ class LinkMetrics(TypedDict):
     losses: int
     policed: int
     marks: int
+    packets: int
+    acks: int
+    ack_drops: int
+    acks_filtered: int
 
 
 class Metrics(TypedDict):

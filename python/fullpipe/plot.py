@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # https://jfly.uni-koeln.de/color/
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
+# Lines of the links' queues.
+_QUEUES = ((_GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
 _POINTS = 800
 _BINS = 200
 
@@ -93,7 +95,7 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> N
         panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", size),
         panels.rate: (f"delivery rate{whose}", "Mbit/s"),
         panels.rtt: (f"round-trip time{whose}", "ms"),
-        panels.queue: ("queue at the bottleneck; ticks: when it dropped packets", "packets"),
+        panels.queue: ("queue", "packets"),
     }
     for panel, (title, unit) in titles.items():
         panel.set_title(title, loc="left", fontsize="medium")
@@ -119,7 +121,16 @@ def _draw_flows(
         panels.rate.plot((edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=colour, linewidth=1.2)
 
 
-def _draw_line(panel: Axes, time: Values, values: Values, colour: str, label: str = "", pale: bool = False) -> None:
+def _draw_line(
+    panel: Axes,
+    time: Values,
+    values: Values,
+    colour: str,
+    label: str = "",
+    *,
+    pale: bool = False,
+    style: str = "-",
+) -> None:
     """A line; one of too many points is that of their means, in a band from the least to the most."""
     known = np.isfinite(values)
     time, values = time[known], values[known]
@@ -133,7 +144,7 @@ def _draw_line(panel: Axes, time: Values, values: Values, colour: str, label: st
                 time, buckets.min(axis=1), buckets.max(axis=1), color=colour, alpha=0.22, linewidth=0, zorder=1.5
             )
     alpha, width = (0.4, 0.9) if pale else (1.0, 1.2)
-    panel.plot(time, values, color=colour, label=label or "_", alpha=alpha, linewidth=width)
+    panel.plot(time, values, color=colour, linestyle=style, label=label or "_", alpha=alpha, linewidth=width)
 
 
 def _draw_algorithms(
@@ -178,18 +189,28 @@ def _quantiles(values: list[Values]) -> Values:
 
 
 def _draw_queue(panel: Axes, run: Run, until: float) -> None:
-    rows = run.trace("links").filter(pl.col("link") == run.links[0]["name"], pl.col("time") <= until)
-    time = _column(rows, "time")
-    _draw_line(panel, time, _column(rows, "queue_packets"), _GREY)
+    rows = run.trace("links").filter(pl.col("time") <= until)
+    longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[-len(_QUEUES) :]
+    # In the scenario's order.
+    for link, (colour, style) in zip([link for link in run.links if link in longest], _QUEUES, strict=False):
+        own = rows.filter(pl.col("link") == link["name"])
+        _draw_line(panel, _column(own, "time"), _column(own, "queue_packets"), colour, link["name"], style=style)
+    whose = "at the bottleneck"
+    if len(run.links) > 1:
+        whose = "at each link" if len(longest) == len(run.links) else f"at the {len(longest)} links that wait longest"
+        panel.legend(loc="center right", fontsize="small", framealpha=0.85)
+    # Of all links together.
+    sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
+    time = _column(sums, "time")
     for column, height, colour in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
-        times = time[1:][np.diff(_column(rows, column)) > 0]
+        times = time[1:][np.diff(_column(sums, column)) > 0]
         if len(times):
             ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
             where = panel.get_xaxis_transform()
             panel.plot(ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where)
-    if run.links[0]["marks"]:
-        title = "queue at the bottleneck; ticks: when it dropped (orange) and marked (blue) packets"
-        panel.set_title(title, loc="left", fontsize="medium")
+    ticks = "dropped (orange) and marked (blue)" if any(link["marks"] for link in run.links) else "dropped"
+    it = "it" if len(run.links) == 1 else "one of them"
+    panel.set_title(f"queue {whose}; ticks: when {it} {ticks} packets", loc="left", fontsize="medium")
 
 
 def _draw_link_rate(panel: Axes, run: Run) -> None:
@@ -197,9 +218,24 @@ def _draw_link_rate(panel: Axes, run: Run) -> None:
     edges = [time for time, _ in rates] + [run.metrics["duration_s"]]
     heights = [rate / 1e6 for _, rate in rates]
     panel.stairs(heights, edges, baseline=None, color=_GREY, linestyle="--", linewidth=1, zorder=1)
+    names = {heights[-1]: ["link rate"]}
+    further = run.scenario.links[1:]
+    if further:
+        names = {heights[-1]: [run.links[0]["name"]]}
+        # Those that are much faster would make all else small.
+        for name, rate in further:
+            if rate / 1e6 <= 1.5 * max(heights):
+                names.setdefault(rate / 1e6, []).append(name)
+        for height in list(names)[1:]:
+            panel.axhline(height, color=_GREY, linestyle="--", linewidth=1, zorder=1)
+    for height, those in names.items():
+        _name_rate(panel, ", ".join(those), height)
+
+
+def _name_rate(panel: Axes, name: str, height: float) -> None:
     panel.annotate(
-        "link rate",
-        (1, heights[-1]),
+        name,
+        (1, height),
         xycoords=panel.get_yaxis_transform(),
         xytext=(-2, 3),
         textcoords="offset points",
@@ -223,6 +259,8 @@ def _mark_changes(panels: _Panels, run: Run) -> None:
 
 def _draw_equal_share(panel: Axes, run: Run, edges: Values, rates: dict[str, Values]) -> None:
     """What each flow would get of the link, were it shared equally by those that are there."""
+    if len(run.links) > 1:
+        return  # which flows share which link is not told
     if any(flow["cc"] == "none" for flow in run.flows):
         return  # the trace does not say when it is there, and it does not share
     there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from rich.console import Console
 
@@ -97,8 +97,14 @@ def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
 def _links(links: Sequence[LinkMetrics]) -> Table:
     table = _table("link")
     policed = any(link["policed"] for link in links)
+    # ACKs have columns where they go over a link.
+    acks: tuple[tuple[str, Callable[[LinkMetrics], int]], ...] = (
+        ("ACK\ndrops", lambda link: link["ack_drops"]),
+        ("ACKs\nfiltered", lambda link: link["acks_filtered"]),
+    )
+    shown = [(header, count) for header, count in acks if any(link["acks"] and count(link) for link in links)]
     _numbers(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses")
-    _numbers(table, *(["policed"] if policed else []), "marks")
+    _numbers(table, *(["policed"] if policed else []), "marks", *(header for header, _ in shown))
     for link in links:
         queue = link["queue_delay_s"]
         table.add_row(
@@ -108,6 +114,7 @@ def _links(links: Sequence[LinkMetrics]) -> Table:
             *(f"{count}" for count in (link["drops"], link["losses"])),
             *([f"{link['policed']}"] if policed else []),
             f"{link['marks']}",
+            *(f"{count(link)}" for _, count in shown),
         )
     return table
 

@@ -48,6 +48,7 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
             "loss_fraction": 0.0,
             "drops": lost,
             "marks": 0,
+            "ack_drops": 0,
             "completion_s": None,
             "limited_by": {},
         }
@@ -61,6 +62,10 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
         "losses": 1,
         "policed": 0,
         "marks": 0,
+        "packets": 100,
+        "acks": 0,
+        "ack_drops": 0,
+        "acks_filtered": 0,
     }
     metrics: Metrics = {
         "version": "0",

@@ -79,6 +79,12 @@ impl Scenario {
         self.inner.path.rtt.as_secs_f64()
     }
 
+    /// (name, rate in bit/s at the start) of every link, the bottleneck first.
+    #[getter]
+    fn links(&self) -> Vec<(&str, u64)> {
+        self.inner.links().map(|link| (link.name.as_str(), link.rate.as_bps())).collect()
+    }
+
     /// (time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path.
     #[getter]
     fn changes(&self) -> Vec<(f64, u64)> {

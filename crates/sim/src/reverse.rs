@@ -34,10 +34,15 @@ impl ReverseHop {
     }
 }
 
-/// Whether `new` says all that `old` does: a larger cumulative acknowledgement, where neither SACK blocks nor another count
-/// of marks nor an answer to a SYN is lost with the old one. A duplicate replaces nothing: senders count them.
-fn supersedes(new: &Ack, old: &Ack) -> bool {
-    new.next > old.next && old.blocks == 0 && new.ecn == old.ecn && !old.syn && !new.syn
+/// Whether `new` says all that `old` does, and more: nothing is lost with the old one, neither SACKed data nor a report of a
+/// duplicate, nor another count of marks, nor the answer to a SYN. (tc-cake(8) has its `ack-filter` do the same.)
+fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
+    let ack = &new.ack;
+    let known = |block: &Block| {
+        block.end <= ack.next || new.blocks().iter().any(|ours| ours.start <= block.start && block.end <= ours.end)
+    };
+    let more = ack.next > old.next || ack.next == old.next && new.blocks() != old_blocks;
+    more && old_blocks.iter().all(known) && ack.ecn == old.ecn && !old.dsack && !ack.dsack && !old.syn && !ack.syn
 }
 
 impl Wire {
@@ -122,16 +127,19 @@ impl Wire {
             LastAck::Until(start) if start > now => {
                 let behind = new.hop + 1;
                 let old = self.ack_lanes[behind].last_mut().expect("what waits for its transmission has not arrived");
-                let replaces = supersedes(&new.ack, old);
+                let blocks = &mut self.blocks[behind];
+                let first = blocks.len() - usize::from(old.blocks);
+                let replaces = supersedes(new, old, &blocks.make_contiguous()[first..]);
                 if replaces {
                     *old = new.ack;
-                    self.blocks[behind].extend(new.blocks());
+                    blocks.truncate(first);
+                    blocks.extend(new.blocks());
                 }
                 replaces
             }
             LastAck::Until(_) => false,
             LastAck::Shelved(place) => match network.links[*link].shelved(place, new.flow, new.hop) {
-                Some(old) if supersedes(&new.ack, &old.ack) => {
+                Some(old) if supersedes(new, &old.ack, old.blocks()) => {
                     *old = *new;
                     true
                 }

@@ -17,9 +17,9 @@ class Distribution(TypedDict):
 class FlowMetrics(TypedDict):
     """What became of one flow.
 
-    `sent`, `retransmits`, `drops` and `marks` count data packets, `ack_drops` ACKs, `loss_fraction` is retransmits / sent, `completion_s` the
-    time from the SYN to the last byte (None for a flow that did not end), `limited_by` the share of time, 0 to 1,
-    that each limit held.
+    `sent`, `retransmits`, `drops` and `marks` count data packets, `ack_drops` ACKs, `loss_fraction` is
+    retransmits / sent, `completion_s` the time from the SYN to the last byte (None for a flow that did not end),
+    `limited_by` the share of time, 0 to 1, that each limit held.
     """
 
     name: str

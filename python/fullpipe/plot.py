@@ -208,9 +208,9 @@ def _draw_queue(panel: Axes, run: Run, until: float) -> None:
             ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
             where = panel.get_xaxis_transform()
             panel.plot(ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where)
-    ticks = "dropped (orange) and marked (blue)" if any(link["marks"] for link in run.links) else "dropped"
+    befell = "dropped (orange) and marked (blue)" if any(link["marks"] for link in run.links) else "dropped"
     it = "it" if len(run.links) == 1 else "one of them"
-    panel.set_title(f"queue {whose}; ticks: when {it} {ticks} packets", loc="left", fontsize="medium")
+    panel.set_title(f"queue {whose}; ticks: when {it} {befell} packets", loc="left", fontsize="medium")
 
 
 def _draw_link_rate(panel: Axes, run: Run) -> None:

@@ -104,7 +104,9 @@ def _links(links: Sequence[LinkMetrics]) -> Table:
     )
     shown = [(header, count) for header, count in acks if any(link["acks"] and count(link) for link in links)]
     _numbers(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses")
-    _numbers(table, *(["policed"] if policed else []), "marks", *(header for header, _ in shown))
+    doubled = any(link["duplicates"] for link in links)
+    counts = [*(["policed"] if policed else []), *(["copies"] if doubled else []), "marks"]
+    _numbers(table, *counts, *(header for header, _ in shown))
     for link in links:
         queue = link["queue_delay_s"]
         table.add_row(
@@ -113,6 +115,7 @@ def _links(links: Sequence[LinkMetrics]) -> Table:
             *(_ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
             *(f"{count}" for count in (link["drops"], link["losses"])),
             *([f"{link['policed']}"] if policed else []),
+            *([f"{link['duplicates']}"] if doubled else []),
             f"{link['marks']}",
             *(f"{count(link)}" for _, count in shown),
         )

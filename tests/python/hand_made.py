@@ -61,6 +61,7 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
         "drops": lost,
         "losses": 1,
         "policed": 0,
+        "duplicates": 0,
         "marks": 0,
         "packets": 100,
         "acks": 0,

@@ -1,6 +1,6 @@
 //! What an impairment says of itself, once: reading, schema, help and documentation come from it.
 
-use crate::{jitter, loss, policer};
+use crate::{copies, jitter, loss, policer};
 
 /// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
 #[derive(Debug)]
@@ -106,6 +106,7 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &loss::GILBERT_ELLIOTT,
     &loss::EVERY,
     &loss::LIST,
+    &copies::DUPLICATE,
     &policer::POLICER,
     &jitter::UNIFORM,
     &jitter::NORMAL,

@@ -3,6 +3,7 @@
 //! An element is told the time and answers with times. It holds no packet: who asks keeps them. Only the queues that
 //! decide do.
 
+mod copies;
 mod droptail;
 mod impairment;
 mod jitter;
@@ -15,6 +16,7 @@ mod queue;
 mod serialiser;
 mod timeline;
 
+pub use copies::Copies;
 pub use droptail::{DropTail, Limit};
 pub use impairment::{Argument, IMPAIRMENTS, Impairment, Unit};
 pub use jitter::{Distribution, Histogram, Jitter, Moments};

@@ -58,6 +58,10 @@ pub struct Path {
     pub rtt: Span,
     /// Which ACKs are lost.
     pub reverse_loss: Loss,
+    /// The probability that a data packet comes twice.
+    pub duplicate: f64,
+    /// The probability that an ACK comes twice.
+    pub reverse_duplicate: f64,
     /// How the delay of data packets varies.
     pub jitter: Jitter,
     /// How the delay of ACKs varies; it never reorders.
@@ -115,6 +119,10 @@ pub struct Change {
     pub loss: Option<Loss>,
     /// [`Path::reverse_loss`] from then on.
     pub reverse_loss: Option<Loss>,
+    /// [`Path::duplicate`] from then on.
+    pub duplicate: Option<f64>,
+    /// [`Path::reverse_duplicate`] from then on.
+    pub reverse_duplicate: Option<f64>,
     /// [`Link::policer`] of the bottleneck from then on.
     pub policer: Option<Option<Policer>>,
     /// [`Path::jitter`] from then on.

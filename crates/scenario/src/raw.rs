@@ -87,6 +87,14 @@ pub(crate) struct Path {
     /// Loss of ACKs.
     #[serde(default = "no_loss")]
     pub(crate) reverse_loss: Leaf<Loss>,
+    /// The probability that a data packet comes twice, in front of the first link.
+    #[serde(default = "no_copies")]
+    #[schemars(example = "0.1%")]
+    pub(crate) duplicate: Leaf<Percent>,
+    /// The same for ACKs.
+    #[serde(default = "no_copies")]
+    #[schemars(example = "0.1%")]
+    pub(crate) reverse_duplicate: Leaf<Percent>,
     /// How the delay of data packets varies behind the last link: by a time drawn for each, up to so much or of another
     /// distribution ("reorder" lets packets overtake each other), or all are held for a time now and then, and released at
     /// once.
@@ -182,6 +190,14 @@ pub(crate) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Loss>", extend("x-default" = "unchanged"))]
     pub(crate) reverse_loss: Option<Leaf<Loss>>,
+    /// From then on path.duplicate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Percent>", extend("x-default" = "unchanged"))]
+    pub(crate) duplicate: Option<Leaf<Percent>>,
+    /// From then on path.reverse_duplicate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Percent>", extend("x-default" = "unchanged"))]
+    pub(crate) reverse_duplicate: Option<Leaf<Percent>>,
     /// From then on path.policer, with a full bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Option<Policer>>", extend("x-default" = "unchanged"))]
@@ -336,6 +352,10 @@ fn no_loss() -> Leaf<Loss> {
     Leaf::of(&Loss::NONE)
 }
 
+fn no_copies() -> Leaf<Percent> {
+    Leaf::of(&Percent(0.0))
+}
+
 fn no_variation() -> Leaf<Percent> {
     Leaf::of(&Percent(0.0))
 }
@@ -445,6 +465,8 @@ impl From<&model::Path> for Path {
             link: Link::from(&path.link),
             rtt: Leaf::of(&Delay(path.rtt)),
             reverse_loss: Leaf::of(&path.reverse_loss),
+            duplicate: Leaf::of(&Percent(path.duplicate)),
+            reverse_duplicate: Leaf::of(&Percent(path.reverse_duplicate)),
             jitter: Leaf::of(&path.jitter),
             reverse_jitter: Leaf::of(&InOrder(path.reverse_jitter.clone())),
             change: path.changes.iter().map(Change::from).collect(),
@@ -488,6 +510,8 @@ impl Change {
             shown("buffer", &self.buffer),
             shown("loss", &self.loss),
             shown("reverse_loss", &self.reverse_loss),
+            shown("duplicate", &self.duplicate),
+            shown("reverse_duplicate", &self.reverse_duplicate),
             shown("policer", &self.policer),
             shown("jitter", &self.jitter),
             shown("reverse_jitter", &self.reverse_jitter),
@@ -505,6 +529,8 @@ impl From<&model::Change> for Change {
             buffer: optional(&change.buffer),
             loss: optional(&change.loss),
             reverse_loss: optional(&change.reverse_loss),
+            duplicate: optional(&change.duplicate.map(Percent)),
+            reverse_duplicate: optional(&change.reverse_duplicate.map(Percent)),
             policer: optional(&change.policer),
             jitter: optional(&change.jitter),
             reverse_jitter: optional(&change.reverse_jitter.clone().map(InOrder)),

@@ -98,11 +98,15 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
 
 fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
+    let Percent(duplicate) = raw.duplicate.get(source, "path.duplicate")?;
+    let Percent(reverse_duplicate) = raw.reverse_duplicate.get(source, "path.reverse_duplicate")?;
     let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
     let path = Path {
         link: link(&raw.link, "path", rtt, source)?,
         rtt,
         reverse_loss: raw.reverse_loss.get(source, "path.reverse_loss")?,
+        duplicate,
+        reverse_duplicate,
         jitter: raw.jitter.get(source, "path.jitter")?,
         reverse_jitter,
         changes: changes(&raw.change, source)?,
@@ -190,6 +194,8 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
             buffer: optional(&raw.buffer, source, &key("buffer"))?,
             loss: optional(&raw.loss, source, &key("loss"))?,
             reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?,
+            duplicate: optional(&raw.duplicate, source, &key("duplicate"))?.map(|Percent(p)| p),
+            reverse_duplicate: optional(&raw.reverse_duplicate, source, &key("reverse_duplicate"))?.map(|Percent(p)| p),
             policer: optional(&raw.policer, source, &key("policer"))?,
             jitter: optional(&raw.jitter, source, &key("jitter"))?,
             reverse_jitter: optional(&raw.reverse_jitter, source, &key("reverse_jitter"))?

@@ -7,7 +7,7 @@ use endpoint::{
     AckPolicy, App, Costs, Cpu, EcnFeedback, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive,
     WakeUp,
 };
-use path::{Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
+use path::{Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
 use scenario::{Error, Scenario};
 use trace::{FlowMeter, Window};
 use units::{Rate, Rng, Span, Time};
@@ -16,7 +16,7 @@ use crate::TraceLevel;
 use crate::agenda::{Agenda, Class};
 use crate::algorithms::choose;
 use crate::engine::Simulation;
-use crate::flow::{Armed, Flow, Network, Source, Transitions, Wire};
+use crate::flow::{Armed, Flow, Hazards, Network, Source, Transitions, Wire};
 use crate::host::{ReceivingHost, SendingHost};
 use crate::lane::Lane;
 use crate::link::{Element, Managed, NetworkLink};
@@ -265,6 +265,9 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
         let (cpu, costs) = program(scenario, spec, host, "receiver's host", start);
         Box::new(ReceivingHost::new(cpu, costs))
     });
+    let duplicates = timeline(path, path.duplicate, |change| change.duplicate);
+    let reverse_duplicates = timeline(path, path.reverse_duplicate, |change| change.reverse_duplicate);
+    let reverse_loss = Losses::new(reverse_losses, stream("reverse_loss"));
     let losses: Box<[_]> = spec.route.iter().map(|link| loss(scenario, spec, *link, "")).collect();
     let back = |link: &usize| ReverseHop::new(*link, loss(scenario, spec, *link, "ack_"));
     let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
@@ -277,12 +280,15 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
         line: Line::new(forward, jitters, stream("path_jitter")),
         reordered: BTreeMap::new(),
         arrivals: Armed::default(),
-        losses: losses.iter().any(Option::is_some).then_some(losses),
+        hazards: Hazards::new(losses, Copies::new(duplicates, stream("duplicate"))),
         ack_lanes: (0..=reverse_route.len()).map(|_| Lane::default()).collect(),
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
         reverse_line: Line::new(backward, reverse_jitters, stream("reverse_jitter")),
-        reverse_loss: Losses::new(reverse_losses, stream("reverse_loss")).map(Box::new),
+        reverse_hazards: Hazards::new(
+            Box::new([reverse_loss]),
+            Copies::new(reverse_duplicates, stream("reverse_duplicate")),
+        ),
         delayed_ack: Armed::default(),
         host,
     }

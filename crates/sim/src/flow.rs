@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{AnyController, Probe, Transition};
 use endpoint::{Ack, Block, Receiver, Segment, Sender, Unresponsive};
-use path::{Line, Losses, Serialiser};
+use path::{Copies, Line, Losses, Serialiser};
 use smallvec::SmallVec;
 use trace::{FlowMeter, TransitionRow};
 use units::{Rng, Span, Time};
@@ -73,13 +73,13 @@ pub(crate) struct Wire {
     /// What is received when its time comes: by arrival, then in order of departure.
     pub(crate) reordered: BTreeMap<(Time, u64), Travelling>,
     pub(crate) arrivals: Armed,
-    /// Loss in front of each link; none where there is none on the whole route.
-    pub(crate) losses: Option<Box<[Option<Losses>]>>,
+    /// What may befall packets in front of the links; none where nothing does on the whole route.
+    pub(crate) hazards: Option<Box<Hazards>>,
     /// The same for ACKs: the links, a lane to each, and one to the sender.
     pub(crate) reverse_route: Box<[ReverseHop]>,
     pub(crate) ack_lanes: PerHop<Lane<Ack>>,
     pub(crate) reverse_line: Line,
-    pub(crate) reverse_loss: Option<Box<Losses>>,
+    pub(crate) reverse_hazards: Option<Box<Hazards>>,
     /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
     pub(crate) blocks: PerHop<VecDeque<Block>>,
     pub(crate) delayed_ack: Armed,
@@ -149,9 +149,41 @@ pub(crate) struct Network {
     pub(crate) events: u64,
 }
 
-#[inline(never)] // few paths lose packets
-fn takes(losses: &mut [Option<Losses>], hop: usize, now: Time, data: bool) -> bool {
-    losses[hop].as_mut().is_some_and(|loss| loss.takes(now, data))
+/// What may befall a flow's packets.
+#[derive(Debug)]
+pub(crate) struct Hazards {
+    /// Loss in front of each link, or at the receiver for ACKs.
+    losses: Box<[Option<Losses>]>,
+    /// Duplication in front of the first, of what is not lost.
+    copies: Option<Copies>,
+}
+
+/// What does befall one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Passes,
+    Lost,
+    Doubled,
+}
+
+impl Hazards {
+    /// None if nothing ever happens.
+    pub(crate) fn new(losses: Box<[Option<Losses>]>, copies: Option<Copies>) -> Option<Box<Hazards>> {
+        let any = copies.is_some() || losses.iter().any(Option::is_some);
+        any.then(|| Box::new(Hazards { losses, copies }))
+    }
+
+    /// The fate of a packet that comes to hop `hop`. What is no data is lost, but never doubled.
+    #[inline(never)] // few paths lose packets
+    pub(crate) fn fate(&mut self, hop: usize, now: Time, data: bool) -> Fate {
+        if self.losses[hop].as_mut().is_some_and(|loss| loss.takes(now, data)) {
+            Fate::Lost
+        } else if hop == 0 && data && self.copies.as_mut().is_some_and(|copies| copies.doubles(now)) {
+            Fate::Doubled
+        } else {
+            Fate::Passes
+        }
+    }
 }
 
 /// The receiving side of a flow, for the time of a step: what a data packet meets once it has left the sender.
@@ -220,42 +252,61 @@ impl Far<'_> {
 
     /// A packet arrives at the link of hop `hop`, or behind the last one at the receiver.
     #[inline]
-    pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
-        let mut at = now;
-        if let Some(link) = self.wire.route.get(hop) {
-            network.events += 1;
-            let link = &mut network.links[*link];
-            let data = !packet.segment.syn;
-            if self.wire.losses.as_mut().is_some_and(|losses| takes(losses, hop, now, data)) {
-                if data {
-                    link.meter.on_loss(now);
-                    self.meter.on_dropped(now);
-                }
-                return;
-            }
-            if link.is_special() {
-                link.strip(&mut packet);
-                if link.is_managed() {
-                    return self.offer(network, hop, now, packet);
-                }
-            }
-            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
-                if data {
-                    self.meter.on_dropped(now);
-                }
-                return;
-            };
-            packet.waited += waited;
-            if hop + 1 < self.wire.route.len() {
-                return self.hop(network, hop + 1, departure, packet);
-            }
-            let (arrival, out_of_order) = self.wire.line.arrival(departure);
-            if out_of_order || self.receiver.window_controller().is_some() {
-                return self.receive_later(network, arrival, packet);
-            }
-            at = arrival;
+    pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) {
+        if hop == self.wire.route.len() {
+            return self.receive(network, now, packet);
         }
-        self.receive(network, at, packet);
+        network.events += 1;
+        if let Some(hazards) = &mut self.wire.hazards {
+            match hazards.fate(hop, now, !packet.segment.syn) {
+                Fate::Passes => {}
+                fate => return self.befall(network, hop, now, packet, fate),
+            }
+        }
+        self.enter_link(network, hop, now, packet);
+    }
+
+    /// A packet is lost in front of the link of hop `hop`, or comes twice.
+    #[inline(never)]
+    fn befall(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling, fate: Fate) {
+        let meter = &mut network.links[self.wire.route[hop]].meter;
+        if fate == Fate::Doubled {
+            meter.on_duplicate(now);
+            network.events += 1;
+            self.enter_link(network, hop, now, packet);
+            self.enter_link(network, hop, now, packet);
+        } else if !packet.segment.syn {
+            meter.on_loss(now);
+            self.meter.on_dropped(now);
+        }
+    }
+
+    /// A packet comes to the link of hop `hop`.
+    #[inline]
+    fn enter_link(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
+        let link = &mut network.links[self.wire.route[hop]];
+        let data = !packet.segment.syn;
+        if link.is_special() {
+            link.strip(&mut packet);
+            if link.is_managed() {
+                return self.offer(network, hop, now, packet);
+            }
+        }
+        let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
+            if data {
+                self.meter.on_dropped(now);
+            }
+            return;
+        };
+        packet.waited += waited;
+        if hop + 1 < self.wire.route.len() {
+            return self.hop(network, hop + 1, departure, packet);
+        }
+        let (arrival, out_of_order) = self.wire.line.arrival(departure);
+        if out_of_order || self.receiver.window_controller().is_some() {
+            return self.receive_later(network, arrival, packet);
+        }
+        self.receive(network, arrival, packet);
     }
 
     /// A packet arrives at a link whose queue decides, on hop `hop`.

@@ -67,10 +67,12 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
         losses.chain(scenario.links().map(|link| &link.loss)).chain([&path.reverse_loss]).any(path::Loss::is_random);
     let jitters = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
     let late = jitters.chain([&path.jitter, &path.reverse_jitter]).any(path::Jitter::is_random);
+    let copies = path.changes.iter().flat_map(|change| change.duplicate.iter().chain(&change.reverse_duplicate));
+    let doubled = copies.chain([&path.duplicate, &path.reverse_duplicate]).any(|p| *p > 0.0);
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
     let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
     let queue = scenario.links().any(|link| link.queue.descriptor().random);
-    jitter || loss || late || host || queue || scenario.flows.iter().any(|flow| draws(&flow.cc))
+    jitter || loss || late || doubled || host || queue || scenario.flows.iter().any(|flow| draws(&flow.cc))
 }
 
 /// Runs a scenario to its end.

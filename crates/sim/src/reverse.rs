@@ -6,7 +6,7 @@ use trace::FlowMeter;
 use units::Time;
 
 use crate::agenda::Class;
-use crate::flow::{Network, Wire};
+use crate::flow::{Fate, Network, Wire};
 use crate::link::{Offer, Sent};
 use crate::shelf::WaitingAck;
 
@@ -49,8 +49,12 @@ impl Wire {
     /// An ACK leaves the receiver at `at`.
     #[inline]
     pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
-        if self.reverse_loss.as_mut().is_some_and(|loss| loss.takes(at, !ack.syn)) {
-            return;
+        if let Some(hazards) = &mut self.reverse_hazards {
+            match hazards.fate(0, at, !ack.syn) {
+                Fate::Passes => {}
+                Fate::Lost => return,
+                Fate::Doubled => self.ack_hop(network, flow, 0, at, ack, blocks),
+            }
         }
         self.ack_hop(network, flow, 0, at, ack, blocks);
     }

@@ -127,6 +127,9 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.change.0.reverse_loss", "10%"),
         ("path.change.0.jitter", "1ms reorder"),
         ("path.jitter", "gamma 2ms sigma 1ms"),
+        ("path.duplicate", "1%"),
+        ("path.reverse_duplicate", "1%"),
+        ("path.change.0.duplicate", "1%"),
         ("path.change.0.reverse_jitter", "1ms"),
         ("flow.0.cc", "bbr1"),
         ("host.wake_max", "1ms"),
@@ -207,12 +210,17 @@ fn impairments() -> impl Strategy<Value = String> {
             1 => Just("list 1, 4, 5, 6, 30, 70".to_owned()),
         ]
     };
-    (reordering, jitter(), policer, loss(), loss()).prop_map(|(jitter, reverse, policer, loss, reverse_loss)| {
-        format!(
-            "jitter = \"{jitter}\"\nreverse_jitter = \"{reverse}\"\npolicer = \"{policer}\"\n\
+    let copies = (0_u32..4, 0_u32..4)
+        .prop_map(|(data, acks)| format!("duplicate = \"{data}%\"\nreverse_duplicate = \"{acks}%\"\n"));
+    (reordering, jitter(), policer, loss(), loss(), copies).prop_map(
+        |(jitter, reverse, policer, loss, reverse_loss, copies)| {
+            copies
+                + &format!(
+                    "jitter = \"{jitter}\"\nreverse_jitter = \"{reverse}\"\npolicer = \"{policer}\"\n\
              loss = \"{loss}\"\nreverse_loss = \"{reverse_loss}\"\n"
-        )
-    })
+                )
+        },
+    )
 }
 
 fn change() -> impl Strategy<Value = String> {

@@ -137,6 +137,33 @@ fn losses_in_bursts_are_as_many_as_they_should_be() {
 }
 
 #[test]
+fn copies_come_through_the_link_and_are_no_reason_to_send_again() {
+    for cc in ["cubic", "newreno", "bbr1", "bbr3"] {
+        // Half of the link's rate, so that copies find room: 0.8 s of 1000 packets, a tenth of them twice.
+        let flow = format!("cc = \"{cc}\"\nbytes = \"1448000B\"\napp_rate = \"5mbit\"");
+        let run = run(&format!("{PATH}\nduplicate = \"10%\"\nreverse_duplicate = \"10%\""), &flow);
+        let (flow, link) = (&run.summary.flows[0], &run.summary.links[0]);
+        assert_eq!((flow.retransmits, flow.drops, link.drops), (0, 0, 0), "{cc}");
+        assert_eq!(run.summary.packets, flow.sent + link.duplicates, "{cc}");
+        // Sigma is 9.5.
+        assert!((60..140).contains(&link.duplicates), "{cc}: {} copies", link.duplicates);
+        let reasons = reasons(&run);
+        assert!(!reasons.iter().any(|reason| reason == "loss" || reason.contains("spurious")), "{cc}: {reasons:?}");
+    }
+}
+
+#[test]
+fn copies_take_the_room_of_others() {
+    let run = summary(&format!("{PATH}\nduplicate = \"50%\""), "cc = \"none\"\napp_rate = \"9mbit\"");
+    let (flow, link) = (&run.flows[0], &run.links[0]);
+    // 9 Mbit/s of payload and half as much again: more than the link of 10 Mbit/s carries.
+    assert!(link.utilisation > 0.999 && link.drops > 0);
+    // What waits at the end is neither.
+    let waiting = flow.sent + link.duplicates - run.packets - link.drops;
+    assert!((60..=70).contains(&waiting), "{waiting}");
+}
+
+#[test]
 fn random_jitter_adds_half_of_it_and_reorders_nothing() {
     let mean = |jitter: &str| {
         let summary = summary(&format!("{PATH}\n{jitter}"), "cc = \"cubic\"\napp_rate = \"500kbit\"");

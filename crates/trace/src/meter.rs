@@ -185,6 +185,7 @@ pub struct LinkMeter {
     pub(crate) drops: u64,
     pub(crate) losses: u64,
     pub(crate) policed: u64,
+    pub(crate) duplicates: u64,
     pub(crate) marks: u64,
     /// Data packets that left in the whole run.
     pub(crate) packets: u64,
@@ -203,6 +204,7 @@ impl LinkMeter {
             drops: 0,
             losses: 0,
             policed: 0,
+            duplicates: 0,
             marks: 0,
             packets: 0,
             acks: 0,
@@ -248,6 +250,11 @@ impl LinkMeter {
     /// An ACK took the place of one that waited.
     pub fn on_ack_filtered(&mut self, now: Time) {
         self.acks_filtered += u64::from(self.window.holds(now));
+    }
+
+    /// A copy of a data packet came.
+    pub fn on_duplicate(&mut self, now: Time) {
+        self.duplicates += u64::from(self.window.holds(now));
     }
 
     /// The queue marked a data packet.

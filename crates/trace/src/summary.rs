@@ -108,6 +108,8 @@ pub struct LinkSummary {
     pub losses: u64,
     /// Data packets that its policer dropped.
     pub policed: u64,
+    /// Copies of data packets that came to it.
+    pub duplicates: u64,
     /// Data packets that its queue marked CE.
     pub marks: u64,
     /// Data packets that left it, in the whole run.
@@ -130,6 +132,7 @@ impl LinkSummary {
             drops: meter.drops,
             losses: meter.losses,
             policed: meter.policed,
+            duplicates: meter.duplicates,
             marks: meter.marks,
             packets: meter.packets,
             acks: meter.acks,

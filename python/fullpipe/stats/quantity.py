@@ -35,6 +35,7 @@ _PLAIN = {
     "utilisation": ("utilisation", "%", 100.0, 1),
     "losses": ("randomly lost packets", "packets", 1.0, 0),
     "policed": ("policed packets", "packets", 1.0, -1),
+    "duplicates": ("duplicated packets", "packets", 1.0, 0),
     "packets": ("packets", "packets", 1.0, 0),
     "convergence_s": ("convergence time", "s", 1.0, -1),
 }
@@ -59,7 +60,7 @@ SHORT = {
 
 def quantity(column: str) -> Quantity | None:
     """What a column is: `goodput_bps`, `rtt_s.p95`, `link.bottleneck.utilisation`; None when it is no metric."""
-    link = re.fullmatch(r"link\.(.+?)\.(utilisation|drops|losses|policed|marks|queue_delay_s\.\w+)", column)
+    link = re.fullmatch(r"link\.(.+?)\.(utilisation|drops|losses|policed|duplicates|marks|queue_delay_s\.\w+)", column)
     inner = link[2] if link else column
     whose = f" at {link[1]}" if link else ""
     if inner in _PLAIN:

@@ -1,5 +1,7 @@
 //! The standard normal distribution.
 
+#![expect(clippy::excessive_precision, reason = "coefficients as printed")]
+
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// The share below `z`.

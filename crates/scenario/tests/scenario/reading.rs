@@ -22,6 +22,8 @@ buffer = "8bdp"
 queue = { kind = "fq_codel", target = "10ms", ce_threshold = "1ms", flows = 64 }
 loss = "0.01%"
 reverse_loss = "12.5%"
+duplicate = "0.1%"
+reverse_duplicate = "2%"
 policer = "10mbit burst 60kB"
 ack_filter = "on"
 jitter = "5ms reorder"
@@ -34,6 +36,7 @@ rtt = "80ms"
 buffer = "30packets"
 loss = "gilbert-elliott p 1% loss-bad 90% r 30%"
 reverse_loss = "every 50"
+duplicate = "0%"
 policer = "off"
 jitter = "off"
 reverse_jitter = "gamma 2ms sigma 500us correlation 25%"
@@ -106,6 +109,7 @@ fn every_key_is_read() {
     let random = Jitter::uniform(Span::from_millis(5), true);
     let hold = Jitter::Hold { hold: Span::from_millis(10), every: Span::from_millis(20) };
     assert_eq!((path.link.policer, &path.jitter, &path.reverse_jitter), (Some(policer), &random, &hold));
+    assert_eq!((path.duplicate, path.reverse_duplicate), (0.001, 0.02));
     let [change] = &path.changes[..] else { panic!("{:?}", path.changes) };
     assert_eq!((change.at, change.rate), (Span::from_secs(30), Some(Rate::from_mbps(50))));
     assert_eq!((change.rtt, change.buffer), (Some(Span::from_millis(80)), Some(Buffer::Packets(30))));
@@ -163,6 +167,8 @@ fn every_default_is_filled_in() {
         queue = "pfifo"
         loss = "0%"
         reverse_loss = "0%"
+        duplicate = "0%"
+        reverse_duplicate = "0%"
         policer = "off"
         jitter = "off"
         reverse_jitter = "off"
@@ -358,6 +364,8 @@ ecn = "keep"
 ack_filter = "on"
 rtt = "50ms"
 reverse_loss = "12.5%"
+duplicate = "0.1%"
+reverse_duplicate = "2%"
 jitter = "5ms reorder"
 reverse_jitter = "hold 10ms every 20ms"
 
@@ -379,6 +387,7 @@ rtt = "80ms"
 buffer = "30packets"
 loss = "gilbert-elliott p 1% r 30% loss-bad 90% loss-good 0%"
 reverse_loss = "every 50"
+duplicate = "0%"
 policer = "off"
 jitter = "off"
 reverse_jitter = "gamma 2ms sigma 500us correlation 25%"

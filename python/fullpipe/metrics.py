@@ -41,9 +41,9 @@ class LinkMetrics(TypedDict):
     """What became of one link.
 
     `utilisation` is a share, 0 to 1; `drops` (of the queue), `losses` (by chance), `policed` (dropped
-    by the policer), `duplicates` (copies made on the way) and `marks` count data packets, `packets` those that left it in the whole run. `acks` counts the
-    ACKs that left it in the whole run, `ack_drops` those that it dropped or lost, `acks_filtered` those that
-    waited in its queue and were replaced.
+    by the policer), `duplicates` (copies made on the way) and `marks` count data packets, `packets` those
+    that left it in the whole run. `acks` counts the ACKs that left it in the whole run, `ack_drops` those
+    that it dropped or lost, `acks_filtered` those that waited in its queue and were replaced.
     """
 
     name: str

@@ -155,6 +155,9 @@ def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
     directory = write_sweep(tmp_path / "s", scenario, {"flow.1.cc": ["bbr1", "bbr3"]}, [1])
     rows = _table(build(directory), "Results").rows
     assert [row[0] for row in rows] == ["3 × cubic beside bbr1", "bbr1", "3 × cubic beside bbr3", "bbr3"]
+    at = next(number for number, name in enumerate(_table(build(directory), "Results").columns) if "Jain" in name)
+    jains = [cell.value for cell in (row[at] for row in rows) if isinstance(cell, Number)]
+    assert [value is not None for value in jains] == [False, True] * 2  # the run's, told at what varies
     goodputs = read(directory).rows.filter(point=0, seed=1)["goodput_bps"].to_list()
     value = rows[0][2]
     assert isinstance(value, Number)

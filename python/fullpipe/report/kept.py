@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass, field
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -30,9 +31,15 @@ class Axis:
     values: tuple[str, ...]
 
     @property
+    def flow(self) -> int | None:
+        """Which `[[flow]]` it gives an algorithm; None for any other key."""
+        found = re.fullmatch(r"flow\.(\d+)\.cc", self.key)
+        return int(found[1]) if found else None
+
+    @property
     def is_cc(self) -> bool:
         """Whether it says which algorithm a flow has."""
-        return self.key == "cc" or (self.key.startswith("flow.") and self.key.endswith(".cc"))
+        return self.flow is not None
 
 
 @dataclass(frozen=True)
@@ -136,7 +143,7 @@ def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def _sweep(directory: Path) -> Kept:
     about = _json(directory / "sweep.json")
-    files = sorted((directory / "runs").glob("*.parquet"))
+    files = sorted(file for file in (directory / "runs").glob("*.parquet") if not file.name.startswith("."))
     if not files:
         raise NoResultsError(f"{directory}: no run has ended yet: runs/ is empty\n  fix: let the sweep go on")
     rows = pl.concat([pl.read_parquet(file) for file in files], how="diagonal_relaxed").sort(

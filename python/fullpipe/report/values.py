@@ -95,6 +95,8 @@ def groups(kept: Kept) -> list[Group]:
         .sort("point", "first", "seed")
     )
     kinds = dict(table.group_by("point").agg(pl.col(by).n_unique()).iter_rows())
+    # What belongs to the run is told once: of the flow whose algorithm varies, or the first.
+    owner = next((axis.flow for axis in kept.axes if axis.flow is not None), 0) if by == "table" else None
     found: dict[tuple[int, object], Group] = {}
     for row in table.iter_rows(named=True):
         key = (row["point"], row[by])
@@ -102,8 +104,8 @@ def groups(kept: Kept) -> list[Group]:
             found[key] = _group(kept, row, by, kinds[row["point"]] == 1, columns)
         for column in columns:
             value = row[column]
-            first = row["first"] == 0 or column not in whole  # what belongs to the run is told once
-            if first and value is not None and math.isfinite(value):
+            owns = column not in whole or (row["first"] == 0 if owner is None else row[by] == owner)
+            if owns and value is not None and math.isfinite(value):
                 found[key].values[column][row["seed"]] = value
     return list(found.values())
 

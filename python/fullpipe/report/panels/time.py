@@ -46,7 +46,7 @@ def _lines(kept: Kept) -> int:
 
 def _recorded(series: Series, points: int) -> Recorded:
     trace = pl.read_parquet(series.flows)
-    flows = trace["flow"].unique(maintain_order=True).to_list()
+    flows = trace["flow"].unique().sort().to_list()  # as in the scenario: an Enum
     shown_flows = flows[:_MOST_FLOWS]
     rows = {flow: trace.filter(pl.col("flow") == flow) for flow in shown_flows}
     end_s = float(np.max(_column(trace, "time"))) if len(trace) else 0.0

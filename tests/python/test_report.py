@@ -169,7 +169,7 @@ def test_a_run_shows_its_trace_thinned_out(swept: Path) -> None:
     assert isinstance(timeline, Timeline)
     assert [run.command.rpartition(" --point ")[2] for run in timeline.runs] == [f"{at} --seed 1" for at in range(4)]
     titles = [panel.title for panel in timeline.runs[0].panels]
-    assert titles == ["Delivery rate", "Round-trip time", "Window", "Queue at bottleneck", "Jain's index per second"]
+    assert titles == ["Delivery rate", "Round-trip time", "Window", "Queue", "Jain's index per second"]
     assert "onverged" in timeline.runs[0].panels[-1].note
 
 

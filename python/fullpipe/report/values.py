@@ -28,7 +28,8 @@ _FLOW_METRICS = (
     "loss_fraction",
     "completion_s",
 )
-_RUN_METRICS = ("jain", "utilisation", "queue_delay_s.p50", "queue_delay_s.p99")
+_LINK_METRICS = ("utilisation", "queue_delay_s.p50", "queue_delay_s.p99")
+_MOST_LINKS = 3
 
 
 @dataclass(frozen=True)
@@ -66,9 +67,10 @@ def metrics(kept: Kept) -> list[Quantity]:
 def run_metrics(kept: Kept) -> list[str]:
     """The columns that belong to a run and not to a flow."""
     several = kept.rows["flow_index"].max() != 0
-    link = next((name.split(".")[1] for name in kept.rows.columns if name.startswith("link.")), "")
-    names = ["jain" if name == "jain" else f"link.{link}.{name}" for name in _RUN_METRICS]
-    shown = [name for name in names if _known(kept.rows, name) and (name != "jain" or several)]
+    links = dict.fromkeys(name.split(".")[1] for name in kept.rows.columns if name.startswith("link."))
+    shown = ["jain"] if several and _known(kept.rows, "jain") else []
+    shown += [f"link.{link}.{name}" for link in list(links)[:_MOST_LINKS] for name in _LINK_METRICS]
+    shown = [name for name in shown if _known(kept.rows, name)]
     if _known(kept.rows, "queue_delay_s.p95"):  # the flows' own say more
         shown = [name for name in shown if "queue_delay" not in name]
     return shown

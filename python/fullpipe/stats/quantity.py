@@ -36,9 +36,14 @@ _PLAIN = {
     "losses": ("randomly lost packets", "packets", 1.0, 0),
     "policed": ("policed packets", "packets", 1.0, -1),
     "duplicates": ("duplicated packets", "packets", 1.0, 0),
+    "ack_drops": ("dropped ACKs", "packets", 1.0, -1),
+    "acks": ("ACKs", "packets", 1.0, 0),
+    "acks_filtered": ("filtered ACKs", "packets", 1.0, 0),
     "packets": ("packets", "packets", 1.0, 0),
     "convergence_s": ("convergence time", "s", 1.0, -1),
 }
+
+_OF_LINKS = "utilisation|drops|losses|policed|duplicates|marks|packets|acks|ack_drops|acks_filtered"
 
 _DISTRIBUTIONS = {"rtt_s": "RTT", "queue_delay_s": "queueing delay"}
 
@@ -60,7 +65,7 @@ SHORT = {
 
 def quantity(column: str) -> Quantity | None:
     """What a column is: `goodput_bps`, `rtt_s.p95`, `link.bottleneck.utilisation`; None when it is no metric."""
-    link = re.fullmatch(r"link\.(.+?)\.(utilisation|drops|losses|policed|duplicates|marks|queue_delay_s\.\w+)", column)
+    link = re.fullmatch(rf"link\.(.+?)\.(queue_delay_s\.\w+|{_OF_LINKS})", column)
     inner = link[2] if link else column
     whose = f" at {link[1]}" if link else ""
     if inner in _PLAIN:

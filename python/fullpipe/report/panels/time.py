@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _MOST_RUNS = 60
 _MOST_FLOWS = 7
+_MOST_LINKS = 3
 _BYTES = 3_000_000
 _BYTES_A_POINT = 11  # two 32-bit floats in base64
 _MOST_POINTS = 2000
@@ -57,15 +58,9 @@ def _recorded(series: Series, points: int) -> Recorded:
         _panel("Window", "kB", [_line(flow, those, "cwnd", 1e-3) for flow, those in rows.items()], points),
     ]
     if links is not None and len(links):
-        name = links["link"][0]
-        panels.append(
-            _panel(
-                f"Queue at {name}",
-                "packets",
-                [_line(name, links.filter(pl.col("link") == name), "queue_packets", 1)],
-                points,
-            )
-        )
+        queues = [(name, links.filter(pl.col("link") == name)) for name in links["link"].unique().sort()[:_MOST_LINKS]]
+        lines = [_line(name, those, "queue_packets", 1) for name, those in queues]
+        panels.append(_panel("Queue", "packets", lines, points))
     note = f" (the first {_MOST_FLOWS} of {len(flows)} flows)" if len(flows) > _MOST_FLOWS else ""
     if len(flows) >= 2:
         panels.append(_fairness([trace.filter(pl.col("flow") == flow) for flow in flows], end_s))

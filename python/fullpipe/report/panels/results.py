@@ -29,7 +29,7 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
     note = "Median over the seeds" + (", [95 % interval]." if most > 5 else ": too few for an interval.")
     note = note if most > 1 else "One run each."
     columns = (*map(short, keys), "contender", "runs", *map(titled, metrics))
-    return Section("Results", [Table("Medians over the seeds", columns, rows)], note)
+    return Section("Results", [Table("Medians over the seeds" if most > 1 else "Metrics", columns, rows)], note)
 
 
 def _row(group: Group, keys: Sequence[str], metrics: Sequence[Quantity], found: Sequence[Interval]) -> tuple[Cell, ...]:

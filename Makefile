@@ -56,8 +56,9 @@ test-python: setup
 browser: web/node_modules/.ready
 	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)
 
+# Not `npm ci`: it wants every platform's build of Biome in the lock, and not every registry has them.
 web/node_modules/.ready: web/package-lock.json
-	npm ci --prefix web --silent --no-audit --no-fund
+	npm install --prefix web --no-save --silent --no-audit --no-fund
 	@touch $@
 
 # uPlot comes with the package, as npm has it (its hash is in package-lock.json); another version: web/package.json.

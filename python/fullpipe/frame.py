@@ -18,22 +18,25 @@ if TYPE_CHECKING:
 _NO_LABEL = 255
 
 
-def frame(columns: Mapping[str, Numbers | Labels], names: Mapping[str, Sequence[str]]) -> pl.DataFrame:
+def frame(
+    columns: Mapping[str, Numbers | Labels], units: Mapping[str, str], names: Mapping[str, Sequence[str]]
+) -> pl.DataFrame:
     """Makes a frame of a table of :meth:`fullpipe._core.RunResult.table`.
 
     Args:
         columns: The table. Numbers are not copied.
+        units: Their units; what is in nanoseconds will be in seconds.
         names: For a column of numbers that stand for names, the names: they become an Enum.
     """
-    return pl.DataFrame([_series(name, column, names.get(name)) for name, column in columns.items()])
+    return pl.DataFrame([_series(name, column, units[name], names.get(name)) for name, column in columns.items()])
 
 
-def _series(name: str, column: Numbers | Labels, names: Sequence[str] | None) -> pl.Series:
+def _series(name: str, column: Numbers | Labels, unit: str, names: Sequence[str] | None) -> pl.Series:
     if isinstance(column, tuple):
         codes, labels = column
         return _enum(name, pl.Series(codes).replace(_NO_LABEL, None), labels)
-    if name == "time":
-        return pl.Series(name, column / 1e9)  # ns to s: a float holds 100 days to the nanosecond
+    if unit == "ns":
+        return pl.Series(name, column / 1e9)  # a float holds 100 days to the nanosecond
     if names is not None:
         return _enum(name, pl.Series(column), names)
     series = pl.Series(name, column)

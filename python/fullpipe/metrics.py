@@ -19,7 +19,8 @@ class FlowMetrics(TypedDict):
 
     `sent`, `retransmits`, `drops` and `marks` count data packets, `ack_drops` ACKs, `loss_fraction` is
     retransmits / sent, `completion_s` the time from the SYN to the last byte (None for a flow that did not end),
-    `limited_by` the share of time, 0 to 1, that each limit held.
+    `responses` the answers that its client got, `response_s` the times from request to last byte, `limited_by` the
+    share of time, 0 to 1, that each limit held.
     """
 
     name: str
@@ -34,6 +35,8 @@ class FlowMetrics(TypedDict):
     marks: int
     ack_drops: int
     completion_s: float | None
+    responses: int
+    response_s: Distribution
     limited_by: dict[str, float]
 
 

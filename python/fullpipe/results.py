@@ -69,6 +69,8 @@ def write_run(run: Run, directory: Path) -> None:
         write_parquet(run.trace("flows"), directory / "trace.parquet")
         write_parquet(run.trace("links"), directory / "links.parquet")
         write_parquet(run.trace("transitions"), directory / "transitions.parquet")
+        if "responses" in run.tables:
+            write_parquet(run.trace("responses"), directory / "responses.parquet")
         run.plot(directory / "picture.png")
 
 

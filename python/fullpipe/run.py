@@ -153,16 +153,22 @@ class Run:
         """Whether a trace was recorded."""
         return self.trace_hash is not None
 
+    @property
+    def tables(self) -> list[str]:
+        """The names of the recorded tables; empty without a trace."""
+        return self._result.tables
+
     def trace(self, table: str = "flows") -> pl.DataFrame:
         """The recorded trace as a frame, one row a sample, in the order of time.
 
-        `time` is in seconds of virtual time from the start of the run, `flow` and `link` are names (Enum), states are
+        `time`, `start` and `end` are in seconds of virtual time from the start of the run, `flow` and `link` are names (Enum), states are
         labels (Enum); sizes are in bytes, rates in bit/s, delays in seconds; null is "none yet".
         :meth:`units` has the unit of every column.
 
         Args:
             table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as `<algorithm>.<field>`),
-                `"links"` (queue, sojourn, drops, marks) or `"transitions"` (each change of state, with its reason).
+                `"links"` (queue, sojourn, drops, marks), `"transitions"` (each change of state, with its reason) or, where
+                a flow's application asks, `"responses"` (start and end of each, its bytes).
 
         Raises:
             ValueError: When nothing was recorded, or no such table.
@@ -170,7 +176,8 @@ class Run:
         if table not in self._frames:
             from fullpipe.frame import frame
 
-            self._frames[table] = frame(self._result.table(self._check(table)), self._names())
+            recorded = self._result.table(self._check(table))
+            self._frames[table] = frame(recorded, self._result.units(table), self._names())
         return self._frames[table]
 
     def columns(self, table: str = "flows") -> dict[str, Numbers | Labels]:
@@ -178,13 +185,13 @@ class Run:
 
         Each array has the shape (rows,), in the order of :meth:`trace`'s rows. By dtype:
 
-        - uint64: `time` in nanoseconds since the run began, sizes in bytes, and counts;
+        - uint64: `time`, `start` and `end` in nanoseconds since the run began, sizes in bytes, and counts;
         - uint32: an index, `flow` into :attr:`flows` and `link` into :attr:`links`;
         - float32: rates in bit/s, delays in seconds, `ssthresh` in bytes, an algorithm's numbers; NaN is "none";
         - words (`limited_by`, states, reasons) are a pair (codes, labels): codes are uint8, each an index into the list
           of labels, or 255 for "none".
 
-        :meth:`units` has the unit of every column, but for `time`, which is in seconds there.
+        :meth:`units` has the unit of every column, but for times in nanoseconds, which are in seconds there.
 
         Args:
             table: As for :meth:`trace`.
@@ -201,7 +208,8 @@ class Run:
         Raises:
             ValueError: When nothing was recorded, or no such table.
         """
-        return {**self._result.units(self._check(table)), "time": "s"}
+        units = self._result.units(self._check(table))
+        return {name: "s" if unit == "ns" else unit for name, unit in units.items()}
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
         """Draws window, rate, the algorithms' states, RTT and queue over time.

@@ -34,7 +34,12 @@ def show(run: Run, console: Console, wall_s: float) -> None:
     """Prints the tables and one line about the run, which took `wall_s` seconds of real time."""
     each = len(run.flows) <= _MOST_FLOWS
     narrowed = False
-    for table in (_flows(run.flows) if each else _algorithms(run.flows), _links(run.links)):
+    answered = [flow for flow in run.flows if flow["responses"]]
+    for table in (
+        _flows(run.flows) if each else _algorithms(run.flows),
+        *([_responses(answered)] if answered and each else []),
+        _links(run.links),
+    ):
         narrowed |= _narrow(table, console)
         console.print("")
         console.print(table)
@@ -91,6 +96,17 @@ def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
             *(_ends(those) if ended else []),
             _limit(_mean_shares(those)),
         )
+    return table
+
+
+def _responses(flows: Sequence[FlowMetrics]) -> Table:
+    """A line a flow whose application asks."""
+    table = _table("flow")
+    _numbers(table, "answers", "answer ms\nmean", "\np50", "\np95", "\np99", "\nmax")
+    for flow in flows:
+        times = flow["response_s"]
+        values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
+        table.add_row(Text(flow["name"]), f"{flow['responses']}", *(_ms(value) for value in values))
     return table
 
 

@@ -1,9 +1,10 @@
 //! The simulated sender and receiver, sans-IO: a TCP like a current Linux's, told the time and handed what arrives.
 //!
 //! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is retransmitted, and all but the
-//! last of a transfer have the full size.
+//! last of a transfer, a burst or an answer have the full size.
 
 mod app;
+mod autotune;
 mod ecn;
 mod host;
 mod joined;
@@ -19,7 +20,7 @@ mod sent;
 mod unresponsive;
 mod wire;
 
-pub use app::{App, Schedule};
+pub use app::{Answer, App, Bursts, Client, Cycle, Messages, Schedule};
 pub use ecn::EcnFeedback;
 pub use host::{Costs, Cpu, WakeUp};
 pub use limit::{LIMITS, Limit, LimitClock};
@@ -27,4 +28,4 @@ pub use pacer::Pacing;
 pub use receiver::{AckPolicy, Receiver};
 pub use sender::{AckOutcome, Sender, SenderConfig};
 pub use unresponsive::Unresponsive;
-pub use wire::{ACK_SIZE, Ack, Block, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment};
+pub use wire::{ACK_SIZE, Ack, AckKind, Block, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment};

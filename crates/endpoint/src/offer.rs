@@ -1,10 +1,11 @@
-//! What a receiver with a window controller offers: never less than it has offered, whatever the controller says.
+//! What a receiver offers whose window changes: never less than it has offered, whatever is decided.
 
 use std::collections::VecDeque;
 
 use cc::{Arrival, WindowController};
 use units::{Bytes, Span, Time};
 
+use crate::autotune::AutoTuning;
 use crate::rtt::RttEstimator;
 use crate::wire::{SMSS, Segment};
 
@@ -17,10 +18,17 @@ struct Stamp {
     echoed: bool,
 }
 
-/// The controller, and what it has to be told.
+/// Who decides.
+#[derive(Debug)]
+enum Policy {
+    Controlled(Box<dyn WindowController>),
+    Tuned(AutoTuning),
+}
+
+/// Who decides, and what that one has to be told.
 #[derive(Debug)]
 pub(crate) struct Offer {
-    controller: Box<dyn WindowController>,
+    policy: Policy,
     tick: Span,
     /// Oldest first.
     stamps: VecDeque<Stamp>,
@@ -34,10 +42,18 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    pub(crate) fn new(controller: Box<dyn WindowController>) -> Offer {
+    pub(crate) fn controlled(controller: Box<dyn WindowController>) -> Offer {
+        Offer::new(controller.tick().max(Span::from_nanos(1)), Policy::Controlled(controller))
+    }
+
+    pub(crate) fn tuned(tuning: AutoTuning) -> Offer {
+        Offer::new(Span::from_nanos(1), Policy::Tuned(tuning))
+    }
+
+    fn new(tick: Span, policy: Policy) -> Offer {
         Offer {
-            tick: controller.tick().max(Span::from_nanos(1)),
-            controller,
+            tick,
+            policy,
             stamps: VecDeque::new(),
             rtt: RttEstimator::new(),
             highest: 0,
@@ -47,8 +63,11 @@ impl Offer {
         }
     }
 
-    pub(crate) fn controller(&self) -> &dyn WindowController {
-        &*self.controller
+    pub(crate) fn controller(&self) -> Option<&dyn WindowController> {
+        match &self.policy {
+            Policy::Controlled(controller) => Some(&**controller),
+            Policy::Tuned(_) => None,
+        }
     }
 
     fn ticks(&self, time: Time) -> u64 {
@@ -74,7 +93,10 @@ impl Offer {
             ce: false,
             limited: self.used_up.is_some_and(|at| now <= at + self.rtt.srtt),
         };
-        self.controller.on_arrival(now, &arrival);
+        match &mut self.policy {
+            Policy::Controlled(controller) => controller.on_arrival(now, &arrival),
+            Policy::Tuned(tuning) => tuning.on_arrival(),
+        }
     }
 
     /// The round trip that ends with this segment, if it is the first to echo its timestamp. Segments that were sent
@@ -98,8 +120,12 @@ impl Offer {
 
     /// The window, in segments, of an ACK sent at `at` for everything before `next`; `most` is what the buffer holds.
     pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
+        let wanted = match &mut self.policy {
+            Policy::Controlled(controller) => controller.window(),
+            Policy::Tuned(tuning) => tuning.window(at, SMSS * next, self.rtt.srtt),
+        };
         // At least one segment: there are no zero-window probes.
-        let wanted = (self.controller.window().get() / SMSS.get()).clamp(1, u64::from(most.max(1)));
+        let wanted = (wanted.get() / SMSS.get()).clamp(1, u64::from(most.max(1)));
         // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. A smaller window is reached as data arrives.
         self.right_edge = self.right_edge.max(next + wanted);
         let tick = self.ticks(at);

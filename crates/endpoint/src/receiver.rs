@@ -3,10 +3,11 @@
 use cc::WindowController;
 use units::{Bytes, Span, Time};
 
+use crate::app::{Answer, Client};
+use crate::autotune::AutoTuning;
 use crate::ecn::{Echo, EcnFeedback};
 use crate::offer::Offer;
-
-use crate::wire::{Ack, Block, MAX_BLOCKS, SMSS, Segment};
+use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, SMSS, Segment};
 
 /// Blocks that the receiver remembers (Linux: TCP_NUM_SACKS).
 const REMEMBERED: usize = 4;
@@ -81,14 +82,17 @@ pub struct Receiver {
     policy: AckPolicy,
     /// What the buffer holds, in segments.
     window: u32,
-    /// A controller of what is offered, if there is one.
+    /// Who decides what is offered, if that changes.
     offer: Option<Box<Offer>>,
+    /// Who asks for what comes, if anybody does, and when it will ask, or ask again.
+    client: Option<Box<Client>>,
+    ask_at: Option<Time>,
     /// RCV.NXT, in segments.
     next: u64,
-    /// Bytes short of a full size, of what is in order: only a transfer's last segment is.
+    /// Bytes short of a full size, of what is in order: only the last segment of a transfer, a burst or an answer is.
     short: u64,
     early: Early,
-    early_short: Option<(u64, u64)>,
+    early_short: Vec<(u64, u64)>,
     /// The runs above `next`, the most recently changed first.
     blocks: [Block; REMEMBERED],
     known: usize,
@@ -96,10 +100,11 @@ pub struct Receiver {
     /// Segments in order that no ACK has answered, and when the latest train of them began.
     pending: u32,
     train_since: Time,
+    /// When an ACK is due for them, or a request.
     due: Option<Time>,
     quick: u32,
     echo: Echo,
-    /// Segments matter to the echo or to the offer.
+    /// Segments matter to the echo, to the offer or to the client.
     attentive: bool,
     /// TS.Recent and Last.ACK.sent (RFC 7323 §4.3).
     ts_recent: Time,
@@ -113,10 +118,12 @@ impl Receiver {
             policy,
             window: u32::try_from(window.get() / SMSS.get()).unwrap_or(u32::MAX),
             offer: None,
+            client: None,
+            ask_at: None,
             next: 0,
             short: 0,
             early: Early { words: vec![0; 1].into(), count: 0 },
-            early_short: None,
+            early_short: Vec::new(),
             blocks: [Block::default(); REMEMBERED],
             known: 0,
             duplicate: None,
@@ -134,7 +141,20 @@ impl Receiver {
     /// The same, with a window that `controller` decides, up to that of the buffer.
     #[must_use]
     pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
-        Receiver { offer: Some(Box::new(Offer::new(controller))), attentive: true, ..self }
+        Receiver { offer: Some(Box::new(Offer::controlled(controller))), attentive: true, ..self }
+    }
+
+    /// The same, with a window that grows with what arrives in a round trip, up to that of the buffer.
+    #[must_use]
+    pub fn with_auto_tuning(self) -> Receiver {
+        let most = SMSS * u64::from(self.window);
+        Receiver { offer: Some(Box::new(Offer::tuned(AutoTuning::new(most)))), attentive: true, ..self }
+    }
+
+    /// The same, with an application that asks for what comes.
+    #[must_use]
+    pub fn with_client(self, client: Client) -> Receiver {
+        Receiver { client: Some(Box::new(client)), attentive: true, ..self }
     }
 
     /// The same, for packets that may be marked, with a way to report that.
@@ -145,7 +165,20 @@ impl Receiver {
 
     /// The controller of the window, if there is one.
     pub fn window_controller(&self) -> Option<&dyn WindowController> {
-        self.offer.as_ref().map(|offer| offer.controller())
+        self.offer.as_ref().and_then(|offer| offer.controller())
+    }
+
+    /// What will be [in order](Receiver::in_order) when the answer that its client waits for is complete.
+    pub fn expects(&self) -> Option<Bytes> {
+        self.client.as_ref().map(|client| client.expects())
+    }
+
+    /// All that the client [waits for](Receiver::expects) arrived at `now`: the answer, if there is a client.
+    pub fn take_answer(&mut self, now: Time) -> Option<Answer> {
+        let (answer, ask_at) = self.client.as_mut()?.answered(now);
+        self.ask_at = Some(ask_at);
+        self.due = Some(self.due.map_or(ask_at, |due| due.min(ask_at)));
+        Some(answer)
     }
 
     /// Bytes delivered to the application, in order.
@@ -154,7 +187,7 @@ impl Receiver {
         Bytes::new(self.next * SMSS.get() - self.short)
     }
 
-    /// When a delayed ACK is due, if one is.
+    /// When a delayed ACK is due, or a request, if one is.
     #[inline]
     pub fn ack_due(&self) -> Option<Time> {
         self.due
@@ -165,7 +198,7 @@ impl Receiver {
     pub fn on_segment(&mut self, now: Time, segment: &Segment, mut emit: impl FnMut(Time, Ack, &[Block])) {
         self.on_time(now, &mut emit);
         if segment.syn {
-            let ack = Ack { syn: true, next: 0, echo: segment.sent, ..self.plain_ack(now) };
+            let ack = Ack { kind: AckKind::Syn, next: 0, echo: segment.sent, ..self.plain_ack(now) };
             return emit(now, ack, &[]);
         }
         if self.attentive {
@@ -199,19 +232,30 @@ impl Receiver {
         } else {
             self.early.insert(self.next, seq);
             if u64::from(segment.size) < SMSS.get() {
-                self.early_short = Some((seq, SMSS.get() - u64::from(segment.size)));
+                self.early_short.push((seq, SMSS.get() - u64::from(segment.size)));
             }
             self.note(seq);
         }
         self.acknowledge(now, &mut emit);
     }
 
-    /// Time passed: sends the delayed ACK that is due.
+    /// Time passed: sends the delayed ACK that is due, and the request.
     #[inline]
     pub fn on_time(&mut self, now: Time, mut emit: impl FnMut(Time, Ack, &[Block])) {
-        if let Some(due) = self.due.filter(|due| *due <= now) {
-            self.acknowledge(due, &mut emit);
+        while let Some(due) = self.due.filter(|due| *due <= now) {
+            if self.ask_at == Some(due) {
+                self.ask(due, &mut emit);
+            } else {
+                self.acknowledge(due, &mut emit);
+            }
         }
+    }
+
+    /// The client asks, with an ACK of all that has arrived.
+    #[cold]
+    fn ask(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+        self.ask_at = self.client.as_mut().map(|client| client.ask(at));
+        self.acknowledge(at, &mut |at, ack, blocks| emit(at, Ack { kind: AckKind::Request, ..ack }, blocks));
     }
 
     /// An ACK is called for: at once, or when the coalescing window of the train ends.
@@ -224,11 +268,19 @@ impl Receiver {
         }
     }
 
-    /// A segment that changes, or may change, what ACKs say of marks or of the window.
+    /// A segment that changes, or may change, what ACKs say of marks or of the window, or that a client waits for.
     #[cold]
     fn attend(&mut self, now: Time, segment: &Segment, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         if let Some(offer) = &mut self.offer {
             offer.on_arrival(now, segment);
+        }
+        if let Some(client) = &mut self.client
+            && segment.seq >= self.next
+            && client.on_data(now)
+        {
+            // No other request is needed.
+            self.due = self.due.filter(|due| self.ask_at != Some(*due));
+            self.ask_at = None;
         }
         // RFC 8257 §3.2: what came before is answered with what was true of it.
         if self.echo.calls_for_ack(segment) && self.pending > 0 {
@@ -247,8 +299,8 @@ impl Receiver {
     fn accept_early(&mut self) {
         while self.early.count > 0 && self.early.contains(self.next) {
             self.early.remove(self.next);
-            if let Some((_, short)) = self.early_short.filter(|(seq, _)| *seq == self.next) {
-                self.short += short;
+            if let Some(i) = self.early_short.iter().position(|(seq, _)| *seq == self.next) {
+                self.short += self.early_short.swap_remove(i).1;
             }
             self.next += 1;
         }
@@ -286,13 +338,13 @@ impl Receiver {
     fn plain_ack(&mut self, at: Time) -> Ack {
         let Receiver { next, ts_recent: echo, window: most, echo: Echo { says: ecn, .. }, .. } = *self;
         let window = self.offer.as_mut().map_or(most, |offer| offer.window(at, next, most));
-        Ack { next, echo, sent: at, window, blocks: 0, dsack: false, syn: false, ecn }
+        Ack { next, echo, sent: at, window, blocks: 0, dsack: false, kind: AckKind::Plain, ecn }
     }
 
     #[inline]
     fn acknowledge(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         self.pending = 0;
-        self.due = None;
+        self.due = self.ask_at;
         self.last_ack = self.next;
         self.quick = self.quick.saturating_sub(1);
         let mut ack = self.plain_ack(at);

@@ -29,7 +29,7 @@ pub struct Segment {
     pub syn: bool,
     /// Sent before.
     pub retransmit: bool,
-    /// The last of a burst of several: the PSH flag (RFC 9293 §3.9.1), which Linux gives every TSO burst.
+    /// The PSH flag (RFC 9293 §3.9.1), which Linux gives the last of every TSO burst, and of what was written at once.
     pub push: bool,
     /// The ECN codepoint that it was sent with.
     pub ecn: Ecn,
@@ -56,6 +56,18 @@ pub struct Block {
     pub end: u64,
 }
 
+/// What an acknowledgement may be besides.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AckKind {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Answers the SYN.
+    Syn,
+    /// A client's request for what comes from `next` on.
+    Request,
+}
+
 /// An acknowledgement. Its SACK blocks travel beside it, so that the usual one, which has none, stays small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
@@ -71,8 +83,8 @@ pub struct Ack {
     pub blocks: u8,
     /// The first of them reports a duplicate (RFC 2883).
     pub dsack: bool,
-    /// Answers the SYN.
-    pub syn: bool,
+    /// What else it is.
+    pub kind: AckKind,
     /// What it says of marks, in the way of [`EcnFeedback`](crate::EcnFeedback): their number, modulo 256, or the ECE flag.
     pub ecn: u8,
 }

@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
-use crate::model::{Ecn, EcnFeedback, EcnField, Pacing, Value};
+use crate::model::{Ecn, EcnFeedback, EcnField, PACKET, Pacing, ReceiveWindow, Value};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -196,6 +196,48 @@ impl Kind for Bytes {
             "type": "string",
             "pattern": "^[0-9.]+ *([kKmMgG][iI]?)?[bB]$",
             "examples": ["3MB"],
+        })
+    }
+}
+
+/// Linux's tcp_rmem\[2\].
+const RMEM_MAX: Bytes = Bytes::new(6 << 20);
+
+impl Kind for ReceiveWindow {
+    fn read(value: &Toml) -> Result<ReceiveWindow, Refusal> {
+        let text = text_of(value);
+        let Some(rest) = text.strip_prefix("auto") else {
+            let window = Bytes::read(value)?;
+            let refusal = || Refusal::new("less than one packet of 1500 bytes", "give at least \"1500B\"");
+            return (window >= PACKET).then_some(ReceiveWindow::Fixed(window)).ok_or_else(refusal);
+        };
+        let max = match rest.trim().strip_prefix("max") {
+            None if rest.is_empty() => RMEM_MAX,
+            None => {
+                return Err(Refusal::new("what comes after \"auto\" is not \"max\"", "write it like \"auto max 6MB\""));
+            }
+            Some(max) => Bytes::read(&Toml::String(max.trim().to_owned()))?,
+        };
+        if max < PACKET * 2 {
+            let problem = "half of this buffer is offered: less than one packet of 1500 bytes";
+            return Err(Refusal::new(problem, "give at least \"3kB\", like \"auto max 6MB\""));
+        }
+        Ok(ReceiveWindow::Auto { max })
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(match self {
+            ReceiveWindow::Fixed(window) => window.to_string(),
+            ReceiveWindow::Auto { max } => format!("auto max {max}"),
+        })
+    }
+
+    fn schema() -> Schema {
+        json_schema!({
+            "title": "size (B, kB, MB, GB, KiB, MiB, GiB), \"auto\", or \"auto max\" size",
+            "type": "string",
+            "pattern": "^((auto max +)?[0-9.]+ *([kKmMgG][iI]?)?[bB]|auto)$",
+            "examples": ["3MB", "auto", "auto max 6MB"],
         })
     }
 }

@@ -7,6 +7,7 @@
 //! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who does raises the same
 //! kind of error with [`Scenario::error`].
 
+mod app;
 mod app_schedule;
 mod buffer;
 mod declared;
@@ -25,11 +26,13 @@ mod source;
 mod text;
 mod topology;
 
+pub use app::{App, On};
 pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
 pub use impairment::Policer;
 pub use model::{
-    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
+    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,
+    Value, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};

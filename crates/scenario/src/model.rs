@@ -6,6 +6,7 @@ use std::fmt;
 use path::{Config, Jitter, Limit, Loss};
 use units::{Bytes, Rate, Span};
 
+use crate::app::App;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::impairment::Policer;
@@ -177,6 +178,8 @@ pub struct Flow {
     pub start: Span,
     /// How much it transfers; without end if not given.
     pub bytes: Option<Bytes>,
+    /// What the application does over time, if it does not write all the time.
+    pub app: Option<App>,
     /// The rate at which the application provides data; without limit if not given.
     pub app_rate: Option<Rate>,
     /// That rate from given times of the run on, in order; none for no limit.
@@ -198,7 +201,7 @@ pub struct Flow {
     /// What is set of its parameters.
     pub receiver_params: BTreeMap<String, Value>,
     /// The receive window, if not the default; see [`Scenario::receive_window`].
-    pub receive_window: Option<Bytes>,
+    pub receive_window: Option<ReceiveWindow>,
     /// Segments per ACK.
     pub delayed_ack: u32,
     /// The longest that an ACK waits for more segments.
@@ -206,6 +209,29 @@ pub struct Flow {
     /// Segments that arrive within this much of each other reach the receiver as one; zero is off.
     pub gro: Span,
     pub(crate) table: Written<usize>,
+}
+
+/// What a receiver offers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceiveWindow {
+    /// Always the same.
+    Fixed(Bytes),
+    /// What Linux's auto-tuning makes of it.
+    Auto {
+        /// The most that the buffer becomes (Linux: tcp_rmem\[2\]).
+        max: Bytes,
+    },
+}
+
+impl ReceiveWindow {
+    /// The most that is offered: of a buffer that is tuned, half (Linux: tcp_adv_win_scale = 1), since the rest is for what
+    /// a kernel needs beside the data.
+    pub fn most(self) -> Bytes {
+        match self {
+            ReceiveWindow::Fixed(window) => window,
+            ReceiveWindow::Auto { max } => max / 2,
+        }
+    }
 }
 
 /// The value of an algorithm's parameter.
@@ -313,10 +339,10 @@ impl Scenario {
         delays.fold(self.path.rtt + flow.extra_rtt, |sum, delay| sum + delay)
     }
 
-    /// The receive window of `flow`: given, or 2 x (BDP + buffers of its route) of the start. The BDP is that of the slowest
+    /// The receive window of `flow`, at its largest: given, or 2 x (BDP + buffers of its route) of the start. The BDP is that of the slowest
     /// link of the route and the flow's own RTT, with full queues on the way back.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
-        flow.receive_window.unwrap_or_else(|| {
+        flow.receive_window.map(ReceiveWindow::most).unwrap_or_else(|| {
             let slowest = self.route(&flow.route).map(|link| link.rate).min().expect("a route has a link");
             let back = self.route(&flow.reverse_route).map(|link| link.rate.time_for(self.buffer(link)));
             let rtt = back.fold(self.rtt(flow), |sum, wait| sum + wait);

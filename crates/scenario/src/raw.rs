@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use units::{Bytes, Rate, Span};
 
+use crate::app::App;
 use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
 use crate::impairment::{InOrder, Policer};
 use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
-use crate::model::{self, BOTTLENECK, Ecn, EcnFeedback, EcnField, Pacing, Value};
+use crate::model::{self, BOTTLENECK, Ecn, EcnFeedback, EcnField, Pacing, ReceiveWindow, Value};
 use crate::profile::ProfileName;
 use crate::queue::plain;
 use crate::topology::Route;
@@ -272,6 +273,13 @@ pub(crate) struct Flow {
     /// When it starts.
     #[serde(default = "no_time")]
     pub(crate) start: Leaf<Span>,
+    /// An application that does not write all the time. "on 2s off 1s": it writes for a time, at app_rate or without limit,
+    /// and pauses. "on 500kB off 1s": it writes so much at once, and pauses when that was acknowledged. "request 100kB think
+    /// 1s": a client asks, gets so much at once, thinks, and asks again. Each time or size may be drawn, "exp 1s" or
+    /// "pareto 1s shape 1.5": so much is the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<App>", extend("x-default" = "it writes all the time"))]
+    pub(crate) app: Option<Leaf<App>>,
     /// How much it transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Bytes>", extend("x-default" = "without limit, to the end of the run"))]
@@ -315,10 +323,11 @@ pub(crate) struct Flow {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-default" = "the receiver's own"))]
     pub(crate) receiver_params: BTreeMap<String, Leaf<Value>>,
-    /// What the receiver's buffer holds, and with no algorithm of its own offers.
+    /// What the receiver's buffer holds, and with no algorithm of its own offers; "auto" tunes that as Linux does, up to
+    /// half of a buffer of 6 MiB, or of another "max".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Bytes>", extend("x-default" = "2 x (BDP + buffers of the route), with the route's smallest rate and the flow's own RTT"))]
-    pub(crate) receive_window: Option<Leaf<Bytes>>,
+    #[schemars(with = "Leaf<ReceiveWindow>", extend("x-default" = "2 x (BDP + buffers of the route), with the route's smallest rate and the flow's own RTT"))]
+    pub(crate) receive_window: Option<Leaf<ReceiveWindow>>,
     /// Segments per ACK.
     #[serde(default = "two_segments")]
     pub(crate) delayed_ack: Leaf<Whole<1, 64>>,
@@ -553,6 +562,7 @@ impl Flow {
             name: Some(Leaf::of(&Name(flow.name.clone()))),
             cc: Leaf::of(&Name(flow.cc.clone())),
             start: Leaf::of(&flow.start),
+            app: optional(&flow.app),
             bytes: optional(&flow.bytes),
             app_rate: optional(&flow.app_rate),
             app_schedule: (!flow.app_schedule.is_empty()).then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),

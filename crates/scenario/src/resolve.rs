@@ -5,14 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use path::{Config, Limit};
 use units::{Bytes, Span};
 
+use crate::app::{App, On};
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{
-    BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Scenario, UNRESPONSIVE, Value, Wake,
-    Written,
+    BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,
+    Value, Wake, Written,
 };
 use crate::profile::Applied;
 use crate::queue;
@@ -348,6 +349,7 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
         cc,
         params: params("params", &raw.params)?,
         start: raw.start.get(source, &key("start"))?,
+        app: optional(&raw.app, source, &key("app"))?,
         bytes: optional(&raw.bytes, source, &key("bytes"))?,
         app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
         app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
@@ -366,21 +368,41 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
         table: Written(i),
     };
     check_unresponsive(&flow, raw, source)?;
+    check_app(&flow, raw, source)?;
     check_receiver(&flow, raw, source)?;
-    if let Some(window) = raw.receive_window.as_ref().filter(|_| flow.receive_window < Some(PACKET)) {
-        let problem = "less than one packet of 1500 bytes";
-        return Err(source.error(&key("receive_window"), window.show(), problem, "give at least \"1500B\""));
-    }
     Ok((flow, named, count))
 }
 
-/// Refuses parameters of nothing.
+/// Refuses other keys for what `app` says already.
+fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
+    let (Some(app), Some(leaf)) = (&flow.app, &raw.app) else { return Ok(()) };
+    let given = [
+        ("bytes", raw.bytes.as_ref().map(Leaf::show)),
+        ("app_rate", raw.app_rate.as_ref().map(Leaf::show)),
+        ("app_schedule", raw.app_schedule.as_ref().map(Leaf::show)),
+    ];
+    for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        if name != "app_schedule" && matches!(app, App::OnOff { on: On::Time(_), .. }) {
+            continue;
+        }
+        let problem = format!("app = {} says what is written, and when", leaf.show());
+        return Err(source.error(&flow.key(name), value, problem, "remove one of the two"));
+    }
+    Ok(())
+}
+
+/// Refuses parameters of nothing, and two who decide the window.
 fn check_receiver(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     match raw.receiver_params.iter().next() {
         Some((name, value)) if flow.receiver.is_none() => {
             let problem = "parameters of a receiver that is not given";
             let fix = "add receiver = \"rledbat\"; with cc = \"rledbat\" its parameters are params";
             Err(source.error(&flow.key(&format!("receiver_params.{name}")), value.show(), problem, fix))
+        }
+        _ if flow.receiver.is_some() && matches!(flow.receive_window, Some(ReceiveWindow::Auto { .. })) => {
+            let problem = "the receiver's algorithm decides the window";
+            let shown = raw.receive_window.as_ref().map_or_else(String::new, Leaf::show);
+            Err(source.error(&flow.key("receive_window"), shown, problem, "give a size, or remove receiver"))
         }
         _ => Ok(()),
     }
@@ -404,8 +426,9 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
             "remove it, or give the flow a cc",
         ));
     }
-    let given: [Option<(&str, String)>; 9] = [
+    let given: [Option<(&str, String)>; 10] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.reverse_route.show())),
+        raw.app.as_ref().map(|app| ("app", app.show())),
         (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.ecn_feedback.show())),
         raw.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),

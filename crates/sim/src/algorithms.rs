@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
 use endpoint::SMSS;
-use scenario::{Ecn, EcnFeedback, EcnField, Error, Flow, Scenario, Value};
+use scenario::{Ecn, EcnFeedback, EcnField, Error, Flow, ReceiveWindow, Scenario, Value};
 use units::nearest;
 
 /// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
@@ -156,7 +156,7 @@ fn quoted(name: Option<&str>) -> String {
 pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
     let mut resolved = scenario.clone();
     for (flow, spec) in resolved.flows.iter_mut().zip(&scenario.flows).filter(|(_, spec)| !spec.is_unresponsive()) {
-        flow.receive_window = Some(scenario.receive_window(spec));
+        flow.receive_window.get_or_insert(ReceiveWindow::Fixed(scenario.receive_window(spec)));
         let Ok(Algorithms { sender, receiver }) = choose(scenario, spec, registry) else { continue };
         match receiver {
             Some((_, config)) if spec.receiver.is_none() => flow.params = written(&config),

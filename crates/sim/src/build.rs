@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, Registry};
 use endpoint::{
-    AckPolicy, App, Costs, Cpu, EcnFeedback, Pacing, Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive,
-    WakeUp,
+    AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Messages, Pacing, Receiver, SMSS, Schedule, Sender,
+    SenderConfig, Unresponsive, WakeUp,
 };
 use path::{Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
-use scenario::{Error, Scenario};
+use scenario::{Error, On, ReceiveWindow, Scenario};
 use trace::{FlowMeter, Window};
-use units::{Rate, Rng, Span, Time};
+use units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use crate::TraceLevel;
 use crate::agenda::{Agenda, Class};
@@ -50,6 +50,7 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
                 let algorithms = choose(scenario, spec, registry)?;
                 group = declare(&mut groups, &mut observer, algorithms.sender.0);
                 if let Some((descriptor, config)) = algorithms.receiver {
+                    check_window(scenario, spec)?;
                     window_group = Some(declare(&mut groups, &mut observer, descriptor));
                     receiver = receiver.with_window_controller((descriptor.build)(&config));
                 }
@@ -68,16 +69,24 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
             }
         };
         let index = index as u32;
+        let mut meter = FlowMeter::new(window, start);
+        let mut total = spec.bytes;
+        if let Some(scenario::App::Request { size, think }) = spec.app {
+            let think_rng = Rng::stream(scenario.seed, &spec.name, "think");
+            receiver = receiver.with_client(Client::new(messages(scenario, spec, size), think, think_rng, start));
+            meter = meter.with_responses(observer.records());
+            total = receiver.expects();
+        }
         flows.push(Flow {
             index,
             source,
             receiver,
             wire: wire(scenario, spec, start),
-            meter: FlowMeter::new(window, start),
+            meter,
             timer: Armed::default(),
             departure: Armed::default(),
-            total: spec.bytes,
-            transitions: Transitions { flow: index, wanted: observer.wants_transitions(), rows: Vec::new() },
+            total,
+            transitions: Transitions { flow: index, wanted: observer.records(), rows: Vec::new() },
             group,
             window_group,
             last: endpoint::AckOutcome::default(),
@@ -91,6 +100,19 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
         network.agenda.push(Time::ZERO + interval, Class::Sample, 0, 0);
     }
     Ok(Simulation { scenario: scenario.clone(), network, flows, observer, now: Time::ZERO, end })
+}
+
+/// Refuses auto-tuning beside an algorithm of the receiver, which may come with the cc.
+fn check_window(scenario: &Scenario, spec: &scenario::Flow) -> Result<(), Error> {
+    match spec.receive_window {
+        Some(ReceiveWindow::Auto { .. }) => Err(scenario.error(
+            &spec.key("receive_window"),
+            "\"auto\"",
+            "the receiver's algorithm decides the window",
+            "give a size, or another cc",
+        )),
+        Some(ReceiveWindow::Fixed(_)) | None => Ok(()),
+    }
 }
 
 /// The group of trace columns of an algorithm, declared once.
@@ -207,15 +229,7 @@ fn sender(
     (descriptor, config): (&'static Descriptor, Config),
     start: Time,
 ) -> Sender<cc::AnyController> {
-    let app = match (spec.app_rate, spec.bytes) {
-        (rate, bytes) if !spec.app_schedule.is_empty() => {
-            let changes = spec.app_schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate));
-            App::Scheduled(Box::new(Schedule::new(rate, changes, bytes)))
-        }
-        (Some(rate), bytes) => App::Paced { rate, bytes },
-        (None, Some(bytes)) => App::Transfer { bytes },
-        (None, None) => App::Unlimited,
-    };
+    let app = app(scenario, spec);
     let pacing = match spec.pacing {
         scenario::Pacing::Auto => Pacing::Auto,
         scenario::Pacing::On => Pacing::On,
@@ -227,6 +241,33 @@ fn sender(
     let rate_interval = scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval);
     Sender::new(SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng }, start)
         .with_ecn(feedback(spec), codepoint(spec.ecn))
+}
+
+fn app(scenario: &Scenario, spec: &scenario::Flow) -> App {
+    let pauses = || Rng::stream(scenario.seed, &spec.name, "app pauses");
+    match (spec.app, spec.app_rate, spec.bytes) {
+        (Some(scenario::App::OnOff { on: On::Time(on), off }), rate, bytes) => {
+            App::Scheduled(Box::new(Schedule::cycle(Cycle::new(on, off, rate, pauses()), bytes)))
+        }
+        (Some(scenario::App::OnOff { on: On::Size(size), off }), ..) => {
+            App::Bursts(Box::new(Bursts::new(messages(scenario, spec, size), off, pauses())))
+        }
+        (Some(scenario::App::Request { size, .. }), ..) => {
+            App::Answers(Box::new(messages(scenario, spec, size).with_first()))
+        }
+        (None, rate, bytes) if !spec.app_schedule.is_empty() => {
+            let changes = spec.app_schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate));
+            App::Scheduled(Box::new(Schedule::new(rate, changes, bytes)))
+        }
+        (None, Some(rate), bytes) => App::Paced { rate, bytes },
+        (None, None, Some(bytes)) => App::Transfer { bytes },
+        (None, None, None) => App::Unlimited,
+    }
+}
+
+/// The bursts or answers of a flow: the same to whoever writes and whoever waits for them.
+fn messages(scenario: &Scenario, spec: &scenario::Flow, sizes: Draw<Bytes>) -> Messages {
+    Messages::new(sizes, Rng::stream(scenario.seed, &spec.name, "app"))
 }
 
 /// One end's program. Both ends run on machines of one speed.
@@ -246,7 +287,11 @@ fn program(
 
 fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
     let policy = AckPolicy { every: spec.delayed_ack, delay: spec.ack_delay, coalesce: spec.gro };
-    Receiver::new(policy, scenario.receive_window(spec))
+    let receiver = Receiver::new(policy, scenario.receive_window(spec));
+    match spec.receive_window {
+        Some(ReceiveWindow::Auto { .. }) => receiver.with_auto_tuning(),
+        Some(ReceiveWindow::Fixed(_)) | None => receiver,
+    }
 }
 
 fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {

@@ -322,7 +322,7 @@ impl Flow {
             wire: &mut self.wire,
             receiver: &mut self.receiver,
             meter: &mut self.meter,
-            total: self.total,
+            total: &mut self.total,
             at_once: matches!(self.source, Source::Tcp(_)),
         }
     }
@@ -339,7 +339,7 @@ impl Flow {
             wire: &mut self.wire,
             receiver: &mut self.receiver,
             meter: &mut self.meter,
-            total: self.total,
+            total: &mut self.total,
             at_once: true,
         };
         (sender, &mut self.transitions, far)

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use cc::{AnyController, Probe, Transition};
-use endpoint::{Ack, Block, Receiver, Segment, Sender, Unresponsive};
+use endpoint::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
 use path::{Copies, Line, Losses, Serialiser};
 use smallvec::SmallVec;
-use trace::{FlowMeter, TransitionRow};
+use trace::{FlowMeter, Response, TransitionRow};
 use units::{Rng, Span, Time};
 
 use crate::agenda::{Agenda, Class};
@@ -47,7 +47,7 @@ pub(crate) struct Flow {
     /// The agenda entries that count; later ones of the same class are stale.
     pub(crate) timer: Armed,
     pub(crate) departure: Armed,
-    /// The whole transfer, if it ends.
+    /// What is in order when the transfer, or the answer, is complete, if it ends.
     pub(crate) total: Option<units::Bytes>,
     pub(crate) transitions: Transitions,
     /// The trace's groups of columns, of the sender's and the receiver's algorithm, and what the last ACK told.
@@ -192,7 +192,7 @@ pub(crate) struct Far<'a> {
     pub(crate) wire: &'a mut Wire,
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) meter: &'a mut FlowMeter,
-    pub(crate) total: Option<units::Bytes>,
+    pub(crate) total: &'a mut Option<units::Bytes>,
     /// A TCP receiver that takes no time.
     pub(crate) at_once: bool,
 }
@@ -393,8 +393,20 @@ impl Far<'_> {
         if !packet.segment.syn {
             let in_order = receiver.in_order();
             meter.on_delivered(now, packet.waited, in_order - before);
-            if *total == Some(in_order) {
-                meter.on_complete(now);
+            if **total == Some(in_order) {
+                self.complete(now);
+            }
+        }
+    }
+
+    /// The last byte of the transfer, or of an answer, is there.
+    #[cold]
+    fn complete(&mut self, now: Time) {
+        match self.receiver.take_answer(now) {
+            None => self.meter.on_complete(now),
+            Some(Answer { asked: start, arrived: end, size: bytes }) => {
+                self.meter.on_response(Response { start, end, bytes });
+                *self.total = self.receiver.expects();
             }
         }
     }

@@ -170,7 +170,7 @@ impl Far<'_> {
         let mut emit = |ack: Ack, blocks: &[Block]| {
             let mut kept = [Block::default(); MAX_BLOCKS];
             kept[..blocks.len()].copy_from_slice(blocks);
-            if leaving.last().is_some_and(|(last, _)| last.blocks == 0 && !last.syn) {
+            if leaving.last().is_some_and(|(last, _)| last.blocks == 0 && last.kind == endpoint::AckKind::Plain) {
                 leaving.pop();
             }
             leaving.push((ack, kept));
@@ -198,8 +198,8 @@ impl Flow {
     #[cold]
     #[inline(never)]
     pub(crate) fn start_host(&mut self, network: &mut Network, now: Time) {
-        let Flow { source: Source::Hosted(host), wire, receiver, meter, .. } = self else { return };
-        let mut far = Far { index: self.index, wire, receiver, meter, total: self.total, at_once: false };
+        let Flow { source: Source::Hosted(host), wire, receiver, meter, total, .. } = self else { return };
+        let mut far = Far { index: self.index, wire, receiver, meter, total, at_once: false };
         host.start(network, now, &mut far);
     }
 
@@ -217,10 +217,10 @@ impl Flow {
             self.far().receivers_turn(network, now);
             return false;
         }
-        let Flow { source: Source::Hosted(host), wire, receiver, meter, transitions, last, .. } = self else {
+        let Flow { source: Source::Hosted(host), wire, receiver, meter, total, transitions, last, .. } = self else {
             return false;
         };
-        let far = Far { index: self.index, wire, receiver, meter, total: self.total, at_once: false };
+        let far = Far { index: self.index, wire, receiver, meter, total, at_once: false };
         let read = host.turn(network, now, transitions, far, |far, outcome| {
             *last = outcome;
             if let Some(rtt) = outcome.rtt {

@@ -58,7 +58,8 @@ pub struct Run {
     pub trace: Option<Trace>,
 }
 
-/// Whether another seed can give another run: by jitter, by random loss, by hosts, or by a queue or an algorithm that draws.
+/// Whether another seed can give another run: by jitter, by random loss, by hosts, or by a queue, an algorithm or an
+/// application that draws.
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
@@ -72,7 +73,8 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
     let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
     let queue = scenario.links().any(|link| link.queue.descriptor().random);
-    jitter || loss || late || doubled || host || queue || scenario.flows.iter().any(|flow| draws(&flow.cc))
+    let flow = |flow: &scenario::Flow| draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random());
+    jitter || loss || late || doubled || host || queue || scenario.flows.iter().any(flow)
 }
 
 /// Runs a scenario to its end.

@@ -1,6 +1,6 @@
 //! A link of the network with what is measured on it.
 
-use endpoint::ACK_SIZE;
+use endpoint::{ACK_SIZE, AckKind};
 use path::{Ecn, Link, ManagedLink, Packet, VaryingLink, Verdict};
 use scenario::EcnField;
 use trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
@@ -207,7 +207,7 @@ impl NetworkLink {
 
     /// An ACK arrives: its place on the shelf, and what becomes of it. It is not ECN-capable (RFC 3168 §6.1.4).
     pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Offer) {
-        let (flow, data) = (ack.flow | OF_ACKS, !ack.ack.syn);
+        let (flow, data) = (ack.flow | OF_ACKS, ack.ack.kind != AckKind::Syn);
         let place = self.managed().shelf.put(ack);
         let offer = self.take(now, Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Held::Ack { place }));
         if matches!(offer, Offer::Policed) {
@@ -270,7 +270,7 @@ impl NetworkLink {
             Held::Data { packet, hop } => (packet, hop),
             Held::Ack { place } => {
                 meter.on_transmission(waited, now, end, false);
-                meter.on_ack_transmission(end, !shelf.at(place).ack.syn);
+                meter.on_ack_transmission(end, shelf.at(place).ack.kind != AckKind::Syn);
                 return Some(Sent::Ack { place, at });
             }
         };
@@ -335,7 +335,7 @@ fn count_drop(
         Held::Data { .. } => {}
         Held::Ack { place } => {
             let WaitingAck { flow, ack, .. } = shelf.take(place);
-            if !ack.syn {
+            if ack.kind != AckKind::Syn {
                 meter.on_ack_drop(now);
                 tally.on_ack_drop(now, flow);
             }

@@ -30,7 +30,8 @@ impl Observer {
         self.recorder.as_mut().map_or(0, |recorder| recorder.declare(descriptor.name, fields))
     }
 
-    pub(crate) fn wants_transitions(&self) -> bool {
+    /// Whether there is a trace.
+    pub(crate) fn records(&self) -> bool {
         self.recorder.is_some()
     }
 
@@ -102,6 +103,14 @@ impl Observer {
         let mut transitions: Vec<_> = flows.iter_mut().flat_map(|flow| flow.transitions.rows.drain(..)).collect();
         transitions.sort_by_key(|row| (row.time, row.flow));
         transitions.into_iter().for_each(|row| recorder.transition(row));
+        let of = |flow: &mut Flow| Some((flow.index, flow.meter.take_responses()?));
+        let responses: Vec<_> = flows.iter_mut().filter_map(of).collect();
+        if !responses.is_empty() {
+            let each = |(flow, rows): (u32, Vec<_>)| rows.into_iter().map(move |row| (flow, row));
+            let mut rows: Vec<_> = responses.into_iter().flat_map(each).collect();
+            rows.sort_by_key(|(flow, response)| (response.end, *flow));
+            recorder.responses(rows);
+        }
         Some(recorder.finish())
     }
 }

@@ -1,6 +1,6 @@
 //! The way back: ACKs on their lines and links.
 
-use endpoint::{Ack, Block};
+use endpoint::{Ack, AckKind, Block};
 use path::Losses;
 use trace::FlowMeter;
 use units::Time;
@@ -35,14 +35,15 @@ impl ReverseHop {
 }
 
 /// Whether `new` says all that `old` does, and more: nothing is lost with the old one, neither SACKed data nor a report of a
-/// duplicate, nor another count of marks, nor the answer to a SYN. (tc-cake(8) has its `ack-filter` do the same.)
+/// duplicate, nor another count of marks, nor the answer to a SYN, nor a request. (tc-cake(8) has its `ack-filter` do the same.)
 fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
     let ack = &new.ack;
     let known = |block: &Block| {
         block.end <= ack.next || new.blocks().iter().any(|ours| ours.start <= block.start && block.end <= ours.end)
     };
     let more = ack.next > old.next || ack.next == old.next && new.blocks() != old_blocks;
-    more && old_blocks.iter().all(known) && ack.ecn == old.ecn && !old.dsack && !ack.dsack && !old.syn && !ack.syn
+    let plain = old.kind == AckKind::Plain && ack.kind == AckKind::Plain;
+    more && old_blocks.iter().all(known) && ack.ecn == old.ecn && !old.dsack && !ack.dsack && plain
 }
 
 impl Wire {
@@ -50,7 +51,7 @@ impl Wire {
     #[inline]
     pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
         if let Some(hazards) = &mut self.reverse_hazards {
-            match hazards.fate(0, at, !ack.syn) {
+            match hazards.fate(0, at, ack.kind != AckKind::Syn) {
                 Fate::Passes => {}
                 Fate::Lost => return,
                 Fate::Doubled => self.ack_hop(network, flow, 0, at, ack, blocks),
@@ -83,7 +84,7 @@ impl Wire {
     #[inline(never)] // apart from the usual case, in which ACKs meet no link
     pub(crate) fn ack_at_link(&mut self, network: &mut Network, meter: &mut FlowMeter, now: Time, waiting: WaitingAck) {
         let WaitingAck { flow, hop, ack, .. } = waiting;
-        let data = !ack.syn;
+        let data = ack.kind != AckKind::Syn;
         let ReverseHop { link: index, loss, .. } = &mut self.reverse_route[hop];
         let (index, link) = (*index, &mut network.links[*index]);
         if loss.as_mut().is_some_and(|loss| loss.takes(now, data)) {

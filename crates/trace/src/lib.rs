@@ -10,7 +10,7 @@ mod summary;
 mod table;
 
 pub use histogram::{Histogram, Sampler};
-pub use meter::{FlowMeter, LinkMeter, Tallied, Tally, Window};
+pub use meter::{FlowMeter, LinkMeter, Response, Tallied, Tally, Window};
 pub use recorder::{FlowRow, LinkRow, Recorder, TransitionRow};
 pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};
 pub use table::{Column, Data, Table, Trace};

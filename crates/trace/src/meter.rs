@@ -21,6 +21,25 @@ impl Window {
     }
 }
 
+/// An answer that a flow's client got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Response {
+    /// When it was asked for.
+    pub start: Time,
+    /// When its last byte was there.
+    pub end: Time,
+    /// Its length.
+    pub bytes: Bytes,
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Responses {
+    pub(crate) times: Histogram,
+    /// Each, if somebody wants them.
+    rows: Option<Vec<Response>>,
+}
+
 /// One flow's measurements.
 #[derive(Clone, Debug)]
 pub struct FlowMeter {
@@ -36,6 +55,7 @@ pub struct FlowMeter {
     pub(crate) drops: u64,
     pub(crate) marks: u64,
     pub(crate) ack_drops: u64,
+    pub(crate) responses: Option<Box<Responses>>,
 }
 
 impl FlowMeter {
@@ -53,7 +73,15 @@ impl FlowMeter {
             drops: 0,
             marks: 0,
             ack_drops: 0,
+            responses: None,
         }
+    }
+
+    /// The same for a flow whose receiver asks for answers; with each of them, if they are `wanted`.
+    #[must_use]
+    pub fn with_responses(self, wanted: bool) -> FlowMeter {
+        let rows = wanted.then(Vec::new);
+        FlowMeter { responses: Some(Box::new(Responses { times: Histogram::default(), rows })), ..self }
     }
 
     /// A data packet left the sender.
@@ -87,6 +115,22 @@ impl FlowMeter {
         if now <= self.window.to {
             self.last_byte.get_or_insert(now);
         }
+    }
+
+    /// An answer was complete.
+    pub fn on_response(&mut self, response: Response) {
+        let Some(responses) = &mut self.responses else { return };
+        if self.window.holds(response.end) {
+            responses.times.add(response.end - response.start);
+        }
+        if let Some(rows) = responses.rows.as_mut().filter(|_| response.end <= self.window.to) {
+            rows.push(response);
+        }
+    }
+
+    /// Each answer of the whole run, if they were wanted.
+    pub fn take_responses(&mut self) -> Option<Vec<Response>> {
+        self.responses.as_mut()?.rows.take()
     }
 
     /// A data packet was lost on the way, in a queue or by chance.

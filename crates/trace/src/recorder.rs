@@ -2,7 +2,7 @@
 
 use units::{Bytes, Rate, Span, Time};
 
-use crate::{Column, Data, Table, Trace};
+use crate::{Column, Data, Response, Table, Trace};
 
 /// "None" in a label column.
 const NO_LABEL: u8 = u8::MAX;
@@ -118,6 +118,8 @@ pub struct Recorder {
     held_values: Vec<f64>,
     links: Vec<LinkRow>,
     transitions: Vec<TransitionRow>,
+    /// None when nobody asks for answers.
+    responses: Option<Vec<(u32, Response)>>,
 }
 
 impl Recorder {
@@ -204,6 +206,11 @@ impl Recorder {
         self.transitions.push(row);
     }
 
+    /// Sets the answers that flows got, in order of their ends.
+    pub fn responses(&mut self, responses: Vec<(u32, Response)>) {
+        self.responses = Some(responses);
+    }
+
     /// Hands everything on, with no copy of a flow's columns.
     pub fn finish(mut self) -> Trace {
         self.settle();
@@ -262,14 +269,25 @@ impl Recorder {
             column("to", "", words(|row| row.to)),
             column("reason", "", words(|row| row.reason)),
         ];
-        Trace {
-            tables: vec![
-                Table { name: "flows", columns: flows },
-                Table { name: "links", columns: links },
-                Table { name: "transitions", columns: transitions },
-            ],
-        }
+        let mut tables = vec![
+            Table { name: "flows", columns: flows },
+            Table { name: "links", columns: links },
+            Table { name: "transitions", columns: transitions },
+        ];
+        tables.extend(self.responses.map(|rows| Table { name: "responses", columns: responses(&rows) }));
+        Trace { tables }
     }
+}
+
+fn responses(rows: &[(u32, Response)]) -> Vec<Column> {
+    let column = |name: &str, unit, data| Column { name: name.to_owned(), unit, data };
+    let each = |of: fn(&Response) -> u64| Data::U64(rows.iter().map(|(_, response)| of(response)).collect());
+    vec![
+        column("start", "ns", each(|response| response.start.as_nanos())),
+        column("end", "ns", each(|response| response.end.as_nanos())),
+        column("flow", "", Data::U32(rows.iter().map(|(flow, _)| *flow).collect())),
+        column("bytes", "B", each(|response| response.bytes.get())),
+    ]
 }
 
 /// Seconds; NaN for "not known yet".

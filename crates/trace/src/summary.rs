@@ -65,6 +65,10 @@ pub struct FlowSummary {
     pub ack_drops: u64,
     /// From SYN to the last byte; `null` for a flow that did not end.
     pub completion_s: Option<f64>,
+    /// Answers that its client got.
+    pub responses: u64,
+    /// Their times, from the request to the last byte.
+    pub response_s: Distribution,
     /// Share of its active time that each limit held.
     pub limited_by: BTreeMap<&'static str, f64>,
 }
@@ -75,6 +79,7 @@ impl FlowSummary {
         let total: f64 = held.iter().map(|span| span.as_secs_f64()).sum();
         let share = |span: &Span| if total > 0.0 { span.as_secs_f64() / total } else { 0.0 };
         let sent = meter.sent;
+        let answered = meter.responses.as_ref().map_or_else(Histogram::default, |responses| responses.times.clone());
         FlowSummary {
             name,
             cc,
@@ -88,6 +93,8 @@ impl FlowSummary {
             marks: meter.marks,
             ack_drops: meter.ack_drops,
             completion_s: meter.last_byte.map(|last| (last - meter.start).as_secs_f64()),
+            responses: answered.weight(),
+            response_s: Distribution::from(&answered),
             limited_by: limits.iter().copied().zip(held.iter().map(share)).collect(),
         }
     }
@@ -184,7 +191,7 @@ impl LinkMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Window;
+    use crate::{Response, Window};
     use units::{Bytes, Rate, Time};
 
     fn at(ms: u64) -> Time {
@@ -212,6 +219,19 @@ mod tests {
         let flow = FlowSummary::new("a".into(), "cubic".into(), &meter, &[], &[]);
         assert_eq!(flow.completion_s, Some(2.5));
         assert_eq!(flow.queue_delay_s.mean, Some(0.02));
+    }
+
+    #[test]
+    fn a_response_counts_when_it_ends_within_the_window() {
+        let mut meter = FlowMeter::new(Window { from: at(1_000), to: at(5_000) }, at(0)).with_responses(true);
+        let response = |start, end| Response { start: at(start), end: at(end), bytes: Bytes::new(1) };
+        for (start, end) in [(0, 999), (900, 1_000), (2_000, 2_300), (4_000, 5_000), (4_500, 5_001)] {
+            meter.on_response(response(start, end));
+        }
+        let flow = FlowSummary::new("a".into(), "cubic".into(), &meter, &[], &[]);
+        assert_eq!((flow.responses, flow.response_s.min, flow.response_s.max), (3, Some(0.1), Some(1.0)));
+        assert!((flow.response_s.mean.unwrap() - 1.4 / 3.0).abs() < 1e-12);
+        assert_eq!(meter.take_responses().unwrap().len(), 4, "what the run saw of them");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// `flows`, `links`, `transitions`.
+    /// `flows`, `links`, `transitions`, and, where flows ask for answers, `responses`.
     pub tables: Vec<Table>,
 }
 

@@ -4,6 +4,7 @@
 //! No public signature of the project carries a bare integer for any of these.
 
 mod bytes;
+mod draw;
 mod nearest;
 mod parse;
 mod rate;
@@ -11,6 +12,7 @@ pub mod rng;
 mod time;
 
 pub use bytes::Bytes;
+pub use draw::{Draw, Measure};
 pub use nearest::nearest;
 pub use parse::UnitError;
 pub use rate::Rate;

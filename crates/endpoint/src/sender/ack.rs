@@ -7,7 +7,7 @@ use super::Sender;
 use super::recovery::Phase;
 use crate::rack::order;
 use crate::sent::{Sent, State};
-use crate::wire::{Ack, Block};
+use crate::wire::{Ack, AckKind, Block};
 
 /// What an ACK told, for whoever measures.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,8 +52,10 @@ impl<C: Controller> Sender<C> {
         blocks: &[Block],
         probe: &mut dyn Probe,
     ) -> AckOutcome {
-        if ack.syn {
-            return self.on_handshake(now, ack);
+        match ack.kind {
+            AckKind::Plain => {}
+            AckKind::Syn => return self.on_handshake(now, ack),
+            AckKind::Request => self.app.on_request(ack.next),
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
         let concerned = self.ecn.concerns(ack);

@@ -266,7 +266,7 @@ impl<C: Controller> Sender<C> {
     /// RFC 8985 §7.3: new data if there is any and the peer has room, else the last segment again; whatever the window.
     fn send_probe(&mut self, now: Time, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
         let Some(opened) = self.opened else { return };
-        if self.next < self.app.written(opened, now, self.next).min(self.right_edge) {
+        if self.next < self.app.written(opened, now, self.una, self.next).min(self.right_edge) {
             let size = self.app.size(self.next);
             self.send_new(now, size, |_| false, probe, emit);
             self.timer.probe = Some((self.next, false));

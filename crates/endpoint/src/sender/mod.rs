@@ -212,9 +212,10 @@ impl<C: Controller> Sender<C> {
     ) -> Option<Limit> {
         let opened = self.opened?;
         let mut left = most;
-        let written = self.app.written(opened, now, self.next);
+        let written = self.app.written(opened, now, self.una, self.next);
         let cwnd = self.cwnd();
         let first = self.next;
+        let pushes = self.app.pushes();
         let limit = loop {
             let lost = if self.lost > 0 { self.next_lost() } else { None };
             let size = match lost {
@@ -237,7 +238,9 @@ impl<C: Controller> Sender<C> {
                 Some(seq) => self.retransmit(now, seq, probe, &mut emit),
                 None => {
                     let joins = self.pacer.is_in_burst();
-                    self.send_new(now, size, |sender| joins && sender.ends_burst(cwnd, written), probe, &mut emit);
+                    let push =
+                        |sender: &Self| joins && sender.ends_burst(cwnd, written) || pushes && sender.next >= written;
+                    self.send_new(now, size, push, probe, &mut emit);
                 }
             }
             if HOSTED {
@@ -272,7 +275,7 @@ impl<C: Controller> Sender<C> {
         !self.pacer.is_in_burst() || self.conn.inflight + SMSS > cwnd || self.next >= written.min(self.right_edge)
     }
 
-    /// Sends the next segment; `push` says, when it has left, whether a burst ends with it.
+    /// Sends the next segment; `push` says, when it has left, whether a burst ends with it, or what was written at once.
     #[inline]
     fn send_new(
         &mut self,

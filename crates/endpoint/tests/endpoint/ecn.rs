@@ -1,7 +1,7 @@
 //! Marks: how receivers report them, and senders answer once a round trip.
 
 use cc::{Ecn, NoProbe};
-use endpoint::{Ack, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
+use endpoint::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
 use proptest::prelude::*;
 use units::{Bytes, Span, Time};
 
@@ -146,7 +146,7 @@ fn counts_go_on_across_their_end() {
             window: 1000,
             blocks: 0,
             dsack: false,
-            syn: false,
+            kind: AckKind::Plain,
             ecn: said,
         };
         bench.receive(&ack, &[]);
@@ -165,7 +165,7 @@ fn an_ack_that_comes_late_counts_nothing_twice() {
         window: 1000,
         blocks: 0,
         dsack: false,
-        syn: false,
+        kind: AckKind::Plain,
         ecn,
     };
     for (next, sent, ecn) in [(6, 60.0, 5), (4, 55.0, 3), (8, 61.0, 6)] {
@@ -206,8 +206,10 @@ fn an_echo_reduces_once_and_is_answered_with_cwr() {
         // Every ACK says it until segment 10, which says CWR, has arrived.
         let ecn = u8::from(next <= 10);
         let echo = bench.at(if next <= 10 { 0.0 } else { 100.0 });
-        bench
-            .receive(&Ack { next, echo, sent: bench.now, window: 1000, blocks: 0, dsack: false, syn: false, ecn }, &[]);
+        bench.receive(
+            &Ack { next, echo, sent: bench.now, window: 1000, blocks: 0, dsack: false, kind: AckKind::Plain, ecn },
+            &[],
+        );
         sent.extend(bench.sent().into_iter().map(|(_, segment)| segment));
     }
     let calls = bench.calls();
@@ -233,7 +235,7 @@ fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
             window: 1000,
             blocks: 1,
             dsack: false,
-            syn: false,
+            kind: AckKind::Plain,
             ecn: 0,
         };
         bench.receive(&ack, &blocks);
@@ -353,7 +355,7 @@ proptest! {
                     bench.sender.on_ack(bench.now, ack, &[], &mut NoProbe);
                 }
             }
-            let ack = Ack { next: 0, echo: Time::ZERO, sent: Time::ZERO, window: 0, blocks: 0, dsack: false, syn: false, ecn: 0 };
+            let ack = Ack { next: 0, echo: Time::ZERO, sent: Time::ZERO, window: 0, blocks: 0, dsack: false, kind: AckKind::Plain, ecn: 0 };
             bench.receive(&ack, &[]);
         }
         prop_assert_eq!(bench.sender.conn().delivered_ce, SMSS * marked);

@@ -1,12 +1,21 @@
 //! The one-way delay, from the two timestamps of an ACK.
 
 use crate::script::{Bench, Setup, ms, transfer};
-use endpoint::{Ack, Block};
+use endpoint::{Ack, AckKind, Block};
 use units::Time;
 
 /// An ACK for everything below `next`, sent at `sent` for a segment of time 0, both in milliseconds.
 fn ack(bench: &Bench, next: u64, sent: f64) -> Ack {
-    Ack { next, echo: bench.at(0.0), sent: bench.at(sent), window: 1000, blocks: 0, dsack: false, syn: false, ecn: 0 }
+    Ack {
+        next,
+        echo: bench.at(0.0),
+        sent: bench.at(sent),
+        window: 1000,
+        blocks: 0,
+        dsack: false,
+        kind: AckKind::Plain,
+        ecn: 0,
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr-06 §4.1).
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
-use endpoint::{Ack, App};
+use endpoint::{Ack, AckKind, App};
 use units::{Rate, Span, Time};
 
 fn over(n: u64, millis: f64) -> Option<Rate> {
@@ -81,7 +81,16 @@ fn link(paced: bool, train: usize) -> Vec<(f64, Rate)> {
         let next = acks.drain(..train).next_back().unwrap().1;
         bench.pass(due, false);
         bench.receive(
-            &Ack { next, echo: bench.now, sent: bench.now, window: 1000, blocks: 0, dsack: false, syn: false, ecn: 0 },
+            &Ack {
+                next,
+                echo: bench.now,
+                sent: bench.now,
+                window: 1000,
+                blocks: 0,
+                dsack: false,
+                kind: AckKind::Plain,
+                ecn: 0,
+            },
             &[],
         );
         rates.extend(bench.outcome.rate.map(|rate| (bench.time(bench.now), rate)));

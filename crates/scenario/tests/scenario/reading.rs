@@ -2,8 +2,8 @@
 
 use path::{Distribution, Jitter, Limit, Loss, Moments};
 use proptest::prelude::*;
-use scenario::{Buffer, PACKET, Pacing, Policer, Scenario, Value};
-use units::{Bytes, Rate, Span};
+use scenario::{App, Buffer, On, PACKET, Pacing, Policer, ReceiveWindow, Scenario, Value};
+use units::{Bytes, Draw, Rate, Span};
 
 /// Every key, none at its default.
 const FULL: &str = r#"
@@ -125,7 +125,7 @@ fn every_key_is_read() {
     assert_eq!((flow.bytes, flow.app_rate), (Some(Bytes::new(3_000_000)), Some(Rate::from_mbps(5))));
     let changes = [(2_000, Some(Rate::from_mbps(1))), (6_000, Some(Rate::ZERO)), (8_500, None)];
     assert_eq!(flow.app_schedule, changes.map(|(ms, rate)| (Span::from_millis(ms), rate)));
-    assert_eq!((flow.pacing, flow.receive_window), (Pacing::On, Some(Bytes::new(65_536))));
+    assert_eq!((flow.pacing, flow.receive_window), (Pacing::On, Some(ReceiveWindow::Fixed(Bytes::new(65_536)))));
     assert_eq!((flow.delayed_ack, flow.ack_delay, flow.gro), (1, Span::from_millis(25), Span::from_millis(1)));
     let params: Vec<_> = flow.params.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
     let expected = [
@@ -280,6 +280,40 @@ fn the_receive_window_follows_the_flows_own_rtt() {
     assert_eq!(scenario.receive_window(&scenario.flows[0]), Bytes::new(2 * (1_250_000 + 416 * 1_500)));
     let scenario = with(LEAST, &[("flow.0.receive_window", "1MB")]);
     assert_eq!(scenario.receive_window(&scenario.flows[0]), Bytes::new(1_000_000));
+    for (auto, most) in [("auto", 3 << 20), ("auto max 1MB", 500_000)] {
+        let scenario = with(LEAST, &[("flow.0.receive_window", auto)]);
+        assert_eq!(scenario.receive_window(&scenario.flows[0]), Bytes::new(most), "half of the buffer");
+    }
+}
+
+#[test]
+fn applications_are_read_and_written_as_they_are_meant() {
+    let time = |ms| Draw::Constant(Span::from_millis(ms));
+    let size = |bytes| Draw::Constant(Bytes::new(bytes));
+    let exponential = Draw::Exponential { mean: Span::from_secs(1) };
+    let pareto = Draw::Pareto { mean: Bytes::new(100_000), shape: 1.2 };
+    for (text, app, written) in [
+        ("on 2s off 1s", App::OnOff { on: On::Time(time(2_000)), off: time(1_000) }, "on 2s off 1s"),
+        ("on exp 1s off 10 ms", App::OnOff { on: On::Time(exponential), off: time(10) }, "on exp 1s off 10ms"),
+        ("on 500kB off exp 1s", App::OnOff { on: On::Size(size(500_000)), off: exponential }, "on 500kB off exp 1s"),
+        (
+            "on pareto 100kB shape 1.2 off 1s",
+            App::OnOff { on: On::Size(pareto), off: time(1_000) },
+            "on pareto 100kB shape 1.2 off 1s",
+        ),
+        ("request 1KiB", App::Request { size: size(1_024), think: time(0) }, "request 1024B think 0s"),
+        (
+            "request pareto 100kB shape 1.2 think exp 1s",
+            App::Request { size: pareto, think: exponential },
+            "request pareto 100kB shape 1.2 think exp 1s",
+        ),
+    ] {
+        let scenario = with(LEAST, &[("flow.0.app", text)]);
+        assert_eq!(scenario.flows[0].app, Some(app), "{text}");
+        let again = scenario.to_toml();
+        assert!(again.contains(&format!("app = \"{written}\"")), "{again}");
+        assert_eq!(parse(&again).flows[0].app, Some(app), "{text}");
+    }
 }
 
 #[test]

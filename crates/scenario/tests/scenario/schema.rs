@@ -42,7 +42,8 @@ fn examples_and_defaults_are_accepted() {
         let written = key.default.iter().filter(|default| default.starts_with('"') || default.parse::<u64>().is_ok());
         for value in key.examples.iter().chain(written) {
             // An unresponsive flow needs its rate too.
-            let mut overrides = vec![("flow.0.app_rate".to_owned(), "5mbit".to_owned())];
+            let rate = ("flow.0.app_rate".to_owned(), "5mbit".to_owned());
+            let mut overrides = if key.key == "flow.N.cc" { vec![rate] } else { vec![] };
             overrides.push((key.key.replace('N', "0"), value.clone()));
             if let Err(error) = Scenario::parse_with(BASE, "scenario.toml", &overrides, None) {
                 panic!("{} = {value}, from its declaration: {error}", key.key);
@@ -109,6 +110,17 @@ fn patterns_agree_with_the_parser() {
         "hold 20ms every 100ms",
         "hold 10 ms",
         "hold every",
+        "on 2s off 1s",
+        "on exp 2s off pareto 100ms shape 1.5",
+        "on 500kB off exp 1s",
+        "on 2s",
+        "on 2s off 1kB",
+        "request 100kB",
+        "request pareto 100kB shape 1.2 think exp 1s",
+        "request 1s think 1s",
+        "request 1kB think",
+        "auto max 6MB",
+        "auto 6MB",
     ];
     for key in explain().into_iter().filter(|key| !key.kind.starts_with("table")) {
         let (table, name) = key.key.rsplit_once('.').unwrap_or(("", &key.key));

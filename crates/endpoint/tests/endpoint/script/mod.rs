@@ -17,7 +17,7 @@ pub mod controller;
 use std::collections::BTreeMap;
 
 use cc::{NoProbe, RecoveryOwner};
-use endpoint::{Ack, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender, SenderConfig};
+use endpoint::{Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender, SenderConfig};
 use units::{Bytes, Rng, Span, Time};
 
 pub use controller::{Event, Test};
@@ -117,8 +117,16 @@ impl Bench {
         bench.base = Time::ZERO + rtt;
         bench.now = bench.base;
         bench.out.clear();
-        let ack =
-            Ack { next: 0, echo: Time::ZERO, sent: bench.base, window, blocks: 0, dsack: false, syn: true, ecn: 0 };
+        let ack = Ack {
+            next: 0,
+            echo: Time::ZERO,
+            sent: bench.base,
+            window,
+            blocks: 0,
+            dsack: false,
+            kind: AckKind::Syn,
+            ecn: 0,
+        };
         bench.receive(&ack, &[]);
         bench
     }
@@ -211,14 +219,22 @@ impl Bench {
 
     fn parse_ack(&mut self, words: Vec<String>) -> (Ack, Vec<Block>) {
         self.note();
-        let mut ack =
-            Ack { next: 0, echo: self.now, sent: self.now, window: 1000, blocks: 0, dsack: false, syn: false, ecn: 0 };
+        let mut ack = Ack {
+            next: 0,
+            echo: self.now,
+            sent: self.now,
+            window: 1000,
+            blocks: 0,
+            dsack: false,
+            kind: AckKind::Plain,
+            ecn: 0,
+        };
         let mut blocks = Vec::new();
         let mut field = String::new();
         let mut echo = None;
         for word in words {
             match (field.as_str(), word.as_str()) {
-                (_, "syn-ack") => ack.syn = true,
+                (_, "syn-ack") => ack.kind = AckKind::Syn,
                 (_, "ack" | "sack" | "dsack" | "ts" | "win" | "ce") => field = word,
                 (_, "ece") => ack.ecn = 1,
                 ("ce", n) => ack.ecn = n.parse().unwrap(),
@@ -234,7 +250,7 @@ impl Bench {
             }
         }
         ack.blocks = blocks.len() as u8;
-        if !ack.syn && ack.next > self.una {
+        if ack.kind != AckKind::Syn && ack.next > self.una {
             self.echo = echo.unwrap_or(self.last_sent[&self.una]);
             self.una = ack.next;
         }

@@ -1,0 +1,118 @@
+//! What is written at once and has an end: bursts and answers.
+
+use units::{Bytes, Draw, Rng, Span, Time};
+
+use super::segments;
+use crate::wire::SMSS;
+
+/// Messages, one after the other. Each begins with a segment of its own.
+#[derive(Clone, Debug)]
+pub struct Messages {
+    sizes: Draw<Bytes>,
+    rng: Rng,
+    /// One behind the last segment of the latest message, and that segment's payload.
+    end: u64,
+    last: u16,
+    bytes: Bytes,
+}
+
+impl Messages {
+    /// None yet.
+    pub fn new(sizes: Draw<Bytes>, rng: Rng) -> Messages {
+        Messages { sizes, rng, end: 0, last: 0, bytes: Bytes::ZERO }
+    }
+
+    /// One so far.
+    #[must_use]
+    pub fn with_first(mut self) -> Messages {
+        self.add();
+        self
+    }
+
+    /// Adds one; gives its size.
+    pub(crate) fn add(&mut self) -> Bytes {
+        let size = self.sizes.next(&mut self.rng);
+        let count = segments(size);
+        self.end += count;
+        self.last = (size - SMSS * (count - 1)).get() as u16;
+        self.bytes += size;
+        size
+    }
+
+    /// One behind the last segment of the latest.
+    pub(crate) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// What all of them have.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// Payload of segment `seq` of the latest.
+    pub(crate) fn size(&self, seq: u64) -> u16 {
+        if seq + 1 == self.end { self.last } else { SMSS.get() as u16 }
+    }
+}
+
+/// An application that writes a burst at once, and pauses when it was acknowledged.
+#[derive(Clone, Debug)]
+pub struct Bursts {
+    pub(super) messages: Messages,
+    off: Draw<Span>,
+    rng: Rng,
+    /// When the next burst is written, once that is known.
+    resumes: Option<Time>,
+}
+
+impl Bursts {
+    /// Bursts of what `messages` says, and pauses drawn from `rng`.
+    pub fn new(messages: Messages, off: Draw<Span>, rng: Rng) -> Bursts {
+        Bursts { messages, off, rng, resumes: Some(Time::ZERO) }
+    }
+
+    /// One behind the last segment written at `now`, when those below `una` are acknowledged.
+    pub(super) fn written(&mut self, now: Time, una: u64) -> u64 {
+        if una == self.messages.end() {
+            let resumes = *self.resumes.get_or_insert_with(|| now + self.off.next(&mut self.rng));
+            if now >= resumes {
+                self.messages.add();
+                self.resumes = None;
+            }
+        }
+        self.messages.end()
+    }
+
+    pub(super) fn ready_at(&self) -> Time {
+        self.resumes.unwrap_or(Time::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_end_with_what_is_left_of_each() {
+        let mut messages = Messages::new(Draw::Constant(Bytes::new(3_000)), Rng::stream(1, "a", "app"));
+        for (first, bytes) in [(0, 3_000), (3, 6_000)] {
+            messages.add();
+            let sizes: Vec<u16> = (first..first + 3).map(|seq| messages.size(seq)).collect();
+            assert_eq!(sizes, [1448, 1448, 104]);
+            assert_eq!((messages.end(), messages.bytes()), (first + 3, Bytes::new(bytes)));
+        }
+    }
+
+    #[test]
+    fn a_pause_begins_when_the_burst_was_acknowledged() {
+        let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
+        let rng = Rng::stream(1, "a", "app");
+        let messages = Messages::new(Draw::Constant(Bytes::new(2_896)), rng.clone());
+        let mut bursts = Bursts::new(messages, Draw::Constant(Span::from_millis(500)), rng);
+        assert_eq!(bursts.written(at(50), 0), 2, "the first comes at once");
+        assert_eq!((bursts.written(at(99), 1), bursts.ready_at()), (2, Time::MAX));
+        assert_eq!((bursts.written(at(100), 2), bursts.ready_at()), (2, at(600)));
+        assert_eq!(bursts.written(at(599), 2), 2);
+        assert_eq!((bursts.written(at(600), 2), bursts.ready_at()), (4, Time::MAX));
+    }
+}

@@ -1,0 +1,126 @@
+//! Auto-tuning of the receive window: Linux's dynamic right-sizing (net/ipv4/tcp_input.c).
+
+use units::{Bytes, Span, Time};
+
+use crate::wire::SMSS;
+
+/// What is offered at first: half of 128 KiB (Linux: tcp_rmem\[1\], tcp_adv_win_scale).
+const INITIAL: Bytes = Bytes::new(64 << 10);
+/// What a sender is taken to send in its first round trip (Linux: TCP_INIT_CWND).
+const FIRST_ROUND: Bytes = Bytes::new(10 * SMSS.get());
+/// For small variations.
+const CUSHION: Bytes = Bytes::new(16 * SMSS.get());
+
+/// A window that follows what the application reads in a round trip.
+#[derive(Clone, Debug)]
+pub(crate) struct AutoTuning {
+    most: Bytes,
+    /// `window_clamp`: up to which it may grow.
+    clamp: Bytes,
+    /// `rcv_ssthresh`: what is offered.
+    offered: Bytes,
+    /// `rcvq_space`: what was read in the latest round trip that had more than those before; since when the present one
+    /// lasts, and what had been read by then.
+    read: Bytes,
+    since: Time,
+    from: Bytes,
+}
+
+impl AutoTuning {
+    /// One that offers `most` at most.
+    pub(crate) fn new(most: Bytes) -> AutoTuning {
+        let initial = INITIAL.min(most);
+        AutoTuning {
+            most,
+            clamp: initial,
+            offered: initial,
+            read: FIRST_ROUND.min(initial),
+            since: Time::ZERO,
+            from: Bytes::ZERO,
+        }
+    }
+
+    /// A data segment arrived: what is offered moves towards the clamp by two (`tcp_grow_window`).
+    pub(crate) fn on_arrival(&mut self) {
+        self.offered = (self.offered + SMSS * 2).min(self.clamp);
+    }
+
+    /// The window at `now`, when the application has read everything before `read` and a round trip takes `rtt`, zero if
+    /// that is not known.
+    pub(crate) fn window(&mut self, now: Time, read: Bytes, rtt: Span) -> Bytes {
+        if rtt == Span::ZERO {
+            self.since = now;
+        } else if now.since(self.since) >= rtt {
+            self.end_round(read - self.from);
+            (self.since, self.from) = (now, read);
+        }
+        self.offered
+    }
+
+    /// A round trip is over, in which so much was read (`tcp_rcv_space_adjust`).
+    fn end_round(&mut self, read: Bytes) {
+        if read <= self.read {
+            return;
+        }
+        // Twice as much, so that one round's losses don't fill it; and what a sender needs that goes on growing as fast.
+        let base = read * 2 + CUSHION;
+        let growth = u128::from(base.get()) * u128::from((read - self.read).get()) / u128::from(self.read.get()) * 2;
+        let wanted = base + Bytes::new(u64::try_from(growth).unwrap_or(u64::MAX / 2));
+        self.clamp = self.clamp.max(wanted.min(self.most));
+        self.read = read;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window, after a round trip in which `read` segments were read.
+    fn round(tuning: &mut AutoTuning, n: u64, read: u64) -> u64 {
+        for _ in 0..read {
+            tuning.on_arrival();
+        }
+        let now = Time::ZERO + Span::from_millis(100 * n);
+        let offered = tuning.window(now, tuning.from + SMSS * read, Span::from_millis(100));
+        for _ in 0..10_000 {
+            tuning.on_arrival();
+        }
+        assert!(tuning.offered >= offered);
+        tuning.offered.get()
+    }
+
+    #[test]
+    fn follows_tcp_rcv_space_adjust() {
+        let mut tuning = AutoTuning::new(Bytes::new(3 << 20));
+        assert_eq!(tuning.window(Time::ZERO, Bytes::ZERO, Span::ZERO), Bytes::new(65_536), "no round trip is known");
+        // 10 segments were expected, 10 came.
+        assert_eq!(round(&mut tuning, 1, 10), 65_536);
+        // 2 x 20 + 16 = 56 segments, and 2 x 56 x (20 - 10) / 10 = 112 for the growth.
+        assert_eq!(round(&mut tuning, 2, 20), 168 * 1448);
+        // The same again: no more. 2 x 20 + 16 would be less.
+        assert_eq!(round(&mut tuning, 3, 20), 168 * 1448);
+        // 2 x 30 + 16 = 76, and 2 x 76 x (30 - 20) / 20 = 76: less than there is.
+        assert_eq!(round(&mut tuning, 4, 30), 168 * 1448);
+        // 2 x 60 + 16 = 136, and 2 x 136 x (60 - 30) / 30 = 272.
+        assert_eq!(round(&mut tuning, 5, 60), 408 * 1448);
+        // 2 x 1000 + 16, times 1 + 2 x 940 / 60: as much as there is.
+        assert_eq!(round(&mut tuning, 6, 1_000), 3 << 20);
+    }
+
+    #[test]
+    fn what_is_offered_grows_by_two_segments_for_each_that_arrives() {
+        let mut tuning = AutoTuning::new(Bytes::new(3 << 20));
+        let rtt = Span::from_millis(100);
+        assert_eq!(tuning.window(Time::ZERO + rtt, SMSS * 20, rtt), Bytes::new(65_536));
+        for n in 1..=10 {
+            tuning.on_arrival();
+            assert_eq!(tuning.window(Time::ZERO + rtt, SMSS * 20, rtt), Bytes::new(65_536) + SMSS * (2 * n));
+        }
+    }
+
+    #[test]
+    fn a_small_buffer_holds_what_it_holds() {
+        let mut tuning = AutoTuning::new(Bytes::new(10_000));
+        assert_eq!(round(&mut tuning, 1, 20), 10_000);
+    }
+}

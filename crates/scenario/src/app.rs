@@ -1,0 +1,131 @@
+//! What a flow's application does over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`.
+
+use schemars::{Schema, json_schema};
+use toml::Value as Toml;
+use units::{Bytes, Draw, Span};
+
+use crate::kinds::text_of;
+use crate::leaf::{Kind, Refusal};
+
+/// An application that does not write all the time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum App {
+    /// Writes, and pauses, in turn.
+    OnOff {
+        /// For how long, or how much.
+        on: On,
+        /// For how long.
+        off: Draw<Span>,
+    },
+    /// A client asks, the server answers at once, and when the answer has arrived the client thinks and asks again.
+    Request {
+        /// How long an answer is.
+        size: Draw<Bytes>,
+        /// For how long the client thinks.
+        think: Draw<Span>,
+    },
+}
+
+/// What an application writes before it pauses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum On {
+    /// Whatever it may, or at `app_rate`, for so long.
+    Time(Draw<Span>),
+    /// So much at once; the pause begins when it was acknowledged.
+    Size(Draw<Bytes>),
+}
+
+const EXAMPLE: &str = "write it like \"on 2s off 1s\", \"on 500kB off exp 1s\" or \"request 100kB think 1s\"";
+
+impl App {
+    /// Whether it does not do the same in every run.
+    pub fn is_random(&self) -> bool {
+        match self {
+            App::OnOff { on: On::Time(on), off } => on.is_random() || off.is_random(),
+            App::OnOff { on: On::Size(size), off } => size.is_random() || off.is_random(),
+            App::Request { size, think } => size.is_random() || think.is_random(),
+        }
+    }
+}
+
+impl Kind for App {
+    fn read(value: &Toml) -> Result<App, Refusal> {
+        let text = text_of(value);
+        if let Some((on, off)) = text.strip_prefix("on ").and_then(|rest| rest.split_once(" off ")) {
+            // A size ends with its B.
+            let size = on.split(" shape ").next().is_some_and(|quantity| quantity.trim_end().ends_with(['b', 'B']));
+            let on = if size { On::Size(draw(on)?) } else { On::Time(some_time(draw(on)?)?) };
+            return Ok(App::OnOff { on, off: some_time(draw(off)?)? });
+        }
+        let Some(rest) = text.strip_prefix("request ") else {
+            return Err(Refusal::new("neither \"on … off …\" nor \"request …\"", EXAMPLE));
+        };
+        let (size, think) = match rest.split_once(" think ") {
+            Some((size, think)) => (draw(size)?, draw(think)?),
+            None => (draw(rest)?, Draw::Constant(Span::ZERO)),
+        };
+        Ok(App::Request { size, think })
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(match self {
+            App::OnOff { on: On::Time(on), off } => format!("on {} off {}", shown(on), shown(off)),
+            App::OnOff { on: On::Size(size), off } => format!("on {} off {}", shown(size), shown(off)),
+            App::Request { size, think } => format!("request {} think {}", shown(size), shown(think)),
+        })
+    }
+
+    fn schema() -> Schema {
+        let drawn = |unit: &str| {
+            let quantity = format!("[0-9.]+ *{unit}");
+            format!("({quantity}|exp +{quantity}|pareto +{quantity} +shape +[0-9.]+)")
+        };
+        let (time, size) = (drawn("(ns|us|µs|ms|s|min)"), drawn("([kKmMgG][iI]?)?[bB]"));
+        json_schema!({
+            "title": "\"on\" time or size \"off\" time, or \"request\" size \"think\" time; each may be drawn: \"exp\" mean, \"pareto\" mean \"shape\" number",
+            "type": "string",
+            "pattern": format!("^(on +({time}|{size}) +off +{time}|request +{size}( +think +{time})?)$"),
+            "examples": ["on 2s off exp 1s", "on 500kB off 1s", "request pareto 100kB shape 1.2 think exp 1s"],
+        })
+    }
+}
+
+/// `1s`, `exp 1s` or `pareto 1s shape 1.5`.
+fn draw<T: Kind>(text: &str) -> Result<Draw<T>, Refusal> {
+    let read = |text: &str| T::read(&Toml::String(text.trim().to_owned()));
+    let text = text.trim();
+    if let Some(mean) = text.strip_prefix("exp ") {
+        return Ok(Draw::Exponential { mean: read(mean)? });
+    }
+    let Some(rest) = text.strip_prefix("pareto ") else { return read(text).map(Draw::Constant) };
+    let (mean, shape) = rest.split_once(" shape ").unwrap_or((rest, ""));
+    match shape.trim().parse() {
+        Ok(shape) if shape > 1.0 && shape <= 100.0 => Ok(Draw::Pareto { mean: read(mean)?, shape }),
+        _ => {
+            let problem = "a Pareto distribution with a mean has a shape above 1, at most 100";
+            Err(Refusal::new(problem, format!("write it like \"pareto {} shape 1.5\"", mean.trim())))
+        }
+    }
+}
+
+/// Refuses a time of zero, or one that is always drawn as next to nothing.
+fn some_time(draw: Draw<Span>) -> Result<Draw<Span>, Refusal> {
+    let (Draw::Constant(mean) | Draw::Exponential { mean } | Draw::Pareto { mean, .. }) = draw;
+    if mean < SHORTEST {
+        let problem = format!("on and off for less than {SHORTEST}");
+        return Err(Refusal::new(problem, format!("give at least \"{SHORTEST}\", or leave app out")));
+    }
+    Ok(draw)
+}
+
+/// Nothing that a run could show is shorter.
+const SHORTEST: Span = Span::from_micros(1);
+
+fn shown<T: Kind + Copy>(draw: &Draw<T>) -> String {
+    let text = |value: &T| text_of(&value.write());
+    match draw {
+        Draw::Constant(value) => text(value),
+        Draw::Exponential { mean } => format!("exp {}", text(mean)),
+        Draw::Pareto { mean, shape } => format!("pareto {} shape {shape}", text(mean)),
+    }
+}

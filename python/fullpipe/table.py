@@ -102,7 +102,7 @@ def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
 def _responses(flows: Sequence[FlowMetrics]) -> Table:
     """A line a flow whose application asks."""
     table = _table("flow")
-    _numbers(table, "answers", "answer ms\nmean", "\np50", "\np95", "\np99", "\nmax")
+    _numbers(table, "answers", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
     for flow in flows:
         times = flow["response_s"]
         values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])

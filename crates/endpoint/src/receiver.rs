@@ -276,7 +276,7 @@ impl Receiver {
         }
         if let Some(client) = &mut self.client
             && segment.seq >= self.next
-            && client.on_data(now)
+            && client.on_data(now, segment.echo)
         {
             // No other request is needed.
             self.due = self.due.filter(|due| self.ask_at != Some(*due));

@@ -132,6 +132,10 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.change.0.duplicate", "1%"),
         ("path.change.0.reverse_jitter", "1ms"),
         ("flow.0.cc", "bbr1"),
+        ("flow.0.app", "on exp 1s off 100ms"),
+        ("flow.0.app", "on 100kB off pareto 100ms shape 2"),
+        ("flow.0.app", "request exp 100kB"),
+        ("flow.0.app", "request 100kB think exp 1s"),
         ("host.wake_max", "1ms"),
     ] {
         let wake = [("host.wake_min", "5us"), ("host.wake_median", "20us")];
@@ -281,9 +285,17 @@ fn flow() -> impl Strategy<Value = String> {
         Just("delayed_ack = 1\n"),
         Just("gro = \"1ms\"\n"),
         Just("receive_window = \"30kB\"\n"),
+        Just("app = \"on 100ms off exp 50ms\"\n"),
+        Just("app = \"on exp 100ms off 20ms\"\napp_rate = \"3mbit\"\n"),
+        Just("app = \"on 50kB off exp 30ms\"\n"),
+        Just("app = \"request 40kB\"\n"),
+        Just("app = \"request pareto 20kB shape 1.5 think exp 30ms\"\ngro = \"1ms\"\n"),
+        Just("app = \"request exp 5kB think 60ms\"\ndelayed_ack = 4\nreceive_window = \"30kB\"\n"),
     ];
-    let responsive = (algorithm, options, 0_u32..500).prop_map(|(algorithm, options, start)| {
-        format!("[[flow]]\ncc = \"{algorithm}\"\nstart = \"{start}ms\"\n{options}")
+    let window = prop_oneof![3 => Just(""), 1 => Just("receive_window = \"auto max 300kB\"\n")];
+    let responsive = (algorithm, options, window, 0_u32..500).prop_map(|(algorithm, options, window, start)| {
+        let window = if algorithm == "rledbat" || options.contains("receive_window") { "" } else { window };
+        format!("[[flow]]\ncc = \"{algorithm}\"\nstart = \"{start}ms\"\n{options}{window}")
     });
     let codepoint = prop_oneof![Just("off"), Just("ect0"), Just("ect1")];
     let unresponsive =

@@ -61,11 +61,13 @@ impl Client {
         now + self.rtt.rto()
     }
 
-    /// Data arrives; true when it is the first of what was asked for.
-    pub(crate) fn on_data(&mut self, now: Time) -> bool {
-        if self.tries == 1 {
-            self.rtt.sample(now - self.asked);
+    /// Data arrives that echoes an ACK sent at `echo`; true when it is the first of what was asked for.
+    pub(crate) fn on_data(&mut self, now: Time, echo: Time) -> bool {
+        let first = core::mem::take(&mut self.tries) > 0;
+        // RFC 7323 §4: the echo tells which of several requests it answers.
+        if first || self.rtt.srtt == Span::ZERO {
+            self.rtt.sample(now - echo);
         }
-        core::mem::take(&mut self.tries) > 0
+        first
     }
 }

@@ -16,6 +16,8 @@ struct World {
     seed: u64,
     bytes: u64,
     window: u32,
+    /// The window tunes itself.
+    tuned: bool,
     cwnd: u64,
     owner: RecoveryOwner,
     reduces: bool,
@@ -39,7 +41,8 @@ fn worlds() -> impl Strategy<Value = World> {
     let path = (0.0..0.25, 0.0..0.4, 0.0..0.1, 0.0..0.3, 1_u64..60, 0_u64..60, 0_u64..3, 0_u8..4);
     let feedback = prop_oneof![Just(EcnFeedback::Accurate), Just(EcnFeedback::Classic), Just(EcnFeedback::Dctcp)];
     let ecn = (prop_oneof![Just(0.0), 0.0..1.0], feedback);
-    (flow, path, ecn).prop_map(|((seed, bytes, window, cwnd, reduces, paced), path, (marks, feedback))| {
+    (flow, any::<bool>(), path, ecn).prop_map(|(flow, tuned, path, (marks, feedback))| {
+        let (seed, bytes, window, cwnd, reduces, paced) = flow;
         let (loss, ack_loss, duplicates, late, delay, jitter, coalesce, clean) = path;
         let owner = if reduces { RecoveryOwner::Prr } else { RecoveryOwner::Own };
         // Some paths only lose, some only reorder.
@@ -49,6 +52,7 @@ fn worlds() -> impl Strategy<Value = World> {
             seed,
             bytes,
             window,
+            tuned,
             cwnd,
             owner,
             reduces,
@@ -193,6 +197,8 @@ struct Simulation {
     now: Time,
     sender: Sender<Test>,
     receiver: Receiver,
+    /// Of what the receiver has offered.
+    right_edge: u64,
     model: Model,
     seen: usize,
     /// By time and number.
@@ -221,11 +227,13 @@ impl Simulation {
         };
         let coalesce = Span::from_millis(world.coalesce);
         let policy = AckPolicy { every: 2, delay: Span::from_millis(40), coalesce };
+        let receiver = Receiver::new(policy, SMSS * u64::from(world.window)).with_ecn_feedback(world.feedback);
         let mut simulation = Simulation {
             rng: Rng::stream(world.seed, "path", "all"),
             now: Time::ZERO,
             sender: Sender::new(config, Time::ZERO).with_ecn(world.feedback, Some(Ecn::Ect0)),
-            receiver: Receiver::new(policy, SMSS * u64::from(world.window)).with_ecn_feedback(world.feedback),
+            receiver: if world.tuned { receiver.with_auto_tuning() } else { receiver },
+            right_edge: 0,
             model: Model::default(),
             seen: 0,
             path: BTreeMap::new(),
@@ -250,6 +258,7 @@ impl Simulation {
 
     fn carry(&mut self, segments: Vec<Segment>) {
         for segment in segments {
+            assert!(segment.syn || segment.seq < self.right_edge, "nothing beyond the window: {segment:?}");
             let copies = 1 + u64::from(self.rng.chance(self.world.duplicates));
             for _ in 0..copies {
                 let at = self.now + self.delay();
@@ -264,6 +273,9 @@ impl Simulation {
     fn answer(&mut self, acks: Vec<(Time, Ack, Vec<Block>)>) {
         for (at, ack, blocks) in acks {
             assert!(at >= self.now, "an ACK leaves when it is due");
+            let right_edge = ack.next + u64::from(ack.window);
+            assert!(right_edge >= self.right_edge, "what was offered stays offered: {ack:?}");
+            self.right_edge = right_edge;
             let at = at + self.delay();
             if !self.rng.chance(self.world.ack_loss) {
                 self.put(at, Arrival::Ack(ack, blocks));
@@ -370,6 +382,7 @@ fn memory_follows_the_window_not_the_transfer() {
         seed: 7,
         bytes: thousands * 1_448_000,
         window: 200,
+        tuned: false,
         cwnd: 60,
         owner: RecoveryOwner::Own,
         reduces: false,

@@ -161,14 +161,14 @@ class Run:
     def trace(self, table: str = "flows") -> pl.DataFrame:
         """The recorded trace as a frame, one row a sample, in the order of time.
 
-        `time`, `start` and `end` are in seconds of virtual time from the start of the run, `flow` and `link` are names (Enum), states are
-        labels (Enum); sizes are in bytes, rates in bit/s, delays in seconds; null is "none yet".
+        `time`, `start` and `end` are in seconds of virtual time from the start of the run, `flow` and `link` are names
+        (Enum), states are labels (Enum); sizes are in bytes, rates in bit/s, delays in seconds; null is "none yet".
         :meth:`units` has the unit of every column.
 
         Args:
             table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as `<algorithm>.<field>`),
-                `"links"` (queue, sojourn, drops, marks), `"transitions"` (each change of state, with its reason) or, where
-                a flow's application asks, `"responses"` (start and end of each, its bytes).
+                `"links"` (queue, sojourn, drops, marks), `"transitions"` (each change of state, with its reason) or,
+                where a flow's application asks, `"responses"` (start and end of each, its bytes).
 
         Raises:
             ValueError: When nothing was recorded, or no such table.

@@ -50,6 +50,8 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
             "marks": 0,
             "ack_drops": 0,
             "completion_s": None,
+            "responses": 0,
+            "response_s": NO_DELAY,
             "limited_by": {},
         }
         for number, goodput in enumerate(goodputs_mbps, 1)

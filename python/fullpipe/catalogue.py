@@ -134,8 +134,9 @@ def _syntax(impairment: Impairment) -> str:
 
 
 def _part(part: Part) -> str:
-    words = [part["name"]] if part["named"] else []
-    if part["unit"] != "a word by itself":
+    alone = part["unit"] == "a word by itself"
+    words = [part["name"]] if part["named"] or alone else []
+    if not alone:
         words.append(part["name"].upper() if not part["named"] else part["unit"].upper().replace(" ", "-"))
     text = " ".join(words)
     return text if part["default"] is None else f"[{text}]"

@@ -100,6 +100,28 @@ impl Argument {
     }
 }
 
+/// What a link does to the ECN field, in the engine.
+static ECN_STRIP: Impairment = Impairment {
+    name: "ecn-strip",
+    keys: &["ecn"],
+    named: false,
+    purpose: "The link clears the ECN field, so that queues from there on drop where they would mark.",
+    arguments: &[Argument::first("strip", Unit::Flag, "\"keep\" leaves the field as it is, the default.")],
+    example: "strip",
+    source: "RFC 3168 §18: what a middlebox must not do",
+};
+
+/// What a link does to ACKs that wait, in the engine.
+static ACK_FILTER: Impairment = Impairment {
+    name: "ack-filter",
+    keys: &["ack_filter"],
+    named: false,
+    purpose: "An ACK takes the place of an older one of its flow that waits and says nothing more: ACKs are thinned.",
+    arguments: &[Argument::first("on", Unit::Flag, "\"off\" lets every ACK wait by itself, the default.")],
+    example: "on",
+    source: "RFC 3449 §5.2.1; tc-cake(8), ack-filter",
+};
+
 /// The impairments that a path may have.
 pub static IMPAIRMENTS: &[&Impairment] = &[
     &loss::RANDOM,
@@ -115,4 +137,6 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &jitter::GAMMA,
     &jitter::HISTOGRAM,
     &jitter::HOLD,
+    &ECN_STRIP,
+    &ACK_FILTER,
 ];

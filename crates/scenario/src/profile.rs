@@ -259,9 +259,11 @@ pub(crate) fn expand(root: &mut Table, source: &mut Source) -> Result<Option<&'s
 fn fill_in(root: &mut Table, source: &mut Source, profile: &Profile, given: &Given) {
     let (table, name) = given.table_and_name();
     for (at, table) in tables(root, table) {
-        // An unresponsive flow has no use for what a profile says of connections.
+        // An unresponsive flow has no use for what a profile says of connections, nor one on another way there for its way back.
         let unresponsive = table.get("cc").and_then(Toml::as_str) == Some(UNRESPONSIVE);
+        let on_another_way = name == "reverse_route" && table.contains_key("route");
         if !(unresponsive
+            || on_another_way
             || table.contains_key(name)
             || other_rate(name).is_some_and(|other| is_given(table, source, &at, other)))
         {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use path::Loss;
-use scenario::{OUR_CHOICE, Profile, Scenario, explain, profiles};
+use scenario::{Buffer, OUR_CHOICE, Profile, Scenario, explain, profiles};
 
 const FLOW: &str = "\n[[flow]]\ncc = \"cubic\"\n";
 
@@ -53,7 +53,10 @@ fn a_profile_fills_in_what_the_scenario_does_not_say() {
     assert_eq!(scenario.path.rtt.to_string(), "30ms");
     let applied = scenario.profile.unwrap();
     let keys: Vec<&str> = applied.values.iter().map(|(key, _)| key.as_str()).collect();
-    assert_eq!((applied.name, keys), ("lte", vec!["path.rate", "path.buffer"]));
+    assert_eq!(
+        (applied.name, keys),
+        ("lte", vec!["path.rate", "path.buffer", "flow.N.reverse_route", "link.uplink.rate", "link.uplink.buffer"])
+    );
 }
 
 #[test]
@@ -89,6 +92,25 @@ fn changes_after_the_end_of_a_run_are_left_out() {
     assert_eq!(scenario.path.changes.len(), 3);
     let longer = run_with(&format!("duration = \"60s\"\n[path]\nprofile = \"leo\"{FLOW}"), &[("duration", "76s")]);
     assert_eq!(longer.path.changes.len(), 5);
+}
+
+#[test]
+fn the_links_of_a_profile_are_there_for_who_has_them_on_a_route() {
+    let scenario = |flows: &str| {
+        let text = format!("duration = \"60s\"\n[path]\nprofile = \"lte\"\n{flows}");
+        Scenario::parse(&text, "scenario.toml").unwrap()
+    };
+    let uplink = |scenario: &Scenario| scenario.links().nth(1).map(|link| link.rate.to_string());
+    assert_eq!(uplink(&scenario(FLOW)).as_deref(), Some("5.6mbit"));
+    assert_eq!(uplink(&scenario("[[flow]]\ncc = \"cubic\"\nreverse_route = []\n")), None);
+    assert_eq!(uplink(&scenario("[[flow]]\ncc = \"none\"\napp_rate = \"1mbit\"\n")), None);
+    let own = scenario(&format!("[[link]]\nname = \"uplink\"\nrate = \"2mbit\"\n{FLOW}"));
+    assert_eq!(uplink(&own).as_deref(), Some("2mbit"));
+    assert_eq!(own.links().nth(1).map(|link| link.buffer), Some(Buffer::Bdp(1.0)));
+    let upload = scenario("[[flow]]\ncc = \"cubic\"\nroute = [\"uplink\"]\nreverse_route = [\"bottleneck\"]\n");
+    assert_eq!(uplink(&upload).as_deref(), Some("5.6mbit"));
+    let another = scenario("[[flow]]\ncc = \"cubic\"\nroute = [\"uplink\"]\n[[flow]]\ncc = \"bbr3\"\n");
+    assert_eq!(another.flows.iter().map(|flow| flow.reverse_route.len()).collect::<Vec<_>>(), [0, 1]);
 }
 
 #[test]

@@ -287,7 +287,7 @@ def test_a_profile_explains_itself_and_what_it_shows_runs_as_it(
 def test_a_profile_of_the_command_line_is_the_path(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
     done = fullpipe("run", scenario.name, "--profile", "lte", "--set", "path.rtt=30ms", "--out", "kept")
     assert done.returncode == 0, done.stderr
-    assert "profile lte: rate 12.7mbit, buffer 1200kB\n" in done.stdout
+    assert "profile lte: rate 12.7mbit, buffer 1200kB, flow.reverse_route" in done.stdout
     resolved = (tmp_path / "kept" / "resolved.toml").read_text()
     assert "# The path is that of the profile lte." in resolved
     assert 'rate = "12.7mbit"' in resolved

@@ -41,6 +41,7 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     section(&root["properties"]["host"], "host.", &mut keys);
     section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
     section(&root["properties"]["link"]["items"], "link.N.", &mut keys);
+    section(&root["properties"]["sweep"], "sweep.", &mut keys);
     keys
 });
 

@@ -27,6 +27,8 @@ pub struct Error(Box<Parts>);
 pub(crate) struct Parts {
     pub(crate) file: String,
     pub(crate) place: Place,
+    /// Which of several scenarios it is, in words; empty for the only one.
+    pub(crate) within: String,
     pub(crate) key: String,
     pub(crate) value: String,
     pub(crate) problem: String,
@@ -40,6 +42,13 @@ impl From<Parts> for Error {
 }
 
 impl Error {
+    /// The same about one of several scenarios, which `which` names.
+    #[must_use]
+    pub fn within(mut self, which: impl Into<String>) -> Error {
+        self.0.within = which.into();
+        self
+    }
+
     /// The file, as the caller named it.
     pub fn file(&self) -> &str {
         &self.0.file
@@ -76,7 +85,7 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { file, place, key, value, problem, fix } = &*self.0;
+        let Parts { file, place, within, key, value, problem, fix } = &*self.0;
         let said = matches!(place, Place::Override(text) if text.starts_with(&format!("--set {key}=")));
         let place = match place {
             Place::File => file.clone(),
@@ -85,6 +94,7 @@ impl fmt::Display for Error {
             Place::Override(text) => format!("{file} with {text}"),
             Place::Profile(name) => format!("{file} with profile {name}"),
         };
+        let place = if within.is_empty() { place } else { format!("{place}, {within}") };
         let subject = match (key.as_str(), value.as_str()) {
             // There is none, or the override has named it already.
             (key, _) if key.is_empty() || said => String::new(),

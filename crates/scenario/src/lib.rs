@@ -23,6 +23,8 @@ mod raw;
 mod resolve;
 mod shape;
 mod source;
+mod sweep;
+mod template;
 mod text;
 mod topology;
 
@@ -36,3 +38,5 @@ pub use model::{
     Value, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
+pub use sweep::Sweep;
+pub use template::Template;

@@ -11,6 +11,10 @@ pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) 
     source.note_override(key, format!("--set {key}={text}"));
     let (listed, declared) = locate(key);
     let refuse = |problem: String, fix: String| Err(source.error(key, format_args!("{text:?}"), problem, fix));
+    if key.starts_with("sweep.") {
+        let fix = "--repeat, --sample and --zip of fullpipe sweep say the same";
+        return refuse("this stands in the file alone".to_owned(), fix.to_owned());
+    }
     // A key of a flow is none without the flow's number.
     let declared_at_all = |known: &&Key| known.key == declared && (listed.is_some() || !declared.contains(".N."));
     let is_text = match keys().iter().find(declared_at_all) {
@@ -96,6 +100,7 @@ fn inside(key: &str, declared: &str) -> String {
         "flow" => "flow.0.cc, flow.0.start…".to_owned(),
         "path" => "path.rate, path.rtt…".to_owned(),
         "link" => "link.0.rate, link.0.delay…".to_owned(),
+        "sweep" => "path.rate, flow.0.cc…; several values are for fullpipe sweep".to_owned(),
         "path.change" => "path.change.0.at, path.change.0.rate…".to_owned(),
         _ => format!("{key}.beta, for example"),
     }

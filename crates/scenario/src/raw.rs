@@ -69,6 +69,30 @@ pub(crate) struct Scenario {
     /// The flows, one table each.
     #[schemars(length(min = 1))]
     pub(crate) flow: Vec<Flow>,
+    /// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw from. Anything else runs
+    /// the scenario as it is without this table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Sweep", extend("x-default" = "nothing is varied"))]
+    pub(crate) sweep: Option<Sweep>,
+}
+
+/// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw from. [`crate::sweep`] takes it
+/// out of the file, and reads it; here it is declared.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = true))]
+pub(crate) struct Sweep {
+    /// Runs of each point, with a seed each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Whole<1, LARGEST>>", example = 30, extend("x-default" = "one"))]
+    repeat: Option<Leaf<Whole<1, LARGEST>>>,
+    /// Keys that are varied together instead of in every combination: the first value of each, then the second.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(title = "list of keys", extend("x-default" = "none"))]
+    zip: Vec<String>,
+    /// How many points are drawn at random, from ranges like "1ms..1s log" and lists, instead of every combination.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Whole<1, LARGEST>>", example = 100, extend("x-default" = "every combination"))]
+    sample: Option<Leaf<Whole<1, LARGEST>>>,
 }
 
 /// The bottleneck that the flows share, and the way there and back.
@@ -445,6 +469,7 @@ impl From<&model::Scenario> for Scenario {
             link: scenario.links().skip(1).map(NamedLink::from).collect(),
             host: scenario.host.as_ref().map(Host::from),
             flow: scenario.flows.iter().map(|flow| Flow::of(flow, scenario)).collect(),
+            sweep: None,
         }
     }
 }

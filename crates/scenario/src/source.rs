@@ -26,6 +26,7 @@ impl Source {
             Error::from(Parts {
                 file: file.to_owned(),
                 place: Place::Column(line, column),
+                within: String::new(),
                 key: String::new(),
                 value: String::new(),
                 problem,
@@ -52,6 +53,19 @@ impl Source {
     /// The folder that the file is in: files that it names are seen from there.
     pub(crate) fn folder(&self) -> &Path {
         Path::new(&self.file).parent().unwrap_or(Path::new(""))
+    }
+
+    /// Whether `key` was written, in the file or on the command line.
+    pub(crate) fn has(&self, key: &str) -> bool {
+        self.places.contains_key(key)
+    }
+
+    /// The line of the file that `key` is on; zero where it is on none.
+    pub(crate) fn line(&self, key: &str) -> usize {
+        match self.places.get(key) {
+            Some(Place::Line(line) | Place::Column(line, _)) => *line,
+            _ => 0,
+        }
     }
 
     /// From now on `key` was written on the command line, as `text`.
@@ -96,6 +110,7 @@ impl Source {
         Error::from(Parts {
             file: self.file.clone(),
             place,
+            within: String::new(),
             key: key.to_owned(),
             value: value.to_string(),
             problem: problem.into(),

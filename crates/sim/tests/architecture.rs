@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace} <- endpoint <- sim <- conformance <- python`.
+/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace} <- endpoint <- sim <- { conformance, sweep } <- python`.
 /// `cc` knows nothing but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues there are,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 10] = [
+const ALLOWED: [(&str, &[&str]); 11] = [
     ("units", &[]),
     ("scenario", &["units", "path"]),
     ("path", &["units"]),
@@ -16,7 +16,9 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     ("sim", &["units", "scenario", "path", "cc", "trace", "endpoint"]),
     // Cases with conditions on what runs show.
     ("conformance", &["units", "scenario", "cc", "trace", "endpoint", "sim"]),
-    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance"]),
+    // Many runs, point by point, on threads.
+    ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
+    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance", "sweep"]),
     ("benches", &["units", "scenario", "path", "cc", "trace", "sim"]),
 ];
 

@@ -301,6 +301,11 @@ const EDITS: &[(&str, &str)] = &[
 
 /// Texts by themselves.
 const TEXTS: &[&str] = &[
+    "sweep = 3",
+    "[sweep]\nrepeat = 0",
+    "[sweep]\nsample = \"many\"",
+    "[sweep]\nzip = \"path.rate\"",
+    "[sweep]\npath.buffer = [\"1bdp\", [\"2bdp\"]]",
     "",
     "duration = \"60s\"",
     "duration = \"60s\"\n[path]",
@@ -344,6 +349,8 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("flow.1.cc", "a b"),
     ("duration", "5s"),
     ("duration", "4s"),
+    ("sweep", "1bdp"),
+    ("sweep.repeat", "30"),
     ("seed", "-1"),
 ];
 

@@ -1,0 +1,112 @@
+//! A scenario before it is decided: read once, made into many.
+
+use toml::{Table, Value as Toml};
+
+use crate::error::Error;
+use crate::model::Scenario;
+use crate::source::Source;
+use crate::sweep::{self, Sweep};
+use crate::{overrides, profile, raw, resolve, shape};
+
+/// The text of a scenario, read but not yet checked: whoever varies it reads it once.
+#[derive(Clone, Debug)]
+pub struct Template {
+    title: Option<String>,
+    source: Source,
+    table: Table,
+    sweep: Sweep,
+    overrides: Vec<(String, String)>,
+    seed: Option<u64>,
+}
+
+impl Template {
+    /// Reads the text. `file` is what errors call it.
+    pub fn read(text: &str, file: &str) -> Result<Template, Error> {
+        let (source, mut table) = Source::read(text, file)?;
+        let sweep = sweep::take(&mut table, &source)?;
+        Ok(Template { title: title(text), source, table, sweep, overrides: Vec::new(), seed: None })
+    }
+
+    /// What its `[sweep]` says.
+    pub fn sweep(&self) -> &Sweep {
+        &self.sweep
+    }
+
+    /// From now on `key` has this value, as if it had been written in the file.
+    pub fn set(&mut self, key: &str, text: &str) {
+        self.overrides.push((key.to_owned(), text.to_owned()));
+    }
+
+    /// From now on it has this seed.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.seed = Some(seed);
+    }
+
+    /// The scenario.
+    pub fn scenario(&self) -> Result<Scenario, Error> {
+        let (mut source, mut table) = (self.source.clone(), self.table.clone());
+        // The profile first, so that every other override is one of it.
+        let (profiles, others): (Vec<_>, Vec<_>) = self.overrides.iter().partition(|(key, _)| key == profile::KEY);
+        if let Some((_, name)) = profiles.last() {
+            profile::replace_path(&mut table, &mut source, name);
+        }
+        let profile = profile::expand(&mut table, &mut source)?;
+        for (key, value) in others {
+            overrides::set(&mut table, &mut source, key, value)?;
+        }
+        if let Some(seed) = self.seed {
+            overrides::set_seed(&mut table, &mut source, seed);
+        }
+        profile::trim(&mut table, &source);
+        let applied = profile.map(|profile| profile::applied(profile, &mut table, &source));
+        shape::check(&table, &source)?;
+        let raw: raw::Scenario = table.try_into().expect("a table of this shape has every field, and leaves take all");
+        resolve::resolve(&raw, source, self.title.clone(), applied)
+    }
+
+    /// An error about `key`, at the place where it was written.
+    pub fn error(&self, key: &str, value: &str, problem: impl Into<String>, fix: impl Into<String>) -> Error {
+        self.source.error(key, value, problem, fix)
+    }
+}
+
+impl Scenario {
+    /// Gives each flow and packet what tells repetitions apart, unless the scenario says how much: `start_jitter` of one RTT,
+    /// `send_jitter` of one packet's time at the bottleneck. What was added, by key.
+    pub fn add_jitter(&mut self) -> Vec<(&'static str, units::Span)> {
+        let latest = self.flows.iter().map(|flow| flow.start).max().unwrap_or(units::Span::ZERO);
+        let start = self.path.rtt.min(self.duration.saturating_sub(latest));
+        let send = self.path.rate.time_for(crate::PACKET);
+        let mut added = Vec::new();
+        for (key, jitter, most) in
+            [("start_jitter", &mut self.start_jitter, start), ("send_jitter", &mut self.send_jitter, send)]
+        {
+            if !self.written.0.has(key) && most > units::Span::ZERO {
+                *jitter = most;
+                added.push((key, most));
+            }
+        }
+        added
+    }
+}
+
+/// A value of the file as `--set` would have it.
+pub(crate) fn as_override(value: &Toml) -> String {
+    match value {
+        // In quotes what would be a number without.
+        Toml::String(text) if overrides::literal(text, false) == *value => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The first line of text among the comments at the top.
+fn title(text: &str) -> Option<String> {
+    text.trim_start_matches('\u{feff}')
+        .lines()
+        .map_while(|line| match line.trim() {
+            "" => Some(""),
+            line => line.strip_prefix('#').map(str::trim),
+        })
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+}

@@ -1,0 +1,232 @@
+//! Threads that run ranges of a plan, and hand rows back in shards of about a second.
+//!
+//! All threads work on one shard, run by run, so that none is idle while another has a shard to finish. A shard is cut when it
+//! has lasted long enough; where it is cut is a matter of the machine, what is in its rows is not.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use cc::Registry;
+use sim::{Simulation, TraceLevel};
+use trace::Summary;
+
+use crate::plan::Plan;
+use crate::rows::{Column, Rows};
+
+/// Events between two looks at whether to stop: some ten milliseconds.
+const SLICE: u64 = 200_000;
+
+/// A shard that is done.
+#[derive(Debug)]
+pub struct Finished {
+    /// The numbers of its runs.
+    pub runs: Range<u64>,
+    /// A row a flow and run, in the order of the runs' numbers.
+    pub columns: Vec<Column>,
+}
+
+/// Threads at work. Dropped, they stop.
+#[derive(Debug)]
+pub struct Running {
+    shared: Arc<Shared>,
+    finished: Mutex<Receiver<Result<Finished, String>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    plan: Arc<Plan>,
+    queue: Mutex<Queue>,
+    long_enough: Duration,
+    stop: AtomicBool,
+    runs: AtomicU64,
+    packets: AtomicU64,
+}
+
+/// What is still to be run, and the shards that are being run, by the number of their first run.
+#[derive(Debug)]
+struct Queue {
+    left: VecDeque<Range<u64>>,
+    shards: BTreeMap<u64, Shard>,
+    open: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Shard {
+    begun: Instant,
+    /// One a run that was given out; none while it runs.
+    runs: Vec<Option<Summary>>,
+    missing: usize,
+    closed: bool,
+}
+
+impl Plan {
+    /// Runs ranges of run numbers on so many threads, in shards of about so long.
+    pub fn start(self: &Arc<Plan>, ranges: Vec<Range<u64>>, threads: usize, shard: Duration) -> Running {
+        let left = ranges.into_iter().filter(|range| !range.is_empty()).collect();
+        let shared = Arc::new(Shared {
+            plan: Arc::clone(self),
+            queue: Mutex::new(Queue { left, shards: BTreeMap::new(), open: None }),
+            long_enough: shard,
+            stop: AtomicBool::new(false),
+            runs: AtomicU64::new(0),
+            packets: AtomicU64::new(0),
+        });
+        let (tell, finished) = channel();
+        let thread = |_| {
+            let (shared, tell) = (Arc::clone(&shared), tell.clone());
+            thread::spawn(move || shared.work(&tell))
+        };
+        let threads = Mutex::new((0..threads.max(1)).map(thread).collect());
+        Running { shared, finished: Mutex::new(finished), threads }
+    }
+}
+
+impl Running {
+    /// Waits for the next shard, for so long at most: none when that is over, or, with `true`, when all is done.
+    ///
+    /// # Errors
+    /// When a run panicked, which is a broken invariant of ours: the text says which run.
+    pub fn next(&self, patience: Duration) -> Result<(Option<Finished>, bool), String> {
+        let finished = locked(&self.finished).recv_timeout(patience);
+        match finished {
+            Ok(Ok(shard)) => Ok((Some(shard), false)),
+            Ok(Err(panicked)) => Err(panicked),
+            Err(RecvTimeoutError::Timeout) => Ok((None, false)),
+            Err(RecvTimeoutError::Disconnected) => Ok((None, true)),
+        }
+    }
+
+    /// How many runs are done.
+    pub fn runs(&self) -> u64 {
+        self.shared.runs.load(Ordering::Relaxed)
+    }
+
+    /// How many data packets they have moved.
+    pub fn packets(&self) -> u64 {
+        self.shared.packets.load(Ordering::Relaxed)
+    }
+
+    /// Ends all runs, and waits for the threads.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        for thread in locked(&self.threads).drain(..) {
+            drop(thread.join()); // what it panicked of was told
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn work(&self, tell: &Sender<Result<Finished, String>>) {
+        let registry = Registry::default();
+        while let Some((shard, run)) = self.take(tell) {
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.run(run, &registry)));
+            match outcome {
+                Ok(Some(summary)) => self.put(shard, run, summary, tell),
+                Ok(None) => return,
+                Err(_) => {
+                    self.stop.store(true, Ordering::Relaxed);
+                    let (point, seed) = self.plan.place(run);
+                    drop(tell.send(Err(format!("the run of point {point} with seed {seed} panicked"))));
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The next run and the shard that it belongs to. Where one ends, the next shard begins.
+    #[expect(clippy::disallowed_methods, reason = "where shards are cut changes no row of them")]
+    fn take(&self, tell: &Sender<Result<Finished, String>>) -> Option<(u64, u64)> {
+        if self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let now = Instant::now();
+        let mut queue = locked(&self.queue);
+        let Queue { left, shards, open } = &mut *queue;
+        let mut full = None;
+        if let Some(first) = *open {
+            let shard = shards.get_mut(&first).expect("an open shard is there");
+            let next = first + shard.runs.len() as u64;
+            if left.front().is_none_or(|range| range.start != next) || now - shard.begun >= self.long_enough {
+                shard.closed = true;
+                *open = None;
+                full = if shard.missing == 0 { shards.remove_entry(&first) } else { None };
+            }
+        }
+        let run = left.front_mut().and_then(Iterator::next);
+        if left.front().is_some_and(Range::is_empty) {
+            left.pop_front();
+        }
+        let taken = run.map(|run| {
+            let first = *open.get_or_insert(run);
+            let shard = shards.entry(first).or_insert_with(|| Shard {
+                begun: now,
+                runs: Vec::new(),
+                missing: 0,
+                closed: false,
+            });
+            shard.runs.push(None);
+            shard.missing += 1;
+            (first, run)
+        });
+        drop(queue);
+        if let Some((first, shard)) = full {
+            self.hand_over(first, shard, tell);
+        }
+        taken
+    }
+
+    /// One run to its end; none when all shall stop.
+    fn run(&self, run: u64, registry: &Registry) -> Option<Summary> {
+        let scenario = self.plan.scenario(run);
+        let mut simulation =
+            Simulation::new(&scenario, registry, TraceLevel::Off).expect("every point was built when it was checked");
+        while !simulation.advance(SLICE) {
+            if self.stop.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        Some(simulation.finish().summary)
+    }
+
+    fn put(&self, first: u64, run: u64, summary: Summary, tell: &Sender<Result<Finished, String>>) {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        self.packets.fetch_add(summary.packets, Ordering::Relaxed);
+        let mut queue = locked(&self.queue);
+        let shard = queue.shards.get_mut(&first).expect("a shard stays until all of its runs are done");
+        shard.runs[(run - first) as usize] = Some(summary);
+        shard.missing -= 1;
+        let done = shard.closed && shard.missing == 0;
+        let full = if done { queue.shards.remove(&first) } else { None };
+        drop(queue);
+        if let Some(shard) = full {
+            self.hand_over(first, shard, tell);
+        }
+    }
+
+    fn hand_over(&self, first: u64, shard: Shard, tell: &Sender<Result<Finished, String>>) {
+        let runs = first..first + shard.runs.len() as u64;
+        let mut rows = Rows::default();
+        for (number, summary) in runs.clone().zip(shard.runs) {
+            rows.add(self.plan.place(number).0, &summary.expect("none is missing"));
+        }
+        drop(tell.send(Ok(Finished { runs, columns: rows.columns() }))); // nobody waits any more after a stop
+    }
+}
+
+/// A panic in another thread has ended the sweep; what it held is in order.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -11,5 +11,7 @@
 
 from fullpipe._core import Scenario, ScenarioError, __version__
 from fullpipe.run import Run, load, run
+from fullpipe.sweeps.api import sweep
+from fullpipe.sweeps.dataset import Sweep
 
-__all__ = ["Run", "Scenario", "ScenarioError", "__version__", "load", "run"]
+__all__ = ["Run", "Scenario", "ScenarioError", "Sweep", "__version__", "load", "run", "sweep"]

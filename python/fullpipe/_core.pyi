@@ -13,6 +13,8 @@ __all__ = [
     "RunResult",
     "Scenario",
     "ScenarioError",
+    "SweepPlan",
+    "SweepRun",
     "__version__",
     "algorithms",
     "conformance_case",
@@ -20,6 +22,7 @@ __all__ = [
     "impairments",
     "memory_needed",
     "profiles",
+    "quantity",
     "queues",
     "run",
     "scenario_keys",
@@ -30,6 +33,7 @@ __version__: str
 
 _Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
 _Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
+_Rows: TypeAlias = dict[str, NDArray[np.float64] | NDArray[np.uint64] | tuple[NDArray[np.uint32], list[str]]]
 
 @type_check_only
 class Specification(TypedDict):
@@ -303,6 +307,99 @@ def run(scenario: Scenario, trace: str, progress: Callable[[float, float, int], 
         ScenarioError: When the scenario can't run (an algorithm's parameter, memory) or `trace` is neither.
         KeyboardInterrupt: On Ctrl-C, within some ten milliseconds.
     """
+
+@final
+class SweepPlan:
+    """The points of a sweep, all checked. A run's number is (seed - first seed) x points + point."""
+
+    @staticmethod
+    def make(
+        text: str,
+        file: str,
+        *,
+        fixed: Sequence[tuple[str, str]],
+        axes: Sequence[tuple[str, Sequence[str]]],
+        given: Sequence[tuple[str, str]],
+        together: Sequence[str],
+        sample: int | None,
+        repeat: int | None,
+        seed: int | None,
+        points: Sequence[Sequence[tuple[str, str]]] | None,
+    ) -> SweepPlan:
+        """Makes the points of a scenario's text, and checks each.
+
+        Args:
+            text: TOML, in which `[sweep]` may say what is varied.
+            file: What errors call it.
+            fixed: Keys with one value each, for every point.
+            axes: Keys with their values, or with one range each.
+            given: Keys with what stands behind the `=` of a `--set`: several values have commas between.
+            together: Keys that are varied together; empty for those of the file.
+            sample: How many points are drawn.
+            repeat: Runs of each point.
+            seed: Of the first run of each point.
+            points: The points themselves, in the place of axes.
+
+        Raises:
+            ScenarioError: When something is wrong, in any point.
+        """
+    @property
+    def axes(self) -> list[tuple[str, list[str]]]:
+        """(key, its values) of what is varied; those of a range have been drawn."""
+    @property
+    def mode(self) -> Literal["cartesian", "zip", "sample", "callable"]:
+        """How the axes come to points."""
+    @property
+    def points(self) -> int:
+        """How many points there are."""
+    @property
+    def runs(self) -> int:
+        """How many runs there are."""
+    @property
+    def seeds(self) -> tuple[int, int]:
+        """The seed of the first run of each point, and how many seeds follow each other."""
+    @property
+    def added_jitter(self) -> list[tuple[str, str, str]]:
+        """(key, least, most) of what was added so that repetitions differ."""
+    @property
+    def memory(self) -> tuple[int, int]:
+        """The most memory that one run needs, in bytes, and the point that it is a run of."""
+    def settings(self, point: int) -> list[tuple[str, str]]:
+        """What makes a point of the scenario, the jitter that was added with it, as `--set` takes it."""
+    def places(self, axis: int) -> list[int | None]:
+        """Of each point the number of its value on an axis, or None where it does not set that key."""
+    def scenarios(self, first: int, last: int) -> list[str]:
+        """The scenario of each of some points as TOML, every default written out, with the first seed."""
+    def identity(self) -> str:
+        """All that decides what comes out of a run of a given number, but for the program."""
+    def start(self, ranges: Sequence[tuple[int, int]], threads: int, shard_s: float) -> SweepRun:
+        """Begins to run ranges of run numbers, each with the number behind its last, in shards of about so long."""
+
+@final
+class SweepRun:
+    """Threads that run parts of a plan."""
+
+    def next(self, patience_s: float) -> tuple[int, int, _Rows] | Literal[False] | None:
+        """Waits for the next shard with the GIL released, for some seconds at most.
+
+        Returns:
+            (number of its first run, that behind its last, columns); None when it took longer; False when all is done.
+            A column of words is the pair (codes, labels); a measure's none is NaN.
+
+        Raises:
+            RuntimeError: When a run panicked.
+        """
+    @property
+    def runs(self) -> int:
+        """How many runs are done."""
+    @property
+    def packets(self) -> int:
+        """How many data packets they have moved."""
+    def stop(self) -> None:
+        """Ends all runs, within some ten milliseconds."""
+
+def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packets", ""]] | None:
+    """(number, unit) of a value as `--set` takes it, or None for a word."""
 
 def memory_needed(scenario: Scenario, trace: str) -> int:
     """An upper estimate of the memory that a run holds at once, in bytes; `trace` is that of :func:`run`.

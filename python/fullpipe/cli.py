@@ -60,6 +60,13 @@ class Kind(StrEnum):
     PROFILES = "profiles"
 
 
+class Engine(StrEnum):
+    """Where the runs of a sweep go on."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 @app.command("run")
 def run_command(
     scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML file; see `explain scenario`.")],
@@ -113,6 +120,62 @@ def run_command(
         typer.echo(json.dumps(done.metrics))
     else:
         _print(done, wall_s, out)
+
+
+@app.command("sweep")
+def sweep_command(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML file; its [sweep] may say what varies.")],
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=A,B", help="Values to run with, or one for all, or a range; repeatable."),
+    ] = None,
+    repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs of each point, a seed each.")] = None,
+    zip_: Annotated[
+        str | None, typer.Option("--zip", metavar="KEY,KEY", help="Vary these together, not in every combination.")
+    ] = None,
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Draw so many points, from ranges like 1ms..1s log too.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="The first seed.")] = None,
+    trace: Annotated[
+        str | None,
+        typer.Option(metavar="off|10ms|ack", help="Record each point's first seed; by itself for 12 points at most."),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", parser=_directory, help="Keep all in this directory, or go on with what it has."),
+    ] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine.")
+    ] = Engine.LOCAL,
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs side by side; a core each.")] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the table as a list, SI units, and nothing else.")
+    ] = False,
+) -> None:
+    """Run a scenario at many points, with many seeds, into a data set; what is there already is not run again.
+
+    For example: fullpipe sweep scenarios/ten-cubic.toml --set path.buffer=0.25bdp,1bdp,8bdp --repeat 30
+    """
+    from fullpipe.run import read
+    from fullpipe.sweeps.command import sweep
+    from fullpipe.sweeps.plan import Recipe
+
+    with kindly():
+        try:
+            text, file = read(scenario)
+        except FileNotFoundError:
+            fail(_no_such_file(scenario))
+        recipe = Recipe(
+            text,
+            file,
+            given=[_setting(text) for text in set_ or []],
+            together=[key.strip() for key in (zip_ or "").split(",") if key.strip()],
+            sample=sample,
+            repeat=repeat,
+            seed=seed,
+        )
+        sweep(recipe, out=out, trace=trace, engine=engine.value, threads=threads, as_json=as_json)
 
 
 @app.command("reproduce")

@@ -67,6 +67,69 @@ class Bar:
         return bar
 
 
+class Counter:
+    """Shows how far a sweep is, on standard error.
+
+    Attributes:
+        at: How far it is, in words.
+    """
+
+    def __init__(self, silent: bool = False) -> None:
+        self.at = "before the first run"
+        self._silent = silent or not sys.stderr.isatty()
+        self._bar: Progress | None = None
+        self._before = self._total = 0
+        self._begun = time.monotonic()
+
+    def begin(self, total: int, done: int) -> None:
+        """There are `total` runs, and some are done already."""
+        self._total, self._before, self._begun = total, done, time.monotonic()
+        self.show(0, 0)
+
+    def show(self, runs: int, packets: int) -> None:
+        """So many more runs are done, and have moved so many packets."""
+        done = self._before + runs
+        self.at = f"after {done:,} of {self._total:,} runs"
+        if self._silent:
+            return
+        if self._bar is None:
+            self._bar = self._make()
+        seconds = max(time.monotonic() - self._begun, 1e-3)
+        rate = f"{runs / seconds:,.0f} runs/s, {packets / seconds / 1e6:.1f} M packets/s"
+        self._bar.update(self._bar.task_ids[0], completed=done, rate=rate)
+
+    def recorded(self) -> None:
+        """Another run has been recorded."""
+        self.at = "while recording"
+
+    def __enter__(self) -> Counter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _make(self) -> Progress:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        bar = Progress(
+            TextColumn("running"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]},"),
+            TimeRemainingColumn(),
+            TextColumn("left"),
+            console=Console(stderr=True),
+            transient=True,
+        )
+        bar.add_task("sweep", total=self._total, completed=self._before, rate="")
+        bar.start()
+        return bar
+
+
 def counting() -> Progress:
     """A bar that counts, on standard error: `study.add_task("simulating", total=9)`."""
     from rich.console import Console

@@ -79,20 +79,29 @@ def load(
         ScenarioError: When something is wrong with the scenario.
         OSError: When the file can't be read.
     """
-    settings = [(key, _toml(value)) for key, value in {**(set or {}), **overrides}.items()]
+    settings = [(key, toml_value(value)) for key, value in {**(set or {}), **overrides}.items()]
     if seed is not None:
-        settings.append(("seed", _toml(seed)))  # as a key it is refused like one, whatever its size
+        settings.append(("seed", toml_value(seed)))  # as a key it is refused like one, whatever its size
+    text, file = read(scenario)
+    return _core.Scenario.parse(text, file, settings)
+
+
+def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:
+    """The text of a scenario, and what errors call it.
+
+    Raises:
+        OSError: When the file can't be read.
+    """
     if isinstance(scenario, str) and "\n" in scenario:
-        return _core.Scenario.parse(scenario, "<text>", settings)
+        return scenario, "<text>"
     path = Path(scenario)
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8"), str(path)
     except UnicodeDecodeError as error:
         raise OSError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
-    return _core.Scenario.parse(text, str(path), settings)
 
 
-def _toml(value: Setting) -> str:
+def toml_value(value: Setting) -> str:
     """`value` as `--set` would have it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fullpipe.run import Run
 
 _MOST_FLOWS = 20
-_NONE = "–"
+NONE = "–"
 # The widest that a column of names is, and what narrow terminals leave of it at least, if a word is that long.
 _NAME, _SHORT_NAME = 14, 10
 # Columns that narrow terminals do without, the first one first.
@@ -40,7 +40,7 @@ def show(run: Run, console: Console, wall_s: float) -> None:
         *([_responses(answered)] if answered and each else []),
         _links(run.links),
     ):
-        narrowed |= _narrow(table, console)
+        narrowed |= narrow(table, console)
         console.print("")
         console.print(table)
     console.print(f"\n{_facts(run, wall_s)}", highlight=False)
@@ -50,22 +50,22 @@ def show(run: Run, console: Console, wall_s: float) -> None:
 
 def _flows(flows: Sequence[FlowMetrics]) -> Table:
     """A line a flow."""
-    unit, scale = _rate_unit(flow["goodput_bps"] for flow in flows)
+    unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
-    table = _table("flow")
-    _numbers(table, f"goodput\n{unit}", "RTT ms\nmean", "\np95", "\np99", "queue\nms", "re-\nsent", "loss\n%")
+    table = make_table("flow")
+    number_columns(table, f"goodput\n{unit}", "RTT ms\nmean", "\np95", "\np99", "queue\nms", "re-\nsent", "loss\n%")
     if ended:
-        _numbers(table, "done\ns")
+        number_columns(table, "done\ns")
     _last(table)
     for flow in flows:
         rtt = flow["rtt_s"]
         table.add_row(
             Text(flow["name"] if flow["name"].startswith(flow["cc"]) else f"{flow['name']} ({flow['cc']})"),
-            _digits(flow["goodput_bps"] / scale),
+            digits(flow["goodput_bps"] / scale),
             *(_ms(value) for value in (rtt["mean"], rtt["p95"], rtt["p99"], flow["queue_delay_s"]["mean"])),
             f"{flow['retransmits']}",
             _percent(flow["loss_fraction"]),
-            *([_digits(flow["completion_s"])] if ended else []),
+            *([digits(flow["completion_s"])] if ended else []),
             _limit(flow["limited_by"]),
         )
     return table
@@ -73,13 +73,13 @@ def _flows(flows: Sequence[FlowMetrics]) -> Table:
 
 def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
     """A line an algorithm, for runs with more flows than fit; delays are medians of the flows' means."""
-    unit, scale = _rate_unit(flow["goodput_bps"] for flow in flows)
+    unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
-    table = _table("flows")
-    _numbers(table, f"{unit}\nleast", "\nmedian", "\nmost")
-    _numbers(table, "RTT\nms", "queue\nms", "re-\nsent", "loss\n%")
+    table = make_table("flows")
+    number_columns(table, f"{unit}\nleast", "\nmedian", "\nmost")
+    number_columns(table, "RTT\nms", "queue\nms", "re-\nsent", "loss\n%")
     if ended:
-        _numbers(table, "ended", "after\ns")
+        number_columns(table, "ended", "after\ns")
     _last(table)
     for cc in sorted({flow["cc"] for flow in flows}):
         those = [flow for flow in flows if flow["cc"] == cc]
@@ -88,7 +88,7 @@ def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
         resent = sum(flow["retransmits"] for flow in those)
         table.add_row(
             Text(f"{len(those)} × {cc}"),
-            *(_digits(value) for value in (min(rates), median(rates), max(rates))),
+            *(digits(value) for value in (min(rates), median(rates), max(rates))),
             _ms(_median(flow["rtt_s"]["mean"] for flow in those)),
             _ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
             f"{resent}",
@@ -101,8 +101,8 @@ def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
 
 def _responses(flows: Sequence[FlowMetrics]) -> Table:
     """A line a flow whose application asks."""
-    table = _table("flow")
-    _numbers(table, "answers", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
+    table = make_table("flow")
+    number_columns(table, "answers", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
     for flow in flows:
         times = flow["response_s"]
         values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
@@ -111,7 +111,7 @@ def _responses(flows: Sequence[FlowMetrics]) -> Table:
 
 
 def _links(links: Sequence[LinkMetrics]) -> Table:
-    table = _table("link")
+    table = make_table("link")
     policed = any(link["policed"] for link in links)
     # ACKs have columns where they go over a link.
     acks: tuple[tuple[str, Callable[[LinkMetrics], int]], ...] = (
@@ -119,10 +119,10 @@ def _links(links: Sequence[LinkMetrics]) -> Table:
         ("ACKs\nfiltered", lambda link: link["acks_filtered"]),
     )
     shown = [(header, count) for header, count in acks if any(link["acks"] and count(link) for link in links)]
-    _numbers(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses")
+    number_columns(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses")
     doubled = any(link["duplicates"] for link in links)
     counts = [*(["policed"] if policed else []), *(["copies"] if doubled else []), "marks"]
-    _numbers(table, *counts, *(header for header, _ in shown))
+    number_columns(table, *counts, *(header for header, _ in shown))
     for link in links:
         queue = link["queue_delay_s"]
         table.add_row(
@@ -149,14 +149,14 @@ def _facts(run: Run, wall_s: float) -> str:
     return " · ".join(facts)
 
 
-def _table(what: str) -> Table:
+def make_table(what: str) -> Table:
     """A table whose first column, the name of `what`, is the one that shrinks where room is short."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=0, header_style="bold")
     table.add_column(what, vertical="bottom", overflow="fold", max_width=_NAME)
     return table
 
 
-def _narrow(table: Table, console: Console) -> bool:
+def narrow(table: Table, console: Console) -> bool:
     """Leaves out columns, the least telling first, until the words of the names have room; whether it had to."""
     wide = console.options.update(max_width=1000)
     columns = {column.header: column for column in table.columns}
@@ -175,7 +175,8 @@ def _last(table: Table) -> None:
     table.add_column("limited by", vertical="bottom", no_wrap=True)
 
 
-def _numbers(table: Table, *headers: str) -> None:
+def number_columns(table: Table, *headers: str) -> None:
+    """Adds columns of numbers."""
     for header in headers:
         table.add_column(header, justify="right", vertical="bottom", no_wrap=True, min_width=6)
 
@@ -183,7 +184,7 @@ def _numbers(table: Table, *headers: str) -> None:
 def _limit(shares: dict[str, float]) -> str:
     """What held for longest, and for how much of the time."""
     if not any(shares.values()):
-        return _NONE
+        return NONE
     name = max(shares, key=lambda limit: shares[limit])
     return f"{_SHORT.get(name, name)} {shares[name] * 100:.0f} %"
 
@@ -191,7 +192,7 @@ def _limit(shares: dict[str, float]) -> str:
 def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:
     """How many transfers ended, and the median time that they took."""
     times = [flow["completion_s"] for flow in flows if flow["completion_s"] is not None]
-    return f"{len(times)}", _digits(_median(times))
+    return f"{len(times)}", digits(_median(times))
 
 
 def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
@@ -199,7 +200,7 @@ def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
     return {limit: fmean(flow["limited_by"].get(limit, 0.0) for flow in flows) for limit in sorted(limits)}
 
 
-def _rate_unit(rates: Iterable[float]) -> tuple[str, float]:
+def rate_unit(rates: Iterable[float]) -> tuple[str, float]:
     """The unit for a column of rates in bit/s, and what it is worth."""
     most = max(rates, default=0.0)
     return next(
@@ -214,17 +215,17 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def _ms(seconds: float | None) -> str:
-    return _NONE if seconds is None else _digits(seconds * 1e3)
+    return NONE if seconds is None else digits(seconds * 1e3)
 
 
 def _percent(share: float) -> str:
     return "0" if share == 0 else f"{share * 100:.2g}" if share < 0.01 else f"{share * 100:.1f}"
 
 
-def _digits(value: float | None) -> str:
+def digits(value: float | None) -> str:
     """Three digits that count, or all before the point."""
     if value is None:
-        return _NONE
+        return NONE
     if value == 0:
         return "0"
     return f"{value:.{0 if value >= 1000 else 1 if value >= 100 else 2 if value >= 1 else 3}f}"

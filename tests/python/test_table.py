@@ -6,25 +6,25 @@ import pytest
 
 from fullpipe import load
 from fullpipe.results import suited_interval
-from fullpipe.table import _digits, _percent, _rate_unit
+from fullpipe.table import _percent, digits, rate_unit
 
 
 @pytest.mark.parametrize(
     ("value", "text"),
     [(None, "–"), (0, "0"), (0.1234, "0.123"), (1.234, "1.23"), (123.45, "123.5"), (12345.6, "12346")],
 )
-def test_three_digits_count(value: float | None, text: str) -> None:
-    assert _digits(value) == text
+def test_threedigits_count(value: float | None, text: str) -> None:
+    assert digits(value) == text
 
 
 @pytest.mark.parametrize(("share", "text"), [(0, "0"), (0.000123, "0.012"), (0.0123, "1.2"), (1, "100.0")])
-def test_small_shares_keep_their_digits(share: float, text: str) -> None:
+def test_small_shares_keep_theirdigits(share: float, text: str) -> None:
     assert _percent(share) == text
 
 
 def test_a_column_of_rates_has_the_unit_of_its_largest() -> None:
-    assert _rate_unit([5e3, 2e6]) == ("Mbit/s", 1e6)
-    assert _rate_unit([]) == ("bit/s", 1.0)
+    assert rate_unit([5e3, 2e6]) == ("Mbit/s", 1e6)
+    assert rate_unit([]) == ("bit/s", 1.0)
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ mod conformance;
 mod error;
 mod run;
 mod scenario_file;
+mod sweep;
 mod table;
 
 /// The compiled core of fullpipe.
@@ -24,6 +25,8 @@ mod _core {
     use crate::run::{RunResult, memory_needed, run};
     #[pymodule_export]
     use crate::scenario_file::Scenario;
+    #[pymodule_export]
+    use crate::sweep::{SweepPlan, SweepRun, quantity};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

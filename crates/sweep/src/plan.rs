@@ -65,6 +65,7 @@ const UNSET: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Plan {
     template: Template,
+    fixed: Vec<(String, String)>,
     axes: Vec<Axis>,
     mode: Mode,
     /// Of each point the number of its value on each axis.
@@ -117,6 +118,7 @@ impl Plan {
             memory: (Bytes::ZERO, 0),
             jitter: Vec::new(),
             template,
+            fixed,
         };
         plan.check_axes(&axes, sample)?;
         match (&request.points, sample) {
@@ -388,9 +390,28 @@ impl Plan {
         set.map(|(axis, place)| (axis.key.as_str(), axis.values[*place as usize].as_str()))
     }
 
+    /// What every point has in the place of the scenario's values.
+    pub fn fixed(&self) -> &[(String, String)] {
+        &self.fixed
+    }
+
+    /// What was added to a point so that its repetitions differ.
+    pub fn jitter_of(&self, point: usize) -> Vec<(&'static str, Span)> {
+        if self.repeat == 1 {
+            return Vec::new();
+        }
+        self.scenario_at(point).expect("every point was checked").add_jitter()
+    }
+
     /// What is varied.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
+    }
+
+    /// Of each point the number of its value on an axis; none where it does not set that key.
+    pub fn places(&self, axis: usize) -> impl Iterator<Item = Option<u32>> {
+        let places = self.places.iter().skip(axis).step_by(self.axes.len());
+        places.map(|place| (*place != UNSET).then_some(*place))
     }
 
     /// How the axes come to points.

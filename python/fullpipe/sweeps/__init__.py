@@ -1,0 +1,1 @@
+"""Many runs: points of a scenario, each with many seeds, as a data set of Parquet files."""

@@ -1,0 +1,147 @@
+"""`fullpipe.sweep`: runs a scenario at many points, with many seeds, into a directory."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe.run import read, toml_value
+from fullpipe.sweeps.dataset import Sweep
+from fullpipe.sweeps.plan import Recipe, refuse_too_large
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from fullpipe.progress import Counter
+    from fullpipe.run import Setting
+
+    Axes = Mapping[str, Sequence[Setting] | str] | Callable[[], Iterable[Mapping[str, Setting]]]
+
+ENGINES = ("local", "ray")
+
+
+def sweep(
+    scenario: str | os.PathLike[str],
+    axes: Axes | None = None,
+    *,
+    repeat: int | None = None,
+    zip: Sequence[str] = (),  # noqa: A002  (the same word as --zip)
+    sample: int | None = None,
+    seed: int | None = None,
+    set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
+    out: str | os.PathLike[str] | None = None,
+    trace: str | None = None,
+    engine: str = "local",
+    threads: int | None = None,
+) -> Sweep:
+    """Runs a scenario at many points, each with many seeds, on all cores; what is there already is not run again.
+
+    Args:
+        scenario: The path of a TOML file, or its text: whatever has a line break is text. Its `[sweep]` holds where an
+            argument says nothing else.
+        axes: Keys with their values, `{"path.buffer": ["1bdp", "8bdp"], "flow.0.cc": ["cubic", "bbr1"]}`, or with a range
+            to draw from, `"1ms..1s log"`. Or a function that gives the points, each a mapping of keys to values.
+        repeat: Runs of each point, with a seed each. Above one, `start_jitter` and `send_jitter` are set to one RTT and one
+            packet's time where the scenario does not say how much: without noise every seed would give the same run.
+        zip: Keys that are varied together instead of in every combination.
+        sample: How many points are drawn at random, instead of every combination.
+        seed: Of the first run of each point, and of what is drawn; that of the others follow.
+        set: Keys with one value, for every point.
+        out: The directory; None for one in `results/`, named after scenario and points.
+        trace: Records the first seed of each point over time: `"10ms"`, `"ack"`, or `"off"`; None for an interval that
+            suits the run when there are 12 points at most.
+        engine: `"local"`, or `"ray"`.
+        threads: How many runs go on side by side; None for as many as there are cores.
+
+    Returns:
+        The data set.
+
+    Raises:
+        ScenarioError: When any point is refused; nothing has been run then.
+        FileExistsError: When `out` holds something else.
+        OSError: When the scenario can't be read or `out` can't be written.
+        KeyboardInterrupt: On Ctrl-C; what is finished stays, and the same call goes on from there.
+    """
+    from fullpipe.progress import Counter
+
+    text, file = read(scenario)
+    points = None
+    if callable(axes):
+        points = [[(key, toml_value(value)) for key, value in point.items()] for point in axes()]
+        axes = None
+    recipe = Recipe(
+        text,
+        file,
+        fixed=[(key, toml_value(value)) for key, value in (set or {}).items()],
+        axes=[(key, _values(values)) for key, values in (axes or {}).items()],
+        together=list(zip),
+        sample=sample,
+        repeat=repeat,
+        seed=seed,
+        points=points,
+    )
+    directory = Path(out) if out is not None else usual_directory(recipe)
+    with Counter(silent=True) as counter:
+        fill(recipe, directory, counter, command="fullpipe.sweep()", trace=trace, engine=engine, threads=threads)
+    return Sweep(directory)
+
+
+def fill(
+    recipe: Recipe,
+    directory: Path,
+    counter: Counter,
+    *,
+    command: str,
+    called: str | None = None,
+    trace: str | None = None,
+    engine: str = "local",
+    threads: int | None = None,
+) -> tuple[int, int]:
+    """Runs what is missing in a directory; gives how many runs that were, and how many packets they moved.
+
+    Raises:
+        What :func:`sweep` raises; NoRayError when Ray is asked for and not installed.
+    """
+    from fullpipe.sweeps.engines import cores, local, on_ray
+    from fullpipe.sweeps.series import FEW, record
+    from fullpipe.sweeps.store import Store
+
+    if engine not in ENGINES:
+        raise ValueError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
+    side_by_side = threads or cores()
+    plan = recipe.plan
+    refuse_too_large(recipe, side_by_side)
+    store = Store(directory, recipe, command, called or str(directory))
+    runs = packets = 0
+    with store.alone():
+        missing = store.missing()
+        if missing:
+            counter.begin(plan.runs, plan.runs - sum(end - first for first, end in missing))
+            with closing(on_ray(recipe, missing) if engine == "ray" else local(recipe, missing, side_by_side)) as steps:
+                for step in steps:
+                    runs, packets = step.runs, step.packets
+                    counter.show(runs, packets)
+                    if step.shard:
+                        store.add(*step.shard)
+        if (trace or ("auto" if plan.points <= FEW else "off")) != "off":
+            record(recipe, directory, trace or "auto", side_by_side, counter.recorded)
+    return runs, packets
+
+
+def usual_directory(recipe: Recipe) -> Path:
+    """Where a sweep goes that is told no directory: the same one when it is called again."""
+    name = "text" if recipe.file == "<text>" else Path(recipe.file).stem
+    return Path("results") / f"{name}-{recipe.identity[:8]}"
+
+
+def command_line() -> str:
+    """What was typed."""
+    return shlex.join(["fullpipe", *sys.argv[1:]])
+
+
+def _values(values: Sequence[Setting] | str) -> list[str]:
+    return [values] if isinstance(values, str) else [toml_value(value) for value in values]

@@ -1,0 +1,109 @@
+"""A sweep's directory, opened to be read."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import os
+
+    import polars as pl
+
+
+class Sweep:
+    """The data set of a sweep.
+
+    Attributes:
+        directory: Where it is.
+        about: What `sweep.json` says: `axes`, `mode`, `seeds`, `points`, `runs`, `added_jitter`, `version`, `build` and more.
+    """
+
+    directory: Path
+    about: dict[str, Any]
+
+    def __init__(self, directory: str | os.PathLike[str]) -> None:
+        """Opens the directory of a sweep.
+
+        Raises:
+            OSError: When there is none, or it can't be read.
+        """
+        self.directory = Path(directory)
+        self.about = json.loads((self.directory / "sweep.json").read_text(encoding="utf-8"))
+        self._points: pl.DataFrame | None = None
+
+    def __repr__(self) -> str:
+        return f"<Sweep in {self.directory}: {self.about['points']} points, {len(self.seeds)} seeds each>"
+
+    @property
+    def axes(self) -> dict[str, list[str]]:
+        """The keys that are varied, with their values."""
+        return {axis["key"]: axis["values"] for axis in self.about["axes"]}
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds that each point is run with."""
+        return list(self.about["seeds"])
+
+    @property
+    def points(self) -> pl.DataFrame:
+        """A row a point: `point`, each varied key as written and as `<key>.value`, `set`, and its whole `scenario`."""
+        if self._points is None:
+            import polars as pl
+
+            self._points = pl.read_parquet(self.directory / "points.parquet")
+        return self._points
+
+    def scan(self) -> pl.LazyFrame:
+        """The rows, one a flow and run, without reading them yet.
+
+        Raises:
+            FileNotFoundError: When no shard is done yet.
+        """
+        import polars as pl
+
+        shards = sorted((self.directory / "runs").glob("*.parquet"))
+        if not shards:
+            raise FileNotFoundError(f"{self.directory}: no run is done yet")
+        return pl.concat([pl.scan_parquet(shard) for shard in shards], how="diagonal_relaxed")
+
+    def frame(self) -> pl.DataFrame:
+        """The rows, one a flow and run, by point, seed and flow.
+
+        Raises:
+            FileNotFoundError: When no shard is done yet.
+        """
+        return self.scan().collect().sort("point", "seed", "flow_index")
+
+    def replay(self, point: int, seed: int) -> str:
+        """The command that makes one of the runs again.
+
+        Raises:
+            IndexError: When there is no such point.
+        """
+        if not 0 <= point < self.about["points"]:
+            raise IndexError(f"there are points 0 to {self.about['points'] - 1}, and none is {point}")
+        settings = self.points["set"][point].to_list()
+        words = ["fullpipe", "run", str(self.directory / "scenario.toml")]
+        return shlex.join([*words, *(word for setting in settings for word in ("--set", setting)), "--seed", f"{seed}"])
+
+    def series(self, point: int, table: str = "flows") -> pl.DataFrame:
+        """What was recorded over time of the first seed of a point: the columns of :meth:`fullpipe.Run.trace`.
+
+        Args:
+            point: Its number.
+            table: `"flows"` or `"links"`.
+
+        Raises:
+            FileNotFoundError: When nothing was recorded.
+        """
+        import polars as pl
+
+        return pl.read_parquet(series_file(self.directory, point, self.seeds[0], table))
+
+
+def series_file(directory: Path, point: int, seed: int, table: str) -> Path:
+    """Where a table of a recorded run is."""
+    return directory / "series" / (f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet")

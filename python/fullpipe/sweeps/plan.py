@@ -1,0 +1,82 @@
+"""What is to be run, from what a command or a program asks for."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe import _core
+from fullpipe.memory import available
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Pairs = Sequence[tuple[str, str]]
+
+FORMAT = 1
+"""Of the data set; another number when its files mean something else."""
+
+
+@cache
+def build() -> str:
+    """A fingerprint of the program that runs: its version and its compiled core, 16 hexadecimal digits."""
+    digest = hashlib.sha256(_core.__version__.encode())
+    digest.update(Path(_core.__file__).read_bytes())
+    return digest.hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What :meth:`fullpipe._core.SweepPlan.make` makes a plan of: it can be sent to another process."""
+
+    text: str
+    file: str
+    fixed: Pairs = ()
+    axes: Sequence[tuple[str, Sequence[str]]] = ()
+    given: Pairs = ()
+    together: Sequence[str] = ()
+    sample: int | None = None
+    repeat: int | None = None
+    seed: int | None = None
+    points: Sequence[Pairs] | None = None
+
+    @cached_property
+    def plan(self) -> _core.SweepPlan:
+        """The plan, each of its points checked.
+
+        Raises:
+            ScenarioError: When something is wrong, in any point.
+        """
+        options = {field.name: getattr(self, field.name) for field in fields(self)[2:]}  # all but text and file
+        return _core.SweepPlan.make(self.text, self.file, **options)
+
+    @cached_property
+    def identity(self) -> str:
+        """A fingerprint of all that decides what comes out of a run, the program among it, 16 hexadecimal digits.
+
+        Recipes that differ in nothing but a larger number of repetitions have the same.
+        """
+        return hashlib.sha256(f"{FORMAT} {build()}\n{self.plan.identity()}".encode()).hexdigest()[:16]
+
+
+def refuse_too_large(recipe: Recipe, threads: int) -> None:
+    """Compares what so many runs side by side may need with what is free.
+
+    Raises:
+        ScenarioError: When it is too much.
+    """
+    (needed, point), free = recipe.plan.memory, available()
+    if free is None or needed * threads <= free:
+        return
+    settings = ", ".join(f"{key}={value}" for key, value in recipe.plan.settings(point))
+    problem = (
+        f"a run of point {point} ({settings}) may need {needed / 1e9:.1f} GB of memory, "
+        f"there are {threads} at a time, and {free / 1e9:.1f} GB are free"
+    )
+    fix = "use fewer threads, or lower path.rate, path.rtt, path.buffer or the number of flows"
+    error = _core.ScenarioError(f"{recipe.file}: {problem}\n  fix: {fix}")
+    error.file, error.line, error.key, error.value, error.problem, error.fix = recipe.file, None, "", "", problem, fix
+    raise error

@@ -1,0 +1,53 @@
+"""What is recorded over time: a run of each point, the one of the first seed."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from fullpipe.results import suited_interval, write_parquet
+from fullpipe.run import load, run
+from fullpipe.sweeps.dataset import series_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from fullpipe.sweeps.plan import Recipe
+
+FEW = 12
+"""Of so many points at most a run each is recorded without being asked."""
+_TABLES = ("links", "flows")
+
+
+def record(recipe: Recipe, directory: Path, level: str, threads: int, tick: Callable[[], object]) -> None:
+    """Records what is not there yet; `level` is that of :func:`fullpipe.run`, or `auto`.
+
+    Raises:
+        ScenarioError: When `level` is none.
+        OSError: When it can't be written.
+    """
+    (directory / "series").mkdir(exist_ok=True)
+    seed, _ = recipe.plan.seeds
+
+    def one(point: int) -> None:
+        scenario = load(recipe.plan.scenarios(point, point + 1)[0])
+        done = run(scenario, trace=suited_interval(scenario) if level == "auto" else level)
+        for table in _TABLES:  # the flows last: with them the point is done
+            final = series_file(directory, point, seed, table)
+            aside = final.with_name(f".{final.name}")
+            write_parquet(done.trace(table), aside)
+            os.replace(aside, final)  # noqa: PTH105  (also where it exists, on every system)
+        tick()
+
+    missing = [
+        point for point in range(recipe.plan.points) if not series_file(directory, point, seed, "flows").exists()
+    ]
+    executor = ThreadPoolExecutor(max_workers=threads)
+    try:
+        pending = [executor.submit(one, point) for point in missing]
+        for each in pending:
+            each.result()
+    finally:
+        executor.shutdown(cancel_futures=True)

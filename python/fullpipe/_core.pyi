@@ -365,13 +365,11 @@ class SweepPlan:
     def memory(self) -> tuple[int, int]:
         """The most memory that one run needs, in bytes, and the point that it is a run of."""
     def settings(self, point: int) -> list[tuple[str, str]]:
-        """What makes a point of the scenario, the jitter that was added with it, as `--set` takes it."""
+        """(key, value) of what a point sets, as `--set` takes it."""
     def places(self, axis: int) -> list[int | None]:
         """Of each point the number of its value on an axis, or None where it does not set that key."""
     def scenarios(self, first: int, last: int) -> list[str]:
         """The scenario of each of some points as TOML, every default written out, with the first seed."""
-    def identity(self) -> str:
-        """All that decides what comes out of a run of a given number, but for the program."""
     def start(self, ranges: Sequence[tuple[int, int]], threads: int, shard_s: float) -> SweepRun:
         """Begins to run ranges of run numbers, each with the number behind its last, in shards of about so long."""
 

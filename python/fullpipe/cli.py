@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullpipe import Run, __version__, _core, load, run
+from fullpipe import Run, Scenario, Sweep, __version__, _core, load, run
 from fullpipe.errors import fail, heed_signals, kindly, printing, stoppable
 from fullpipe.report import Form, write_report
 
@@ -69,7 +69,10 @@ class Engine(StrEnum):
 
 @app.command("run")
 def run_command(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML file; see `explain scenario`.")],
+    scenario: Annotated[
+        Path, typer.Argument(metavar="SCENARIO", help="A TOML file; see `explain scenario`. Or a sweep's directory.")
+    ],
+    point: Annotated[int | None, typer.Option(min=0, metavar="N", help="Of a sweep's directory, this point.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="Instead of the scenario's seed.")] = None,
     set_: Annotated[
         list[str] | None,
@@ -100,10 +103,7 @@ def run_command(
     if profile is not None:
         settings["path.profile"] = profile
     with kindly():
-        try:
-            loaded = load(scenario, seed=seed, set=settings)
-        except FileNotFoundError:
-            fail(_no_such_file(scenario))
+        loaded = _loaded(scenario, point, seed, settings)
         level = trace or (suited_interval(loaded) if out else "off")
         bar = Bar()
         with (
@@ -323,6 +323,23 @@ def _setting(text: str) -> tuple[str, str]:
     if not (key and equals):
         raise typer.BadParameter(f"{text!r} is not KEY=VALUE, like path.rate=20mbit", param_hint="--set")
     return key.strip(), value.strip()
+
+
+def _loaded(scenario: Path, point: int | None, seed: int | None, settings: dict[str, str]) -> Scenario:
+    """A file's scenario, or that of a sweep's point."""
+    if (scenario / "sweep.json").exists():
+        if point is None:
+            fail(f"{scenario} holds a sweep: say which of its points, like --point 0")
+        try:
+            return Sweep(scenario).load(point, seed=seed, set=settings)
+        except IndexError as error:
+            fail(error)
+    if point is not None:
+        fail(f"--point {point} is for the directory of a sweep, and {scenario} is none")
+    try:
+        return load(scenario, seed=seed, set=settings)
+    except FileNotFoundError:
+        fail(_no_such_file(scenario))
 
 
 def _no_such_file(path: Path) -> str:

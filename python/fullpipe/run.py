@@ -79,10 +79,25 @@ def load(
         ScenarioError: When something is wrong with the scenario.
         OSError: When the file can't be read.
     """
-    settings = [(key, toml_value(value)) for key, value in {**(set or {}), **overrides}.items()]
+    text, file = read(scenario)
+    return parse(text, file, seed=seed, set={**(set or {}), **overrides})
+
+
+def parse(
+    text: str,
+    file: str,
+    *,
+    seed: int | None = None,
+    set: Mapping[str, Setting] | None = None,  # noqa: A002
+) -> _core.Scenario:
+    """:func:`load` with the text of a scenario, and with what errors shall call it.
+
+    Raises:
+        ScenarioError: When something is wrong with the scenario.
+    """
+    settings = [(key, toml_value(value)) for key, value in (set or {}).items()]
     if seed is not None:
         settings.append(("seed", toml_value(seed)))  # as a key it is refused like one, whatever its size
-    text, file = read(scenario)
     return _core.Scenario.parse(text, file, settings)
 
 

@@ -101,12 +101,9 @@ impl SweepPlan {
         (bytes.get(), point)
     }
 
-    /// What makes a point of the scenario, the jitter that was added with it, as `--set` takes it.
-    fn settings(&self, point: usize) -> Pairs {
-        let mut settings = self.inner.fixed().to_vec();
-        settings.extend(self.inner.settings(point).map(|(key, value)| (key.to_owned(), value.to_owned())));
-        settings.extend(self.inner.jitter_of(point).into_iter().map(|(key, span)| (key.to_owned(), span.to_string())));
-        settings
+    /// (key, value) of what a point sets, as `--set` takes it.
+    fn settings(&self, point: usize) -> Vec<(&str, &str)> {
+        self.inner.settings(point).collect()
     }
 
     /// The scenario of each of some points, every default written out, with the first seed, as TOML.
@@ -118,15 +115,10 @@ impl SweepPlan {
         })
     }
 
-    /// All that decides what comes out of a run of a given number, but for the program.
-    fn identity(&self, py: Python<'_>) -> String {
-        py.detach(|| self.inner.identity())
-    }
-
     /// Begins to run ranges of run numbers on so many threads, in shards of about so many seconds.
     fn start(&self, ranges: Vec<(u64, u64)>, threads: usize, shard_s: f64) -> SweepRun {
-        let ranges = ranges.into_iter().map(|(first, end)| first..end.min(self.inner.runs())).collect();
-        SweepRun { inner: self.inner.start(ranges, threads, Duration::from_secs_f64(shard_s)) }
+        let ranges: Vec<_> = ranges.into_iter().map(|(first, end)| first..end.min(self.inner.runs())).collect();
+        SweepRun { inner: self.inner.start(&ranges, threads, Duration::from_secs_f64(shard_s)) }
     }
 }
 

@@ -76,7 +76,7 @@ impl Scenario {
     pub fn add_jitter(&mut self) -> Vec<(&'static str, units::Span)> {
         let latest = self.flows.iter().map(|flow| flow.start).max().unwrap_or(units::Span::ZERO);
         let start = self.path.rtt.min(self.duration.saturating_sub(latest));
-        let send = self.path.rate.time_for(crate::PACKET);
+        let send = self.path.link.rate.time_for(crate::PACKET);
         let mut added = Vec::new();
         for (key, jitter, most) in
             [("start_jitter", &mut self.start_jitter, start), ("send_jitter", &mut self.send_jitter, send)]

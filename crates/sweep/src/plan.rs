@@ -65,7 +65,6 @@ const UNSET: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Plan {
     template: Template,
-    fixed: Vec<(String, String)>,
     axes: Vec<Axis>,
     mode: Mode,
     /// Of each point the number of its value on each axis.
@@ -118,7 +117,6 @@ impl Plan {
             memory: (Bytes::ZERO, 0),
             jitter: Vec::new(),
             template,
-            fixed,
         };
         plan.check_axes(&axes, sample)?;
         match (&request.points, sample) {
@@ -390,19 +388,6 @@ impl Plan {
         set.map(|(axis, place)| (axis.key.as_str(), axis.values[*place as usize].as_str()))
     }
 
-    /// What every point has in the place of the scenario's values.
-    pub fn fixed(&self) -> &[(String, String)] {
-        &self.fixed
-    }
-
-    /// What was added to a point so that its repetitions differ.
-    pub fn jitter_of(&self, point: usize) -> Vec<(&'static str, Span)> {
-        if self.repeat == 1 {
-            return Vec::new();
-        }
-        self.scenario_at(point).expect("every point was checked").add_jitter()
-    }
-
     /// What is varied.
     pub fn axes(&self) -> &[Axis] {
         &self.axes
@@ -442,22 +427,6 @@ impl Plan {
     /// The most memory that one run needs, and the point that it is a run of.
     pub fn memory(&self) -> (Bytes, usize) {
         self.memory
-    }
-
-    /// All that decides what comes out of a run of a given number, but for the program: two plans with the same text differ in
-    /// how many runs there are, at most.
-    pub fn identity(&self) -> String {
-        let mut text = format!("first seed {}, jitter {}\n", self.first_seed, self.repeat > 1);
-        for point in 0..self.points {
-            for (key, value) in self.settings(point) {
-                text.push_str(key);
-                text.push('=');
-                text.push_str(value);
-                text.push('\n');
-            }
-            text.push('\n');
-        }
-        text + &self.template.canonical()
     }
 }
 

@@ -68,8 +68,8 @@ struct Shard {
 
 impl Plan {
     /// Runs ranges of run numbers on so many threads, in shards of about so long.
-    pub fn start(self: &Arc<Plan>, ranges: Vec<Range<u64>>, threads: usize, shard: Duration) -> Running {
-        let left = ranges.into_iter().filter(|range| !range.is_empty()).collect();
+    pub fn start(self: &Arc<Plan>, ranges: &[Range<u64>], threads: usize, shard: Duration) -> Running {
+        let left = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
         let shared = Arc::new(Shared {
             plan: Arc::clone(self),
             queue: Mutex::new(Queue { left, shards: BTreeMap::new(), open: None }),

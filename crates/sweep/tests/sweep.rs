@@ -1,5 +1,6 @@
 //! Plans and the threads that run them, through the public door.
 
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +37,7 @@ fn points(plan: &Plan) -> Vec<String> {
 /// All rows of a plan, in the order of the runs.
 fn rows(plan: Plan, threads: usize, shard: Duration) -> Vec<Vec<Column>> {
     let runs = plan.runs();
-    let running = Arc::new(plan).start(vec![0..runs], threads, shard);
+    let running = Arc::new(plan).start(slice::from_ref(&(0..runs)), threads, shard);
     let mut shards = Vec::new();
     loop {
         match running.next(Duration::from_secs(60)).expect("no run panics") {
@@ -210,24 +211,8 @@ fn listed_points_may_set_different_keys() {
 fn what_stops_leaves_whole_shards() {
     let text = BASE.replace("\"1s\"", "\"600s\"").replace("10mbit", "10gbit");
     let plan = Arc::new(plan(&text, &Request { repeat: Some(100), ..Request::default() }));
-    let running = plan.start(vec![0..100], 2, Duration::from_secs(1));
+    let running = plan.start(slice::from_ref(&(0..100)), 2, Duration::from_secs(1));
     running.stop();
     assert_eq!(running.runs(), 0, "within a slice");
     assert!(running.next(Duration::ZERO).expect("no run panics").0.is_none());
-}
-
-#[test]
-fn plans_of_more_repetitions_are_the_same_but_other_points_or_seeds_are_not() {
-    let of = |repeat, seed, set: &[(&str, &str)]| {
-        plan(BASE, &Request { repeat: Some(repeat), seed, ..request(set) }).identity()
-    };
-    let buffers = [("path.buffer", "1bdp,2bdp")];
-    assert_eq!(of(2, None, &buffers), of(30, None, &buffers));
-    assert_ne!(of(2, None, &buffers), of(1, None, &buffers), "one run has no jitter added");
-    assert_ne!(of(2, None, &buffers), of(2, Some(7), &buffers));
-    assert_ne!(of(2, None, &buffers), of(2, None, &[("path.buffer", "1bdp,3bdp")]));
-    assert_ne!(of(2, None, &buffers), of(2, None, &[("path.buffer", "1bdp,2bdp"), ("duration", "2s")]));
-    let comments = format!("# another title\n{BASE}# and more");
-    let commented = Plan::new(&comments, "other.toml", &Request { repeat: Some(2), ..request(&buffers) }).unwrap();
-    assert_eq!(commented.identity(), of(2, None, &buffers), "comments decide nothing");
 }

@@ -43,10 +43,10 @@ def sweep(
     Args:
         scenario: The path of a TOML file, or its text: whatever has a line break is text. Its `[sweep]` holds where an
             argument says nothing else.
-        axes: Keys with their values, `{"path.buffer": ["1bdp", "8bdp"], "flow.0.cc": ["cubic", "bbr1"]}`, or with a range
-            to draw from, `"1ms..1s log"`. Or a function that gives the points, each a mapping of keys to values.
-        repeat: Runs of each point, with a seed each. Above one, `start_jitter` and `send_jitter` are set to one RTT and one
-            packet's time where the scenario does not say how much: without noise every seed would give the same run.
+        axes: Keys with their values, `{"path.buffer": ["1bdp", "8bdp"], "flow.0.cc": ["cubic", "bbr1"]}`, or with a
+            range to draw from, `"1ms..1s log"`. Or a function that gives the points, each a mapping of keys to values.
+        repeat: Runs of each point, with a seed each. Above one, `start_jitter` and `send_jitter` are set to one RTT and
+            one packet's time where the scenario does not say how much: without noise every seed would give the same.
         zip: Keys that are varied together instead of in every combination.
         sample: How many points are drawn at random, instead of every combination.
         seed: Of the first run of each point, and of what is drawn; that of the others follow.

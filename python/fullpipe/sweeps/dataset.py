@@ -7,10 +7,16 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.run import parse
+
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
 
     import polars as pl
+
+    from fullpipe._core import Scenario
+    from fullpipe.run import Setting
 
 
 class Sweep:
@@ -18,7 +24,7 @@ class Sweep:
 
     Attributes:
         directory: Where it is.
-        about: What `sweep.json` says: `axes`, `mode`, `seeds`, `points`, `runs`, `added_jitter`, `version`, `build` and more.
+        about: What `sweep.json` says: `axes`, `mode`, `seeds`, `points`, `runs`, `added_jitter`, `version` and more.
     """
 
     directory: Path
@@ -49,7 +55,7 @@ class Sweep:
 
     @property
     def points(self) -> pl.DataFrame:
-        """A row a point: `point`, each varied key as written and as `<key>.value`, `set`, and its whole `scenario`."""
+        """A row a point: `point`, each varied key as written and as `<key>.value`, and its `scenario`."""
         if self._points is None:
             import polars as pl
 
@@ -83,11 +89,30 @@ class Sweep:
         Raises:
             IndexError: When there is no such point.
         """
+        self._check(point)
+        return shlex.join(["fullpipe", "run", str(self.directory), "--point", f"{point}", "--seed", f"{seed}"])
+
+    def scenario(self, point: int) -> str:
+        """The whole scenario of a point as TOML, with the first seed.
+
+        Raises:
+            IndexError: When there is no such point.
+        """
+        self._check(point)
+        return str(self.points["scenario"][point])
+
+    def load(self, point: int, *, seed: int | None = None, set: Mapping[str, Setting] | None = None) -> Scenario:  # noqa: A002
+        """The scenario of a point, ready for :func:`fullpipe.run`; `seed` and `set` are those of :func:`fullpipe.load`.
+
+        Raises:
+            IndexError: When there is no such point.
+            ScenarioError: When it is refused.
+        """
+        return parse(self.scenario(point), f"{self.directory}, point {point}", seed=seed, set=set)
+
+    def _check(self, point: int) -> None:
         if not 0 <= point < self.about["points"]:
-            raise IndexError(f"there are points 0 to {self.about['points'] - 1}, and none is {point}")
-        settings = self.points["set"][point].to_list()
-        words = ["fullpipe", "run", str(self.directory / "scenario.toml")]
-        return shlex.join([*words, *(word for setting in settings for word in ("--set", setting)), "--seed", f"{seed}"])
+            raise IndexError(f"{self.directory} has points 0 to {self.about['points'] - 1}, and none is {point}")
 
     def series(self, point: int, table: str = "flows") -> pl.DataFrame:
         """What was recorded over time of the first seed of a point: the columns of :meth:`fullpipe.Run.trace`.

@@ -28,7 +28,7 @@ _ENDLESS_S = 1e9
 
 
 class Step(NamedTuple):
-    """How many runs are done, and the data packets that they moved; a shard has the number of its first run and that behind."""
+    """How many runs are done, and the packets that they moved; a shard has the numbers of its first run and behind it."""
 
     runs: int
     packets: int
@@ -78,7 +78,9 @@ def on_ray(recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]:
 
 def _tasks(ray, recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
     task = ray.remote(num_cpus=1, max_retries=-1)(_task)
-    shipped, left = ray.put(replace(recipe)), [*reversed(ranges)]  # the fields alone: a plan can't be sent
+    # The fields alone, since a plan can't be sent; what the scenario takes from files is found from anywhere.
+    shipped = ray.put(replace(recipe, file=os.path.abspath(recipe.file)))  # noqa: PTH100  (no link is followed)
+    left = [*reversed(ranges)]
     pending: list[object] = []
     runs, packets, seconds = 0, 0, 0.0
     try:

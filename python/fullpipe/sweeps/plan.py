@@ -12,12 +12,13 @@ from fullpipe import _core
 from fullpipe.memory import available
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     Pairs = Sequence[tuple[str, str]]
 
 FORMAT = 1
 """Of the data set; another number when its files mean something else."""
+_CHUNK = 1000
 
 
 @cache
@@ -59,7 +60,15 @@ class Recipe:
 
         Recipes that differ in nothing but a larger number of repetitions have the same.
         """
-        return hashlib.sha256(f"{FORMAT} {build()}\n{self.plan.identity()}".encode()).hexdigest()[:16]
+        digest = hashlib.sha256(f"{FORMAT} {build()}\n".encode())
+        for text in self.scenarios():
+            digest.update(f"{text}\n".encode())
+        return digest.hexdigest()[:16]
+
+    def scenarios(self) -> Iterator[str]:
+        """The scenario of each point, with the first seed: all that is in it, and what it takes from files, as TOML."""
+        for first in range(0, self.plan.points, _CHUNK):
+            yield from self.plan.scenarios(first, first + _CHUNK)
 
 
 def refuse_too_large(recipe: Recipe, threads: int) -> None:

@@ -23,7 +23,7 @@ _SHOWN = ("goodput_bps", "queue_delay_s.mean", "retransmits", "jain")
 
 
 def summary(sweep: Sweep) -> pl.DataFrame:
-    """A row a point and flow: the varied keys, `runs`, and of each metric shown median and quartiles (`.p25`, `.p75`)."""
+    """A row a point and flow: the varied keys, `runs`, and of each metric shown the median and the quartiles."""
     keys = [key for key in sweep.axes if key in sweep.points.columns]
     statistics = [
         pl.col(metric).quantile(at, "linear").alias(f"{metric}{name}")

@@ -1,7 +1,7 @@
 """The directory of a sweep: what is in it, and how it grows shard by shard.
 
-A shard's file is named after the numbers of its runs and the sweep's identity, and appears whole or not at all. So what is
-missing can be seen from the names.
+A shard's file is named after the numbers of its runs and the sweep's identity, and appears whole or not at all. So the
+names show what is missing.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fullpipe.sweeps.plan import Recipe
 
 _SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})\.parquet")
-_CHUNK = 1000
 
 
 class Store:
@@ -45,7 +44,10 @@ class Store:
             with fresh_directory(directory, called) as aside:
                 (aside / "runs").mkdir()
                 (aside / "scenario.toml").write_text(recipe.text, encoding="utf-8")
-                write_parquet(_points(recipe).with_columns(_scenarios(recipe)), aside / "points.parquet")
+                write_parquet(
+                    _points(recipe).with_columns(pl.Series("scenario", recipe.scenarios(), dtype=pl.String)),
+                    aside / "points.parquet",
+                )
                 _write_json(aside / "sweep.json", self._description(command))
         kept = json.loads((directory / "sweep.json").read_text(encoding="utf-8"))
         if kept.get("identity") != recipe.identity:
@@ -166,14 +168,6 @@ def _points(recipe: Recipe) -> pl.DataFrame:
             numbers = [quantity[0] if (quantity := _core.quantity(word)) else None for word in words]
             columns.append(pl.Series(f"{key}.value", numbers, dtype=pl.Float64).gather(places))
     return pl.DataFrame(columns)
-
-
-def _scenarios(recipe: Recipe) -> list[pl.Series]:
-    """Of each point what `--set` makes it of the sweep's scenario, and the whole of it."""
-    plan = recipe.plan
-    settings = [[f"{key}={value}" for key, value in plan.settings(point)] for point in range(plan.points)]
-    texts = [text for first in range(0, plan.points, _CHUNK) for text in plan.scenarios(first, first + _CHUNK)]
-    return [pl.Series("set", settings, dtype=pl.List(pl.String)), pl.Series("scenario", texts, dtype=pl.String)]
 
 
 def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the arrays of _Rows)

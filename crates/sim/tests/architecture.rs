@@ -19,7 +19,7 @@ const ALLOWED: [(&str, &[&str]); 11] = [
     // Many runs, point by point, on threads.
     ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
     ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance", "sweep"]),
-    ("benches", &["units", "scenario", "path", "cc", "trace", "sim"]),
+    ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep"]),
 ];
 
 /// Crates that no crate of the default build may pull in: they would make set-up slow.

@@ -8,7 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.run import read, toml_value
+from fullpipe import memory
+from fullpipe.run import load, read, toml_value
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.plan import Recipe, refuse_too_large
 
@@ -115,6 +116,9 @@ def fill(
     side_by_side = threads or cores()
     plan = recipe.plan
     refuse_too_large(recipe, side_by_side)
+    recorded = trace or ("auto" if plan.points <= FEW else "off")
+    if trace:
+        memory.refuse_too_large(load(next(recipe.scenarios())), trace)
     store = Store(directory, recipe, command, called or str(directory))
     runs = packets = 0
     with store.alone():
@@ -127,8 +131,8 @@ def fill(
                     counter.show(runs, packets)
                     if step.shard:
                         store.add(*step.shard)
-        if (trace or ("auto" if plan.points <= FEW else "off")) != "off":
-            record(recipe, directory, trace or "auto", side_by_side, counter.recorded)
+        if recorded != "off":
+            record(recipe, directory, recorded, side_by_side, counter.recorded)
     return runs, packets
 
 

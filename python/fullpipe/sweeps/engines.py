@@ -11,12 +11,12 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe import _core
 from fullpipe.sweeps.plan import Recipe, build
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
+    from fullpipe import _core
     from fullpipe._core import _Rows
 
     Ranges = Sequence[tuple[int, int]]
@@ -28,7 +28,7 @@ _ENDLESS_S = 1e9
 
 
 class Step(NamedTuple):
-    """How many runs are done, and the packets that they moved; a shard has the numbers of its first run and behind it."""
+    """How many runs are done, and the packets that they moved; a shard has its first run's number and the next."""
 
     runs: int
     packets: int

@@ -58,7 +58,7 @@ def show(sweep: Sweep, console: Console) -> None:
             *([Text(row["flow"])] if with_flow else []),
             _spread(row, "goodput_bps", scale, several),
             _spread(row, "queue_delay_s.mean", 1e-3, several),
-            _spread(row, "retransmits", 1, False),
+            NONE if row["retransmits"] is None else f"{row['retransmits']:.0f}",
         )
     narrowed = narrow(table, console)
     title = f"{sweep.about['file']}: {_count(sweep.about['points'], 'point')} × {_count(len(sweep.seeds), 'seed')}"
@@ -80,10 +80,10 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
     done = f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s" if runs else "nothing to run"
     yield f"{done}; {before:,} runs were there already" if before else done
     added = [
-        f"{key} = {least}" if least == most else f"{key} = {least} to {most}" for key, least, most in plan.added_jitter
+        f"{key} {least}" if least == most else f"{key} {least} to {most}" for key, least, most in plan.added_jitter
     ]
     if added:
-        yield f"for repetitions to differ, --repeat has set {' and '.join(added)}"
+        yield f"set for repetitions to differ: {', '.join(added)}"
     yield f"kept in {sweep.directory}"
 
 

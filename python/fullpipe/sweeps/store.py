@@ -11,7 +11,6 @@ import os
 import re
 import tomllib
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -22,6 +21,7 @@ from fullpipe.sweeps.plan import FORMAT, build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from fullpipe._core import _Rows
     from fullpipe.sweeps.plan import Recipe

@@ -17,7 +17,7 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: run setup browser vendor test test-rust test-example test-python lint lint-web bench-smoke clean
+.PHONY: run setup browser vendor test test-rust test-example test-python test-ray lint lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
@@ -51,6 +51,11 @@ test-example: test-rust
 
 test-python: setup
 	$(BIN)/pytest
+
+# Ray is large, and an extra: what `make setup` installs does without.
+test-ray: setup
+	$(ALONE) $(UV) sync --locked --inexact --extra ray
+	$(BIN)/pytest tests/python/test_ray.py
 
 # What the page of a report is linted and tested with, not in the set-up: npm's packages as locked, and a Chromium.
 browser: web/node_modules/.ready

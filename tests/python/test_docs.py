@@ -1,6 +1,6 @@
 """The documentation is true: its examples run and print what it says, its links lead somewhere, its tables are whole.
 
-In `README.md` and `docs/guide.md`, in the order of the page and in one directory with `scenarios/` in it:
+In each of `PAGES`, in the order of the page and in one directory with `scenarios/` in it:
 
 - a ```console block is run, command by command, and prints what follows each `$`;
 - a ```python block is run, all in one namespace, and prints the ```text block right behind it, if there is one;
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/guide.md"]
+PAGES = ["README.md", "docs/guide.md", "docs/sweeps.md"]
 MODELS = sorted(f"docs/models/{file.name}" for file in (ROOT / "docs/models").glob("*.md"))
 LINKED = [
     *PAGES,

@@ -197,7 +197,7 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
     losses.write_text("10\n11\n")
     sweep = package.sweep(scenario, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
     losses.write_text("12\n")
-    assert sweep.frame()["drops"].max() >= 2
+    assert sweep.frame().filter(pl.col("drops") >= 2).height > 0
     assert package.run(sweep.load(0)).flows[0]["goodput_bps"] == sweep.frame()["goodput_bps"][0], (
         "the file is not needed"
     )

@@ -42,6 +42,13 @@ impl Template {
         self.seed = Some(seed);
     }
 
+    /// Its seed, if it is one.
+    pub fn seed(&self) -> u64 {
+        let written = self.table.get("seed").and_then(Toml::as_integer).and_then(|seed| u64::try_from(seed).ok());
+        let set = self.overrides.iter().rev().find(|(key, _)| key == "seed").and_then(|(_, seed)| seed.parse().ok());
+        self.seed.or(set).or(written).unwrap_or(1)
+    }
+
     /// The scenario.
     pub fn scenario(&self) -> Result<Scenario, Error> {
         let (mut source, mut table) = (self.source.clone(), self.table.clone());

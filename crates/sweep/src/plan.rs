@@ -99,7 +99,7 @@ impl Plan {
         }
         for (key, text) in &fixed {
             axes.retain(|(varied, _)| varied != key);
-            template.set(key, text)?;
+            template.set(key, text);
         }
         if let Some(seed) = request.seed {
             template.set_seed(seed);
@@ -359,7 +359,7 @@ impl Plan {
     fn scenario_at(&self, point: usize) -> Result<Scenario, Error> {
         let mut template = self.template.clone();
         for (key, value) in self.settings(point) {
-            template.set(key, value).map_err(|error| self.within(point, error))?;
+            template.set(key, value);
         }
         template.scenario().map_err(|error| self.within(point, error))
     }

@@ -156,6 +156,8 @@ pub(crate) struct Hazards {
     losses: Box<[Option<Losses>]>,
     /// Duplication in front of the first, of what is not lost.
     copies: Option<Copies>,
+    /// The next packet is the first of two, whose fate is known.
+    doubled: bool,
 }
 
 /// What does befall one.
@@ -170,12 +172,22 @@ impl Hazards {
     /// None if nothing ever happens.
     pub(crate) fn new(losses: Box<[Option<Losses>]>, copies: Option<Copies>) -> Option<Box<Hazards>> {
         let any = copies.is_some() || losses.iter().any(Option::is_some);
-        any.then(|| Box::new(Hazards { losses, copies }))
+        any.then(|| Box::new(Hazards { losses, copies, doubled: false }))
     }
 
     /// The fate of a packet that comes to hop `hop`. What is no data is lost, but never doubled.
-    #[inline(never)] // few paths lose packets
-    pub(crate) fn fate(&mut self, hop: usize, now: Time, data: bool) -> Fate {
+    fn fate(&mut self, hop: usize, now: Time, data: bool) -> Fate {
+        if std::mem::take(&mut self.doubled) {
+            return Fate::Passes;
+        }
+        let fate = self.draw(hop, now, data);
+        self.doubled = fate == Fate::Doubled;
+        fate
+    }
+
+    /// What chance has for a packet that is asked about once.
+    #[inline(never)] // few paths have hazards
+    pub(crate) fn draw(&mut self, hop: usize, now: Time, data: bool) -> Fate {
         if self.losses[hop].as_mut().is_some_and(|loss| loss.takes(now, data)) {
             Fate::Lost
         } else if hop == 0 && data && self.copies.as_mut().is_some_and(|copies| copies.doubles(now)) {
@@ -252,61 +264,60 @@ impl Far<'_> {
 
     /// A packet arrives at the link of hop `hop`, or behind the last one at the receiver.
     #[inline]
-    pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) {
-        if hop == self.wire.route.len() {
-            return self.receive(network, now, packet);
-        }
-        network.events += 1;
-        if let Some(hazards) = &mut self.wire.hazards {
-            match hazards.fate(hop, now, !packet.segment.syn) {
-                Fate::Passes => {}
-                fate => return self.befall(network, hop, now, packet, fate),
-            }
-        }
-        self.enter_link(network, hop, now, packet);
-    }
-
-    /// A packet is lost in front of the link of hop `hop`, or comes twice.
-    #[inline(never)]
-    fn befall(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling, fate: Fate) {
-        let meter = &mut network.links[self.wire.route[hop]].meter;
-        if fate == Fate::Doubled {
-            meter.on_duplicate(now);
+    pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
+        let mut at = now;
+        if let Some(link) = self.wire.route.get(hop) {
             network.events += 1;
-            self.enter_link(network, hop, now, packet);
-            self.enter_link(network, hop, now, packet);
-        } else if !packet.segment.syn {
-            meter.on_loss(now);
-            self.meter.on_dropped(now);
+            let link = *link;
+            if self.wire.hazards.is_some() && self.is_lost(network, hop, now, packet) {
+                return;
+            }
+            let link = &mut network.links[link];
+            let data = !packet.segment.syn;
+            if link.is_special() {
+                link.strip(&mut packet);
+                if link.is_managed() {
+                    return self.offer(network, hop, now, packet);
+                }
+            }
+            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
+                if data {
+                    self.meter.on_dropped(now);
+                }
+                return;
+            };
+            packet.waited += waited;
+            if hop + 1 < self.wire.route.len() {
+                return self.hop(network, hop + 1, departure, packet);
+            }
+            let (arrival, out_of_order) = self.wire.line.arrival(departure);
+            if out_of_order || self.receiver.window_controller().is_some() {
+                return self.receive_later(network, arrival, packet);
+            }
+            at = arrival;
         }
+        self.receive(network, at, packet);
     }
 
-    /// A packet comes to the link of hop `hop`.
-    #[inline]
-    fn enter_link(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
-        let link = &mut network.links[self.wire.route[hop]];
+    /// Whether a packet is lost in front of the link of hop `hop`. If it comes twice there, its first self goes its way here.
+    #[inline(never)] // few paths have hazards
+    fn is_lost(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) -> bool {
         let data = !packet.segment.syn;
-        if link.is_special() {
-            link.strip(&mut packet);
-            if link.is_managed() {
-                return self.offer(network, hop, now, packet);
+        let fate = self.wire.hazards.as_mut().map_or(Fate::Passes, |hazards| hazards.fate(hop, now, data));
+        let meter = &mut network.links[self.wire.route[hop]].meter;
+        match fate {
+            Fate::Passes => {}
+            Fate::Doubled => {
+                meter.on_duplicate(now);
+                self.arrive(network, hop, now, packet);
             }
-        }
-        let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
-            if data {
+            Fate::Lost if data => {
+                meter.on_loss(now);
                 self.meter.on_dropped(now);
             }
-            return;
-        };
-        packet.waited += waited;
-        if hop + 1 < self.wire.route.len() {
-            return self.hop(network, hop + 1, departure, packet);
+            Fate::Lost => {}
         }
-        let (arrival, out_of_order) = self.wire.line.arrival(departure);
-        if out_of_order || self.receiver.window_controller().is_some() {
-            return self.receive_later(network, arrival, packet);
-        }
-        self.receive(network, arrival, packet);
+        fate == Fate::Lost
     }
 
     /// A packet arrives at a link whose queue decides, on hop `hop`.

@@ -51,7 +51,7 @@ impl Wire {
     #[inline]
     pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
         if let Some(hazards) = &mut self.reverse_hazards {
-            match hazards.fate(0, at, ack.kind != AckKind::Syn) {
+            match hazards.draw(0, at, ack.kind != AckKind::Syn) {
                 Fate::Passes => {}
                 Fate::Lost => return,
                 Fate::Doubled => self.ack_hop(network, flow, 0, at, ack, blocks),

@@ -52,10 +52,8 @@ impl<C: Controller> Sender<C> {
         blocks: &[Block],
         probe: &mut dyn Probe,
     ) -> AckOutcome {
-        match ack.kind {
-            AckKind::Plain => {}
-            AckKind::Syn => return self.on_handshake(now, ack),
-            AckKind::Request => self.app.on_request(ack.next),
+        if ack.kind != AckKind::Plain && self.is_handshake(now, ack) {
+            return AckOutcome::default();
         }
         self.right_edge = self.right_edge.max(ack.next + u64::from(ack.window));
         let concerned = self.ecn.concerns(ack);
@@ -168,10 +166,21 @@ impl<C: Controller> Sender<C> {
         outcome
     }
 
+    /// An ACK that is more than that: whether it has only to do with the handshake. A request acknowledges, too.
+    #[cold]
+    fn is_handshake(&mut self, now: Time, ack: &Ack) -> bool {
+        match ack.kind {
+            AckKind::Syn => self.on_handshake(now, ack),
+            AckKind::Request => self.app.on_request(ack.next),
+            AckKind::Plain => {}
+        }
+        ack.kind == AckKind::Syn
+    }
+
     /// The SYN-ACK: the first RTT sample, and the peer's window.
-    fn on_handshake(&mut self, now: Time, ack: &Ack) -> AckOutcome {
+    fn on_handshake(&mut self, now: Time, ack: &Ack) {
         if self.opened.is_some() {
-            return AckOutcome::default();
+            return;
         }
         self.opened = Some(now);
         self.right_edge = u64::from(ack.window);
@@ -184,7 +193,6 @@ impl<C: Controller> Sender<C> {
         self.first_sent = now;
         self.timer.stop();
         self.decide();
-        AckOutcome { rtt: None, rate: None }
     }
 
     /// Whether the episode under way is.

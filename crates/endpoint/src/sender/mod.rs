@@ -215,7 +215,6 @@ impl<C: Controller> Sender<C> {
         let written = self.app.written(opened, now, self.una, self.next);
         let cwnd = self.cwnd();
         let first = self.next;
-        let pushes = self.app.pushes();
         let limit = loop {
             let lost = if self.lost > 0 { self.next_lost() } else { None };
             let size = match lost {
@@ -238,8 +237,9 @@ impl<C: Controller> Sender<C> {
                 Some(seq) => self.retransmit(now, seq, probe, &mut emit),
                 None => {
                     let joins = self.pacer.is_in_burst();
-                    let push =
-                        |sender: &Self| joins && sender.ends_burst(cwnd, written) || pushes && sender.next >= written;
+                    let push = |sender: &Self| {
+                        joins && sender.ends_burst(cwnd, written) || sender.next >= written && sender.app.pushes()
+                    };
                     self.send_new(now, size, push, probe, &mut emit);
                 }
             }

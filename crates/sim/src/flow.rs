@@ -384,7 +384,7 @@ impl Far<'_> {
             return self.receive_otherwise(network, at, packet);
         }
         let index = self.index;
-        self.take(at, &packet, |wire, at, ack, blocks| wire.acknowledge(network, index, at, ack, blocks));
+        self.take(at, &packet, |wire, meter, at, ack, blocks| wire.acknowledge(network, meter, index, at, ack, blocks));
         if let Some(due) = self.receiver.ack_due() {
             self.wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, index);
         }
@@ -396,11 +396,11 @@ impl Far<'_> {
         &mut self,
         now: Time,
         packet: &Travelling,
-        mut acknowledge: impl FnMut(&mut Wire, Time, Ack, &[Block]),
+        mut acknowledge: impl FnMut(&mut Wire, &mut FlowMeter, Time, Ack, &[Block]),
     ) {
         let Far { wire, receiver, meter, total, .. } = self;
         let before = receiver.in_order();
-        receiver.on_segment(now, &packet.segment, |at, ack, blocks| acknowledge(wire, at, ack, blocks));
+        receiver.on_segment(now, &packet.segment, |at, ack, blocks| acknowledge(wire, meter, at, ack, blocks));
         if !packet.segment.syn {
             let in_order = receiver.in_order();
             meter.on_delivered(now, packet.waited, in_order - before);
@@ -434,8 +434,8 @@ impl Far<'_> {
 
     /// The delayed ACK may be due.
     pub(crate) fn on_time(&mut self, network: &mut Network, now: Time) {
-        let Far { index, wire, receiver, .. } = self;
-        receiver.on_time(now, |at, ack, blocks| wire.acknowledge(network, *index, at, ack, blocks));
+        let Far { index, wire, receiver, meter, .. } = self;
+        receiver.on_time(now, |at, ack, blocks| wire.acknowledge(network, meter, *index, at, ack, blocks));
         if let Some(due) = receiver.ack_due() {
             wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *index);
         }

@@ -179,14 +179,14 @@ impl Far<'_> {
         while read < costs.batch as usize && inbox.front().is_some_and(|(at, _)| *at <= now) {
             let (_, packet) = inbox.pop_front().expect("there is one");
             read += 1;
-            self.take(now, &packet, |_, _, ack, blocks| emit(ack, blocks));
+            self.take(now, &packet, |_, _, _, ack, blocks| emit(ack, blocks));
         }
         self.receiver.on_time(now, |_, ack, blocks| emit(ack, blocks));
         cpu.work(costs.of_call(read, costs.receive));
         let done = cpu.work(costs.of_call(leaving.len(), costs.ack));
         cpu.rest();
         for (ack, blocks) in leaving.drain(..) {
-            self.wire.acknowledge(network, self.index, done, ack, &blocks[..usize::from(ack.blocks)]);
+            self.wire.acknowledge(network, self.meter, self.index, done, ack, &blocks[..usize::from(ack.blocks)]);
         }
         self.wire.host = Some(host);
         self.arm_receiver(network);

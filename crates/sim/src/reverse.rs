@@ -49,10 +49,20 @@ fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
 impl Wire {
     /// An ACK leaves the receiver at `at`.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, network: &mut Network, flow: u32, at: Time, ack: Ack, blocks: &[Block]) {
+    pub(crate) fn acknowledge(
+        &mut self,
+        network: &mut Network,
+        meter: &mut FlowMeter,
+        flow: u32,
+        at: Time,
+        ack: Ack,
+        blocks: &[Block],
+    ) {
         if let Some(hazards) = &mut self.reverse_hazards {
-            match hazards.draw(0, at, ack.kind != AckKind::Syn) {
+            let data = ack.kind != AckKind::Syn;
+            match hazards.draw(0, at, data) {
                 Fate::Passes => {}
+                Fate::Lost if data => return meter.on_ack_dropped(at),
                 Fate::Lost => return,
                 Fate::Doubled => self.ack_hop(network, flow, 0, at, ack, blocks),
             }

@@ -365,9 +365,9 @@ proptest! {
             links.iter().map(|link| link.drops + link.losses + link.policed).sum::<u64>()
         );
         prop_assert_eq!(flows.iter().map(|flow| flow.marks).sum::<u64>(), links.iter().map(|link| link.marks).sum::<u64>());
-        prop_assert_eq!(
-            flows.iter().map(|flow| flow.ack_drops).sum::<u64>(),
-            links.iter().map(|link| link.ack_drops).sum::<u64>()
+        // What the path's reverse_loss takes is of no link.
+        prop_assert!(
+            flows.iter().map(|flow| flow.ack_drops).sum::<u64>() >= links.iter().map(|link| link.ack_drops).sum::<u64>()
         );
     }
 

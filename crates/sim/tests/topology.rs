@@ -169,6 +169,24 @@ fn acks_that_are_dropped_or_replaced_let_the_data_go_on() {
 }
 
 #[test]
+fn acks_that_chance_takes_before_any_link_are_counted_at_their_flow() {
+    let run = |queue: &str| {
+        summary(&format!(
+            "duration = \"10s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nreverse_loss = \"every 10\"\nbuffer = \"1bdp\"\n\
+             {queue}\n[[link]]\nname = \"back\"\nrate = \"100mbit\"\nbuffer = \"100packets\"\n\
+             [[flow]]\ncc = \"cubic\"\nreverse_route = [\"back\"]\n"
+        ))
+    };
+    for queue in ["", "queue = \"codel\"", "[host]\nack = \"1us\""] {
+        let run = run(queue);
+        let (flow, back) = (&run.flows[0], &run.links[1]);
+        assert_eq!((back.ack_drops, run.links[0].acks), (0, 0), "{queue}");
+        // Every tenth, but for those on the way at the end.
+        assert!(back.acks > 3000 && flow.ack_drops.abs_diff(back.acks / 9) <= 10, "{queue}: {flow:?} {back:?}");
+    }
+}
+
+#[test]
 fn an_upload_in_a_large_queue_starves_a_download_of_its_acks_and_a_fair_queue_does_not() {
     let run = |queue: &str| {
         summary(&format!(

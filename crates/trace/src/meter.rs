@@ -138,7 +138,7 @@ impl FlowMeter {
         self.drops += u64::from(self.window.holds(now));
     }
 
-    /// A link of the way back dropped or lost one of its ACKs.
+    /// One of its ACKs was lost on the way back, in a queue or by chance.
     pub fn on_ack_dropped(&mut self, now: Time) {
         self.ack_drops += u64::from(self.window.holds(now));
     }

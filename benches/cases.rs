@@ -26,6 +26,8 @@ const PIE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"pie\"";
 const DUALPI2: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"dualpi2\"";
 const STEP_ECN: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"step_ecn\"";
 const CAKE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"cake\"";
+const VARYING: &str = "rate_pattern = \"sine 500mbit..1500mbit every 1s\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
+const SHAPED: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nshaper = \"1gbit burst 100kB\"";
 const TEN: &str = "cc = \"cubic\"\ncount = 10";
 
 /// All of them.
@@ -53,6 +55,8 @@ pub static CASES: &[Case] = &[
     Case { name: "dualpi2-10-flows", path: DUALPI2, flow: TEN, seconds: 100 },
     Case { name: "step_ecn-10-flows", path: STEP_ECN, flow: TEN, seconds: 100 },
     Case { name: "cake-10-flows", path: CAKE, flow: TEN, seconds: 100 },
+    Case { name: "sine-10-flows", path: VARYING, flow: TEN, seconds: 100 },
+    Case { name: "shaper-10-flows", path: SHAPED, flow: TEN, seconds: 100 },
     Case { name: "bbr1-lossy", path: LOSSY, flow: "cc = \"bbr1\"", seconds: 100 },
 ];
 

@@ -254,6 +254,12 @@ class Scenario:
     @property
     def changes(self) -> list[tuple[float, int]]:
         """(time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path."""
+    def rate_over_time(self, bins: int) -> list[tuple[float, int]]:
+        """(time in seconds, rate in bit/s at which the bottleneck can send from then on).
+
+        At every change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal parts of the
+        run. A shaper counts.
+        """
     @property
     def rtt_s(self) -> float:
         """The path's two-way propagation delay, in seconds."""

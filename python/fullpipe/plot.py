@@ -246,8 +246,8 @@ def _name_rate(panel: Axes, name: str, height: float) -> None:
 
 
 def _link_rate(run: Run) -> list[tuple[float, float]]:
-    """The bottleneck's rate from each of these times on."""
-    return [(0.0, run.scenario.rate_bps), *run.scenario.changes]
+    """The rate at which the bottleneck can send, from each of these times on."""
+    return run.scenario.rate_over_time(_BINS)
 
 
 def _mark_changes(panels: _Panels, run: Run) -> None:

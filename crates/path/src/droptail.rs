@@ -32,6 +32,14 @@ impl Limit {
         }
     }
 
+    /// What is left of it beside a packet of `size` that waits; all of it beside none.
+    pub(crate) fn without(self, size: Bytes) -> Limit {
+        match self {
+            Limit::Packets(most) => Limit::Packets(most.saturating_sub(u64::from(size > Bytes::ZERO))),
+            Limit::Bytes(most) => Limit::Bytes(Bytes::new(most.get().saturating_sub(size.get()))),
+        }
+    }
+
     /// The bytes of it, when all packets are of size `packet`.
     pub fn bytes(self, packet: Bytes) -> Bytes {
         match self {

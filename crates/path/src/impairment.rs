@@ -1,6 +1,6 @@
 //! What an impairment says of itself, once: reading, schema, help and documentation come from it.
 
-use crate::{copies, jitter, loss, policer};
+use crate::{copies, jitter, loss, pattern, policer, shaper};
 
 /// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
 #[derive(Debug)]
@@ -53,6 +53,12 @@ pub enum Unit {
     Counts,
     /// Durations, each with a count, with commas between, or `file` and the name of a file of them.
     Bins,
+    /// Two rates with `..` between, the lower first.
+    Rates,
+    /// Times, each with a rate, with commas between, or `file` and the name of a file of them.
+    Schedule,
+    /// Whole numbers in order with commas between, or `file` and the name of a file of them.
+    Milliseconds,
     /// Nothing but its name.
     Flag,
 }
@@ -68,6 +74,9 @@ impl Unit {
             Unit::Count => "whole number",
             Unit::Counts => "whole numbers",
             Unit::Bins => "durations with counts",
+            Unit::Rates => "two rates",
+            Unit::Schedule => "times with rates",
+            Unit::Milliseconds => "milliseconds",
             Unit::Flag => "a word by itself",
         }
     }
@@ -130,6 +139,12 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &loss::LIST,
     &copies::DUPLICATE,
     &policer::POLICER,
+    &shaper::SHAPER,
+    &pattern::SINE,
+    &pattern::SAW,
+    &pattern::WALK,
+    &pattern::SCHEDULE,
+    &pattern::MAHIMAHI,
     &jitter::UNIFORM,
     &jitter::NORMAL,
     &jitter::PARETO,

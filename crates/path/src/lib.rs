@@ -3,6 +3,7 @@
 //! An element is told the time and answers with times. It holds no packet: who asks keeps them. Only the queues that
 //! decide do.
 
+mod bucket;
 mod copies;
 mod droptail;
 mod impairment;
@@ -11,10 +12,15 @@ mod line;
 mod link;
 mod loss;
 mod managed;
+mod opportunities;
+mod pattern;
 mod policer;
 mod queue;
+mod rates;
 mod serialiser;
+mod shaper;
 mod timeline;
+mod transmitter;
 
 pub use copies::Copies;
 pub use droptail::{DropTail, Limit};
@@ -24,7 +30,12 @@ pub use line::Line;
 pub use link::{Link, VaryingLink, Verdict};
 pub use loss::{Loss, Losses};
 pub use managed::ManagedLink;
+pub use opportunities::Opportunities;
+pub use pattern::RatePattern;
 pub use policer::Policer;
 pub use queue::{Config, Depth, Descriptor, Domain, Dropped, Ecn, Packet, Param, QUEUES, Queue, Refusal, Value};
+pub use rates::Rates;
 pub use serialiser::Serialiser;
+pub use shaper::Shaper;
 pub use timeline::Timeline;
+pub use transmitter::{Measured, Transmitter};

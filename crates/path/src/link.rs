@@ -1,8 +1,9 @@
 //! A link behind a drop-tail queue.
 
-use units::{Bytes, Rate, Time};
+use units::{Bytes, Rate, Span, Time};
 
-use crate::{DropTail, Limit, Policer, Serialiser, Timeline};
+use crate::shaper::Gate;
+use crate::{DropTail, Limit, Measured, Policer, Serialiser, Shaper, Timeline, Transmitter};
 
 /// What became of a packet that arrived at a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,38 +51,66 @@ impl Link {
     }
 }
 
-/// The same with a policer in front, and all of it may change at known times: departures are still known.
+/// The same with a policer in front and a shaper behind the queue, and all of it may change at known times: departures are
+/// still known.
 ///
 /// A type of its own, so that other links pay nothing for it.
 #[derive(Clone, Debug)]
 pub struct VaryingLink {
-    serialiser: Serialiser,
+    transmitter: Transmitter,
     queue: DropTail,
-    rates: Timeline<Rate>,
     limits: Timeline<Limit>,
     policer: Timeline<Option<Policer>>,
+    gate: Option<Box<Gate>>,
+    measured: Measured,
 }
 
 impl VaryingLink {
     /// An idle link. A limit that shrinks drops nothing that waits already.
     pub fn new(
-        mut rates: Timeline<Rate>,
+        transmitter: Transmitter,
         mut limits: Timeline<Limit>,
         policer: Timeline<Option<Policer>>,
+        shaper: Timeline<Option<Shaper>>,
     ) -> VaryingLink {
-        let serialiser = Serialiser::new(*rates.at(Time::ZERO));
         let queue = DropTail::new(*limits.at(Time::ZERO));
-        VaryingLink { serialiser, queue, rates, limits, policer }
+        VaryingLink { transmitter, queue, limits, policer, gate: Gate::new(shaper), measured: Measured::default() }
     }
 
     /// A packet of `size` bytes arrives.
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
-        let VaryingLink { serialiser, queue, rates, limits, policer } = self;
+        let VaryingLink { transmitter, queue, limits, policer, gate, measured } = self;
         if policer.at(now).as_mut().is_some_and(|policer| !policer.admits(now, size)) {
             return Verdict::Policed;
         }
         queue.set_limit(*limits.at(now));
-        accept(queue, serialiser.free_at(), now, size, || serialiser.transmit_at(now, size, rates))
+        queue.release(now);
+        // What leaves at once needs no room. Nothing waits then: what came before has begun to leave.
+        let leaves = transmitter.is_free(now) && gate.as_mut().is_none_or(|gate| gate.is_open(now, size));
+        if !leaves && !queue.has_room(size) {
+            return Verdict::Dropped;
+        }
+        let at_head = transmitter.after(now).max(transmitter.free_at());
+        let opens = gate.as_mut().map_or(at_head, |gate| gate.opens_at(at_head, size));
+        let (start, end) = transmitter.transmit(opens, size);
+        *measured = transmitter.measured(at_head, start, end, size);
+        if let Some(gate) = gate {
+            gate.pass(start, size);
+        }
+        if !leaves {
+            queue.push(start, size);
+        }
+        Verdict::Departs { start, end }
+    }
+
+    /// How long the packet that it accepted last counts in metrics.
+    pub fn measured(&self) -> Measured {
+        self.measured
+    }
+
+    /// For how long it could have sent from `from` to `to`, in the measure of [`measured`](VaryingLink::measured).
+    pub fn offered(&self, from: Time, to: Time) -> Span {
+        self.transmitter.offered(from, to)
     }
 
     /// Packets and bytes that wait at `now`, without the one being sent.
@@ -194,8 +223,9 @@ mod tests {
             let rates = changes.iter().map(|(at, rate, _)| (Time::from_nanos(*at), Rate::from_bps(*rate)));
             let limits = changes.iter().map(|(at, _, limit)| (Time::from_nanos(*at), Limit::Packets(*limit)));
             let mut link = VaryingLink::new(
-                Timeline::new(Rate::from_bps(first.0), rates),
+                Transmitter::serial(Timeline::new(Rate::from_bps(first.0), rates).into()),
                 Timeline::new(Limit::Packets(first.1), limits),
+                None.into(),
                 None.into(),
             );
             let mut stepped = Stepped {
@@ -231,9 +261,10 @@ mod tests {
             let half = Time::from_nanos(gaps.iter().sum::<u64>() / 2);
             let policer = policed.then(|| Policer::new(Rate::from_mbps(500), Bytes::new(15_000)));
             let mut link = VaryingLink::new(
-                Timeline::new(Rate::from_mbps(1_000), [(half, Rate::from_mbps(slow))]),
+                Transmitter::serial(Timeline::new(Rate::from_mbps(1_000), [(half, Rate::from_mbps(slow))]).into()),
                 Timeline::new(Limit::Packets(50), [(half, Limit::Packets(limit))]),
                 Timeline::new(None, [(half, policer)]),
+                None.into(),
             );
             let mut before_change = 50;
             let (mut now, mut departures, mut last, mut dropped) = (0, Vec::new(), Time::ZERO, 0_usize);

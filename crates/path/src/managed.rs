@@ -1,33 +1,58 @@
 //! A link behind a queue that decides.
 
-use units::{Bytes, Rate, Time};
+use units::{Bytes, Span, Time};
 
-use crate::{Dropped, Limit, Packet, Policer, Queue, Serialiser, Timeline};
+use crate::shaper::Gate;
+use crate::{Dropped, Limit, Measured, Packet, Policer, Queue, Shaper, Timeline, Transmitter};
 
 /// A link whose queue chooses, when the transmitter is free, what is sent next. So its departures are not known before:
 /// who runs it calls [`send`](ManagedLink::send) at [`ready_at`](ManagedLink::ready_at). As with a
-/// [`VaryingLink`](crate::VaryingLink) there may be a policer in front, and all of it may change at known times.
+/// [`VaryingLink`](crate::VaryingLink) there may be a policer in front and a shaper behind the queue, and all of it may
+/// change at known times.
 #[derive(Clone, Debug)]
 pub struct ManagedLink<P> {
-    serialiser: Serialiser,
-    rates: Timeline<Rate>,
+    transmitter: Transmitter,
     limits: Timeline<Limit>,
     policer: Timeline<Option<Policer>>,
+    shaped: Option<Box<Shaped<P>>>,
     queue: Queue<P>,
+    /// From when on the packet that the queue chooses may leave; the transmitter may be free only later.
+    earliest: Time,
+    /// Since when something waits.
+    waiting_since: Time,
+    measured: Measured,
     /// The queue knows that nothing is being sent.
     idle: bool,
+}
+
+/// A shaper, and the packet that the queue has chosen and that it does not let go yet.
+#[derive(Clone, Debug)]
+struct Shaped<P> {
+    gate: Box<Gate>,
+    held: Option<Packet<P>>,
 }
 
 impl<P: Copy> ManagedLink<P> {
     /// An idle link.
     pub fn new(
-        mut rates: Timeline<Rate>,
+        transmitter: Transmitter,
         limits: Timeline<Limit>,
         policer: Timeline<Option<Policer>>,
+        shaper: Timeline<Option<Shaper>>,
         queue: Queue<P>,
     ) -> ManagedLink<P> {
-        let serialiser = Serialiser::new(*rates.at(Time::ZERO));
-        ManagedLink { serialiser, rates, limits, policer, queue, idle: true }
+        let shaped = Gate::new(shaper).map(|gate| Box::new(Shaped { gate, held: None }));
+        ManagedLink {
+            transmitter,
+            limits,
+            policer,
+            shaped,
+            queue,
+            earliest: Time::ZERO,
+            waiting_since: Time::ZERO,
+            measured: Measured::default(),
+            idle: true,
+        }
     }
 
     /// A packet arrives; false when the policer has no tokens for it. Arrivals and departures are told in order of time, a
@@ -38,79 +63,169 @@ impl<P: Copy> ManagedLink<P> {
         if self.policer.at(now).as_mut().is_some_and(|policer| !policer.admits(now, packet.size)) {
             return false;
         }
-        // It was idle from when the last packet had left.
-        if !self.idle && now >= self.serialiser.free_at() && self.queue.backlog().0 == 0 {
-            self.queue.dequeue(self.serialiser.free_at(), dropped);
-            self.idle = true;
+        if self.backlog().0 == 0 {
+            // It was idle from when the last packet had left.
+            if !self.idle && now >= self.transmitter.free_at() {
+                self.note_idle(dropped);
+            }
+            (self.earliest, self.waiting_since) = (self.transmitter.after(now), now);
         }
-        if now >= self.limits.next_change() {
+        if let Some(shaped) = &self.shaped {
+            // What is held counts against the limit, as with tbf.
+            let held = shaped.held.map_or(Bytes::ZERO, |held| held.size);
+            self.queue.set_limit(self.limits.at(now).without(held));
+        } else if now >= self.limits.next_change() {
             self.queue.set_limit(*self.limits.at(now));
         }
         self.queue.enqueue(now, packet, dropped);
         true
     }
 
-    /// When the next packet can be sent, which may be some time ago; none when nothing waits.
-    #[inline]
-    pub fn ready_at(&self) -> Option<Time> {
-        (self.queue.backlog().0 > 0).then(|| self.serialiser.free_at().max(self.queue.opens_at()))
+    /// Asked when it is empty, the queue notes that the link is idle.
+    #[inline(never)] // the other call is the one to be inlined
+    fn note_idle(&mut self, dropped: &mut impl Dropped<P>) {
+        self.queue.dequeue(self.transmitter.free_at(), dropped);
+        self.idle = true;
     }
 
-    /// Sends the next packet at `now`; when its last bit leaves. None when what waited was dropped.
+    /// When the next packet can be sent, or the shaper be asked for it; none when nothing waits.
+    #[inline]
+    pub fn ready_at(&self) -> Option<Time> {
+        (self.backlog().0 > 0).then(|| self.transmitter.start(self.earliest.max(self.queue.opens_at())))
+    }
+
+    /// Sends the next packet at `now`; when its last bit leaves. None when what waited was dropped, or the shaper does not let it go yet.
     #[inline]
     pub fn send(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<(Packet<P>, Time)> {
-        let packet = self.queue.dequeue(now, dropped);
+        self.earliest = now;
+        let held = self.shaped.as_mut().and_then(|shaped| shaped.held.take());
+        let packet = if held.is_some() { held } else { self.queue.dequeue(now, dropped) };
         self.idle = packet.is_none();
         let packet = packet?;
-        Some((packet, self.serialiser.transmit_at(now, packet.size, &mut self.rates).1))
+        if self.shaped.is_some() && !self.passes(now, packet) {
+            return None;
+        }
+        let at_head = self.waiting_since.max(self.transmitter.free_at());
+        let end = self.transmitter.transmit(now, packet.size).1;
+        self.measured = self.transmitter.measured(at_head, now, end, packet.size);
+        Some((packet, end))
+    }
+
+    /// Whether the shaper lets the packet pass that the queue has chosen; else it is held. So does Linux's tbf, which peeks:
+    /// the inner qdisc dequeues, and the packet waits for its tokens in front of it.
+    #[cold]
+    fn passes(&mut self, now: Time, packet: Packet<P>) -> bool {
+        let Some(shaped) = &mut self.shaped else { return true };
+        self.earliest = shaped.gate.opens_at(now, packet.size);
+        let passes = self.earliest <= now;
+        match passes {
+            true => shaped.gate.pass(now, packet.size),
+            false => shaped.held = Some(packet),
+        }
+        passes
+    }
+
+    /// How long the packet that it sent last counts in metrics.
+    #[inline]
+    pub fn measured(&self) -> Measured {
+        self.measured
+    }
+
+    /// For how long it could have sent from `from` to `to`, in the measure of [`measured`](ManagedLink::measured).
+    pub fn offered(&self, from: Time, to: Time) -> Span {
+        self.transmitter.offered(from, to)
     }
 
     /// Packets and bytes that wait, without the one being sent.
+    #[inline]
     pub fn backlog(&self) -> (u64, Bytes) {
-        self.queue.backlog()
+        let (packets, bytes) = self.queue.backlog();
+        match self.shaped.as_ref().and_then(|shaped| shaped.held.as_ref()) {
+            None => (packets, bytes),
+            Some(held) => (packets + 1, bytes + held.size),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Depth, Ecn, QUEUES, Value, VaryingLink, Verdict};
+    use crate::{Config, Depth, Ecn, Opportunities, QUEUES, Rates, Value, VaryingLink, Verdict};
     use proptest::prelude::*;
-    use units::{Rng, Span};
+    use units::{Rate, Rng};
 
-    /// Sends what is due from `from` to `to`; (start, end) of each.
-    fn run(link: &mut ManagedLink<()>, from: Time, to: Time, sent: &mut Vec<(Time, Time)>) {
+    /// Sends what is due from `from` to `to`; (start, end) of each, and how it counts.
+    fn run(link: &mut ManagedLink<()>, from: Time, to: Time, sent: &mut Vec<(Time, Time, Measured)>) {
         while let Some(at) = link.ready_at().filter(|at| *at <= to) {
             let at = at.max(from);
-            sent.extend(link.send(at, &mut |_| ()).map(|(_, end)| (at, end)));
+            if let Some((_, end)) = link.send(at, &mut |_| ()) {
+                sent.push((at, end, link.measured()));
+            }
         }
+    }
+
+    /// Transmitters of every kind, on the scale of some microseconds a packet; a trace's is that of milliseconds.
+    fn transmitter() -> impl Strategy<Value = (Transmitter, u64)> {
+        let rate = || (1_000_u64..10_000_000_000).prop_map(Rate::from_bps);
+        let steps = (rate(), prop::collection::vec((1_u64..400_000, rate()), 0..5)).prop_map(|(first, changes)| {
+            let mut at = Time::ZERO;
+            let changes = changes.into_iter().map(|(gap, rate)| {
+                at += Span::from_nanos(gap);
+                (at, rate)
+            });
+            (Transmitter::serial(Timeline::new(first, changes).into()), 1)
+        });
+        let (low, high) = (Rate::from_mbps(10), Rate::from_mbps(2_000));
+        let pattern = (0..3, 10_000_u64..1_000_000).prop_map(move |(kind, period)| {
+            let period = Span::from_nanos(period);
+            let rates = match kind {
+                0 => Rates::sine(low, high, period),
+                1 => Rates::saw(low, high, period),
+                _ => Rates::walk(low, high, period, Rng::stream(1, "link", "rate")),
+            };
+            (Transmitter::serial(rates), 1)
+        });
+        let trace = prop::collection::vec(0_u32..40, 1..30).prop_map(|mut times| {
+            times.push(40);
+            times.sort_unstable();
+            (Transmitter::Trace(Opportunities::new(times.into())), 100)
+        });
+        prop_oneof![steps, pattern, trace]
+    }
+
+    fn shaper() -> impl Strategy<Value = Option<Shaper>> {
+        let shaper = (100_000_u64..1_000_000_000, 1_500_u64..20_000);
+        prop::option::of(shaper.prop_map(|(rate, burst)| Shaper::new(Rate::from_bps(rate), Bytes::new(burst))))
     }
 
     proptest! {
         /// A queue that never marks or drops early is a drop-tail queue, and the link the one of known departures.
         #[test]
         fn a_queue_that_lets_all_pass_equals_drop_tail(
-            first in 1_000_u64..10_000_000_000,
-            changes in prop::collection::vec((1_u64..400_000, 1_000_u64..10_000_000_000, 1_u64..20), 0..5),
+            (transmitter, scale) in transmitter(),
+            first in shaper(),
+            changes in prop::collection::vec((1_u64..400_000, 1_u64..20, shaper()), 0..5),
             policed in any::<bool>(),
             arrivals in prop::collection::vec((0_u64..40_000, prop_oneof![Just(1500_u64), 40_u64..1500]), 1..300),
         ) {
-            let mut at = 0;
-            let changes: Vec<_> = changes.iter().map(|(gap, rate, limit)| { at += gap; (at, *rate, *limit) }).collect();
-            let rates = changes.iter().map(|(at, rate, _)| (Time::from_nanos(*at), Rate::from_bps(*rate)));
-            let limits = changes.iter().map(|(at, _, limit)| (Time::from_nanos(*at), Limit::Packets(*limit)));
-            let rates = Timeline::new(Rate::from_bps(first), rates);
+            let mut at = Time::ZERO;
+            let changes: Vec<_> = changes
+                .into_iter()
+                .map(|(gap, limit, shaper)| { at += Span::from_nanos(gap * scale); (at, limit, shaper) })
+                .collect();
+            let limits = changes.iter().map(|(at, limit, _)| (*at, Limit::Packets(*limit)));
             let limits = Timeline::new(Limit::Packets(7), limits);
+            let shapers = Timeline::new(first, changes.iter().map(|(at, _, shaper)| (*at, shaper.clone())));
             let policer: Timeline<Option<Policer>> =
                 policed.then(|| Policer::new(Rate::from_mbps(500), Bytes::new(15_000))).into();
             let config = Config::new(QUEUES.iter().find(|queue| queue.name == "step_ecn").expect("a queue"));
             let config = config.with("threshold", Value::Depth(Depth::Time(Span::ZERO))).expect("in range");
-            let queue = Queue::new(&config, Limit::Packets(7), Rate::from_bps(first), Rng::stream(1, "", ""));
-            let mut known = VaryingLink::new(rates.clone(), limits.clone(), policer.clone());
-            let mut managed = ManagedLink::new(rates, limits, policer, queue.expect("it decides"));
+            let queue = Queue::new(&config, Limit::Packets(7), Rate::from_mbps(1), Rng::stream(1, "", ""));
+            let mut known = VaryingLink::new(transmitter.clone(), limits.clone(), policer.clone(), shapers.clone());
+            let mut managed = ManagedLink::new(transmitter, limits, policer, shapers, queue.expect("it decides"));
             let (mut now, mut ours, mut theirs) = (Time::ZERO, Vec::new(), Vec::new());
             for (gap, size) in arrivals {
-                now += Span::from_nanos(gap);
+                now += Span::from_nanos(gap * scale);
                 let size = Bytes::new(size);
                 run(&mut managed, Time::ZERO, now, &mut ours);
                 let mut dropped = false;
@@ -121,7 +236,7 @@ mod tests {
                 prop_assert_eq!(dropped, verdict == Verdict::Dropped);
                 prop_assert_eq!(managed.backlog(), known.backlog(now));
                 if let Verdict::Departs { start, end } = verdict {
-                    theirs.push((start, end));
+                    theirs.push((start, end, known.measured()));
                 }
             }
             run(&mut managed, now, Time::MAX, &mut ours);

@@ -2,6 +2,7 @@
 
 use units::{Bytes, Rate, Time};
 
+use crate::bucket::Bucket;
 use crate::impairment::{Argument, Impairment, Unit};
 
 pub(crate) static POLICER: Impairment = Impairment {
@@ -19,42 +20,27 @@ pub(crate) static POLICER: Impairment = Impairment {
 
 /// Lets a packet pass iff the bucket has tokens for all of it, and drops it otherwise: nothing waits.
 ///
-/// Tokens come at `rate` up to `burst`; the bucket begins full. Counted in bit·ns/s, so that no rounding drifts.
+/// A single-rate meter as in RFC 2697 with an excess burst of zero, of which the red packets are dropped.
 #[derive(Clone, Debug)]
-pub struct Policer {
-    rate: u64,
-    burst: u128,
-    tokens: u128,
-    updated: Time,
-}
-
-/// Tokens for one byte.
-const BYTE: u128 = 8_000_000_000;
+pub struct Policer(Bucket);
 
 impl Policer {
     /// A full bucket.
     pub fn new(rate: Rate, burst: Bytes) -> Policer {
-        let burst = u128::from(burst.get()) * BYTE;
-        Policer { rate: rate.as_bps(), burst, tokens: burst, updated: Time::ZERO }
+        Policer(Bucket::full(rate, burst))
     }
 
     /// Whether a packet of `size` that arrives at `now` passes. Arrivals must be told in order of time.
     pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
-        let earned = u128::from((now - self.updated).as_nanos()) * u128::from(self.rate);
-        self.updated = now;
-        self.tokens = self.burst.min(self.tokens + earned);
-        let price = u128::from(size.get()) * BYTE;
-        let passes = price <= self.tokens;
-        if passes {
-            self.tokens -= price;
-        }
-        passes
+        self.0.fill(now);
+        self.0.take(size)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bucket::BYTE;
     use proptest::prelude::*;
     use units::Span;
 

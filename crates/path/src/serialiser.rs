@@ -2,7 +2,7 @@
 
 use units::{Bytes, Rate, Span, Time};
 
-use crate::Timeline;
+use crate::Rates;
 
 /// How long each packet takes, with no rounding drift.
 ///
@@ -44,9 +44,9 @@ impl Serialiser {
 
     /// The same at a rate that changes, for the packet being sent, too: its last bit leaves when the rates' integral since
     /// `start` has reached what was to be sent. What is carried over is work (bit·ns/s), which no change of rate alters.
-    pub fn transmit_at(&mut self, now: Time, size: Bytes, rates: &mut Timeline<Rate>) -> (Time, Time) {
+    pub fn transmit_at(&mut self, now: Time, size: Bytes, rates: &mut Rates) -> (Time, Time) {
         let start = self.begin(now);
-        self.set_rate(*rates.at(start));
+        self.set_rate(rates.at(start));
         let carry = self.carry;
         let end = self.send(start, size);
         if end < rates.next_change() || rates.next_change() == Time::MAX {
@@ -61,7 +61,7 @@ impl Serialiser {
             }
             work -= done;
             at = rates.next_change();
-            self.set_rate(*rates.at(at));
+            self.set_rate(rates.at(at));
         }
         let rate = u128::from(self.rate);
         self.carry = (work % rate) as u64;
@@ -112,6 +112,7 @@ const BYTE: u128 = 8_000_000_000;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Timeline;
     use proptest::prelude::*;
 
     #[test]
@@ -147,7 +148,7 @@ mod tests {
     fn the_packet_being_sent_goes_on_at_the_new_rate() {
         // 1500 B at 12 Mbit/s take 1 ms. After a quarter of it the rate falls to a tenth.
         let at = |us: u64| Time::from_nanos(us * 1_000);
-        let mut rates = Timeline::new(Rate::from_mbps(12), [(at(250), Rate::from_bps(1_200_000))]);
+        let mut rates = Rates::from(Timeline::new(Rate::from_mbps(12), [(at(250), Rate::from_bps(1_200_000))]));
         let mut serialiser = Serialiser::new(Rate::from_mbps(12));
         let packet = Bytes::new(1_500);
         assert_eq!(serialiser.transmit_at(Time::ZERO, packet, &mut rates), (Time::ZERO, at(7_750)));
@@ -166,7 +167,7 @@ mod tests {
             let mut at = 0;
             let steps: Vec<(u64, u64)> = changes.iter().map(|(gap, rate)| { at += gap; (at, *rate) }).collect();
             let timed = steps.iter().map(|(at, rate)| (Time::from_nanos(*at), Rate::from_bps(*rate)));
-            let mut rates = Timeline::new(Rate::from_bps(first), timed);
+            let mut rates = Rates::from(Timeline::new(Rate::from_bps(first), timed));
             let mut serialiser = Serialiser::new(Rate::from_bps(first));
             // What is sent from the start of the run until `to`.
             let integral = |to: u64| {

@@ -96,6 +96,13 @@ impl Scenario {
         after.collect()
     }
 
+    /// (time in seconds, rate in bit/s at which the bottleneck can send from then on): at every change of the path, and of
+    /// a rate that varies by a pattern the mean of each of `bins` equal parts of the run. A shaper counts.
+    fn rate_over_time(&self, bins: u64) -> Vec<(f64, u64)> {
+        let rates = sim::rate_over_time(&self.inner, bins);
+        rates.iter().map(|(at, rate)| (at.as_secs_f64(), rate.as_bps())).collect()
+    }
+
     /// (name, cc) of every flow, in the order of the trace's flow numbers.
     #[getter]
     fn flows(&self) -> Vec<(&str, &str)> {

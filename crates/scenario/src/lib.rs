@@ -32,7 +32,7 @@ pub use app::{App, On};
 pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
-pub use impairment::Policer;
+pub use impairment::{Policer, Shaper};
 pub use model::{
     Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,
     Value, Wake,

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use path::{Config, Jitter, Limit, Loss};
+use path::{Config, Jitter, Limit, Loss, RatePattern};
 use units::{Bytes, Rate, Span};
 
 use crate::app::App;
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::impairment::Policer;
+use crate::impairment::{Policer, Shaper};
 use crate::profile::Applied;
 use crate::source::Source;
 
@@ -78,8 +78,10 @@ pub struct Link {
     pub name: String,
     /// One-way propagation delay behind it, on top of the path's.
     pub delay: Span,
-    /// Its rate.
+    /// Its rate: if that varies by a pattern, the one that a BDP is counted at.
     pub rate: Rate,
+    /// How its rate varies, if it does.
+    pub rate_pattern: Option<RatePattern>,
     /// How much waits in front of it.
     pub buffer: Buffer,
     /// Which packet goes first, and which one is dropped.
@@ -88,6 +90,8 @@ pub struct Link {
     pub loss: Loss,
     /// What stands in front of the queue, if anything.
     pub policer: Option<Policer>,
+    /// What holds the head of the queue back, if anything.
+    pub shaper: Option<Shaper>,
     /// What becomes of the ECN field of packets that reach it.
     pub ecn: EcnField,
     /// Whether an ACK may take the place of an older one that waits.
@@ -126,6 +130,8 @@ pub struct Change {
     pub reverse_duplicate: Option<f64>,
     /// [`Link::policer`] of the bottleneck from then on.
     pub policer: Option<Option<Policer>>,
+    /// [`Link::shaper`] of the bottleneck from then on.
+    pub shaper: Option<Option<Shaper>>,
     /// [`Path::jitter`] from then on.
     pub jitter: Option<Jitter>,
     /// [`Path::reverse_jitter`] from then on.
@@ -330,7 +336,7 @@ impl Scenario {
 
     /// The fastest rate of any link at any time.
     pub fn fastest(&self) -> Rate {
-        self.more_links.iter().map(|link| link.rate).fold(self.path.fastest(), Rate::max)
+        self.more_links.iter().map(Link::fastest).fold(self.path.fastest(), Rate::max)
     }
 
     /// The two-way propagation delay of `flow` at the start.
@@ -343,8 +349,8 @@ impl Scenario {
     /// link of the route and the flow's own RTT, with full queues on the way back.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
         flow.receive_window.map(ReceiveWindow::most).unwrap_or_else(|| {
-            let slowest = self.route(&flow.route).map(|link| link.rate).min().expect("a route has a link");
-            let back = self.route(&flow.reverse_route).map(|link| link.rate.time_for(self.buffer(link)));
+            let slowest = self.route(&flow.route).map(Link::sustained).min().expect("a route has a link");
+            let back = self.route(&flow.reverse_route).map(|link| link.sustained().time_for(self.buffer(link)));
             let rtt = back.fold(self.rtt(flow), |sum, wait| sum + wait);
             let buffers: Bytes = self.route(&flow.route).map(|link| self.buffer(link)).fold(Bytes::ZERO, |a, b| a + b);
             (slowest.bytes_in(rtt) + buffers) * 2
@@ -365,7 +371,7 @@ impl Path {
 
     /// The bottleneck's fastest rate at any time.
     pub fn fastest(&self) -> Rate {
-        self.schedule(|change| change.rate).map(|(_, rate)| rate).fold(self.link.rate, Rate::max)
+        self.schedule(|change| change.rate).map(|(_, rate)| rate).fold(self.link.fastest(), Rate::max)
     }
 }
 
@@ -378,12 +384,22 @@ impl Link {
         }
     }
 
+    /// Its fastest rate at any time, but for changes of the path.
+    pub fn fastest(&self) -> Rate {
+        self.rate_pattern.as_ref().map_or(self.rate, RatePattern::fastest)
+    }
+
+    /// What it carries in the long run: its rate, or its shaper's if that is lower.
+    pub fn sustained(&self) -> Rate {
+        self.shaper.map_or(self.rate, |shaper| shaper.rate.min(self.rate))
+    }
+
     /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on a path of `rtt`.
     pub fn limit(&self, buffer: Buffer, rtt: Span) -> Limit {
         if self.queue.descriptor().in_bytes {
-            buffer.limit_in_bytes(self.rate, rtt, PACKET)
+            buffer.limit_in_bytes(self.sustained(), rtt, PACKET)
         } else {
-            buffer.limit(self.rate, rtt, PACKET)
+            buffer.limit(self.sustained(), rtt, PACKET)
         }
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use path::{Config, Jitter, Loss};
+use path::{Config, Jitter, Loss, RatePattern};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -13,7 +13,7 @@ use units::{Bytes, Rate, Span};
 use crate::app::App;
 use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
-use crate::impairment::{InOrder, Policer};
+use crate::impairment::{InOrder, Policer, Shaper};
 use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, BOTTLENECK, Ecn, EcnFeedback, EcnField, Pacing, ReceiveWindow, Value};
@@ -137,8 +137,16 @@ pub(crate) struct Path {
 /// What every link has, the bottleneck in [path] and those in [[link]].
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Link {
-    /// The link's rate, in bits per second. Access links are 10 times as fast as the fastest link ever is.
-    pub(crate) rate: Leaf<Rate>,
+    /// The link's rate, in bits per second. Access links are 10 times as fast as the fastest link ever is. With a
+    /// rate_pattern it is only the rate that bdp is counted at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Rate>", extend("x-default" = "the mean of rate_pattern; without one it has to be there"))]
+    pub(crate) rate: Option<Leaf<Rate>>,
+    /// How the rate varies: between two rates as a sine, a saw or a random walk, by a schedule, or by a trace of delivery
+    /// opportunities as mahimahi's. Files are seen from the scenario's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<RatePattern>", extend("x-default" = "none, the rate is constant"))]
+    pub(crate) rate_pattern: Option<Leaf<RatePattern>>,
     /// What may wait in front of the link, besides the packet being sent. In bdp (its rate x path.rtt), time or packets it
     /// counts whole packets of 1500 bytes, rounded down, at the rate and RTT of the start; queues that count bytes round
     /// nothing.
@@ -156,6 +164,10 @@ pub(crate) struct Link {
     /// A token bucket in front of the queue, which drops what does not conform; it begins full.
     #[serde(default = "no_policer")]
     pub(crate) policer: Leaf<Option<Policer>>,
+    /// A token bucket behind the queue, as tc's tbf: the head of the queue waits until it has tokens. The queue is that of
+    /// the link, and a bdp or time of its buffer is counted at the shaper's rate if that is lower.
+    #[serde(default = "no_shaper")]
+    pub(crate) shaper: Leaf<Option<Shaper>>,
     /// What becomes of the ECN field of packets that reach the link: "strip" clears it, so that its queue and those behind
     /// it drop where they would mark.
     #[serde(default = "kept")]
@@ -227,6 +239,10 @@ pub(crate) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Option<Policer>>", extend("x-default" = "unchanged"))]
     pub(crate) policer: Option<Leaf<Option<Policer>>>,
+    /// From then on path.shaper, with a full bucket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Option<Shaper>>", extend("x-default" = "unchanged"))]
+    pub(crate) shaper: Option<Leaf<Option<Shaper>>>,
     /// From then on path.jitter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Jitter>", extend("x-default" = "unchanged"))]
@@ -393,6 +409,10 @@ fn no_variation() -> Leaf<Percent> {
     Leaf::of(&Percent(0.0))
 }
 
+fn no_shaper() -> Leaf<Option<Shaper>> {
+    Leaf::of(&None)
+}
+
 fn no_policer() -> Leaf<Option<Policer>> {
     Leaf::of(&None)
 }
@@ -511,11 +531,13 @@ impl From<&model::Path> for Path {
 impl From<&model::Link> for Link {
     fn from(link: &model::Link) -> Link {
         Link {
-            rate: Leaf::of(&link.rate),
+            rate: optional(&Some(link.rate)),
+            rate_pattern: optional(&link.rate_pattern),
             buffer: optional(&Some(link.buffer)),
             queue: Leaf::of(&link.queue),
             loss: Leaf::of(&link.loss),
             policer: Leaf::of(&link.policer),
+            shaper: Leaf::of(&link.shaper),
             ecn: Leaf::of(&link.ecn),
             ack_filter: Leaf::of(&Switch(link.ack_filter)),
         }
@@ -547,6 +569,7 @@ impl Change {
             shown("duplicate", &self.duplicate),
             shown("reverse_duplicate", &self.reverse_duplicate),
             shown("policer", &self.policer),
+            shown("shaper", &self.shaper),
             shown("jitter", &self.jitter),
             shown("reverse_jitter", &self.reverse_jitter),
         ];
@@ -566,6 +589,7 @@ impl From<&model::Change> for Change {
             duplicate: optional(&change.duplicate.map(Percent)),
             reverse_duplicate: optional(&change.reverse_duplicate.map(Percent)),
             policer: optional(&change.policer),
+            shaper: optional(&change.shaper),
             jitter: optional(&change.jitter),
             reverse_jitter: optional(&change.reverse_jitter.clone().map(InOrder)),
         }

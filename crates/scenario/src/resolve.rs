@@ -112,7 +112,13 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         reverse_jitter,
         changes: changes(&raw.change, source)?,
     };
-    for Change { buffer, table: Written(i), .. } in &path.changes {
+    for Change { rate, buffer, table: Written(i), .. } in &path.changes {
+        if rate.is_some() && path.link.rate_pattern.is_some() {
+            let shown = raw.change[*i].rate.as_ref().map_or_else(String::new, Leaf::show);
+            let problem = "path.rate_pattern says what the rate is at any time";
+            let fix = "keep one of the two; \"schedule 0s 20mbit, 5s 50mbit\" is a pattern, too";
+            return Err(source.error(&format!("path.change.{i}.rate"), shown, problem, fix));
+        }
         if let Some(buffer) = buffer {
             let limit = path.link.limit(*buffer, rtt);
             check_buffer(limit, raw.change[*i].buffer.as_ref(), &format!("path.change.{i}.buffer"), source)?;
@@ -126,14 +132,22 @@ pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Res
     let key = |name: &str| format!("{at}.{name}");
     let queue = raw.queue.get(source, &key("queue"))?;
     let Switch(ack_filter) = raw.ack_filter.get(source, &key("ack_filter"))?;
+    let rate_pattern = optional(&raw.rate_pattern, source, &key("rate_pattern"))?;
+    let rate = match (optional(&raw.rate, source, &key("rate"))?, &rate_pattern) {
+        (Some(rate), _) => rate,
+        (None, Some(pattern)) => pattern.mean(),
+        (None, None) => return Err(source.error(&key("rate"), "", "missing", "add rate = \"100mbit\"")),
+    };
     let link = Link {
         name: BOTTLENECK.to_owned(),
         delay: Span::ZERO,
-        rate: raw.rate.get(source, &key("rate"))?,
+        rate,
+        rate_pattern,
         buffer: buffer(raw, &queue, &key("buffer"), source)?,
         queue,
         loss: raw.loss.get(source, &key("loss"))?,
         policer: raw.policer.get(source, &key("policer"))?,
+        shaper: raw.shaper.get(source, &key("shaper"))?,
         ecn: raw.ecn.get(source, &key("ecn"))?,
         ack_filter,
         table: None,
@@ -198,6 +212,7 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
             duplicate: optional(&raw.duplicate, source, &key("duplicate"))?.map(|Percent(p)| p),
             reverse_duplicate: optional(&raw.reverse_duplicate, source, &key("reverse_duplicate"))?.map(|Percent(p)| p),
             policer: optional(&raw.policer, source, &key("policer"))?,
+            shaper: optional(&raw.shaper, source, &key("shaper"))?,
             jitter: optional(&raw.jitter, source, &key("jitter"))?,
             reverse_jitter: optional(&raw.reverse_jitter, source, &key("reverse_jitter"))?
                 .map(|InOrder(jitter)| jitter),

@@ -7,7 +7,9 @@ use endpoint::{
     AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Messages, Pacing, Receiver, SMSS, Schedule, Sender,
     SenderConfig, Unresponsive, WakeUp,
 };
-use path::{Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Timeline, VaryingLink};
+use path::{
+    Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Shaper, Timeline, Transmitter, VaryingLink,
+};
 use scenario::{Error, On, ReceiveWindow, Scenario};
 use trace::{FlowMeter, Window};
 use units::{Bytes, Draw, Rate, Rng, Span, Time};
@@ -132,14 +134,16 @@ fn network_link(scenario: &Scenario, index: usize, link: &scenario::Link, window
         timeline_of(path, index, link.buffer, |change| change.buffer).map(|buffer| link.limit(buffer, path.rtt));
     let policers = timeline_of(path, index, link.policer, |change| change.policer)
         .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
-    let rates = timeline_of(path, index, link.rate, |change| change.rate);
+    let shapers = timeline_of(path, index, link.shaper, |change| change.shaper)
+        .map(|shaper| shaper.map(|shaper| Shaper::new(shaper.rate, shaper.burst)));
+    let transmitter = transmitter(scenario, index, link);
     let rng = Rng::stream(scenario.seed, &link.name, "queue");
     let queue = Queue::new(&link.queue, *limits.at(Time::ZERO), link.rate, rng);
-    let element = match (queue, rates.constant(), limits.constant(), policers.constant()) {
-        (None, Some(rate), Some(limit), Some(None)) => Element::Constant(Link::new(*rate, *limit)),
-        (None, ..) => Element::Varying(Box::new(VaryingLink::new(rates, limits, policers))),
+    let element = match (queue, transmitter.constant(), limits.constant(), policers.constant(), shapers.constant()) {
+        (None, Some(rate), Some(limit), Some(None), Some(None)) => Element::Constant(Link::new(rate, *limit)),
+        (None, ..) => Element::Varying(Box::new(VaryingLink::new(transmitter, limits, policers, shapers))),
         (Some(queue), ..) => {
-            let link = ManagedLink::new(rates, limits, policers, queue);
+            let link = ManagedLink::new(transmitter, limits, policers, shapers, queue);
             Element::Managed(Box::new(Managed::new(link, window, scenario.flows.len())))
         }
     };
@@ -158,7 +162,7 @@ fn loss(scenario: &Scenario, spec: &scenario::Flow, index: usize, what: &str) ->
 }
 
 /// The link of `[path]` among the links.
-const BOTTLENECK: usize = 0;
+pub(crate) const BOTTLENECK: usize = 0;
 
 /// One of a link's properties over time: that of the bottleneck has the path's schedule.
 fn timeline_of<T>(
@@ -168,6 +172,14 @@ fn timeline_of<T>(
     of: impl Fn(&scenario::Change) -> Option<T>,
 ) -> Timeline<T> {
     if link == BOTTLENECK { timeline(path, first, of) } else { first.into() }
+}
+
+/// What sends on a link.
+pub(crate) fn transmitter(scenario: &Scenario, index: usize, link: &scenario::Link) -> Transmitter {
+    match &link.rate_pattern {
+        Some(pattern) => pattern.transmitter(Rng::stream(scenario.seed, &link.name, "rate")),
+        None => Transmitter::serial(timeline_of(&scenario.path, index, link.rate, |change| change.rate).into()),
+    }
 }
 
 /// One of the path's properties over time.

@@ -36,7 +36,7 @@ pub use memory::memory_needed;
 
 use scenario::{Error, Scenario};
 use trace::{Summary, Trace};
-use units::Span;
+use units::{Rate, Span, Time};
 
 /// How much of a run is kept over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,8 +73,30 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
     let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
     let queue = scenario.links().any(|link| link.queue.descriptor().random);
+    let pattern = scenario.links().filter_map(|link| link.rate_pattern.as_ref()).any(path::RatePattern::is_random);
     let flow = |flow: &scenario::Flow| draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random());
-    jitter || loss || late || doubled || host || queue || scenario.flows.iter().any(flow)
+    let flows = scenario.flows.iter().any(flow);
+    jitter || loss || late || doubled || host || queue || pattern || flows
+}
+
+/// The rate at which the bottleneck can send over time: (from, rate) each, of a rate that varies by a pattern the means of
+/// `bins` equal parts of the run. Where a shaper is slower, it is the shaper's.
+pub fn rate_over_time(scenario: &Scenario, bins: u64) -> Vec<(Time, Rate)> {
+    let path = &scenario.path;
+    let mut times: Vec<Time> = path.changes.iter().map(|change| Time::ZERO + change.at).collect();
+    let end = Time::ZERO + scenario.duration;
+    if path.link.rate_pattern.is_some() {
+        times.extend((1..bins).map(|bin| Time::ZERO + scenario.duration.mul_f64(bin as f64 / bins as f64)));
+    }
+    times.extend([Time::ZERO, end]);
+    times.sort_unstable();
+    times.dedup();
+    let rates = build::transmitter(scenario, build::BOTTLENECK, &path.link).mean_rates(&times);
+    let shaped = |at: Time| {
+        let changed = path.schedule(|change| change.shaper).take_while(|(from, _)| Time::ZERO + *from <= at).last();
+        changed.map_or(path.link.shaper, |(_, shaper)| shaper).map_or(Rate::MAX, |shaper| shaper.rate)
+    };
+    times.iter().zip(rates).map(|(at, rate)| (*at, rate.min(shaped(*at)))).collect()
 }
 
 /// Runs a scenario to its end.

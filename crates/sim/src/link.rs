@@ -1,7 +1,7 @@
 //! A link of the network with what is measured on it.
 
 use endpoint::{ACK_SIZE, AckKind};
-use path::{Ecn, Link, ManagedLink, Packet, VaryingLink, Verdict};
+use path::{Ecn, Link, ManagedLink, Measured, Packet, VaryingLink, Verdict};
 use scenario::EcnField;
 use trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
 use units::{Bytes, Span, Time};
@@ -94,11 +94,17 @@ impl Managed {
 impl NetworkLink {
     pub(crate) fn new(link: &scenario::Link, element: Element, window: Window) -> NetworkLink {
         let strips = link.ecn == EcnField::Strip;
+        let Window { from, to } = window;
+        let offered = match &element {
+            Element::Constant(_) => to - from,
+            Element::Varying(link) => link.offered(from, to),
+            Element::Managed(managed) => managed.link.offered(from, to),
+        };
         NetworkLink {
             name: link.name.clone(),
             special: strips || matches!(element, Element::Managed(_)),
             element,
-            meter: LinkMeter::new(window),
+            meter: LinkMeter::new(window, offered),
             propagation: link.delay,
             ack_filter: link.ack_filter,
             strips,
@@ -134,7 +140,7 @@ impl NetworkLink {
         match &mut self.element {
             Element::Constant(link) => {
                 let verdict = link.arrive(now, size);
-                self.conclude(now, verdict, data)
+                self.conclude(now, verdict, None, data)
             }
             Element::Varying(_) => self.arrive_varying(now, size, data),
             Element::Managed(_) => unreachable!("a link whose queue decides is offered packets"),
@@ -163,16 +169,28 @@ impl NetworkLink {
     fn arrive_varying(&mut self, now: Time, size: Bytes, data: bool) -> Option<(Span, Time)> {
         let Element::Varying(link) = &mut self.element else { unreachable!("called for a varying link alone") };
         let verdict = link.arrive(now, size);
-        self.conclude(now, verdict, data)
+        let measured = link.measured();
+        self.conclude(now, verdict, Some(measured), data)
     }
 
+    /// What comes of a verdict. If nothing else is measured, a packet counts from its first bit to its last.
     #[inline(always)] // both callers are worth it: a verdict that goes through memory costs them a percent of a run
-    fn conclude(&mut self, now: Time, verdict: Verdict, data: bool) -> Option<(Span, Time)> {
+    fn conclude(
+        &mut self,
+        now: Time,
+        verdict: Verdict,
+        measured: Option<Measured>,
+        data: bool,
+    ) -> Option<(Span, Time)> {
         match verdict {
             Verdict::Departs { start, end } => {
                 let waited = start - now;
                 self.last_wait = waited;
-                self.meter.on_transmission(waited, start, end, data);
+                let sent_from = measured.map_or(start, |measured| measured.sent_from);
+                self.meter.on_transmission(waited, sent_from, end, data);
+                if let Some(Measured { held_since, start, .. }) = measured.filter(|it| it.held_since < it.start) {
+                    self.meter.on_held(waited, held_since, start);
+                }
                 Some((waited, end + self.propagation))
             }
             lost => {
@@ -248,7 +266,10 @@ impl NetworkLink {
         match link.ready_at() {
             _ if *armed => Offer::Taken(None),
             // Nothing was being sent, so what goes next is this one, if it goes.
-            Some(at) if at <= now => self.send(now).map_or(Offer::Taken(None), Offer::Sent),
+            Some(at) if at <= now => match self.send(now) {
+                Some(sent) => Offer::Sent(sent),
+                None => Offer::Taken(self.call_again_at()),
+            },
             at => {
                 *armed = at.is_some();
                 Offer::Taken(at)
@@ -264,18 +285,22 @@ impl NetworkLink {
         let Managed { link, shelf, tally, .. } = &mut **managed;
         let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
         let (sent, end) = link.send(now, &mut count)?;
+        let Measured { held_since, start, sent_from } = link.measured();
         let (waited, at) = (now - sent.arrived, end + self.propagation);
         self.last_wait = waited;
+        if held_since < start {
+            meter.on_held(waited, held_since, start);
+        }
         let (mut packet, hop) = match sent.payload {
             Held::Data { packet, hop } => (packet, hop),
             Held::Ack { place } => {
-                meter.on_transmission(waited, now, end, false);
+                meter.on_transmission(waited, sent_from, end, false);
                 meter.on_ack_transmission(end, shelf.at(place).ack.kind != AckKind::Syn);
                 return Some(Sent::Ack { place, at });
             }
         };
         let data = !packet.segment.syn;
-        meter.on_transmission(waited, now, end, data);
+        meter.on_transmission(waited, sent_from, end, data);
         if sent.marked {
             packet.segment.ce = true;
             if data {

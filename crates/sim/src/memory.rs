@@ -56,7 +56,7 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
             scenario.duration.as_secs_f64() / interval.as_secs_f64() * (scenario.flows.len() + links.len()) as f64
         }
         TraceLevel::Acks => {
-            links.iter().map(|link| link.rate.as_f64()).sum::<f64>() / 8.0 / 1500.0 * scenario.duration.as_secs_f64()
+            links.iter().map(|link| link.carried.as_f64()).sum::<f64>() / 8.0 / 1500.0 * scenario.duration.as_secs_f64()
         }
     };
     let trace = Bytes::from_f64(rows * PER_ROW as f64);
@@ -72,6 +72,8 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
 /// A link at its largest: whatever of its schedule may coincide.
 struct Largest {
     rate: Rate,
+    /// What it may carry in the long run.
+    carried: Rate,
     buffer: Bytes,
     /// How long a packet may wait in its buffer.
     wait: Span,
@@ -87,9 +89,14 @@ impl Largest {
             .max()
             .unwrap_or(Bytes::ZERO);
         let rates = path.schedule(|change| change.rate).map(|(_, rate)| rate).filter(|_| bottleneck);
-        let slowest = rates.fold(link.rate, Rate::min);
-        let rate = if bottleneck { path.fastest() } else { link.rate };
-        Largest { rate, buffer, wait: slowest.time_for(buffer) }
+        let slowest = rates.fold(link.sustained(), Rate::min);
+        let rate = if bottleneck { path.fastest() } else { link.fastest() };
+        // The fullest millisecond of a trace says nothing of the whole.
+        let carried = match &link.rate_pattern {
+            Some(pattern @ path::RatePattern::Mahimahi(_)) => pattern.mean(),
+            _ => rate,
+        };
+        Largest { rate, carried, buffer, wait: slowest.time_for(buffer) }
     }
 }
 

@@ -121,6 +121,7 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.reverse_loss", "10%"),
         ("path.jitter", "1ms"),
         ("path.reverse_jitter", "1ms"),
+        ("path.rate_pattern", "walk 5mbit..15mbit step 100ms"),
         ("path.change.0.loss", "1%"),
         ("path.loss", "gilbert-elliott p 1% r 30%"),
         ("path.reverse_loss", "gilbert-elliott p 5% r 30%"),
@@ -214,17 +215,40 @@ fn impairments() -> impl Strategy<Value = String> {
             1 => Just("list 1, 4, 5, 6, 30, 70".to_owned()),
         ]
     };
+    let shaper = prop_oneof![
+        2 => Just("off".to_owned()),
+        1 => (1_u32..40, 2_u32..60).prop_map(|(rate, burst)| format!("{rate}mbit burst {burst}kB")),
+    ];
     let copies = (0_u32..4, 0_u32..4)
         .prop_map(|(data, acks)| format!("duplicate = \"{data}%\"\nreverse_duplicate = \"{acks}%\"\n"));
-    (reordering, jitter(), policer, loss(), loss(), copies).prop_map(
-        |(jitter, reverse, policer, loss, reverse_loss, copies)| {
+    (reordering, jitter(), (policer, shaper), loss(), loss(), copies).prop_map(
+        |(jitter, reverse, (policer, shaper), loss, reverse_loss, copies)| {
             copies
                 + &format!(
-                    "jitter = \"{jitter}\"\nreverse_jitter = \"{reverse}\"\npolicer = \"{policer}\"\n\
+                    "jitter = \"{jitter}\"\nreverse_jitter = \"{reverse}\"\npolicer = \"{policer}\"\nshaper = \"{shaper}\"\n\
              loss = \"{loss}\"\nreverse_loss = \"{reverse_loss}\"\n"
                 )
         },
     )
+}
+
+/// How the link sends, as lines of [path], whether or not it has a constant rate.
+fn pattern() -> impl Strategy<Value = String> {
+    let range = (1_u32..20, 1_u32..40, 1_u32..900);
+    let swing = (0..3_usize, range).prop_map(|(kind, (low, more, ms))| {
+        let (word, time) = [("sine", "every"), ("saw", "every"), ("walk", "step")][kind];
+        format!("{word} {low}mbit..{}mbit {time} {ms}ms", low + more)
+    });
+    let schedule = (1_u32..40, 1_u32..1_400, 1_u32..40)
+        .prop_map(|(first, at, then)| format!("schedule 0s {first}mbit, {at}ms {then}mbit"));
+    let trace = prop::collection::vec(0_u32..30, 1..40).prop_map(|gaps| {
+        let times = gaps.iter().map(|gap| gap % 4 * (gap / 4)).scan(1, |at, gap| {
+            *at += gap;
+            Some(at.to_string())
+        });
+        format!("mahimahi {}", times.collect::<Vec<_>>().join(", "))
+    });
+    prop_oneof![swing, schedule, trace].prop_map(|pattern| format!("rate_pattern = \"{pattern}\"\n"))
 }
 
 fn change() -> impl Strategy<Value = String> {
@@ -389,14 +413,15 @@ proptest! {
 
     #[test]
     fn short_cuts_equal_stepping_whatever_the_path_does(
-        path in change(), queue in queue(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
+        path in change(), pattern in prop::option::of(pattern()), queue in queue(), changes in prop::collection::vec((1_u32..1400, change()), 0..4), jitter in 0_u32..300,
         seed in 0_u64..1_000, host in host(), flows in prop::collection::vec(flow(), 1..4),
     ) {
         let mut text = format!("duration = \"1500ms\"\nseed = {seed}\nsend_jitter = \"{jitter}us\"\n[path]\n{path}");
-        text += &format!("queue = {queue}\n");
+        text += &format!("queue = {queue}\n{}", pattern.as_deref().unwrap_or_default());
         let mut times = std::collections::BTreeSet::new();
         for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
-            text += &format!("[[path.change]]\nat = \"{at}ms\"\n{change}");
+            let rate = change.lines().next().filter(|_| pattern.is_some()).unwrap_or_default();
+            text += &format!("[[path.change]]\nat = \"{at}ms\"\n{}", change.replacen(rate, "", 1));
         }
         let scenario = scenario(&(text + &host + &flows.concat()));
         let (fast, slow) = (run(&scenario, false), run(&scenario, true));

@@ -95,6 +95,61 @@ fn a_policer_passes_its_burst_and_its_rate_and_no_more() {
 }
 
 #[test]
+fn a_link_that_varies_carries_what_its_pattern_gives() {
+    let carried = |pattern: &str| {
+        let path = format!("rate_pattern = \"{pattern}\"\nrtt = \"40ms\"\nbuffer = \"50packets\"");
+        let summary = summary(&path, "cc = \"none\"\napp_rate = \"60mbit\"");
+        let link = &summary.links[0];
+        assert!((0.999..=1.0).contains(&link.utilisation), "{} of {pattern}", link.utilisation);
+        summary.packets
+    };
+    // 30 Mbit/s in the mean of each period of 5 s, in packets of 12000 bit.
+    for pattern in ["sine 10mbit..50mbit every 5s", "saw 10mbit..50mbit every 5s", "schedule 0s 20mbit, 10s 40mbit"] {
+        assert!((49_980..=50_000).contains(&carried(pattern)), "{} by {pattern}", carried(pattern));
+    }
+    // 1 packet at each of 2, 3, 5 and 10 ms, 2000 times; the first comes after its time on the access link.
+    assert_eq!(carried("mahimahi 2, 3, 5, 10"), 8_000);
+}
+
+#[test]
+fn a_trace_lets_packets_go_at_its_times_alone() {
+    // Each packet waits for an opportunity at the end of 10 ms: RTTs are 40 ms and the rest of ten.
+    let path = "rate_pattern = \"mahimahi 10, 10, 10, 10\"\nrtt = \"40ms\"\nbuffer = \"100packets\"";
+    let summary = summary(path, "cc = \"none\"\napp_rate = \"0.965333mbit\"");
+    // A packet each 12 ms, and 4 opportunities each 10: 1/4.8. Packets come 0, 2, 4, 6 and 8 ms after a multiple of 10, and
+    // 25 us for the access link of 480 Mbit/s, so that they wait for 5.975 ms in the mean.
+    let link = &summary.links[0];
+    assert!((link.utilisation - 0.2083).abs() < 0.001, "{}", link.utilisation);
+    let mean = summary.flows[0].queue_delay_s.mean.expect("there are samples");
+    assert!((mean - 0.005_975).abs() < 0.000_01, "{mean}");
+}
+
+#[test]
+fn a_shaper_holds_what_does_not_conform() {
+    // 12 Mbit/s, in front of 120: 10 ms of buffer are 10 packets.
+    let path = "rate = \"120mbit\"\nrtt = \"40ms\"\nbuffer = \"10ms\"\nshaper = \"12mbit burst 30kB\"";
+    let summary = summary(path, "cc = \"none\"\napp_rate = \"20mbit\"");
+    // 20 packets of burst, and one a millisecond for 20 s.
+    assert!((20_019..=20_020).contains(&summary.packets), "{}", summary.packets);
+    let link = &summary.links[0];
+    assert!((link.utilisation - 0.1001).abs() < 0.0001, "{} of the time it sends", link.utilisation);
+    // Ten wait: the last of them for 10 ms, less what has gone by of the present millisecond; the link is idle for the
+    // rest, but not without a queue.
+    let mean = link.queue_delay_s.mean.expect("there are samples");
+    assert!((0.0085..0.0101).contains(&mean), "{mean}");
+    assert!(link.queue_delay_s.max.expect("there are samples") <= 0.0101);
+}
+
+#[test]
+fn a_shaper_comes_and_goes_by_schedule() {
+    let changes = change("5s", "shaper = \"3mbit burst 15kB\"") + &change("15s", "shaper = \"off\"");
+    let summary = summary(&format!("{PATH}\n{changes}"), FLOOD);
+    // 10 s at 10 Mbit/s, 10 s at 3 and a burst of 10 packets.
+    let expected = (10 * 10_000_000 + 10 * 3_000_000) / 12_000 + 10;
+    assert!((expected - 12..=expected).contains(&summary.packets), "{} of {expected}", summary.packets);
+}
+
+#[test]
 fn a_policer_comes_and_goes_by_schedule() {
     let path = "rate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"";
     let changes =

@@ -226,6 +226,8 @@ pub struct LinkMeter {
     /// Waiting times, weighted by how long their packets were being sent.
     pub(crate) queue: Histogram,
     busy: Span,
+    held: Span,
+    offered: Span,
     pub(crate) drops: u64,
     pub(crate) losses: u64,
     pub(crate) policed: u64,
@@ -239,12 +241,15 @@ pub struct LinkMeter {
 }
 
 impl LinkMeter {
-    /// Nothing measured yet.
-    pub fn new(window: Window) -> LinkMeter {
+    /// Nothing measured yet of a link that can send for a time of `offered` within the window: all of it, unless it has
+    /// another measure of sending.
+    pub fn new(window: Window, offered: Span) -> LinkMeter {
         LinkMeter {
             window,
             queue: Histogram::default(),
             busy: Span::ZERO,
+            held: Span::ZERO,
+            offered,
             drops: 0,
             losses: 0,
             policed: 0,
@@ -263,6 +268,14 @@ impl LinkMeter {
         self.packets += u64::from(data && end <= self.window.to);
         let held = end.min(self.window.to).since(start.max(self.window.from));
         self.busy += held;
+        self.queue.add_weighted(waited, held.as_nanos());
+    }
+
+    /// A packet that waited so long was held back at the head of the queue from `since` to `until`, by a shaper.
+    #[cold]
+    pub fn on_held(&mut self, waited: Span, since: Time, until: Time) {
+        let held = until.min(self.window.to).since(since.max(self.window.from));
+        self.held += held;
         self.queue.add_weighted(waited, held.as_nanos());
     }
 
@@ -306,15 +319,16 @@ impl LinkMeter {
         self.marks += u64::from(self.window.holds(now));
     }
 
-    /// The share of the window in which the link was sending.
+    /// The share of what was offered in which the link was sending; none of nothing.
     pub fn utilisation(&self) -> f64 {
-        self.busy.as_secs_f64() / (self.window.to - self.window.from).as_secs_f64()
+        if self.offered == Span::ZERO { 0.0 } else { self.busy.as_secs_f64() / self.offered.as_secs_f64() }
     }
 
-    /// The time-weighted waiting time: at each instant that of the packet being sent, zero when there is none.
+    /// The time-weighted waiting time: at each instant that of the packet being sent, or held back to be sent next; zero when
+    /// there is none.
     pub fn queue_delay(&self) -> Histogram {
         let mut queue = self.queue.clone();
-        let idle = (self.window.to - self.window.from).saturating_sub(self.busy);
+        let idle = self.offered.saturating_sub(self.busy + self.held);
         queue.add_weighted(Span::ZERO, idle.as_nanos());
         queue
     }

@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn a_link_weighs_waiting_by_time() {
-        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) });
+        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) }, Span::from_secs(1));
         meter.on_transmission(Span::from_millis(10), at(0), at(250), true);
         meter.on_transmission(Span::from_millis(20), at(250), at(500), true);
         meter.on_transmission(Span::from_millis(40), at(900), at(1_100), true);

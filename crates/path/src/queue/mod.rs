@@ -129,7 +129,7 @@ impl<P: Copy> Queue<P> {
     }
 
     /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link is idle.
-    #[inline]
+    #[inline(always)] // a packet is large to hand over through memory
     pub fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         match &mut self.0 {
             Kind::Red(queue) => queue.dequeue(now),

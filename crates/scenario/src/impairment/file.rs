@@ -9,6 +9,9 @@ const FILE: &str = "file ";
 /// No list or histogram is meant to be longer, in bytes.
 const LONGEST: u64 = 64 << 20;
 
+/// No line of one, in bytes: what is wrong with it is shown.
+const LONGEST_LINE: usize = 200;
+
 /// Something that a file holds in lines.
 pub(super) struct Lines {
     name: String,
@@ -38,11 +41,15 @@ impl Lines {
     }
 
     /// What `read` makes of each line that is neither empty nor a comment (`#`); what it refuses is shown with its line.
-    pub(super) fn read<T>(&self, read: impl Fn(&str) -> Result<T, Refusal>) -> Result<Vec<T>, Refusal> {
+    pub(super) fn read<T>(&self, mut read: impl FnMut(&str) -> Result<T, Refusal>) -> Result<Vec<T>, Refusal> {
         let lines = self.text.trim_start_matches('\u{feff}').lines().zip(1..);
         let lines = lines.map(|(line, number)| (line.split('#').next().unwrap_or_default().trim(), number));
         let read = |(line, number): (&str, usize)| {
-            read(line).map_err(|refusal| Refusal {
+            let value = match line.len() > LONGEST_LINE {
+                true => Err(Refusal::new("a line without end", "give one value a line")),
+                false => read(line),
+            };
+            value.map_err(|refusal| Refusal {
                 problem: format!("file {:?}, line {number}: {}", self.name, refusal.problem),
                 ..refusal
             })

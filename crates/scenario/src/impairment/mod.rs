@@ -5,10 +5,13 @@
 mod file;
 mod jitter;
 mod loss;
+mod pattern;
 mod policer;
+mod shaper;
 mod words;
 
 pub(crate) use jitter::InOrder;
 pub use policer::Policer;
+pub use shaper::Shaper;
 
 const OFF: &str = "off";

@@ -50,7 +50,8 @@ impl Kind for Option<Policer> {
     }
 }
 
-struct Burst(Bytes);
+/// What a token bucket holds: a packet at least.
+pub(super) struct Burst(pub(super) Bytes);
 
 impl Part for Burst {
     fn read(text: &str) -> Result<Burst, Refusal> {
@@ -61,7 +62,7 @@ impl Part for Burst {
         }
         if burst > LARGEST_BURST {
             let fix = format!("give at most \"{LARGEST_BURST}\", or \"off\"");
-            return Err(Refusal::new("a burst this large polices nothing", fix));
+            return Err(Refusal::new("a burst this large lets everything pass", fix));
         }
         Ok(Burst(burst))
     }

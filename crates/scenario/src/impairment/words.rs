@@ -222,6 +222,9 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Count => "number",
         Unit::Counts => "numbers",
         Unit::Bins => "bins",
+        Unit::Rates => "range of rates",
+        Unit::Schedule => "times with rates",
+        Unit::Milliseconds => "milliseconds",
         Unit::Flag => "",
     }
 }
@@ -259,6 +262,13 @@ fn unit_pattern(unit: Unit) -> &'static str {
         Unit::Count => "[0-9]+",
         Unit::Counts => "([0-9]+( *, *[0-9]+)*|file +.+)",
         Unit::Bins => "([0-9.]+(ns|us|µs|ms|s|min) +[0-9]+( *, *[0-9.]+(ns|us|µs|ms|s|min) +[0-9]+)*|file +.+)",
+        Unit::Rates => {
+            "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS]) *\\.\\. *[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])"
+        }
+        Unit::Schedule => {
+            "([0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])( *, *[0-9.]+ *(ns|us|µs|ms|s|min) +[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS]))*|file +.+)"
+        }
+        Unit::Milliseconds => "([0-9]+( *, *[0-9]+)*|file +.+)",
         Unit::Flag => "",
     }
 }

@@ -6,3 +6,4 @@ mod impairments;
 mod profiles;
 mod reading;
 mod schema;
+mod traces;

@@ -25,6 +25,7 @@ reverse_loss = "12.5%"
 duplicate = "0.1%"
 reverse_duplicate = "2%"
 policer = "10mbit burst 60kB"
+shaper = "20mbit burst 30kB"
 ack_filter = "on"
 jitter = "5ms reorder"
 reverse_jitter = "hold 10ms every 20ms"
@@ -136,6 +137,29 @@ fn every_key_is_read() {
     ];
     assert_eq!(params, expected);
     assert_eq!(second.key("cc"), "flow.0.cc", "both come from one table");
+}
+
+#[test]
+fn without_a_rate_it_is_the_mean_of_its_pattern() {
+    let rate = |pattern: &str| {
+        let text = LEAST.replace("rate = \"100mbit\"", &format!("rate_pattern = \"{pattern}\""));
+        Scenario::parse(&text, "tests/scenario/it.toml").unwrap().path.link.rate
+    };
+    assert_eq!(rate("sine 20mbit..100mbit every 10s"), Rate::from_mbps(60));
+    assert_eq!(
+        rate("schedule file files/rates.csv"),
+        Rate::from_mbps(30),
+        "(5 · 20 + 2.5 · 50) / 7.5, and then the last"
+    );
+    assert_eq!(rate("mahimahi file files/short.trace"), Rate::from_mbps(6), "5 packets of 12000 bit in 10 ms");
+}
+
+#[test]
+fn a_buffer_in_time_is_what_the_shaper_lets_go_in_it() {
+    let text = LEAST.replace("\"1bdp\"", "\"60ms\", shaper = \"10mbit burst 30kB\"");
+    let scenario = Scenario::parse(&text, "it.toml").unwrap();
+    let link = &scenario.path.link;
+    assert_eq!(link.limit(link.buffer, scenario.path.rtt), path::Limit::Packets(50));
 }
 
 #[test]
@@ -394,6 +418,7 @@ rate = "100mbit"
 buffer = "8bdp"
 loss = "0.01%"
 policer = "10mbit burst 60kB"
+shaper = "20mbit burst 30kB"
 ecn = "keep"
 ack_filter = "on"
 rtt = "50ms"
@@ -433,6 +458,7 @@ buffer = "1bdp"
 queue = "pfifo"
 loss = "0%"
 policer = "off"
+shaper = "off"
 ecn = "strip"
 ack_filter = "off"
 delay = "3ms"
@@ -443,6 +469,7 @@ rate = "1mbit"
 buffer = "1000packets"
 loss = "1%"
 policer = "off"
+shaper = "off"
 ecn = "keep"
 ack_filter = "off"
 delay = "0s"

@@ -1,0 +1,236 @@
+//! A transmitter that sends only at given instants: a trace of mahimahi's.
+
+use std::sync::Arc;
+
+use units::{Bytes, Span, Time};
+
+/// Delivery opportunities at the milliseconds of a trace, which repeats: the rules of mahimahi's `LinkQueue`.
+///
+/// Each carries [`SIZE`](Opportunities::SIZE) bytes, of one packet or of several. A packet that finds too few goes on with
+/// the next. What no packet can use that came before it is lost.
+#[derive(Clone, Debug)]
+pub struct Opportunities {
+    /// In order; the last is the length of the trace, and above zero.
+    times: Arc<[u32]>,
+    /// The next one: its place in `times`, and how often the trace has ended before it.
+    next: (usize, u64),
+    /// The one used last, and the bytes that it has left.
+    at: Time,
+    left: u64,
+}
+
+const MILLISECOND: u64 = 1_000_000;
+
+impl Opportunities {
+    /// The bytes of one: a packet of 1500 bytes as it comes from a TUN device, with 4 bytes in front.
+    pub const SIZE: Bytes = Bytes::new(1_504);
+    /// The IP packet that fills one.
+    pub(crate) const PACKET: Bytes = Bytes::new(1_500);
+    const HEADER: Bytes = Bytes::new(4);
+
+    /// Those at `times`, in milliseconds. When the last is over, the trace begins again at its time.
+    ///
+    /// # Panics
+    /// When there is none, or the last is at zero, which scenarios refuse.
+    pub fn new(times: Arc<[u32]>) -> Opportunities {
+        assert!(times.last().is_some_and(|last| *last > 0), "a trace lasts for some time");
+        debug_assert!(times.is_sorted());
+        Opportunities { times, next: (0, 0), at: Time::ZERO, left: 0 }
+    }
+
+    /// When the last bit of all that it has taken leaves.
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.at
+    }
+
+    /// When the first byte of a packet leaves that may leave from `earliest` on.
+    pub fn start(&self, earliest: Time) -> Time {
+        if self.left > 0 && self.at >= earliest { self.at } else { self.time(self.find(earliest)) }
+    }
+
+    /// Takes a packet that may leave from `earliest` on, behind those taken before: (first byte out, last byte out).
+    pub fn transmit(&mut self, earliest: Time, size: Bytes) -> (Time, Time) {
+        if self.left == 0 || self.at < earliest {
+            self.next = self.find(earliest);
+            self.open();
+        }
+        let start = self.at;
+        let mut bytes = Opportunities::charged(size).get();
+        while bytes > self.left {
+            bytes -= self.left;
+            self.open();
+        }
+        self.left -= bytes;
+        (start, self.at)
+    }
+
+    /// What a packet of `size` takes of the opportunities.
+    #[inline]
+    pub fn charged(size: Bytes) -> Bytes {
+        size + Opportunities::HEADER
+    }
+
+    /// How many there are before `time`.
+    pub fn before(&self, time: Time) -> u64 {
+        let (place, round) = Opportunities::first_from(&self.times, time);
+        round * self.times.len() as u64 + place as u64
+    }
+
+    /// Goes to the next one.
+    fn open(&mut self) {
+        (self.at, self.left) = (self.time(self.next), Opportunities::SIZE.get());
+        self.next.0 += 1;
+        if self.next.0 == self.times.len() {
+            self.next = (0, self.next.1 + 1);
+        }
+    }
+
+    /// The first one that is left from `earliest` on.
+    #[inline]
+    fn find(&self, earliest: Time) -> (usize, u64) {
+        if self.time(self.next) >= earliest { self.next } else { Opportunities::first_from(&self.times, earliest) }
+    }
+
+    fn first_from(times: &[u32], earliest: Time) -> (usize, u64) {
+        let ms = earliest.as_nanos().div_ceil(MILLISECOND);
+        // One at the very end of a round comes before those at the start of the next.
+        let round = ms.saturating_sub(1) / Opportunities::length(times);
+        let within = ms - round * Opportunities::length(times);
+        (times.partition_point(|time| u64::from(*time) < within), round)
+    }
+
+    #[inline]
+    fn time(&self, (place, round): (usize, u64)) -> Time {
+        let ms = round * Opportunities::length(&self.times) + u64::from(self.times[place]);
+        Time::ZERO + Span::from_nanos(ms.saturating_mul(MILLISECOND))
+    }
+
+    /// The length of the trace, in milliseconds.
+    #[inline]
+    fn length(times: &[u32]) -> u64 {
+        u64::from(times[times.len() - 1])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ms(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    /// When packets that are there from the start leave, in ms.
+    fn departures(times: &[u32], sizes: &[u64]) -> Vec<(u64, u64)> {
+        let mut link = Opportunities::new(times.into());
+        let earliest = Time::from_nanos(1);
+        let in_ms = |time: Time| time.as_nanos() / MILLISECOND;
+        sizes
+            .iter()
+            .map(|size| link.transmit(earliest, Bytes::new(*size)))
+            .map(|(from, to)| (in_ms(from), in_ms(to)))
+            .collect()
+    }
+
+    #[test]
+    fn an_opportunity_carries_one_full_packet_or_several_small_ones() {
+        assert_eq!(departures(&[1, 3, 4], &[1_500, 1_500, 1_500]), [(1, 1), (3, 3), (4, 4)]);
+        // 4 × (372 + 4) = 1504.
+        assert_eq!(departures(&[1, 3], &[372, 372, 372, 372, 372]), [(1, 1), (1, 1), (1, 1), (1, 1), (3, 3)]);
+        // 1004 of 1504 are left 500, to which the next adds: 1004 − 500 = 504 are used of the second.
+        assert_eq!(departures(&[2, 5, 9], &[1_000, 1_000, 1_000, 500]), [(2, 2), (2, 5), (5, 9), (9, 9)]);
+        // Several in one millisecond.
+        assert_eq!(departures(&[7, 7, 7, 8], &[1_500, 1_400, 1_500, 1_500]), [(7, 7), (7, 7), (7, 7), (7, 8)]);
+    }
+
+    #[test]
+    fn a_trace_begins_again_when_its_last_opportunity_is_over() {
+        assert_eq!(departures(&[2, 5], &[1_500; 5]), [(2, 2), (5, 5), (7, 7), (10, 10), (12, 12)]);
+        // The first of the next round is at the same time as the last of this.
+        assert_eq!(departures(&[0, 3], &[1_500; 4]), [(3, 3), (3, 3), (6, 6), (6, 6)]);
+    }
+
+    #[test]
+    fn what_nobody_can_use_is_lost() {
+        let mut link = Opportunities::new([1, 2, 3].as_slice().into());
+        let after = |time: Time| time + Span::from_nanos(1);
+        assert_eq!(link.transmit(after(ms(0)), Bytes::new(100)), (ms(1), ms(1)));
+        assert_eq!(link.start(after(ms(1))), ms(2), "it came with the opportunity, too late for what that has left");
+        assert_eq!(link.start(ms(1)), ms(1), "had it come before, it would go");
+        assert_eq!(link.transmit(after(ms(1_000_000)), Bytes::new(1_500)), (ms(1_000_001), ms(1_000_001)));
+        assert_eq!(link.before(ms(0)), 0);
+        assert_eq!(link.before(ms(3)), 2);
+        assert_eq!(link.before(after(ms(6))), 6);
+    }
+
+    /// mahimahi's loop, opportunity by opportunity in integer milliseconds: (when it came, when it left) of each packet.
+    fn reference(times: &[u32], arrivals: &[(u64, u64)], until: u64) -> Vec<(u64, u64)> {
+        let (mut base, mut place, mut departed) = (0, 0, Vec::new());
+        let mut waiting: std::collections::VecDeque<(u64, u64)> = [].into();
+        let mut transit = None;
+        let mut arrivals = arrivals.iter().copied().peekable();
+        for now in 0..=until {
+            while base + u64::from(times[place]) <= now {
+                place += 1;
+                if place == times.len() {
+                    (place, base) = (0, base + u64::from(times[times.len() - 1]));
+                }
+                let mut bytes = 1_504;
+                while bytes > 0 {
+                    let Some((came, left)) = transit.take().or_else(|| waiting.pop_front()) else { break };
+                    if left <= bytes {
+                        bytes -= left;
+                        departed.push((came, now));
+                    } else {
+                        transit = Some((came, left - bytes));
+                        bytes = 0;
+                    }
+                }
+            }
+            while let Some((came, size)) = arrivals.next_if(|(came, _)| *came == now) {
+                waiting.push_back((came, size + 4));
+            }
+        }
+        departed
+    }
+
+    proptest! {
+        #[test]
+        fn departures_are_mahimahis(
+            gaps in prop::collection::vec(prop_oneof![3 => 0_u32..3, 1 => 0_u32..60], 1..40),
+            arrivals in prop::collection::vec(
+                (prop_oneof![3 => 0_u64..2, 1 => 0_u64..100], prop_oneof![Just(1_500_u64), 1_u64..1_500]), 1..150),
+        ) {
+            let mut at = 0;
+            let mut times: Vec<u32> = gaps.iter().map(|gap| { at += gap; at }).collect();
+            times.push(at.max(1));
+            let mut now = 0;
+            let arrivals: Vec<(u64, u64)> = arrivals.iter().map(|(gap, size)| { now += gap; (now, *size) }).collect();
+            let mut link = Opportunities::new(times.as_slice().into());
+            let (mut ours, mut last) = (Vec::new(), Time::ZERO);
+            for (came, size) in &arrivals {
+                let earliest = ms(*came) + Span::from_nanos(1);
+                let expected = link.start(earliest);
+                let (start, end) = link.transmit(earliest, Bytes::new(*size));
+                prop_assert_eq!(start, expected);
+                prop_assert!(start > ms(*came) && start >= last && end >= start, "in order, after its arrival");
+                last = end;
+                ours.push((*came, end.as_nanos() / MILLISECOND));
+            }
+            let until = last.as_nanos() / MILLISECOND;
+            prop_assert_eq!(ours, reference(&times, &arrivals, until));
+        }
+
+        #[test]
+        fn opportunities_are_counted_round_by_round(times in prop::collection::vec(0_u32..50, 1..20), until in 0_u64..200) {
+            let mut times = times;
+            times.sort_unstable();
+            times.push(50);
+            let all = (0..10).flat_map(|round| times.iter().map(move |time| round * 50 + u64::from(*time)));
+            let link = Opportunities::new(times.as_slice().into());
+            prop_assert_eq!(link.before(ms(until)), all.filter(|time| *time < until).count() as u64);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! What sends, behind a queue: bit by bit at a rate, or at given instants.
+
+use units::{Bytes, Rate, Span, Time};
+
+use crate::{Opportunities, Rates, Serialiser};
+
+/// How a link's packets leave.
+#[derive(Clone, Debug)]
+pub enum Transmitter {
+    /// Bit by bit, at a rate that may change.
+    Serial(Serialiser, Rates),
+    /// At the instants of a trace.
+    Trace(Opportunities),
+}
+
+/// How long a packet counts in the metrics that are weighted by time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Measured {
+    /// A shaper held it back at the head of the queue from then on,
+    pub held_since: Time,
+    /// to then: that is how long it kept the link from sending.
+    pub start: Time,
+    /// From then on it was being sent. With a trace that is a nanosecond for each byte of the opportunities.
+    pub sent_from: Time,
+}
+
+impl Transmitter {
+    /// A transmitter at `rates`.
+    pub fn serial(mut rates: Rates) -> Transmitter {
+        Transmitter::Serial(Serialiser::new(rates.at(Time::ZERO)), rates)
+    }
+
+    /// Its rate, if that never changes.
+    pub fn constant(&self) -> Option<Rate> {
+        match self {
+            Transmitter::Serial(_, rates) => rates.constant(),
+            Transmitter::Trace(_) => None,
+        }
+    }
+
+    /// When the last bit of all that it has taken leaves.
+    #[inline]
+    pub(crate) fn free_at(&self) -> Time {
+        match self {
+            Transmitter::Serial(serialiser, _) => serialiser.free_at(),
+            Transmitter::Trace(opportunities) => opportunities.free_at(),
+        }
+    }
+
+    /// Whether a packet that arrives at `now` may leave at `now`.
+    #[inline]
+    pub(crate) fn is_free(&self, now: Time) -> bool {
+        match self {
+            Transmitter::Serial(serialiser, _) => now >= serialiser.free_at(),
+            Transmitter::Trace(_) => false,
+        }
+    }
+
+    /// From when on a packet may leave that arrived at `now`: not with an opportunity of that instant.
+    #[inline]
+    pub(crate) fn after(&self, now: Time) -> Time {
+        match self {
+            Transmitter::Serial(..) => now,
+            Transmitter::Trace(_) => after(now),
+        }
+    }
+
+    /// When the first bit leaves of a packet that may leave from `earliest` on.
+    #[inline]
+    pub(crate) fn start(&self, earliest: Time) -> Time {
+        match self {
+            Transmitter::Serial(serialiser, _) => serialiser.free_at().max(earliest),
+            Transmitter::Trace(opportunities) => opportunities.start(earliest),
+        }
+    }
+
+    /// Takes a packet that may leave from `earliest` on, behind those taken before: (first bit out, last bit out).
+    #[inline]
+    pub(crate) fn transmit(&mut self, earliest: Time, size: Bytes) -> (Time, Time) {
+        match self {
+            Transmitter::Serial(serialiser, rates) => serialiser.transmit_at(earliest, size, rates),
+            Transmitter::Trace(opportunities) => opportunities.transmit(earliest, size),
+        }
+    }
+
+    /// What a packet of `size` that was at the head of the queue from `at_head` on, and left from `start` to `end`, is in the
+    /// metrics that are weighted by time.
+    #[inline]
+    pub(crate) fn measured(&self, at_head: Time, start: Time, end: Time, size: Bytes) -> Measured {
+        match self {
+            Transmitter::Serial(..) => Measured { held_since: at_head, start, sent_from: start },
+            Transmitter::Trace(_) => {
+                let sent_from = end - Span::from_nanos(Opportunities::charged(size).get());
+                Measured { held_since: start, start, sent_from }
+            }
+        }
+    }
+
+    /// The rate from each of these times to the next, in the mean; of a trace in packets of 1500 bytes.
+    pub fn mean_rates(mut self, edges: &[Time]) -> Vec<Rate> {
+        edges.windows(2).map(|edges| self.mean_rate(edges[0], edges[1])).collect()
+    }
+
+    fn mean_rate(&mut self, from: Time, to: Time) -> Rate {
+        let sent = match self {
+            Transmitter::Serial(_, rates) => {
+                let (mut now, mut sent) = (from, 0);
+                while now < to {
+                    let rate = rates.at(now).as_bps();
+                    let until = rates.next_change().min(to);
+                    sent += u128::from(rate) * u128::from((until - now).as_nanos());
+                    now = until;
+                }
+                sent
+            }
+            Transmitter::Trace(opportunities) => {
+                // One stands at the end of its time.
+                let number = opportunities.before(after(to)) - opportunities.before(after(from));
+                u128::from(number) * u128::from(Opportunities::PACKET.get()) * 8_000_000_000
+            }
+        };
+        let ns = u128::from((to - from).as_nanos()).max(1);
+        Rate::from_bps(u64::try_from(sent / ns).unwrap_or(u64::MAX))
+    }
+
+    /// For how long it could have sent from `from` to `to`, in the measure of [`Measured::sent_from`].
+    pub fn offered(&self, from: Time, to: Time) -> Span {
+        match self {
+            Transmitter::Serial(..) => to - from,
+            Transmitter::Trace(opportunities) => {
+                let number = opportunities.before(after(to)) - opportunities.before(after(from));
+                Span::from_nanos(number * Opportunities::SIZE.get())
+            }
+        }
+    }
+}
+
+/// The next nanosecond: the first whose opportunities a packet of `now` can use.
+fn after(now: Time) -> Time {
+    now + Span::from_nanos(1)
+}

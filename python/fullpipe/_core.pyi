@@ -269,6 +269,14 @@ class Scenario:
     @property
     def is_random(self) -> bool:
         """Whether another seed can give another result."""
+    def expectations(self) -> list[tuple[str, float | None, str, list[tuple[int | None, str, float, str]]]]:
+        """What its runs shall come to, each as (text, quantile, comparison, [(flow, column, bound, unit)]).
+
+        `quantile` is None for every repetition, `flow` None for what is no flow's.
+
+        Raises:
+            ScenarioError: When a condition is none, or is about something that is not there.
+        """
     def to_toml(self) -> str:
         """The scenario as TOML, with every default, those of the algorithms too, and every flow written out."""
 

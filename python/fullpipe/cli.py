@@ -178,6 +178,25 @@ def sweep_command(
         sweep(recipe, out=out, trace=trace, engine=engine.value, threads=threads, as_json=as_json)
 
 
+@app.command("check")
+def check_command(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="TOML files, or folders of them.")],
+    repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each scenario, a seed each.")] = 5,
+    seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="The first seed.")] = None,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit's XML, too, for CI.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of the conditions, and nothing else.")] = False,
+) -> None:
+    """Run scenarios and say whether they come to what they `expect`. Exit code 1 when one does not.
+
+    For example: fullpipe check scenarios --repeat 10 --junit check.xml
+    """
+    from fullpipe.checks.command import check_all
+
+    with kindly():
+        met = check_all(paths, repeat=repeat, seed=seed, junit=junit, as_json=as_json)
+    raise typer.Exit(0 if met else 1)
+
+
 @app.command("reproduce")
 def reproduce_command(
     name: Annotated[str, typer.Argument(metavar="NAME", help="What a file of published/ calls itself, or its path.")],

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/guide.md", "docs/sweeps.md"]
+PAGES = ["README.md", "docs/guide.md", "docs/sweeps.md", "docs/expectations.md"]
 MODELS = sorted(f"docs/models/{file.name}" for file in (ROOT / "docs/models").glob("*.md"))
 LINKED = [
     *PAGES,
@@ -52,6 +52,8 @@ BLESS = "FULLPIPE_BLESS" in os.environ
 
 # What differs from run to run or from machine to machine.
 _VARYING = [(re.compile(r"in [0-9.]+ s\b"), "in 0 s"), (re.compile(r"trace [0-9a-f]{16}"), "trace 0")]
+# A line that makes the exit code another than 0.
+_FAILURE = re.compile(r"^error:| missed$")
 _TOKEN = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e-?[0-9]+)?|[^\s0-9]+")
 
 
@@ -88,7 +90,7 @@ def test_examples_do_what_the_page_says(page: str, tmp_path: Path, monkeypatch: 
         where = f"{page}:{block.start + 1}"
         if block.language == "console":
             for command, expected, at in _commands(block):
-                actual = _call(command, where, may_fail=any(line.startswith("error:") for line in expected))
+                actual = _call(command, where, may_fail=any(_FAILURE.search(line) for line in expected))
                 _compare(actual, expected, f"{where}: $ {command}", at, blessed)
         elif block.language == "python":
             printed = io.StringIO()

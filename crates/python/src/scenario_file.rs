@@ -4,6 +4,9 @@ use pyo3::prelude::*;
 
 use crate::error::refused;
 
+type Measured = (Option<usize>, String, f64, &'static str);
+type Expectation = (String, Option<f64>, &'static str, Vec<Measured>);
+
 /// A checked scenario.
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
@@ -115,8 +118,25 @@ impl Scenario {
         sim::is_random(&self.inner, &cc::Registry::default())
     }
 
+    /// What its runs shall come to, each as `(text, quantile, comparison, [(flow, column, bound, unit)])`: `quantile` is None
+    /// for every repetition, `flow` None for what is no flow's.
+    fn expectations(&self, py: Python<'_>) -> PyResult<Vec<Expectation>> {
+        let expectations = self.inner.expectations().map_err(|error| refused(py, &error))?;
+        Ok(expectations.into_iter().map(as_tuple).collect())
+    }
+
     /// The scenario with every default written out, those of the algorithms too, and every flow by itself, as TOML.
     fn to_toml(&self) -> String {
         sim::resolved(&self.inner, &cc::Registry::default()).to_toml()
     }
+}
+
+fn as_tuple(expectation: scenario::Expectation) -> Expectation {
+    let scenario::Expectation { text, over, comparison, measured } = expectation;
+    let quantile = match over {
+        scenario::Over::Every => None,
+        scenario::Over::Quantile(share) => Some(share),
+    };
+    let measured = measured.into_iter().map(|of| (of.flow, of.column, of.bound, of.unit)).collect();
+    (text, quantile, comparison.symbol(), measured)
 }

@@ -12,12 +12,14 @@ mod app_schedule;
 mod buffer;
 mod declared;
 mod error;
+mod expect;
 mod impairment;
 mod kinds;
 mod leaf;
 mod model;
 mod overrides;
 mod profile;
+pub mod quantities;
 mod queue;
 mod raw;
 mod resolve;
@@ -32,6 +34,7 @@ pub use app::{App, On};
 pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
+pub use expect::{Comparison, Expectation, Measured, Over};
 pub use impairment::{Policer, Shaper};
 pub use model::{
     Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,

@@ -39,6 +39,8 @@ pub struct Scenario {
     pub start_jitter: Span,
     /// Each packet reaches the first link up to this much later, uniformly and in order.
     pub send_jitter: Span,
+    /// What its runs shall come to, as it is written; see [`Scenario::expectations`].
+    pub expect: Vec<String>,
     /// What the flows share.
     pub path: Path,
     /// Further links; see [`Scenario::links`].

@@ -13,6 +13,7 @@ use units::{Bytes, Rate, Span};
 use crate::app::App;
 use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
+use crate::expect::Conditions;
 use crate::impairment::{InOrder, Policer, Shaper};
 use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
@@ -56,6 +57,11 @@ pub(crate) struct Scenario {
     #[serde(default = "no_delay")]
     #[schemars(example = "120us")]
     pub(crate) send_jitter: Leaf<Delay>,
+    /// What runs shall come to: a metric, >=, <=, > or <, and a quantity. `fullpipe check` runs the scenario and says whether
+    /// it holds, in every repetition or in the quantile of them that the condition names: "p90 of flow.a.rtt.p95 <= 80ms".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Conditions>", extend("x-default" = "nothing"))]
+    pub(crate) expect: Option<Leaf<Conditions>>,
     /// The bottleneck that the flows share, and the way there and back.
     pub(crate) path: Path,
     /// Further links, one table each: a flow meets those that its routes name.
@@ -485,6 +491,7 @@ impl From<&model::Scenario> for Scenario {
             seed: Leaf::of(&Whole(scenario.seed)),
             start_jitter: Leaf::of(&scenario.start_jitter),
             send_jitter: Leaf::of(&Delay(scenario.send_jitter)),
+            expect: (!scenario.expect.is_empty()).then(|| Leaf::of(&Conditions(scenario.expect.clone()))),
             path: Path::from(&scenario.path),
             link: scenario.links().skip(1).map(NamedLink::from).collect(),
             host: scenario.host.as_ref().map(Host::from),

@@ -8,6 +8,7 @@ use units::{Bytes, Span};
 use crate::app::{App, On};
 use crate::buffer::Buffer;
 use crate::error::Error;
+use crate::expect::Conditions;
 use crate::impairment::InOrder;
 use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
@@ -45,6 +46,7 @@ pub(crate) fn resolve(
         seed,
         start_jitter: raw.start_jitter.get(&source, "start_jitter")?,
         send_jitter,
+expect: optional(&raw.expect, &source, "expect")?.map_or_else(Vec::new, |Conditions(texts)| texts),
         path,
         more_links,
         host: raw.host.as_ref().map(|raw| host(raw, &source)).transpose()?,

@@ -68,7 +68,12 @@ impl Template {
         let applied = profile.map(|profile| profile::applied(profile, &mut table, &source));
         shape::check(&table, &source)?;
         let raw: raw::Scenario = table.try_into().expect("a table of this shape has every field, and leaves take all");
-        resolve::resolve(&raw, source, self.title.clone(), applied)
+        let scenario = resolve::resolve(&raw, source, self.title.clone(), applied)?;
+        // Another value may have renamed the flow that a condition is about.
+        if self.overrides.iter().all(|(key, _)| key == "expect") {
+            scenario.expectations()?;
+        }
+        Ok(scenario)
     }
 
     /// An error about `key`, at the place where it was written.

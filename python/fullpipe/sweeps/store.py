@@ -115,7 +115,7 @@ class Store:
 
     def _frame(self, rows: _Rows) -> pl.DataFrame:
         """A shard's rows, with what was varied behind point and seed."""
-        columns = [_series(name, column) for name, column in rows.items()]
+        columns = [series(name, column) for name, column in rows.items()]
         frame = pl.DataFrame(columns)
         varied = self._points.drop("point")[frame["point"]]
         return pl.concat([frame.select("point", "seed"), varied, frame.drop("point", "seed")], how="horizontal")
@@ -170,7 +170,8 @@ def _points(recipe: Recipe) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the arrays of _Rows)
+def series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the arrays of _Rows)
+    """A column of a shard."""
     if isinstance(column, tuple):
         codes, labels = column
         return pl.Series(name, labels, dtype=pl.String).gather(pl.Series(codes))

@@ -316,6 +316,29 @@ const EDITS: &[(&str, &str)] = &[
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nack_delay = \"1ms\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\ngro = \"1ms\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nparams = { beta = 0.7 }"),
+    // Expectations.
+    ("seed = 1", "expect = 0.8"),
+    ("seed = 1", "expect = [0.8]"),
+    ("seed = 1", r#"expect = ["jain"]"#),
+    ("seed = 1", r#"expect = ["jain = 0.8"]"#),
+    ("seed = 1", r#"expect = ["0.5 < jain < 0.8"]"#),
+    ("seed = 1", "expect = [\n  \"jain >= 0.8\",\n  \"jane >= 0.8\",\n]"),
+    ("seed = 1", r#"expect = ["goodput >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["flow.b.goodput >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["flow.a.goodputt >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["flow.a.colour >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["flow.a.rtt <= 90ms"]"#),
+    ("seed = 1", r#"expect = ["flow.a.rtt.p90 <= 90ms"]"#),
+    ("seed = 1", r#"expect = ["flow.a.utilisation >= 90%"]"#),
+    ("seed = 1", r#"expect = ["link.bottelneck.drops <= 0"]"#),
+    ("seed = 1", r#"expect = ["link.bottleneck.goodput >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["flow.a.goodput >= 90"]"#),
+    ("seed = 1", r#"expect = ["flow.a.goodput >= 0.9 rtt"]"#),
+    ("seed = 1", r#"expect = ["flow.a.rtt.p95 <= 90"]"#),
+    ("seed = 1", r#"expect = ["flow.a.sent <= 3MB"]"#),
+    ("seed = 1", r#"expect = ["jain >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["most of jain >= 0.8"]"#),
+    ("seed = 1", r#"expect = ["p101 of jain >= 0.8"]"#),
     // Hosts.
     (r#"loss = "0%""#, "[host]\nsnd = \"3us\""),
     (r#"loss = "0%""#, "[host]\nsend = 3"),
@@ -382,6 +405,7 @@ const OVERRIDES: &[(&str, &str)] = &[
     ("sweep", "1bdp"),
     ("sweep.repeat", "30"),
     ("seed", "-1"),
+    ("expect", "jain >= 0.8, jain"),
 ];
 
 fn refusal(text: &str, overrides: &[(String, String)]) -> String {

@@ -1,6 +1,7 @@
 //! Scenarios as users write them, through the public door.
 
 mod errors;
+mod expect;
 mod fuzz;
 mod impairments;
 mod profiles;

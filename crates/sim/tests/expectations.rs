@@ -1,0 +1,44 @@
+//! What conditions may be about is what a run's metrics have.
+
+use std::collections::BTreeSet;
+
+use cc::Registry;
+use scenario::Scenario;
+use scenario::quantities::{DISTRIBUTED, FLOW, LIMITS, LINK, RUN, STATISTICS};
+use serde_json::Value as Json;
+use sim::{TraceLevel, run};
+
+/// What of a run is no measure of it.
+const GIVEN: [&str; 9] = ["name", "cc", "version", "seed", "duration_s", "measure_from_s", "events", "flows", "links"];
+
+fn names(value: &Json) -> BTreeSet<String> {
+    let Json::Object(metrics) = value else { panic!("metrics have names: {value}") };
+    metrics.keys().filter(|name| !GIVEN.contains(&name.as_str())).cloned().collect()
+}
+
+fn known(metrics: &[(&str, scenario::quantities::Dimension)]) -> BTreeSet<String> {
+    metrics.iter().map(|(name, _)| (*name).to_owned()).collect()
+}
+
+fn set(names: &[&str]) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn every_metric_of_a_run_can_be_expected_and_nothing_else() {
+    let text =
+        "duration = \"1s\"\npath = { rate = \"1mbit\", rtt = \"20ms\", buffer = \"1bdp\" }\n[[flow]]\ncc = \"cubic\"\n";
+    let scenario = Scenario::parse(text, "test.toml").unwrap();
+    let summary = run(&scenario, &Registry::default(), TraceLevel::Off).unwrap().summary;
+    let json = serde_json::to_value(&summary).unwrap();
+    let (flow, link) = (&json["flows"][0], &json["links"][0]);
+    assert_eq!(names(&json), known(RUN));
+    assert_eq!(names(link), known(LINK));
+    let mut flow_names = names(flow);
+    assert!(flow_names.remove("limited_by"));
+    assert_eq!(flow_names, known(FLOW));
+    assert_eq!(names(&flow["limited_by"]), set(LIMITS));
+    for distributed in DISTRIBUTED {
+        assert_eq!(names(&flow[distributed]), set(STATISTICS));
+    }
+}

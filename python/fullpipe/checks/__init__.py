@@ -1,0 +1,1 @@
+"""`fullpipe check`: whether scenarios come to what they say in `expect`."""

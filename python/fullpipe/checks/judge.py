@@ -1,0 +1,87 @@
+"""Whether what was measured in the repetitions of a scenario meets its conditions."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import polars as pl
+
+    from fullpipe import _core
+
+_HOLDS: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge,
+    "<=": operator.le,
+    ">": operator.gt,
+    "<": operator.lt,
+}
+
+
+class Judged(NamedTuple):
+    """A condition on one metric of one flow or link, with what came of it."""
+
+    condition: str
+    """As it is written in the scenario."""
+    of: str
+    """What it is about: `flow a`, or empty for a link or the run, which the condition names."""
+    quantile: float | None
+    """Of the repetitions; None when each of them has to meet it."""
+    unit: str
+    bound: float
+    measured: float
+    """The quantile, or the repetition that is worst. NaN where there is no such number."""
+    least: float
+    most: float
+    """Of all repetitions that have the number."""
+    met: bool
+    failed: Sequence[int]
+    """The seeds that do not meet it, the worst first: replay the first of them."""
+    seeds: int
+
+
+def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged]:
+    """Judges each condition.
+
+    Args:
+        scenario: Whose conditions they are.
+        rows: A row a flow and run, as a sweep keeps them.
+    """
+    flows = scenario.flows
+    for text, quantile, comparison, measured in scenario.expectations():
+        for flow, column, bound, unit in measured:
+            own = rows.filter(flow_index=flow or 0)
+            values = dict(zip(own["seed"], own[column].cast(float).fill_null(math.nan), strict=True))
+            whose = f"flow {flows[flow][0]}" if flow is not None and len(measured) > 1 else ""
+            yield _judge(text, whose, quantile, comparison, bound, unit, values)
+
+
+def _judge(
+    text: str, whose: str, quantile: float | None, comparison: str, bound: float, unit: str, values: Mapping[int, float]
+) -> Judged:
+    # A number that is not there meets no bound, so it is worse than any.
+    sign = 1 if comparison in (">=", ">") else -1
+    worst_first = sorted(values, key=lambda seed: -math.inf if math.isnan(values[seed]) else sign * values[seed])
+    failed = [seed for seed in worst_first if not _HOLDS[comparison](values[seed], bound)]
+    if quantile is None:
+        measured = values[worst_first[0]]
+    else:
+        ascending = [values[seed] for seed in (worst_first if sign > 0 else reversed(worst_first))]
+        measured = ascending[max(math.ceil(round(quantile * len(ascending), 9)) - 1, 0)]
+    there = [value for value in values.values() if not math.isnan(value)]
+    return Judged(
+        text,
+        whose,
+        quantile,
+        unit,
+        bound,
+        measured,
+        min(there, default=math.nan),
+        max(there, default=math.nan),
+        _HOLDS[comparison](measured, bound),
+        failed,
+        len(values),
+    )

@@ -1,0 +1,123 @@
+"""Finds scenarios, checks all before any runs, and runs their repetitions."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from fullpipe import _core
+from fullpipe.checks.judge import Judged, judged
+from fullpipe.run import parse, read
+from fullpipe.sweeps.engines import cores, local
+from fullpipe.sweeps.plan import Recipe, refuse_too_large
+from fullpipe.sweeps.store import series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from fullpipe.progress import Counter
+
+
+class Subject(NamedTuple):
+    """A scenario of which something is expected."""
+
+    scenario: _core.Scenario
+    recipe: Recipe
+
+
+class Checked(NamedTuple):
+    """What came of a scenario."""
+
+    file: str
+    title: str
+    judged: Sequence[Judged]
+    settings: Sequence[str]
+    """Of `--set`, that make a plain run one of these repetitions."""
+    runs: int
+    wall_s: float
+
+    @property
+    def met(self) -> bool:
+        """Whether every condition was."""
+        return all(each.met for each in self.judged)
+
+    def replay(self, seed: int) -> list[str]:
+        """The command that runs a repetition again."""
+        return [
+            "fullpipe",
+            "run",
+            self.file,
+            "--seed",
+            str(seed),
+            *(part for s in self.settings for part in ("--set", s)),
+        ]
+
+
+def find(paths: Iterable[Path]) -> list[Path]:
+    """The files among `paths`, and those below the folders among them.
+
+    Raises:
+        FileNotFoundError: When one is not there, or a folder has no scenario.
+    """
+    files: list[Path] = []
+    for path in paths:
+        below = sorted(path.rglob("*.toml")) if path.is_dir() else [path]
+        if not below:
+            raise FileNotFoundError(f"{path}: no .toml file in it")
+        files += [file for file in below if file not in files]
+    return files
+
+
+def prepare(files: Iterable[Path], repeat: int, seed: int | None) -> list[Subject]:
+    """Those of which something is expected, all checked.
+
+    Raises:
+        ScenarioError: When a scenario or a condition is refused.
+        OSError: When a file can't be read.
+    """
+    return [subject for file in files if (subject := _subject(file, repeat, seed))]
+
+
+def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
+    text, file = read(path)
+    scenario = parse(text, file)
+    if not scenario.expectations():
+        return None
+    recipe = Recipe(text, file, repeat=repeat, seed=seed, points=[[]])  # what its [sweep] varies is left as it is above
+    try:
+        recipe.plan  # noqa: B018  (made here, to be refused here)
+    except _core.ScenarioError:
+        if scenario.is_random or repeat == 1:
+            raise
+        # It says that it has no jitter: one run is all there is.
+        recipe = Recipe(text, file, repeat=1, seed=seed, points=[[]])
+        recipe.plan  # noqa: B018
+    refuse_too_large(recipe, cores())
+    return Subject(scenario, recipe)
+
+
+def check(subjects: Sequence[Subject], counter: Counter) -> Iterator[Checked]:
+    """Runs the repetitions of one after the other, each on all cores."""
+    counter.begin(sum(subject.recipe.plan.runs for subject in subjects), 0)
+    runs = packets = 0
+    for scenario, recipe in subjects:
+        start = time.perf_counter()
+        frames: list[pl.DataFrame] = []
+        with closing(local(recipe, [(0, recipe.plan.runs)], cores())) as steps:
+            moved = done = 0
+            for step in steps:
+                done, moved = step.runs, step.packets
+                counter.show(runs + done, packets + moved)
+                if step.shard:
+                    frames.append(pl.DataFrame([series(name, column) for name, column in step.shard[2].items()]))
+        runs, packets = runs + done, packets + moved
+        rows = pl.concat(frames, how="diagonal_relaxed")
+        settings = [f"{key}={jitter}" for key, jitter, _ in recipe.plan.added_jitter]
+        wall_s = time.perf_counter() - start
+        yield Checked(
+            recipe.file, scenario.title or "", list(judged(scenario, rows)), settings, recipe.plan.runs, wall_s
+        )

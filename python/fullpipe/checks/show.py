@@ -1,0 +1,162 @@
+"""What was checked, for people, programs and CI."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from rich.text import Text
+
+from fullpipe.table import NONE, digits, rate_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from rich.console import Console
+
+    from fullpipe.checks.judge import Judged
+    from fullpipe.checks.run import Checked
+
+_STYLES = {True: "green", False: "bold red"}
+_CONDITION, _MEASURED = 42, 24
+
+
+def show(checked: Checked, console: Console) -> None:
+    """Prints a line a condition, and below one that is missed how to see it again."""
+    how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
+    console.print(Text.assemble((checked.file, "bold"), f", {how_often}"), soft_wrap=True)
+    for each in checked.judged:
+        condition = f"{each.condition} ({each.of})" if each.of else each.condition
+        if len(condition) > _CONDITION:
+            console.print(Text(f"  {condition}"), soft_wrap=True)
+            condition = ""
+        line = Text(f"  {condition:<{_CONDITION}} {measured(each):>{_MEASURED}}  ")
+        console.print(line.append(_word(each.met), style=_STYLES[each.met]))
+        if not each.met:
+            console.print(Text(f"    {reason(each)}:"), soft_wrap=True)
+            console.print(Text(f"    {shlex.join(checked.replay(each.failed[0]))}"), soft_wrap=True)
+
+
+def sums(all_checked: Sequence[Checked], without: int) -> str:
+    """One line: how much was met."""
+    judged = [each for checked in all_checked for each in checked.judged]
+    missed = sum(not each.met for each in judged)
+    line = (
+        f"{len(judged) - missed} of {len(judged)} conditions met in {_count(len(all_checked), 'scenario')}, "
+        f"{sum(checked.runs for checked in all_checked):,} runs"
+    )
+    return f"{line}; {_count(without, 'scenario')} without any" if without else line
+
+
+def measured(each: Judged) -> str:
+    """The range of the repetitions, or the quantile of them."""
+    if each.quantile is not None:
+        return f"{_quantile(each.quantile)} {_shown(each, each.measured)}"
+    if math.isnan(each.least):
+        return NONE
+    scale, unit = _scale(each)
+    low, high = digits(each.least * scale), digits(each.most * scale)
+    return f"{low if low == high else f'{low} – {high}'}{unit}"
+
+
+def reason(each: Judged) -> str:
+    """In how many repetitions, and how far off."""
+    how_often = f"{len(each.failed)} of {each.seeds} repetitions miss it" if each.seeds > 1 else "missed"
+    seed = each.failed[0]
+    if math.isnan(each.measured):
+        return f"{how_often}, with seed {seed} there is no such number"
+    return f"{how_often}, seed {seed} the most"
+
+
+def records(all_checked: Sequence[Checked]) -> str:
+    """A JSON list, one object a condition, in SI units."""
+
+    def number(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    return json.dumps(
+        [
+            {
+                "file": checked.file,
+                "condition": each.condition,
+                "of": each.of,
+                "quantile": each.quantile,
+                "bound": each.bound,
+                "measured": number(each.measured),
+                "least": number(each.least),
+                "most": number(each.most),
+                "unit": each.unit,
+                "repetitions": each.seeds,
+                "verdict": _word(each.met),
+                "failed_seeds": list(each.failed),
+                "replay": shlex.join(checked.replay(each.failed[0])) if each.failed else None,
+            }
+            for checked in all_checked
+            for each in checked.judged
+        ]
+    )
+
+
+def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
+    """Writes what CI systems read: a suite a scenario, a case a condition.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    root = ET.Element("testsuites", name="fullpipe check")
+    for checked in all_checked:
+        missed = sum(not each.met for each in checked.judged)
+        suite = ET.SubElement(
+            root,
+            "testsuite",
+            name=checked.file,
+            tests=str(len(checked.judged)),
+            failures=str(missed),
+            errors="0",
+            time=f"{checked.wall_s:.3f}",
+        )
+        for each in checked.judged:
+            name = f"{each.condition} ({each.of})" if each.of else each.condition
+            share = f"{checked.wall_s / len(checked.judged):.3f}"
+            case = ET.SubElement(suite, "testcase", classname=checked.file, name=name, time=share)
+            if not each.met:
+                failure = ET.SubElement(case, "failure", message=f"measured {measured(each)}", type="missed")
+                failure.text = f"{reason(each)}\n{shlex.join(checked.replay(each.failed[0]))}"
+    ET.indent(root)
+    path.write_text(ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n", encoding="utf-8")
+
+
+def _word(met: bool) -> str:
+    return "met" if met else "missed"
+
+
+def _quantile(share: float) -> str:
+    return "median" if share == 0.5 else f"p{share * 100:g}"
+
+
+def _shown(each: Judged, value: float) -> str:
+    scale, unit = _scale(each)
+    return NONE if math.isnan(value) else f"{digits(value * scale)}{unit}"
+
+
+def _scale(each: Judged) -> tuple[float, str]:
+    """What a number is shown in, by the larger of it and its bound."""
+    largest = max(each.bound, 0 if math.isnan(each.most) else each.most)
+    match each.unit:
+        case "bit/s":
+            unit, worth = rate_unit([largest])
+            return 1 / worth, f" {unit}"
+        case "s":
+            return (1, " s") if largest >= 10 else (1e3, " ms")
+        case "packets":
+            return 1, " packets"
+        case _:
+            return (100, " %") if "%" in each.condition else (1, "")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' if number != 1 else ''}"

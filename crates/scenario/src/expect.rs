@@ -224,6 +224,10 @@ impl Scenario {
                     refuse(format!("{text:?} is not a number of packets"), "write it like \"100\" or \"0.5bdp\"")
                 }
             },
+            Dimension::Count => match times("") {
+                Some(count) => Ok((count, "")),
+                None => refuse(format!("{text:?} is not a number"), "write it like \"100\""),
+            },
             Dimension::Share => match (times("%"), times("")) {
                 // Shifting the point in the text gives the float nearest to what was written.
                 (Some(_), _) => {

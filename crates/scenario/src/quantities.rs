@@ -9,11 +9,13 @@ pub enum Dimension {
     Time,
     /// A count of packets.
     Packets,
+    /// A count of something else.
+    Count,
     /// A share or an index, from 0 to 1.
     Share,
 }
 
-use Dimension::{Packets, Rate, Share, Time};
+use Dimension::{Count, Packets, Rate, Share, Time};
 
 /// Of a flow.
 pub const FLOW: &[(&str, Dimension)] = &[
@@ -27,6 +29,8 @@ pub const FLOW: &[(&str, Dimension)] = &[
     ("marks", Packets),
     ("ack_drops", Packets),
     ("completion_s", Time),
+    ("responses", Count),
+    ("response_s", Time),
 ];
 /// Of a link.
 pub const LINK: &[(&str, Dimension)] = &[
@@ -45,7 +49,7 @@ pub const LINK: &[(&str, Dimension)] = &[
 /// Of the run.
 pub const RUN: &[(&str, Dimension)] = &[("jain", Share), ("packets", Packets)];
 /// Those that are distributions, with these values.
-pub const DISTRIBUTED: &[&str] = &["rtt_s", "queue_delay_s"];
+pub const DISTRIBUTED: &[&str] = &["rtt_s", "queue_delay_s", "response_s"];
 /// The values of a distribution.
 pub const STATISTICS: &[&str] = &["min", "mean", "p50", "p95", "p99", "max"];
 /// What a flow may be limited by, as `limited_by.cwnd`.

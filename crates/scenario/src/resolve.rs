@@ -46,7 +46,7 @@ pub(crate) fn resolve(
         seed,
         start_jitter: raw.start_jitter.get(&source, "start_jitter")?,
         send_jitter,
-expect: optional(&raw.expect, &source, "expect")?.map_or_else(Vec::new, |Conditions(texts)| texts),
+        expect: optional(&raw.expect, &source, "expect")?.map_or_else(Vec::new, |Conditions(texts)| texts),
         path,
         more_links,
         host: raw.host.as_ref().map(|raw| host(raw, &source)).transpose()?,

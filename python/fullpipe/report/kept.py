@@ -1,10 +1,10 @@
-"""Reads what `run --out`, `sweep --out` and `reproduce --out` have kept, into one form."""
+"""Reads what `run --out`, `sweep`, `compare` and `reproduce` have kept, into one form."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -108,7 +108,12 @@ def read(directory: Path) -> Kept:
     if not directory.is_dir():
         what = "is a file, not a directory" if directory.exists() else "no such directory"
         raise NoResultsError(f"{directory}: {what}\n  fix: name what a run, a sweep or reproduce has kept with --out")
-    for file, reader in (("sweep.json", _sweep), ("table.json", _study), ("metrics.json", _run)):
+    for file, reader in (
+        ("sweep.json", _sweep),
+        ("compare.json", _comparison),
+        ("table.json", _study),
+        ("metrics.json", _run),
+    ):
         if (directory / file).is_file():
             try:
                 return reader(directory)
@@ -168,6 +173,38 @@ def _sweep(directory: Path) -> Kept:
         facts.append(("Added for repetitions", ", ".join(f"{key} = {_listed(value)}" for key, value in added.items())))
     return Kept(
         directory, title, rest, facts, rows, axes, points, _by_number(series), {about["file"]: about["scenario"]}
+    )
+
+
+def _comparison(directory: Path) -> Kept:
+    """What `compare` keeps: two data sets, whose points are told apart by the part that they are of."""
+    about = _json(directory / "compare.json")
+    parts = [(part, _sweep(directory / part)) for part in ("alone", "together")]
+    rows, series = [], []
+    points: dict[int, Point] = {}
+    for part, kept in parts:
+        first = len(points)
+        rows.append(kept.rows.with_columns(pl.col("point") + first))
+        for number, point in kept.points.items():
+            cc = point.settings.get("flow.0.cc")
+            settings = {"case": part}
+            label = f"{cc} alone" if cc else part
+            points[first + number] = replace(point, number=first + number, label=label, settings=settings)
+        series += [replace(each, point=points[first + each.point.number]) for each in kept.series]
+    _, alone = parts[0]
+    facts = [("Command", about["command"]), *(fact for fact in alone.facts if fact[0] not in ("Command", "Runs"))]
+    seeds = sorted({seed for point in points.values() for seed in point.seeds})
+    facts.append(("Runs", f"{sum(len(point.seeds) for point in points.values()):,}, seeds {spans(seeds)}"))
+    return Kept(
+        directory,
+        f"{', '.join(about['algorithms'])}: each alone, then together",
+        "",
+        facts,
+        pl.concat(rows, how="diagonal_relaxed"),
+        [],
+        points,
+        series,
+        {part: text for part, kept in parts for text in kept.scenarios.values()},
     )
 
 

@@ -1,0 +1,1 @@
+"""`fullpipe compare`: algorithms on one path, each alone and then together."""

@@ -1,0 +1,53 @@
+"""`fullpipe compare`: runs, and says in a table, in words and in a picture what came of it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from fullpipe.comparison.plan import open_directory
+from fullpipe.errors import printing, stoppable
+from fullpipe.progress import Counter
+from fullpipe.sweeps.api import command_line, fill
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fullpipe.comparison.plan import Comparison
+
+
+def compare(comparison: Comparison, *, out: Path | None, as_json: bool) -> None:
+    """Runs what is missing, and prints what came of all.
+
+    Raises:
+        ScenarioError: When a run would need more memory than there is.
+        OSError: When the directory can't be written.
+    """
+    from rich.console import Console
+
+    from fullpipe.comparison.picture import draw
+    from fullpipe.comparison.show import facts, records, show
+    from fullpipe.report.kept import read
+
+    start = time.perf_counter()
+    directory = out or comparison.usual_directory
+    called = f"--out {out}" if out else str(directory)
+    open_directory(directory, comparison, command_line(), called)
+    counter = Counter()
+    kept_there = f"what is finished is kept in {directory}, and the same command goes on from there"
+    runs = packets = 0
+    with stoppable(lambda: counter.at, kept_there), counter:
+        for part, recipe in comparison.recipes:
+            done, moved = fill(recipe, directory / part, counter, command=command_line(), called=f"{called}, {part},")
+            runs, packets = runs + done, packets + moved
+        kept = read(directory)
+        draw(kept, directory / "picture.png")
+    wall_s = time.perf_counter() - start
+    with printing():
+        if as_json:
+            print(records(kept))
+            return
+        console = Console(highlight=False)
+        show(kept, comparison.recipes[0][1], console)
+        for line in facts(kept, comparison.recipes[0][1], runs, packets, wall_s):
+            console.print(line, markup=False, soft_wrap=True)

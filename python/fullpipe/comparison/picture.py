@@ -1,0 +1,100 @@
+"""One picture of a comparison: what each got at which delay, alone and together, and their rates over time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from matplotlib.figure import Figure
+
+from fullpipe.comparison.plan import PARTS
+from fullpipe.report import values
+from fullpipe.report.colours import COLOURS, DASHES
+from fullpipe.report.svg import outline
+from fullpipe.stats import ellipse
+from fullpipe.table import rate_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+
+    from fullpipe.report.kept import Kept, Series
+    from fullpipe.report.values import Group
+
+_MARKERS = ("o", "s", "D", "^", "v", "x", "+")
+_PARTS = 60
+
+
+def draw(kept: Kept, file: Path) -> None:
+    """Draws it.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    groups = values.groups(kept)
+    contenders = list(dict.fromkeys(group.contender for group in groups))
+    unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
+    figure = Figure(figsize=(9, 6), layout="constrained")
+    panels = figure.subplot_mosaic([["alone", "together"], ["time", "time"]], height_ratios=(3, 2))
+    for place in PARTS:
+        for group in groups:
+            if group.place == place:
+                _cloud(panels[place], group, contenders.index(group.contender), scale)
+        panels[place].set(title=place, xlabel="p95 queueing delay, ms", ylabel=f"goodput, {unit}")
+        panels[place].set_ylim(0, 1.1 * _most(groups, place, "goodput_bps") / scale)
+        # The same delays in both, so that they compare.
+        panels[place].set_xlim(0, 1.1e3 * max(_most(groups, part, "queue_delay_s.p95") for part in PARTS))
+    figure.legend(*panels["together"].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=9)
+    recorded = [series for series in kept.series if kept.points[series.point.number].settings["case"] == "together"]
+    if recorded:
+        _rates(panels["time"], recorded[0], contenders, scale)
+        panels["time"].set(
+            title=f"together over time, seed {recorded[0].seed}", xlabel="time, s", ylabel=f"delivered, {unit}"
+        )
+    else:
+        panels["time"].set_axis_off()
+    for panel in panels.values():
+        panel.grid(color="#dddddd", linewidth=0.5)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.title.set_fontsize(10)
+    figure.suptitle(kept.title, fontsize=11, weight="bold")
+    figure.savefig(file, dpi=130)
+
+
+def _most(groups: Sequence[Group], place: str, metric: str) -> float:
+    return max((value for group in groups if group.place == place for value in group.of(metric)), default=0.0) or 1e-3
+
+
+def _cloud(panel: Axes, group: Group, number: int, scale: float) -> None:
+    delays = group.values.get("queue_delay_s.p95", {})
+    rates = group.values["goodput_bps"]
+    seeds = sorted(delays.keys() & rates.keys())
+    x, y = [delays[seed] * 1e3 for seed in seeds], [rates[seed] / scale for seed in seeds]
+    colour = COLOURS[number % len(COLOURS)]
+    panel.plot(x, y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=4, label=group.contender)
+    if len(seeds) >= 3 and (found := ellipse(x, y)):
+        across, up = zip(*outline(found), strict=True)
+        panel.fill(across, up, facecolor=colour, alpha=0.15)
+
+
+def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> None:
+    """What each flow got, over a sixtieth of the run each."""
+    trace = pl.read_parquet(series.flows).select("time", "flow", "delivered")
+    end = trace["time"].max()
+    width = (end if isinstance(end, float) else 0.0) / _PARTS or 1.0
+    for (flow,), rows in trace.group_by("flow", maintain_order=True):
+        parts = rows.group_by((pl.col("time") / width).floor().alias("part"), maintain_order=True).agg(
+            pl.col("delivered").last()
+        )
+        number = contenders.index(str(flow)) if flow in contenders else len(contenders)
+        dash = DASHES[number % len(DASHES)]
+        style = (0, tuple(each / 2 for each in dash)) if dash else "-"
+        parts = parts.filter((pl.col("part") + 1) * width <= end)  # the last one may be a moment
+        rate = parts["delivered"].diff().fill_null(parts["delivered"][0]) * 8 / width / scale
+        panel.plot(
+            (parts["part"] + 0.5) * width, rate, color=COLOURS[number % len(COLOURS)], linestyle=style, linewidth=1.3
+        )
+    panel.set_xlim(left=0)
+    panel.set_ylim(bottom=0)

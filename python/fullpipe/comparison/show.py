@@ -1,0 +1,159 @@
+"""What came of a comparison: a table for terminals of 80 columns and more, and sentences."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from fullpipe.report import values
+from fullpipe.report.panels import differences
+from fullpipe.stats import mean, sentences
+from fullpipe.stats.compare import least_pairs
+from fullpipe.table import NONE, digits, make_table, number_columns, rate_unit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rich.console import Console
+
+    from fullpipe.report.kept import Kept
+    from fullpipe.report.values import Group
+    from fullpipe.stats import Interval
+    from fullpipe.stats.words import Compared
+    from fullpipe.sweeps.plan import Recipe
+
+_WIDE = 110
+_COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction")
+_STYLES = {1: "green", 0: "", -1: "red"}
+
+
+def show(kept: Kept, recipe: Recipe, console: Console) -> None:
+    """Prints the table and the sentences."""
+    groups = values.groups(kept)
+    seeds = len({seed for point in kept.points.values() for seed in point.seeds})
+    console.print(Text(kept.title, style="bold"), soft_wrap=True)
+    console.print(Text(_path(recipe)), soft_wrap=True)
+    unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
+    wide = console.width >= _WIDE
+    table = make_table("")
+    table.add_column("", vertical="bottom", no_wrap=True)
+    number_columns(table, f"goodput\n{unit}", "queue ms\np95", *(["RTT ms\nmean"] if wide else []), "re-sent\n%")
+    number_columns(table, *(["utilisation\n%"] if wide else []))
+    place = None
+    for group in groups:
+        if place not in (None, group.place):
+            table.add_section()
+        cells = [
+            _shown(group, "goodput_bps", 1 / scale),
+            _shown(group, "queue_delay_s.p95", 1e3),
+            *([_shown(group, "rtt_s.mean", 1e3)] if wide else []),
+            _shown(group, "loss_fraction", 100, brief=not wide),
+            *([_shown(group, "link.bottleneck.utilisation", 100, brief=True)] if wide else []),
+        ]
+        table.add_row(Text(group.place if group.place != place else ""), Text(group.contender), *cells)
+        place = group.place
+    console.print("")
+    console.print(table)
+    fairness = [each for group in groups for each in [_interval(group, "jain")] if group.place == "together" and each]
+    if fairness:
+        console.print(f"Jain's index of the goodputs together: {_digits(fairness[0], 1)}", markup=False)
+    console.print(_method(seeds), style="dim", markup=False)
+    console.print("")
+    _say(groups, kept, seeds, console)
+    console.print("")
+
+
+def _say(groups: Sequence[Group], kept: Kept, seeds: int, console: Console) -> None:
+    """Prints a sentence for each significant difference."""
+    comparisons = _compared(groups, kept)
+    if not comparisons:
+        few = f"{'one run' if seeds == 1 else f'{seeds} runs'} of each"
+        least = least_pairs()
+        console.print(f"{few} can't tell a difference from chance: --repeat {least} is the least, 30 is better")
+        return
+    lines = Table.grid(padding=(0, 1))
+    for sentence in sentences(comparisons):
+        lines.add_row("–", Text(sentence.text, style=_STYLES[sentence.better]))
+    console.print(lines if lines.rows else "no difference is significant")
+    console.print(
+        f"significant of {len(comparisons)} comparisons by seed (Wilcoxon, Benjamini-Hochberg)",
+        style="dim",
+        markup=False,
+    )
+
+
+def _compared(groups: Sequence[Group], kept: Kept) -> list[Compared]:
+    return differences.compared(groups, [each for each in values.metrics(kept) if each.column in _COMPARED])
+
+
+def facts(kept: Kept, recipe: Recipe, runs: int, packets: int, wall_s: float) -> Iterator[str]:
+    """What was done, and where it is."""
+    yield f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s" if runs else "nothing to run: it was there already"
+    added = [f"{key} {jitter}" for key, jitter, _ in recipe.plan.added_jitter]
+    if added:
+        yield f"set for repetitions to differ: {', '.join(added)}"
+    yield f"kept in {kept.directory}, with picture.png; for a page of it: fullpipe report {kept.directory}"
+
+
+def records(kept: Kept) -> str:
+    """A JSON object: means with 95 % intervals in SI units, and the sentences."""
+    groups, metrics = values.groups(kept), values.metrics(kept)
+    rows = [
+        {
+            "where": group.place,
+            "algorithm": group.contender,
+            "runs": len(group.of("goodput_bps")),
+            **{
+                metric.column: {"mean": each.value, "low": _number(each.low), "high": _number(each.high)}
+                for metric in metrics
+                if (each := _interval(group, metric.column))
+            },
+        }
+        for group in groups
+    ]
+    told = [sentence.text for sentence in sentences(_compared(groups, kept))]
+    return json.dumps({"rows": rows, "sentences": told})
+
+
+def _path(recipe: Recipe) -> str:
+    """Of the path what matters most."""
+    written = tomllib.loads(next(recipe.scenarios()))
+    path = written["path"]
+    queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]
+    return (
+        f"{path['rate']}, RTT {path['rtt']}, {queue} with {path['buffer']}; "
+        f"{written['duration']}, measured from {written['measure_from']} on"
+    )
+
+
+def _method(seeds: int) -> str:
+    if seeds == 1:
+        return "of one run: no intervals"
+    return f"means of {seeds} seeds [95 % interval, bootstrap]"
+
+
+def _interval(group: Group, column: str) -> Interval | None:
+    known = group.of(column)
+    return mean(known) if known else None
+
+
+def _shown(group: Group, column: str, scale: float, brief: bool = False) -> str:
+    interval = _interval(group, column)
+    if interval is None:
+        return NONE
+    return digits(interval.value * scale) if brief else _digits(interval, scale)
+
+
+def _digits(interval: Interval, scale: float) -> str:
+    value, low, high = (digits(each * scale) for each in interval)
+    if interval.low != interval.low or low == high:
+        return value
+    return f"{value} [{low}–{high}]"
+
+
+def _number(value: float) -> float | None:
+    return value if value == value else None

@@ -1,0 +1,96 @@
+"""`fullpipe compare`: algorithms alone and together, with no file."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+QUICK = ("--rate", "10mbit", "--rtt", "20ms", "--buffer", "4bdp", "--duration", "12s")
+
+
+def test_each_alone_then_together_in_a_table_words_and_a_picture(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "6", "--out", "kept")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "cubic, bbr1: each alone, then together"
+    assert lines[1].startswith("10mbit, RTT 20ms, pfifo with 4bdp; 12s")
+    words = [line.split() for line in lines]
+    assert [line[0] for line in words if line[:2] in (["alone", "cubic"], ["together", "cubic"])] == [
+        "alone",
+        "together",
+    ]
+    assert sum(line[0] == "bbr1" and "[" in line[2] for line in words if len(line) > 2) == 2
+    assert "means of 6 seeds [95 % interval, bootstrap]" in lines
+    # CUBIC fills the four BDP, BBR does not.
+    assert any(line.startswith("– alone: bbr1 has") and "lower p95 queueing delay than cubic" in line for line in lines)
+    assert all(len(line) <= 80 for line in lines if not line.startswith("kept in"))
+    assert (tmp_path / "kept" / "picture.png").stat().st_size > 10_000
+    # The same again runs nothing; more repetitions add to what there is.
+    again = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "6", "--out", "kept")
+    assert "nothing to run" in again.stdout
+    more = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "7", "--out", "kept")
+    assert "\n3 runs," in more.stdout
+    other = fullpipe("compare", "cubic", "bbr3", *QUICK, "--repeat", "6", "--out", "kept")
+    assert other.returncode == 2
+    assert "of another scenario or other points" in other.stderr
+
+
+def test_its_report_opens_and_its_numbers_are_those_of_the_runs(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    done = fullpipe("compare", "cubic", "newreno", *QUICK, "--repeat", "2", "--out", "kept", "--json")
+    told = json.loads(done.stdout)
+    assert [(row["where"], row["algorithm"]) for row in told["rows"]] == [
+        ("alone", "cubic"),
+        ("alone", "newreno"),
+        ("together", "cubic"),
+        ("together", "newreno"),
+    ]
+    rows = pl.read_parquet(tmp_path / "kept" / "together" / "runs" / "*.parquet")
+    cubic = rows.filter(flow="cubic")["goodput_bps"].mean()
+    assert told["rows"][2]["goodput_bps"]["mean"] == pytest.approx(cubic)
+    assert fullpipe("report", "kept").returncode == 0
+    page = (tmp_path / "kept" / "report.html").read_text()
+    assert "together" in page
+    assert "fullpipe run kept/alone --point 1 --seed 1" in page
+    replayed = json.loads(fullpipe("run", "kept/alone", "--point", "1", "--seed", "1", "--json").stdout)
+    alone = pl.read_parquet(tmp_path / "kept" / "alone" / "runs" / "*.parquet").filter(point=1, seed=1)
+    assert alone["goodput_bps"].to_list() == [replayed["flows"][0]["goodput_bps"]]
+
+
+def test_one_run_has_no_intervals_and_says_so(fullpipe: Fullpipe) -> None:
+    done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "1", "--out", "kept")
+    assert "of one run: no intervals" in done.stdout
+    assert "one run of each can't tell a difference from chance: --repeat 6 is the least" in done.stdout
+    assert "[" not in done.stdout
+
+
+def test_a_profile_and_any_key_make_the_path(fullpipe: Fullpipe) -> None:
+    done = fullpipe(
+        "compare", "cubic", "bbr3", "--profile", "dsl", "--queue", "fq_codel", "--set", "path.rtt=10ms",
+        "--duration", "11s", "--repeat", "2", "--out", "kept",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "RTT 10ms, fq_codel" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("cubic",), "one algorithm is no comparison"),
+        (("cubic", "cubic"), "cubic is there twice"),
+        (("cubic", "bbr9"), "no algorithm of this name"),
+        (("cubic", "bbr1", "--rate", "100"), "a rate needs a unit"),
+        (("cubic", "bbr1", "--set", "path.bufer=1bdp"), "did you mean path.buffer?"),
+    ],
+)
+def test_what_is_wrong_is_refused_before_any_run(fullpipe: Fullpipe, arguments: tuple[str, ...], said: str) -> None:
+    done = fullpipe("compare", *arguments, "--out", "kept")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr

@@ -1,6 +1,6 @@
 //! What an impairment says of itself, once: reading, schema, help and documentation come from it.
 
-use crate::{copies, jitter, loss, pattern, policer, shaper};
+use crate::{copies, jitter, loss, pattern, policer, radio, shaper, silence};
 
 /// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
 #[derive(Debug)]
@@ -145,6 +145,8 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &pattern::WALK,
     &pattern::SCHEDULE,
     &pattern::MAHIMAHI,
+    &radio::WIFI,
+    &silence::SUSPEND,
     &jitter::UNIFORM,
     &jitter::NORMAL,
     &jitter::PARETO,

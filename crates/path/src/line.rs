@@ -2,7 +2,7 @@
 
 use units::{Rng, Span, Time};
 
-use crate::{Jitter, Timeline};
+use crate::{Jitter, Silence, Timeline};
 
 /// A line: first in, first out, unless its jitter reorders.
 ///
@@ -21,6 +21,8 @@ pub enum Line {
 pub struct Varying {
     delay: Timeline<Span>,
     jitter: Timeline<Jitter>,
+    /// Nothing enters it then.
+    silence: Silence,
     rng: Rng,
     /// What was drawn last, for what is correlated.
     score: Option<f64>,
@@ -35,11 +37,17 @@ pub struct Varying {
 impl Line {
     /// A line of that delay and jitter; `rng` is drawn from for random jitter alone.
     pub fn new(delay: Timeline<Span>, jitter: Timeline<Jitter>, rng: Rng) -> Line {
+        Line::suspended(delay, jitter, Silence::default(), rng)
+    }
+
+    /// The same, but what departs in the silence enters the line at its end.
+    pub fn suspended(delay: Timeline<Span>, jitter: Timeline<Jitter>, silence: Silence, rng: Rng) -> Line {
         match (delay.constant(), jitter.constant()) {
-            (Some(delay), Some(Jitter::Off)) => Line::Constant(*delay),
+            (Some(delay), Some(Jitter::Off)) if silence.is_none() => Line::Constant(*delay),
             _ => Line::Varying(Box::new(Varying {
                 delay,
                 jitter,
+                silence,
                 rng,
                 score: None,
                 last: Time::ZERO,
@@ -65,6 +73,7 @@ impl Varying {
     #[inline(never)] // a constant line is the usual one, and should not carry this along
     fn arrival(&mut self, departure: Time) -> (Time, bool) {
         let mut overtakes = false;
+        let departure = self.silence.resumes(departure);
         let entry = match self.jitter.at(departure) {
             Jitter::Off => departure,
             Jitter::Random { of, correlation, reorder } => {
@@ -90,7 +99,7 @@ impl Varying {
 #[cfg(test)]
 mod tests {
     use super::{Jitter, Line, Timeline};
-    use crate::{Distribution, Histogram, Moments};
+    use crate::{Distribution, Histogram, Moments, Silence, Suspension};
     use proptest::prelude::*;
     use units::{Rng, Span, Time};
 
@@ -128,6 +137,16 @@ mod tests {
         let mut aggregating = line(Span::ZERO.into(), always.into());
         let arrivals = [0, 9, 10, 11, 25].map(|at| aggregating.arrival(ms(at)).0);
         assert_eq!(arrivals, [10, 10, 20, 20, 30].map(ms));
+    }
+
+    #[test]
+    fn what_departs_in_the_silence_enters_at_its_end() {
+        let silent = Suspension { hold: Span::from_millis(20), every: Span::from_millis(100), salt: None };
+        let silence = Silence::new(Some(silent), [(ms(150), None)]);
+        let mut line =
+            Line::suspended(Span::from_millis(5).into(), Jitter::Off.into(), silence, Rng::stream(1, "", ""));
+        let arrivals = [0, 10, 20, 99, 100, 119, 120, 200].map(|at| line.arrival(ms(at)).0);
+        assert_eq!(arrivals, [25, 25, 25, 104, 125, 125, 125, 205].map(ms));
     }
 
     #[test]

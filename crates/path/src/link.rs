@@ -92,7 +92,7 @@ impl VaryingLink {
         }
         let at_head = transmitter.after(now).max(transmitter.free_at());
         let opens = gate.as_mut().map_or(at_head, |gate| gate.opens_at(at_head, size));
-        let (start, end) = transmitter.transmit(opens, size);
+        let (start, end) = transmitter.transmit(now, opens, size);
         *measured = transmitter.measured(at_head, start, end, size);
         if let Some(gate) = gate {
             gate.pass(start, size);

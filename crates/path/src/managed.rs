@@ -106,7 +106,7 @@ impl<P: Copy> ManagedLink<P> {
             return None;
         }
         let at_head = self.waiting_since.max(self.transmitter.free_at());
-        let end = self.transmitter.transmit(now, packet.size).1;
+        let end = self.transmitter.transmit(packet.arrived, now, packet.size).1;
         self.measured = self.transmitter.measured(at_head, now, end, packet.size);
         Some((packet, end))
     }
@@ -150,7 +150,10 @@ impl<P: Copy> ManagedLink<P> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Depth, Ecn, Opportunities, QUEUES, Rates, Value, VaryingLink, Verdict};
+    use crate::{
+        Aggregation, Config, Depth, Ecn, Opportunities, QUEUES, Radio, Rates, Silence, Suspension, Value, VaryingLink,
+        Verdict,
+    };
     use proptest::prelude::*;
     use units::{Rate, Rng};
 
@@ -190,7 +193,18 @@ mod tests {
             times.sort_unstable();
             (Transmitter::Trace(Opportunities::new(times.into())), 100)
         });
-        prop_oneof![steps, pattern, trace]
+        let radio = (1_u64..5, 0_u64..30_000, 1_u64..60_000, 1_u64..400_000, any::<bool>()).prop_map(
+            |(frames, overhead, hold, more, random)| {
+                let (hold, every) = (Span::from_nanos(hold), Span::from_nanos(hold + more));
+                let silence = Silence::new(Some(Suspension { hold, every, salt: random.then_some(3) }), []);
+                let overhead = Span::from_nanos(overhead);
+                let aggregation = Aggregation { frames, bytes: Bytes::new(4_000), overhead, backoff: overhead };
+                let rates = Timeline::from(Rate::from_mbps(500)).into();
+                let rng = Rng::stream(1, "link", "backoff");
+                (Transmitter::Radio(Radio::new(rates, Some(aggregation).into(), silence, rng).into()), 1)
+            },
+        );
+        prop_oneof![steps, pattern, trace, radio]
     }
 
     fn shaper() -> impl Strategy<Value = Option<Shaper>> {

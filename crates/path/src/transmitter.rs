@@ -2,7 +2,7 @@
 
 use units::{Bytes, Rate, Span, Time};
 
-use crate::{Opportunities, Rates, Serialiser};
+use crate::{Opportunities, Radio, Rates, Serialiser};
 
 /// How a link's packets leave.
 #[derive(Clone, Debug)]
@@ -11,6 +11,8 @@ pub enum Transmitter {
     Serial(Serialiser, Rates),
     /// At the instants of a trace.
     Trace(Opportunities),
+    /// In transmissions that each cost some time, or not while it is silent.
+    Radio(Box<Radio>),
 }
 
 /// How long a packet counts in the metrics that are weighted by time.
@@ -34,7 +36,7 @@ impl Transmitter {
     pub fn constant(&self) -> Option<Rate> {
         match self {
             Transmitter::Serial(_, rates) => rates.constant(),
-            Transmitter::Trace(_) => None,
+            Transmitter::Trace(_) | Transmitter::Radio(_) => None,
         }
     }
 
@@ -44,6 +46,7 @@ impl Transmitter {
         match self {
             Transmitter::Serial(serialiser, _) => serialiser.free_at(),
             Transmitter::Trace(opportunities) => opportunities.free_at(),
+            Transmitter::Radio(radio) => radio.free_at(),
         }
     }
 
@@ -53,6 +56,7 @@ impl Transmitter {
         match self {
             Transmitter::Serial(serialiser, _) => now >= serialiser.free_at(),
             Transmitter::Trace(_) => false,
+            Transmitter::Radio(radio) => radio.start(now) <= now,
         }
     }
 
@@ -60,7 +64,7 @@ impl Transmitter {
     #[inline]
     pub(crate) fn after(&self, now: Time) -> Time {
         match self {
-            Transmitter::Serial(..) => now,
+            Transmitter::Serial(..) | Transmitter::Radio(_) => now,
             Transmitter::Trace(_) => after(now),
         }
     }
@@ -71,15 +75,18 @@ impl Transmitter {
         match self {
             Transmitter::Serial(serialiser, _) => serialiser.free_at().max(earliest),
             Transmitter::Trace(opportunities) => opportunities.start(earliest),
+            Transmitter::Radio(radio) => radio.start(earliest),
         }
     }
 
-    /// Takes a packet that may leave from `earliest` on, behind those taken before: (first bit out, last bit out).
+    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those taken before: (first bit out,
+    /// last bit out).
     #[inline]
-    pub(crate) fn transmit(&mut self, earliest: Time, size: Bytes) -> (Time, Time) {
+    pub(crate) fn transmit(&mut self, arrived: Time, earliest: Time, size: Bytes) -> (Time, Time) {
         match self {
             Transmitter::Serial(serialiser, rates) => serialiser.transmit_at(earliest, size, rates),
             Transmitter::Trace(opportunities) => opportunities.transmit(earliest, size),
+            Transmitter::Radio(radio) => radio.transmit(arrived, earliest, size),
         }
     }
 
@@ -88,7 +95,9 @@ impl Transmitter {
     #[inline]
     pub(crate) fn measured(&self, at_head: Time, start: Time, end: Time, size: Bytes) -> Measured {
         match self {
-            Transmitter::Serial(..) => Measured { held_since: at_head, start, sent_from: start },
+            Transmitter::Serial(..) | Transmitter::Radio(_) => {
+                Measured { held_since: at_head, start, sent_from: start }
+            }
             Transmitter::Trace(_) => {
                 let sent_from = end - Span::from_nanos(Opportunities::charged(size).get());
                 Measured { held_since: start, start, sent_from }
@@ -103,16 +112,8 @@ impl Transmitter {
 
     fn mean_rate(&mut self, from: Time, to: Time) -> Rate {
         let sent = match self {
-            Transmitter::Serial(_, rates) => {
-                let (mut now, mut sent) = (from, 0);
-                while now < to {
-                    let rate = rates.at(now).as_bps();
-                    let until = rates.next_change().min(to);
-                    sent += u128::from(rate) * u128::from((until - now).as_nanos());
-                    now = until;
-                }
-                sent
-            }
+            Transmitter::Serial(_, rates) => bits(rates, from, to),
+            Transmitter::Radio(radio) => bits(radio.rates(), from, to),
             Transmitter::Trace(opportunities) => {
                 // One stands at the end of its time.
                 let number = opportunities.before(after(to)) - opportunities.before(after(from));
@@ -126,7 +127,7 @@ impl Transmitter {
     /// For how long it could have sent from `from` to `to`, in the measure of [`Measured::sent_from`].
     pub fn offered(&self, from: Time, to: Time) -> Span {
         match self {
-            Transmitter::Serial(..) => to - from,
+            Transmitter::Serial(..) | Transmitter::Radio(_) => to - from,
             Transmitter::Trace(opportunities) => {
                 let number = opportunities.before(after(to)) - opportunities.before(after(from));
                 Span::from_nanos(number * Opportunities::SIZE.get())
@@ -138,4 +139,16 @@ impl Transmitter {
 /// The next nanosecond: the first whose opportunities a packet of `now` can use.
 fn after(now: Time) -> Time {
     now + Span::from_nanos(1)
+}
+
+/// The rates' integral, in bit·ns/s.
+fn bits(rates: &mut Rates, from: Time, to: Time) -> u128 {
+    let (mut now, mut sent) = (from, 0);
+    while now < to {
+        let rate = rates.at(now).as_bps();
+        let until = rates.next_change().min(to);
+        sent += u128::from(rate) * u128::from((until - now).as_nanos());
+        now = until;
+    }
+    sent
 }

@@ -35,7 +35,7 @@ pub use buffer::Buffer;
 pub use declared::{Key, explain, schema};
 pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
-pub use impairment::{Policer, Shaper};
+pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
     Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,
     Value, Wake,

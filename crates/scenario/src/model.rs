@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use path::{Config, Jitter, Limit, Loss, RatePattern};
+use path::{Aggregation, Config, Jitter, Limit, Loss, RatePattern};
 use units::{Bytes, Rate, Span};
 
 use crate::app::App;
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::impairment::{Policer, Shaper};
+use crate::impairment::{Policer, Shaper, Suspend};
 use crate::profile::Applied;
 use crate::source::Source;
 
@@ -65,6 +65,10 @@ pub struct Path {
     pub duplicate: f64,
     /// The probability that an ACK comes twice.
     pub reverse_duplicate: f64,
+    /// How the bottleneck gathers packets into transmissions, if it does.
+    pub wifi: Option<Aggregation>,
+    /// When nothing is sent over the bottleneck, nor by receivers, if ever.
+    pub suspend: Option<Suspend>,
     /// How the delay of data packets varies.
     pub jitter: Jitter,
     /// How the delay of ACKs varies; it never reorders.
@@ -130,6 +134,10 @@ pub struct Change {
     pub duplicate: Option<f64>,
     /// [`Path::reverse_duplicate`] from then on.
     pub reverse_duplicate: Option<f64>,
+    /// [`Path::wifi`] from then on.
+    pub wifi: Option<Option<Aggregation>>,
+    /// [`Path::suspend`] from then on.
+    pub suspend: Option<Option<Suspend>>,
     /// [`Link::policer`] of the bottleneck from then on.
     pub policer: Option<Option<Policer>>,
     /// [`Link::shaper`] of the bottleneck from then on.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use path::{Config, Jitter, Loss, RatePattern};
+use path::{Aggregation, Config, Jitter, Loss, RatePattern};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
 use crate::expect::Conditions;
-use crate::impairment::{InOrder, Policer, Shaper};
+use crate::impairment::{InOrder, Policer, Shaper, Suspend};
 use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, BOTTLENECK, Ecn, EcnFeedback, EcnField, Pacing, ReceiveWindow, Value};
@@ -126,6 +126,14 @@ pub(crate) struct Path {
     #[serde(default = "no_copies")]
     #[schemars(example = "0.1%")]
     pub(crate) reverse_duplicate: Leaf<Percent>,
+    /// Transmissions of the bottleneck, as a radio's: each costs a fixed time and takes what waits when it begins, up to so many
+    /// packets.
+    #[serde(default = "no_wifi")]
+    pub(crate) wifi: Leaf<Option<Aggregation>>,
+    /// Now and then nothing is sent for a time, as by a radio that sleeps or scans: data packets wait in front of the
+    /// bottleneck, ACKs at the receiver.
+    #[serde(default = "no_suspend")]
+    pub(crate) suspend: Leaf<Option<Suspend>>,
     /// How the delay of data packets varies behind the last link: by a time drawn for each, up to so much or of another
     /// distribution ("reorder" lets packets overtake each other), or all are held for a time now and then, and released at
     /// once.
@@ -241,6 +249,14 @@ pub(crate) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Percent>", extend("x-default" = "unchanged"))]
     pub(crate) reverse_duplicate: Option<Leaf<Percent>>,
+    /// From then on path.wifi.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Option<Aggregation>>", extend("x-default" = "unchanged"))]
+    pub(crate) wifi: Option<Leaf<Option<Aggregation>>>,
+    /// From then on path.suspend.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Option<Suspend>>", extend("x-default" = "unchanged"))]
+    pub(crate) suspend: Option<Leaf<Option<Suspend>>>,
     /// From then on path.policer, with a full bucket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Option<Policer>>", extend("x-default" = "unchanged"))]
@@ -415,6 +431,14 @@ fn no_variation() -> Leaf<Percent> {
     Leaf::of(&Percent(0.0))
 }
 
+fn no_wifi() -> Leaf<Option<Aggregation>> {
+    Leaf::of(&None)
+}
+
+fn no_suspend() -> Leaf<Option<Suspend>> {
+    Leaf::of(&None)
+}
+
 fn no_shaper() -> Leaf<Option<Shaper>> {
     Leaf::of(&None)
 }
@@ -528,6 +552,8 @@ impl From<&model::Path> for Path {
             reverse_loss: Leaf::of(&path.reverse_loss),
             duplicate: Leaf::of(&Percent(path.duplicate)),
             reverse_duplicate: Leaf::of(&Percent(path.reverse_duplicate)),
+            wifi: Leaf::of(&path.wifi),
+            suspend: Leaf::of(&path.suspend),
             jitter: Leaf::of(&path.jitter),
             reverse_jitter: Leaf::of(&InOrder(path.reverse_jitter.clone())),
             change: path.changes.iter().map(Change::from).collect(),
@@ -575,6 +601,8 @@ impl Change {
             shown("reverse_loss", &self.reverse_loss),
             shown("duplicate", &self.duplicate),
             shown("reverse_duplicate", &self.reverse_duplicate),
+            shown("wifi", &self.wifi),
+            shown("suspend", &self.suspend),
             shown("policer", &self.policer),
             shown("shaper", &self.shaper),
             shown("jitter", &self.jitter),
@@ -595,6 +623,8 @@ impl From<&model::Change> for Change {
             reverse_loss: optional(&change.reverse_loss),
             duplicate: optional(&change.duplicate.map(Percent)),
             reverse_duplicate: optional(&change.reverse_duplicate.map(Percent)),
+            wifi: optional(&change.wifi),
+            suspend: optional(&change.suspend),
             policer: optional(&change.policer),
             shaper: optional(&change.shaper),
             jitter: optional(&change.jitter),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use path::{Config, Limit};
+use path::{Config, Limit, RatePattern};
 use units::{Bytes, Span};
 
 use crate::app::{App, On};
@@ -110,10 +110,13 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         reverse_loss: raw.reverse_loss.get(source, "path.reverse_loss")?,
         duplicate,
         reverse_duplicate,
+        wifi: raw.wifi.get(source, "path.wifi")?,
+        suspend: raw.suspend.get(source, "path.suspend")?,
         jitter: raw.jitter.get(source, "path.jitter")?,
         reverse_jitter,
         changes: changes(&raw.change, source)?,
     };
+    check_radio(&path, raw, source)?;
     for Change { rate, buffer, table: Written(i), .. } in &path.changes {
         if rate.is_some() && path.link.rate_pattern.is_some() {
             let shown = raw.change[*i].rate.as_ref().map_or_else(String::new, Leaf::show);
@@ -127,6 +130,22 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         }
     }
     Ok(path)
+}
+
+/// Refuses a radio at a trace, which says itself when packets leave.
+fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Error> {
+    if !matches!(path.link.rate_pattern, Some(RatePattern::Mahimahi(_))) {
+        return Ok(());
+    }
+    let is_there = |change: &Change| change.wifi.flatten().is_some() || change.suspend.flatten().is_some();
+    let given = match path.changes.iter().find(|change| is_there(change)) {
+        _ if path.wifi.is_some() => ("path.wifi".to_owned(), raw.wifi.show()),
+        _ if path.suspend.is_some() => ("path.suspend".to_owned(), raw.suspend.show()),
+        Some(Change { table: Written(i), .. }) => (format!("path.change.{i}"), String::new()),
+        None => return Ok(()),
+    };
+    let problem = "the trace of path.rate_pattern says itself when packets leave";
+    Err(source.error(&given.0, given.1, problem, "keep one of the two"))
 }
 
 /// The link that the table `at` describes: the bottleneck, if nothing else is said.
@@ -213,6 +232,8 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
             reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?,
             duplicate: optional(&raw.duplicate, source, &key("duplicate"))?.map(|Percent(p)| p),
             reverse_duplicate: optional(&raw.reverse_duplicate, source, &key("reverse_duplicate"))?.map(|Percent(p)| p),
+            wifi: optional(&raw.wifi, source, &key("wifi"))?,
+            suspend: optional(&raw.suspend, source, &key("suspend"))?,
             policer: optional(&raw.policer, source, &key("policer"))?,
             shaper: optional(&raw.shaper, source, &key("shaper"))?,
             jitter: optional(&raw.jitter, source, &key("jitter"))?,

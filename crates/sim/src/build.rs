@@ -8,7 +8,8 @@ use endpoint::{
     SenderConfig, Unresponsive, WakeUp,
 };
 use path::{
-    Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Serialiser, Shaper, Timeline, Transmitter, VaryingLink,
+    Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Radio, Serialiser, Shaper, Silence, Suspension, Timeline,
+    Transmitter, VaryingLink,
 };
 use scenario::{Error, On, ReceiveWindow, Scenario};
 use trace::{FlowMeter, Window};
@@ -174,12 +175,35 @@ fn timeline_of<T>(
     if link == BOTTLENECK { timeline(path, first, of) } else { first.into() }
 }
 
-/// What sends on a link.
+/// What sends on a link; the bottleneck may be a radio.
 pub(crate) fn transmitter(scenario: &Scenario, index: usize, link: &scenario::Link) -> Transmitter {
-    match &link.rate_pattern {
-        Some(pattern) => pattern.transmitter(Rng::stream(scenario.seed, &link.name, "rate")),
-        None => Transmitter::serial(timeline_of(&scenario.path, index, link.rate, |change| change.rate).into()),
+    let path = &scenario.path;
+    let stream = |usage: &str| Rng::stream(scenario.seed, &link.name, usage);
+    let transmitter = match &link.rate_pattern {
+        Some(pattern) => pattern.transmitter(stream("rate")),
+        None => Transmitter::serial(timeline_of(path, index, link.rate, |change| change.rate).into()),
+    };
+    let aggregation = timeline(path, path.wifi, |change| change.wifi);
+    match (transmitter, silence(scenario)) {
+        (transmitter, _) if index != BOTTLENECK => transmitter,
+        (transmitter, silence) if aggregation.constant() == Some(&None) && silence.is_none() => transmitter,
+        (Transmitter::Serial(_, rates), silence) => {
+            Transmitter::Radio(Radio::new(rates, aggregation, silence, stream("backoff")).into())
+        }
+        _ => unreachable!("a trace with a radio is refused"),
     }
+}
+
+/// When the bottleneck is silent, and with it those who send ACKs to it.
+fn silence(scenario: &Scenario) -> Silence {
+    let path = &scenario.path;
+    let salt = Rng::stream(scenario.seed, &path.link.name, "suspend").next_u64();
+    let suspension = |suspend: Option<scenario::Suspend>| {
+        let scenario::Suspend { hold, every, random } = suspend?;
+        Some(Suspension { hold, every, salt: random.then_some(salt) })
+    };
+    let changes = path.schedule(|change| change.suspend).map(|(at, suspend)| (Time::ZERO + at, suspension(suspend)));
+    Silence::new(suspension(path.suspend), changes)
 }
 
 /// One of the path's properties over time.
@@ -341,7 +365,7 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
         ack_lanes: (0..=reverse_route.len()).map(|_| Lane::default()).collect(),
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
-        reverse_line: Line::new(backward, reverse_jitters, stream("reverse_jitter")),
+        reverse_line: Line::suspended(backward, reverse_jitters, silence(scenario), stream("reverse_jitter")),
         reverse_hazards: Hazards::new(
             Box::new([reverse_loss]),
             Copies::new(reverse_duplicates, stream("reverse_duplicate")),

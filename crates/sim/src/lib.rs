@@ -70,13 +70,17 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let late = jitters.chain([&path.jitter, &path.reverse_jitter]).any(path::Jitter::is_random);
     let copies = path.changes.iter().flat_map(|change| change.duplicate.iter().chain(&change.reverse_duplicate));
     let doubled = copies.chain([&path.duplicate, &path.reverse_duplicate]).any(|p| *p > 0.0);
+    let backoff = path.schedule(|change| change.wifi).map(|(_, wifi)| wifi).chain([path.wifi]).flatten();
+    let contends = backoff.into_iter().any(|wifi| wifi.backoff > Span::ZERO);
+    let suspends = path.schedule(|change| change.suspend).map(|(_, suspend)| suspend).chain([path.suspend]).flatten();
+    let radio = contends || suspends.into_iter().any(|suspend| suspend.random);
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
     let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
     let queue = scenario.links().any(|link| link.queue.descriptor().random);
     let pattern = scenario.links().filter_map(|link| link.rate_pattern.as_ref()).any(path::RatePattern::is_random);
     let flow = |flow: &scenario::Flow| draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random());
     let flows = scenario.flows.iter().any(flow);
-    jitter || loss || late || doubled || host || queue || pattern || flows
+    jitter || loss || late || doubled || radio || host || queue || pattern || flows
 }
 
 /// The rate at which the bottleneck can send over time: (from, rate) each, of a rate that varies by a pattern the means of

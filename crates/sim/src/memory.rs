@@ -28,6 +28,8 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let changed = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
     let jitters = changed.chain([&path.jitter, &path.reverse_jitter]);
     let late = jitters.map(path::Jitter::latest).max().unwrap_or(Span::ZERO) * 2;
+    let suspends = path.schedule(|change| change.suspend).map(|(_, suspend)| suspend).chain([path.suspend]).flatten();
+    let late = late + suspends.map(|suspend| suspend.hold).max().unwrap_or(Span::ZERO);
     let links: Vec<Largest> = scenario.links().enumerate().map(|(i, link)| Largest::new(path, i, link)).collect();
 
     let mut segments = 0_u64;

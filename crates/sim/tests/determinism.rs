@@ -131,6 +131,9 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         ("path.duplicate", "1%"),
         ("path.reverse_duplicate", "1%"),
         ("path.change.0.duplicate", "1%"),
+        ("path.wifi", "frames 8 overhead 200us backoff 100us"),
+        ("path.suspend", "20ms every 200ms random"),
+        ("path.change.0.suspend", "20ms every 200ms random"),
         ("path.change.0.reverse_jitter", "1ms"),
         ("flow.0.cc", "bbr1"),
         ("flow.0.app", "on exp 1s off 100ms"),
@@ -221,9 +224,17 @@ fn impairments() -> impl Strategy<Value = String> {
     ];
     let copies = (0_u32..4, 0_u32..4)
         .prop_map(|(data, acks)| format!("duplicate = \"{data}%\"\nreverse_duplicate = \"{acks}%\"\n"));
-    (reordering, jitter(), (policer, shaper), loss(), loss(), copies).prop_map(
-        |(jitter, reverse, (policer, shaper), loss, reverse_loss, copies)| {
+    let wifi = (1_u32..30, 1_u32..900, 0_u32..300)
+        .prop_map(|(frames, us, more)| format!("frames {frames} overhead {us}us backoff {more}us bytes 20kB"));
+    let suspend = (1_u32..60, 1_u32..200, any::<bool>()).prop_map(|(hold, more, random)| {
+        format!("{hold}ms every {}ms{}", hold + more, if random { " random" } else { "" })
+    });
+    let off = || Just("off".to_owned());
+    let radio = (prop_oneof![2 => off(), 1 => wifi], prop_oneof![2 => off(), 1 => suspend]);
+    (reordering, jitter(), (policer, shaper, radio), loss(), loss(), copies).prop_map(
+        |(jitter, reverse, (policer, shaper, (wifi, suspend)), loss, reverse_loss, copies)| {
             copies
+                + &format!("wifi = \"{wifi}\"\nsuspend = \"{suspend}\"\n")
                 + &format!(
                     "jitter = \"{jitter}\"\nreverse_jitter = \"{reverse}\"\npolicer = \"{policer}\"\nshaper = \"{shaper}\"\n\
              loss = \"{loss}\"\nreverse_loss = \"{reverse_loss}\"\n"
@@ -422,6 +433,10 @@ proptest! {
         for (at, change) in changes.iter().filter(|(at, _)| times.insert(*at)) {
             let rate = change.lines().next().filter(|_| pattern.is_some()).unwrap_or_default();
             text += &format!("[[path.change]]\nat = \"{at}ms\"\n{}", change.replacen(rate, "", 1));
+        }
+        if text.contains("mahimahi") {
+            // A trace says itself when packets leave.
+            text = text.lines().filter(|line| !line.starts_with("wifi") && !line.starts_with("suspend")).map(|line| line.to_owned() + "\n").collect();
         }
         let scenario = scenario(&(text + &host + &flows.concat()));
         let (fast, slow) = (run(&scenario, false), run(&scenario, true));

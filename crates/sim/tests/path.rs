@@ -219,6 +219,53 @@ fn copies_take_the_room_of_others() {
 }
 
 #[test]
+fn a_radio_carries_what_its_transmissions_hold() {
+    let path = "rate = \"120mbit\"\nrtt = \"40ms\"\nbuffer = \"200packets\"";
+    for queue in ["", "queue = \"codel\"\n"] {
+        for frames in [1_u32, 8, 32] {
+            let wifi = format!("{path}\n{queue}wifi = \"frames {frames} overhead 400us\"");
+            let summary = summary(&wifi, "cc = \"none\"\napp_rate = \"115mbit\"");
+            // 0.4 ms, and 0.1 ms a packet: frames packets in that.
+            let expected = 20.0 * f64::from(frames) / (400e-6 + f64::from(frames) * 100e-6);
+            let carried = summary.packets as f64;
+            assert!((carried / expected - 1.0).abs() < 0.002, "{queue}{frames}: {carried}, expected {expected}");
+            assert!(summary.links[0].utilisation > 0.999, "the medium is busy");
+        }
+    }
+}
+
+#[test]
+fn little_traffic_is_not_gathered() {
+    // A segment each 23 ms waits for nothing: the overhead is all that its RTT has more, there and not on the way back.
+    let mean = |wifi: &str| {
+        let summary = summary(&format!("{PATH}\n{wifi}"), "cc = \"cubic\"\napp_rate = \"500kbit\"\ndelayed_ack = 1");
+        summary.flows[0].rtt_s.mean.expect("there are samples")
+    };
+    let more = mean("wifi = \"frames 32 overhead 2ms\"") - mean("");
+    assert!((0.0019..0.0021).contains(&more), "{more}");
+}
+
+#[test]
+fn a_silent_radio_keeps_data_in_the_queue_and_acks_at_the_receiver() {
+    // Silent in the first 100 ms of each second.
+    let suspended = format!("{PATH}\nsuspend = \"100ms every 1s\"");
+    let flood = summary(&suspended, FLOOD);
+    let expected = 20.0 * 0.9 * 1e7 / 12_000.0;
+    assert!((flood.packets as f64 - expected).abs() < 25.0, "{} of {expected}", flood.packets);
+    let run = run(&suspended, CALM);
+    let (flow, link) = (&run.summary.flows[0], &run.summary.links[0]);
+    // The silence is two RTTs: a tail loss probe each time.
+    assert!(flow.drops == 0 && (15..=20).contains(&flow.retransmits), "{} sent again", flow.retransmits);
+    let (median, most) = (flow.rtt_s.p50.expect("samples"), flow.rtt_s.max.expect("samples"));
+    assert!(median < 0.065 && (0.120..0.170).contains(&most), "median {median}, most {most}");
+    assert!((0.09..0.101).contains(&link.queue_delay_s.max.expect("samples")), "{:?}", link.queue_delay_s);
+    // ACKs that were sent in the silence arrive 20 ms after its end.
+    let trace = run.trace.as_ref().expect("traced");
+    let Data::U64(times) = &trace.tables[0].columns[0].data else { panic!("times are integers") };
+    assert!(times.iter().all(|ns| !(20_000_000..120_000_000).contains(&(ns % 1_000_000_000))), "none arrives before");
+}
+
+#[test]
 fn random_jitter_adds_half_of_it_and_reorders_nothing() {
     let mean = |jitter: &str| {
         let summary = summary(&format!("{PATH}\n{jitter}"), "cc = \"cubic\"\napp_rate = \"500kbit\"");

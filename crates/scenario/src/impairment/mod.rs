@@ -7,11 +7,13 @@ mod jitter;
 mod loss;
 mod pattern;
 mod policer;
+mod radio;
 mod shaper;
 mod words;
 
 pub(crate) use jitter::InOrder;
 pub use policer::Policer;
+pub use radio::Suspend;
 pub use shaper::Shaper;
 
 const OFF: &str = "off";

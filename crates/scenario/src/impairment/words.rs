@@ -62,7 +62,8 @@ impl<'a> Words<'a> {
     pub(super) fn get<T: Part>(&self, name: &str) -> Result<T, Refusal> {
         self.optional(name)?.ok_or_else(|| {
             let example = self.of.example;
-            match self.text(name).0.named {
+            let is_empty = self.given.iter().all(Option::is_none);
+            match self.text(name).0.named && !is_empty {
                 true => Refusal::new(format!("{} needs {name}", self.of.name), format!("give it, like \"{example}\"")),
                 false => {
                     Refusal::new(format!("nothing behind \"{}\"", self.of.name), format!("write it like \"{example}\""))

@@ -1,0 +1,220 @@
+//! A transmitter that has to win the medium for what it sends, as in 802.11.
+
+use units::{Bytes, Rng, Span, Time};
+
+use crate::impairment::{Argument, Impairment, Unit};
+use crate::{Rates, Serialiser, Silence, Timeline};
+
+pub(crate) static WIFI: Impairment = Impairment {
+    name: "aggregation",
+    keys: &["wifi"],
+    named: false,
+    purpose: "Each transmission costs a fixed time, and takes what waits when it begins, up to so many frames: A-MPDU aggregation.",
+    arguments: &[
+        Argument::needed("frames", Unit::Count, "The most packets of one transmission."),
+        Argument::needed("overhead", Unit::Time, "What each costs: access, preamble, block ACK."),
+        Argument::optional("bytes", Unit::Size, "65535B", "The most bytes of one transmission."),
+        Argument::optional("backoff", Unit::Time, "0s", "Up to so much more, uniformly: contention."),
+    ],
+    example: "frames 32 overhead 200us",
+    source: "IEEE 802.11n: A-MPDU; Høiland-Jørgensen et al., Ending the Anomaly, USENIX ATC 2017",
+};
+
+/// How packets are gathered into transmissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Aggregation {
+    /// The most packets of one.
+    pub frames: u64,
+    /// The most bytes of one.
+    pub bytes: Bytes,
+    /// What each costs besides its bits.
+    pub overhead: Span,
+    /// It costs up to so much more, uniformly.
+    pub backoff: Span,
+}
+
+/// A transmitter that aggregates, or is silent at times, or both.
+///
+/// A transmission takes what waits when it begins, so those that wait form the next one while the medium is busy: the more
+/// waits, the larger it is. On air each packet follows the one before it. That nothing which comes later joins makes
+/// departures known on arrival behind a drop-tail queue.
+#[derive(Clone, Debug)]
+pub struct Radio {
+    serialiser: Serialiser,
+    rates: Rates,
+    aggregation: Timeline<Option<Aggregation>>,
+    silence: Silence,
+    rng: Rng,
+    latest: Option<Transmission>,
+}
+
+/// The transmission begun last, or about to begin.
+#[derive(Clone, Copy, Debug)]
+struct Transmission {
+    begins: Time,
+    frames_left: u64,
+    bytes_left: Bytes,
+}
+
+impl Radio {
+    /// An idle one at `rates`, which draws backoffs from `rng`.
+    pub fn new(mut rates: Rates, aggregation: Timeline<Option<Aggregation>>, silence: Silence, rng: Rng) -> Radio {
+        let serialiser = Serialiser::new(rates.at(Time::ZERO));
+        Radio { serialiser, rates, aggregation, silence, rng, latest: None }
+    }
+
+    /// The rates of what it sends, without what a transmission costs.
+    pub(crate) fn rates(&mut self) -> &mut Rates {
+        &mut self.rates
+    }
+
+    /// When the last bit of all that it has taken leaves.
+    #[inline]
+    pub fn free_at(&self) -> Time {
+        self.serialiser.free_at()
+    }
+
+    /// When the medium is tried for a packet that may leave from `earliest` on.
+    pub fn start(&self, earliest: Time) -> Time {
+        self.silence.resumes(earliest.max(self.free_at()))
+    }
+
+    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those taken before: (when it begins to
+    /// occupy the medium, last bit out).
+    pub fn transmit(&mut self, arrived: Time, earliest: Time, size: Bytes) -> (Time, Time) {
+        let begins = self.start(earliest);
+        let is_continued = begins == self.free_at();
+        let current = self.latest.filter(|latest| {
+            is_continued && arrived <= latest.begins && latest.frames_left > 0 && latest.bytes_left >= size
+        });
+        let mut from = begins;
+        let current = current.or_else(|| {
+            let Aggregation { frames, bytes, overhead, backoff } = (*self.aggregation.at(begins))?;
+            from += overhead + Span::from_nanos(self.rng.below(backoff.as_nanos() + 1));
+            Some(Transmission { begins, frames_left: frames, bytes_left: bytes })
+        });
+        self.latest = current.map(|current| Transmission {
+            frames_left: current.frames_left - 1,
+            bytes_left: Bytes::new(current.bytes_left.get().saturating_sub(size.get())),
+            ..current
+        });
+        (begins, self.serialiser.transmit_at(from, size, &mut self.rates).1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Aggregation, Radio, Silence, Timeline};
+    use crate::Suspension;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+    use units::{Bytes, Rate, Rng, Span, Time};
+
+    const PACKET: Bytes = Bytes::new(1_500);
+
+    fn us(n: u64) -> Time {
+        Time::ZERO + Span::from_micros(n)
+    }
+
+    /// At 120 Mbit/s: a packet of 1500 bytes each 100 us.
+    fn radio(aggregation: Option<Aggregation>, silence: Silence) -> Radio {
+        radio_of(Rate::from_mbps(120), aggregation, silence)
+    }
+
+    fn radio_of(rate: Rate, aggregation: Option<Aggregation>, silence: Silence) -> Radio {
+        let rates = Timeline::from(rate).into();
+        Radio::new(rates, aggregation.into(), silence, Rng::stream(1, "bottleneck", "backoff"))
+    }
+
+    fn aggregation(frames: u64, bytes: u64) -> Option<Aggregation> {
+        let overhead = Span::from_micros(200);
+        Some(Aggregation { frames, bytes: Bytes::new(bytes), overhead, backoff: Span::ZERO })
+    }
+
+    /// When packets that arrive at these times have left.
+    fn ends<const N: usize>(mut radio: Radio, arrivals: [u64; N]) -> [Time; N] {
+        arrivals.map(|at| radio.transmit(us(at), us(at), PACKET).1)
+    }
+
+    #[test]
+    fn what_waits_when_a_transmission_begins_is_sent_in_it() {
+        // The first goes alone, though the second comes while it is sent; of those that wait then, three go together.
+        let arrivals = [0, 10, 20, 30, 40, 900];
+        let expected = [300, 600, 700, 800, 1_100, 1_400];
+        assert_eq!(ends(radio(aggregation(3, 65_535), Silence::default()), arrivals), expected.map(us));
+        // Two fit into 3000 bytes.
+        let expected = [300, 600, 700, 1_000, 1_100, 1_400];
+        assert_eq!(ends(radio(aggregation(3, 3_000), Silence::default()), arrivals), expected.map(us));
+        // One that is larger than allowed goes alone.
+        let expected = [300, 600, 900, 1_200, 1_500, 1_800];
+        assert_eq!(ends(radio(aggregation(3, 1_000), Silence::default()), arrivals), expected.map(us));
+    }
+
+    #[test]
+    fn nothing_begins_while_it_is_silent() {
+        let suspension = Suspension { hold: Span::from_micros(500), every: Span::from_millis(1), salt: None };
+        let silence = || Silence::new(Some(suspension), []);
+        // The packet that is being sent when the silence begins, at 1 ms, is sent to its end.
+        assert_eq!(ends(radio(None, silence()), [0, 0, 950, 950]), [600, 700, 1_050, 1_600].map(us));
+        assert_eq!(ends(radio(aggregation(2, 65_535), silence()), [0, 0, 800, 801]), [800, 900, 1_200, 1_800].map(us));
+    }
+
+    #[test]
+    fn backoffs_are_uniform() {
+        let backoff = Span::from_micros(150);
+        let aggregation = aggregation(1, 65_535).map(|aggregation| Aggregation { backoff, ..aggregation });
+        let mut radio = radio(aggregation, Silence::default());
+        let mut end = Time::ZERO;
+        let mut extra = Vec::new();
+        for _ in 0..10_000 {
+            let before = end;
+            end = radio.transmit(Time::ZERO, Time::ZERO, PACKET).1;
+            extra.push((end - before).as_nanos() - 300_000);
+        }
+        // Sigma of the mean is 150 us / √12 / 100.
+        let mean = extra.iter().sum::<u64>() as f64 / 1e4;
+        assert!(extra.iter().all(|ns| *ns <= 150_000) && (mean - 75_000.0).abs() < 1_800.0, "{mean}");
+    }
+
+    proptest! {
+        /// Against a station that is stepped from transmission to transmission, with the packets that wait at each.
+        #[test]
+        fn departures_known_on_arrival_are_those_of_a_station_that_gathers_what_waits(
+            frames in 1_u64..6, bytes in 1_500_u64..9_000,
+            suspended in prop::option::of((1_u64..400, 1_u64..2_000, any::<bool>())),
+            arrivals in prop::collection::vec((0_u64..400, 100_u64..1_501), 1..120),
+        ) {
+            let suspension = suspended.map(|(hold, more, random)| Suspension {
+                hold: Span::from_micros(hold),
+                every: Span::from_micros(hold + more),
+                salt: random.then_some(9),
+            });
+            let silence = Silence::new(suspension, []);
+            let mut now = 0;
+            let arrivals: Vec<_> = arrivals.into_iter().map(|(gap, size)| { now += gap; (us(now), Bytes::new(size)) }).collect();
+            // A byte each 100 ns: nothing is rounded.
+            let mut known = radio_of(Rate::from_mbps(80), aggregation(frames, bytes), silence.clone());
+            let ours: Vec<Time> = arrivals.iter().map(|(at, size)| known.transmit(*at, *at, *size).1).collect();
+
+            let (mut waiting, mut free, mut theirs) = (VecDeque::from(arrivals), Time::ZERO, Vec::new());
+            while let Some((at, _)) = waiting.front() {
+                let begins = silence.resumes(free.max(*at));
+                free = begins + Span::from_micros(200);
+                let (mut count, mut left) = (0, bytes);
+                while let Some((at, size)) = waiting.front().copied() {
+                    // No frame begins in the silence either: what is left of the transmission then is another.
+                    let is_silent = count > 0 && silence.resumes(free) > free;
+                    if at > begins || count == frames || (count > 0 && size.get() > left) || is_silent {
+                        break;
+                    }
+                    (count, left) = (count + 1, left.saturating_sub(size.get()));
+                    waiting.pop_front();
+                    free += Span::from_nanos(size.get() * 100);
+                    theirs.push(free);
+                }
+            }
+            prop_assert_eq!(&ours, &theirs);
+            prop_assert!(ours.is_sorted());
+        }
+    }
+}

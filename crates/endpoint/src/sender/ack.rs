@@ -229,6 +229,7 @@ impl<C: Controller> Sender<C> {
 
     /// A SACK block. What it newly reports costs a step a segment; what is known already is skipped, since the first
     /// record of a run remembers how far the run goes.
+    #[inline(never)] // apart from the usual ACK, which has no blocks
     fn deliver_block(&mut self, block: Block, delivery: &mut Delivery) {
         let (start, end) = (block.start.max(self.una), block.end.min(self.next));
         let mut seq = start;

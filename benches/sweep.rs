@@ -20,7 +20,9 @@ fn main() {
     let (rounds, repeat) =
         if std::env::args().any(|argument| argument == "--test") { (1, 4) } else { (ROUNDS, 1000 / ROUNDS) };
     let request = Request { repeat: Some(repeat), ..Request::default() };
-    let plan = Arc::new(Plan::new(TEXT, "sweep.toml", &request).unwrap_or_else(|error| panic!("{error}")));
+    let plan = Arc::new(
+        Plan::new(TEXT, "sweep.toml", &request, cc::Registry::default()).unwrap_or_else(|error| panic!("{error}")),
+    );
     let (mut bare, mut swept, mut wall) = (0.0, 0.0, 0.0);
     let mut packets = (0, 0);
     for _ in 0..rounds {

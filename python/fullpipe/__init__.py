@@ -9,9 +9,22 @@
 `import fullpipe` is quick: polars and matplotlib are loaded when a trace or a picture is asked for.
 """
 
-from fullpipe._core import Scenario, ScenarioError, __version__
+from fullpipe._core import Decision, Scenario, ScenarioError, __version__
+from fullpipe.controllers import Field, Param
 from fullpipe.run import Run, load, run
 from fullpipe.sweeps.api import sweep
 from fullpipe.sweeps.dataset import Sweep
 
-__all__ = ["Run", "Scenario", "ScenarioError", "Sweep", "__version__", "load", "run", "sweep"]
+__all__ = [
+    "Decision",
+    "Field",
+    "Param",
+    "Run",
+    "Scenario",
+    "ScenarioError",
+    "Sweep",
+    "__version__",
+    "load",
+    "run",
+    "sweep",
+]

@@ -10,9 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Ack",
+    "Config",
+    "Conn",
+    "Cx",
+    "Decision",
+    "Lost",
+    "Recovery",
     "RunResult",
     "Scenario",
     "ScenarioError",
+    "Snapshot",
     "SweepPlan",
     "SweepRun",
     "__version__",
@@ -34,6 +42,13 @@ __version__: str
 _Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
 _Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
 _Rows: TypeAlias = dict[str, NDArray[np.float64] | NDArray[np.uint64] | tuple[NDArray[np.uint32], list[str]]]
+
+# Name, unit, purpose, default, least, most, choices.
+_ParamAbout: TypeAlias = tuple[str, str, str, float | bool | str, float, float, list[str]]
+# Purpose, parameters, fields (name, unit, purpose, labels), whether it owns the window in recovery, whether it draws.
+_About: TypeAlias = tuple[str, list[_ParamAbout], list[tuple[str, str, str, list[str]]], bool, bool]
+# An algorithm in Python: its name, its class, and what the class says of itself.
+_GivenController: TypeAlias = tuple[str, type, _About]
 
 @type_check_only
 class Specification(TypedDict):
@@ -210,11 +225,233 @@ class ScenarioError(ValueError):
     fix: str
 
 @final
+class Conn:
+    """The connection, as the transport keeps it."""
+
+    @property
+    def smss(self) -> int:
+        """Payload of a full segment."""
+    @property
+    def initial_cwnd(self) -> int:
+        """The initial window."""
+    @property
+    def inflight(self) -> int:
+        """Bytes sent and neither acknowledged nor declared lost."""
+    @property
+    def delivered(self) -> int:
+        """Bytes acknowledged so far."""
+    @property
+    def delivered_ce(self) -> int:
+        """Of these, bytes that arrived with a CE mark."""
+    @property
+    def lost(self) -> int:
+        """Bytes declared lost so far."""
+    @property
+    def srtt(self) -> float | None:
+        """Smoothed RTT; None before the first sample."""
+    @property
+    def min_rtt(self) -> float | None:
+        """Smallest RTT; None before the first sample."""
+    @property
+    def app_limited(self) -> bool:
+        """There was too little to send."""
+    @property
+    def cwnd_limited(self) -> bool:
+        """The window was fully used by the flight that is being acknowledged."""
+    @property
+    def in_recovery(self) -> bool:
+        """Fast recovery is under way."""
+    @property
+    def next_departure(self) -> float:
+        """When the pacer will let the next packet go."""
+    @property
+    def paced(self) -> bool:
+        """Packets are paced."""
+    @property
+    def pacing_rate(self) -> int | None:
+        """The pacing rate in force."""
+
+@final
+class Snapshot:
+    """The state of the connection when a packet was sent."""
+
+    @property
+    def sent(self) -> float:
+        """When the packet left."""
+    @property
+    def first_sent(self) -> float:
+        """Send time of the packet that started the flight sampled."""
+    @property
+    def delivered_at(self) -> float:
+        """When `delivered` last grew."""
+    @property
+    def delivered(self) -> int:
+        """Bytes that were acknowledged then."""
+    @property
+    def delivered_ce(self) -> int:
+        """Of these, bytes with a CE mark."""
+    @property
+    def lost(self) -> int:
+        """Bytes that were declared lost then."""
+    @property
+    def inflight(self) -> int:
+        """Bytes in flight with this packet."""
+    @property
+    def size(self) -> int:
+        """Its payload."""
+    @property
+    def app_limited(self) -> bool:
+        """Sent in an application-limited phase."""
+    @property
+    def retransmit(self) -> bool:
+        """A retransmission."""
+
+@final
+class Lost:
+    """One lost packet."""
+
+    @property
+    def packet(self) -> Snapshot:
+        """The state when it was sent."""
+    @property
+    def lost_since_sent(self) -> int:
+        """Bytes lost since it was sent, itself included."""
+    @property
+    def new_range(self) -> bool:
+        """A new hole begins."""
+    @property
+    def cause(self) -> str:
+        """Why: "rack" or "rto"."""
+
+@final
+class Ack:
+    """One ACK."""
+
+    @property
+    def newest(self) -> Snapshot:
+        """The most recently sent of the packets newly acknowledged."""
+    @property
+    def newly_acked(self) -> int:
+        """Bytes newly acknowledged."""
+    @property
+    def newly_lost(self) -> int:
+        """Bytes newly declared lost while this ACK was processed."""
+    @property
+    def prior_inflight(self) -> int:
+        """Bytes in flight before this ACK."""
+    @property
+    def rtt(self) -> float | None:
+        """The RTT sample; None without one."""
+    @property
+    def one_way(self) -> float | None:
+        """From sending to the peer's sending of this ACK: only differences mean something."""
+    @property
+    def rate(self) -> int | None:
+        """The delivery-rate sample; None without one."""
+    @property
+    def rate_interval(self) -> float:
+        """The interval that it covers."""
+    @property
+    def rate_delivered(self) -> int:
+        """Bytes delivered over it."""
+    @property
+    def rate_lost(self) -> int:
+        """Bytes lost since the newest acknowledged packet was sent."""
+    @property
+    def rate_delivered_ce(self) -> int:
+        """Bytes delivered with a CE mark over it."""
+    @property
+    def rate_app_limited(self) -> bool:
+        """It may understate the path."""
+    @property
+    def ce_packets(self) -> int:
+        """Packets newly reported as marked."""
+    @property
+    def tlp_repair(self) -> bool:
+        """This ACK shows that a tail loss probe repaired a loss."""
+
+@final
+class Recovery:
+    """A change of the transport's recovery."""
+
+    @property
+    def kind(self) -> str:
+        """One of "enter", "exit", "spurious", "timeout" or "persistent"."""
+    @property
+    def cause(self) -> str | None:
+        """Of "enter": "loss" or "ecn"; else None."""
+    @property
+    def again(self) -> bool:
+        """Of "timeout": nothing was acknowledged since the last one."""
+
+@final
+class Config:
+    """What an algorithm is made for: the connection's constants, and every parameter."""
+
+    @property
+    def smss(self) -> int: ...
+    @property
+    def initial_cwnd(self) -> int: ...
+    @property
+    def params(self) -> dict[str, float | bool | str]: ...
+
+@final
+class Cx:
+    """What comes with every call. The same object each time: it is true during the call."""
+
+    @property
+    def now(self) -> float:
+        """The time of this event, in seconds since the run began."""
+    @property
+    def conn(self) -> Conn:
+        """The connection as it stands at this event."""
+    def random(self) -> float:
+        """Uniform in [0, 1), from the flow's own stream: the same seed gives the same numbers."""
+    def transition(self, from_: str, to: str, reason: str) -> None:
+        """Says that the algorithm went from one state to another, and why."""
+
+@final
+class Decision:
+    """What the transport shall do from now on."""
+
+    def __new__(
+        cls,
+        cwnd: int,
+        ssthresh: int | None = None,
+        *,
+        pacing_rate: float | None = None,
+        send_quantum: int = 0,
+        ecn: str = "off",
+        mark_app_limited: bool = False,
+        wake_at: float | None = None,
+    ) -> Decision:
+        """A window, and what else there is to decide.
+
+        Args:
+            cwnd: A packet may leave iff what is in flight and it are at most so many bytes.
+            ssthresh: Bytes; where PRR runs the window to in recovery. None before the first congestion.
+            pacing_rate: In bit/s; None for no pacing.
+            send_quantum: Bytes that may leave back to back; 0 leaves it to the transport.
+            ecn: "off", "ect0" or "ect1".
+            mark_app_limited: The connection counts as limited by the application.
+            wake_at: When `on_timer` shall be called, in seconds.
+
+        Raises:
+            ValueError: When one of them can't be meant.
+        """
+
+@final
 class Scenario:
     """A checked scenario."""
 
     @staticmethod
-    def parse(text: str, file: str, overrides: Sequence[tuple[str, str]], seed: int | None = None) -> Scenario:
+    def parse(
+        text: str,
+        file: str,
+        overrides: Sequence[tuple[str, str]],
+        seed: int | None = None,
+        controllers: Sequence[_GivenController] = ...,
+    ) -> Scenario:
         """Reads and checks a scenario.
 
         Args:
@@ -222,6 +459,7 @@ class Scenario:
             file: What errors call it.
             overrides: Dotted keys with values that count as written in the file: `("path.rate", "20mbit")`.
             seed: Counts as the file's seed.
+            controllers: Algorithms in Python.
 
         Raises:
             ScenarioError: When something is wrong with it.
@@ -339,6 +577,7 @@ class SweepPlan:
         repeat: int | None,
         seed: int | None,
         points: Sequence[Sequence[tuple[str, str]]] | None,
+        controllers: Sequence[_GivenController] = ...,
     ) -> SweepPlan:
         """Makes the points of a scenario's text, and checks each.
 
@@ -353,6 +592,7 @@ class SweepPlan:
             repeat: Runs of each point.
             seed: Of the first run of each point.
             points: The points themselves, in the place of axes.
+            controllers: Algorithms in Python.
 
         Raises:
             ScenarioError: When something is wrong, in any point.
@@ -441,7 +681,13 @@ def schema() -> str:
 def conformance_cases() -> list[str]:
     """The numbers of the BBR draft's test cases: A.1 to A.22."""
 
-def conformance_case(case: str, cc: str, params: Sequence[tuple[str, str]], seed: int) -> ConformanceCase:
+def conformance_case(
+    case: str,
+    cc: str,
+    params: Sequence[tuple[str, str]],
+    seed: int,
+    controllers: Sequence[_GivenController] = ...,
+) -> ConformanceCase:
     """Runs a test case of the BBR draft with the GIL released.
 
     Args:
@@ -449,6 +695,7 @@ def conformance_case(case: str, cc: str, params: Sequence[tuple[str, str]], seed
         cc: The algorithm.
         params: Parameters of it, with values as `--set` takes them.
         seed: The seed of everything random.
+        controllers: Algorithms in Python.
 
     Raises:
         KeyError: When there is no such case.

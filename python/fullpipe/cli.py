@@ -78,6 +78,10 @@ def run_command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Instead of a value of the scenario; repeatable."),
     ] = None,
+    cc: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of the first flow: an algorithm, or a class of yours as my.module:Mine."),
+    ] = None,
     profile: Annotated[
         str | None,
         typer.Option(metavar="NAME", help="A named path in the place of the scenario's; see `list profiles`."),
@@ -102,6 +106,8 @@ def run_command(
     settings = dict(_setting(text) for text in set_ or [])
     if profile is not None:
         settings["path.profile"] = profile
+    if cc is not None:
+        settings["flow.0.cc"] = cc
     with kindly():
         loaded = _loaded(scenario, point, seed, settings)
         level = trace or (suited_interval(loaded) if out else "off")

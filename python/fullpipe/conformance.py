@@ -14,6 +14,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from fullpipe import _core
+from fullpipe.controllers import given, is_imported
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import fresh_directory, suited_interval, write_run
@@ -104,7 +105,7 @@ def conformance(
 
 def _check_name(algorithm: str) -> None:
     known = [each["name"] for each in _core.algorithms()]
-    if algorithm not in known:
+    if algorithm not in known and not is_imported(algorithm):
         near = get_close_matches(algorithm, known, n=1)
         fix = f"did you mean {near[0]!r}? there are" if near else "use one of"
         raise RefusedError(f"no algorithm is called {algorithm!r}\n  fix: {fix} {', '.join(known)}")
@@ -112,7 +113,7 @@ def _check_name(algorithm: str) -> None:
 
 def _run(section: str, algorithm: str, params: Mapping[str, str], seed: int) -> ConformanceCase:
     try:
-        return _core.conformance_case(section, algorithm, list(params.items()), seed)
+        return _core.conformance_case(section, algorithm, list(params.items()), seed, given([algorithm]))
     except _core.ScenarioError as error:
         name = error.key.removeprefix("flow.0.params.")
         setting = f"--set {name}={params[name]}" if name in params else error.key

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from fullpipe import _core
+from fullpipe.controllers import given, named
 from fullpipe.memory import refuse_too_large
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure
 
+    from fullpipe.controllers import Controllers
     from fullpipe.frame import Labels, Numbers
     from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics
 
@@ -30,18 +32,21 @@ def run(
     trace: str = "off",
     set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
     progress: Progress | None = None,
+    controllers: Controllers | None = None,
     **overrides: Setting,
 ) -> Run:
     """Runs a scenario in virtual time.
 
     Args:
         scenario: The path of a TOML file, or its text: whatever has a line break is text. Or what :func:`load` gave;
-            `seed`, `set` and `overrides` then belong to :func:`load`.
+            `seed`, `set`, `controllers` and `overrides` then belong to :func:`load`.
         seed: The seed of everything random, instead of the scenario's.
         trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like `"10ms"`.
         set: Keys with values to use instead of the scenario's: `{"path.rate": "20mbit", "flow.0.params.beta": 0.8}`.
             `fullpipe explain scenario` lists the keys.
         progress: Called with (seconds done, seconds in all, events done) while the run lasts.
+        controllers: Algorithms of your own, by the names that the scenario calls them:
+            `controllers={"mine": Mine}`. One that can be imported needs no entry: `cc = "my.module:Mine"`.
         **overrides: The same as `set`, for keys that are in no table: `duration="10s"`.
 
     Returns:
@@ -55,10 +60,11 @@ def run(
         KeyboardInterrupt: On Ctrl-C.
     """
     if not isinstance(scenario, _core.Scenario):
-        scenario = load(scenario, seed=seed, set=set, **overrides)
-    elif seed is not None or set or overrides:
-        given = [*(["seed"] if seed is not None else []), *(set or {}), *overrides]
-        raise TypeError(f"a loaded Scenario does not change: give {', '.join(given)} to fullpipe.load()")
+        scenario = load(scenario, seed=seed, set=set, controllers=controllers, **overrides)
+    elif seed is not None or set or overrides or controllers:
+        more = [name for name, value in (("seed", seed), ("controllers", controllers)) if value is not None]
+        later = ", ".join([*more, *(set or {}), *overrides])
+        raise TypeError(f"a loaded Scenario does not change: give {later} to fullpipe.load()")
     refuse_too_large(scenario, trace)
     return Run(scenario, _core.run(scenario, trace, progress))
 
@@ -68,6 +74,7 @@ def load(
     *,
     seed: int | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002
+    controllers: Controllers | None = None,
     **overrides: Setting,
 ) -> _core.Scenario:
     """Reads and checks a scenario without running it; the arguments are those of :func:`run`.
@@ -80,7 +87,7 @@ def load(
         OSError: When the file can't be read.
     """
     text, file = read(scenario)
-    return parse(text, file, seed=seed, set={**(set or {}), **overrides})
+    return parse(text, file, seed=seed, set={**(set or {}), **overrides}, controllers=controllers)
 
 
 def parse(
@@ -89,6 +96,7 @@ def parse(
     *,
     seed: int | None = None,
     set: Mapping[str, Setting] | None = None,  # noqa: A002
+    controllers: Controllers | None = None,
 ) -> _core.Scenario:
     """:func:`load` with the text of a scenario, and with what errors shall call it.
 
@@ -98,7 +106,8 @@ def parse(
     settings = [(key, toml_value(value)) for key, value in (set or {}).items()]
     if seed is not None:
         settings.append(("seed", toml_value(seed)))  # as a key it is refused like one, whatever its size
-    return _core.Scenario.parse(text, file, settings)
+    classes = given(named(text, settings), controllers)
+    return _core.Scenario.parse(text, file, settings, controllers=classes)
 
 
 def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:

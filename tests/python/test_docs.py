@@ -4,7 +4,7 @@ In each of `PAGES`, in the order of the page and in one directory with `scenario
 
 - a ```console block is run, command by command, and prints what follows each `$`;
 - a ```python block is run, all in one namespace, and prints the ```text block right behind it, if there is one;
-- a ```toml block with `file=NAME` is written to that file.
+- a ```toml or ```python block with `file=NAME` is written to that file.
 
 Words have to be the same and numbers within a quarter; a line `…` stands for any lines. `FULLPIPE_BLESS=1` writes what
 is printed now into blocks without a `…`.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/guide.md", "docs/sweeps.md", "docs/expectations.md"]
+PAGES = ["README.md", "docs/guide.md", "docs/sweeps.md", "docs/expectations.md", "docs/python-controllers.md"]
 MODELS = sorted(f"docs/models/{file.name}" for file in (ROOT / "docs/models").glob("*.md"))
 LINKED = [
     *PAGES,
@@ -47,6 +47,7 @@ LINKED = [
     "docs/reproduce/l4s-tests.md",
     "docs/reproduce/microsoft.md",
     "examples/custom-controller/README.md",
+    "examples/python-controller/README.md",
 ]
 BLESS = "FULLPIPE_BLESS" in os.environ
 
@@ -82,6 +83,7 @@ def _blocks(text: str) -> Iterator[Block]:
 def test_examples_do_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # as in a program of that folder
     text = (ROOT / page).read_text(encoding="utf-8")
     blocks = list(_blocks(text))
     blessed: list[tuple[int, int, list[str]]] = []
@@ -99,7 +101,7 @@ def test_examples_do_what_the_page_says(page: str, tmp_path: Path, monkeypatch: 
             after = blocks[number + 1] if number + 1 < len(blocks) else None
             if after and after.language == "text" and after.start == block.start + len(block.lines) + 2:
                 _compare(printed.getvalue(), after.lines, where, after.start, blessed)
-        elif file := re.fullmatch(r"toml file=(\S+)", block.language):
+        elif file := re.fullmatch(r"(?:toml|python) file=(\S+)", block.language):
             Path(file[1]).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
     if BLESS:
         lines = text.splitlines()

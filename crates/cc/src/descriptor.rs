@@ -234,6 +234,8 @@ pub struct ParamError {
 /// What [`Descriptor::build`] gets: the connection's constants and every parameter, checked, with its default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
+    /// The name of the algorithm, as its descriptor has it.
+    pub algorithm: &'static str,
     /// Sender maximum segment size.
     pub smss: Bytes,
     /// Initial window.
@@ -279,7 +281,7 @@ impl Config {
             }
             params.insert(param.name, value.clone());
         }
-        Ok(Config { smss, initial_cwnd, params })
+        Ok(Config { algorithm: descriptor.name, smss, initial_cwnd, params })
     }
 
     /// The defaults of `descriptor` at a segment of 1448 bytes and an initial window of ten.

@@ -1,10 +1,10 @@
 //! The test cases of the BBR draft, one by one, so that Python may interrupt between two.
 
-use cc::Registry;
 use conformance::{Played, Subject, demanded, digits};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
+use crate::controller::{Given, guarded, registry};
 use crate::error::refused;
 
 #[derive(IntoPyObject)]
@@ -45,18 +45,22 @@ pub(crate) fn conformance_cases() -> Vec<&'static str> {
 
 /// Runs one case with the GIL released.
 #[pyfunction]
+#[pyo3(signature = (case, cc, params, seed, controllers=vec![]))]
 pub(crate) fn conformance_case(
     py: Python<'_>,
     case: &str,
     cc: &str,
     params: Vec<(String, String)>,
     seed: u64,
+    controllers: Given,
 ) -> PyResult<Case> {
+    let registry = registry(py, controllers);
     let case = conformance::case(case).ok_or_else(|| PyKeyError::new_err(case.to_owned()))?;
-    let outcome = py.detach(|| {
+    let run = || {
         let params: Vec<(&str, &str)> = params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        case.run(&Subject::new(&Registry::default(), cc, &params)?.with_seed(seed))
-    });
+        case.run(&Subject::new(&registry, cc, &params)?.with_seed(seed))
+    };
+    let outcome = py.detach(|| guarded(run))?;
     let outcome = outcome.map_err(|error| refused(py, &error))?;
     Ok(Case {
         case: case.section,

@@ -4,6 +4,7 @@
 
 mod catalogue;
 mod conformance;
+mod controller;
 mod error;
 mod run;
 mod scenario_file;
@@ -19,6 +20,8 @@ mod _core {
     use crate::catalogue::{algorithms, impairments, profiles, queues, scenario_keys, schema};
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};
+    #[pymodule_export]
+    use crate::controller::{Ack_, Config_, Conn_, Cx_, Decision_, Lost_, Recovery_, Snapshot_};
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]

@@ -1,12 +1,12 @@
 //! One run in virtual time, in slices between which Python may interrupt it.
 
-use cc::Registry;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::{Simulation, TraceLevel};
 use units::Span;
 
+use crate::controller::guarded;
 use crate::error::{refused, refused_trace};
 use crate::scenario_file::Scenario;
 use crate::table;
@@ -33,21 +33,22 @@ pub(crate) fn run(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
-    let scenario = &scenario.get().inner;
-    let made = py.detach(|| Simulation::new(scenario, &Registry::default(), level));
+    let Scenario { inner: scenario, registry, .. } = scenario.get();
+    let made = py.detach(|| guarded(|| Simulation::new(scenario, registry, level)))?;
     let mut simulation = made.map_err(|error| refused(py, &error))?;
     let duration = scenario.duration.as_secs_f64();
-    while !py.detach(|| simulation.advance(SLICE)) {
+    while !py.detach(|| guarded(|| simulation.advance(SLICE)))? {
         py.check_signals()?;
         if let Some(progress) = progress {
             progress.call1((simulation.now().as_secs_f64(), duration, simulation.events()))?;
         }
     }
-    let (run, trace_hash) = py.detach(|| {
+    let finish = || {
         let run = simulation.finish();
         let hash = run.trace.as_ref().map(trace::Trace::hash);
         (run, hash)
-    });
+    };
+    let (run, trace_hash) = py.detach(|| guarded(finish))?;
     let metrics = serde_json::to_string(&run.summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
     let mut tables = Vec::new();
     for table in run.trace.into_iter().flat_map(|trace| trace.tables) {

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 
+use crate::controller::{Given, registry};
 use crate::error::refused;
 
 type Measured = (Option<usize>, String, f64, &'static str);
@@ -12,6 +13,7 @@ type Expectation = (String, Option<f64>, &'static str, Vec<Measured>);
 #[derive(Debug)]
 pub(crate) struct Scenario {
     pub(crate) inner: scenario::Scenario,
+    pub(crate) registry: cc::Registry,
     source: String,
     file: String,
 }
@@ -20,16 +22,18 @@ pub(crate) struct Scenario {
 impl Scenario {
     /// Reads and checks a scenario.
     #[staticmethod]
-    #[pyo3(signature = (text, file, overrides, seed=None))]
+    #[pyo3(signature = (text, file, overrides, seed=None, controllers=vec![]))]
     fn parse(
         py: Python<'_>,
         text: String,
         file: String,
         overrides: Vec<(String, String)>,
         seed: Option<u64>,
+        controllers: Given,
     ) -> PyResult<Scenario> {
+        let registry = registry(py, controllers);
         match scenario::Scenario::parse_with(&text, &file, &overrides, seed) {
-            Ok(inner) => Ok(Scenario { inner, source: text, file }),
+            Ok(inner) => Ok(Scenario { inner, registry, source: text, file }),
             Err(error) => Err(refused(py, &error)),
         }
     }
@@ -115,7 +119,7 @@ impl Scenario {
     /// Whether another seed can give another run.
     #[getter]
     fn is_random(&self) -> bool {
-        sim::is_random(&self.inner, &cc::Registry::default())
+        sim::is_random(&self.inner, &self.registry)
     }
 
     /// What its runs shall come to, each as `(text, quantile, comparison, [(flow, column, bound, unit)])`: `quantile` is None
@@ -127,7 +131,7 @@ impl Scenario {
 
     /// The scenario with every default written out, those of the algorithms too, and every flow by itself, as TOML.
     fn to_toml(&self) -> String {
-        sim::resolved(&self.inner, &cc::Registry::default()).to_toml()
+        sim::resolved(&self.inner, &self.registry).to_toml()
     }
 }
 

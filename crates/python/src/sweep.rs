@@ -7,8 +7,9 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sweep::{Column, Plan, Request, Values};
+use sweep::{Column, Panicked, Plan, Request, Values};
 
+use crate::controller::{Given, guarded, is_raised, raised, registry};
 use crate::error::refused;
 
 /// The points of a sweep, all checked.
@@ -31,7 +32,7 @@ type Pairs = Vec<(String, String)>;
 impl SweepPlan {
     /// Makes the points of a scenario's text, and checks each.
     #[staticmethod]
-    #[pyo3(signature = (text, file, *, fixed, axes, given, together, sample, repeat, seed, points))]
+    #[pyo3(signature = (text, file, *, fixed, axes, given, together, sample, repeat, seed, points, controllers=vec![]))]
     #[expect(clippy::too_many_arguments, reason = "each by its name")]
     fn make(
         py: Python<'_>,
@@ -45,9 +46,11 @@ impl SweepPlan {
         repeat: Option<u64>,
         seed: Option<u64>,
         points: Option<Vec<Pairs>>,
+        controllers: Given,
     ) -> PyResult<SweepPlan> {
         let request = Request { fixed, axes, set: given, zip: together, sample, repeat, seed, points };
-        let plan = py.detach(|| Plan::new(text, file, &request));
+        let registry = registry(py, controllers);
+        let plan = py.detach(|| guarded(|| Plan::new(text, file, &request, registry)))?;
         plan.map(|plan| SweepPlan { inner: Arc::new(plan) }).map_err(|error| refused(py, &error))
     }
 
@@ -109,8 +112,7 @@ impl SweepPlan {
     /// The scenario of each of some points, every default written out, with the first seed, as TOML.
     fn scenarios(&self, py: Python<'_>, first: usize, last: usize) -> Vec<String> {
         py.detach(|| {
-            let registry = cc::Registry::default();
-            let text = |point| sim::resolved(&self.inner.scenario(point as u64), &registry).to_toml();
+            let text = |point| sim::resolved(&self.inner.scenario(point as u64), self.inner.registry()).to_toml();
             (first..last.min(self.inner.points())).map(text).collect()
         })
     }
@@ -130,7 +132,7 @@ impl SweepRun {
     #[pyo3(name = "next")]
     fn next_shard<'py>(&self, py: Python<'py>, patience_s: f64) -> PyResult<Bound<'py, PyAny>> {
         let next = py.detach(|| self.inner.next(Duration::from_secs_f64(patience_s)));
-        match next.map_err(PyRuntimeError::new_err)? {
+        match next.map_err(|panicked| told(py, panicked))? {
             (Some(shard), _) => {
                 let columns = columns(py, shard.columns)?;
                 (shard.runs.start, shard.runs.end, columns).into_pyobject(py).map(Bound::into_any)
@@ -155,6 +157,26 @@ impl SweepRun {
     /// Ends all runs, within some ten milliseconds.
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.inner.stop());
+    }
+}
+
+/// What a user's algorithm raised, with the run that it was; or that we have panicked.
+fn told(py: Python<'_>, panicked: Panicked) -> PyErr {
+    let Panicked { point, seed, payload } = panicked;
+    let run = format!("the run of point {point} with seed {seed}");
+    if !is_raised(payload.as_ref()) {
+        return PyRuntimeError::new_err(format!("{run} panicked"));
+    }
+    let error = raised(payload);
+    // Without it the error is the same, and only says less.
+    drop(error.value(py).call_method1("add_note", (format!("in {run}"),)));
+    error
+}
+
+impl Drop for SweepRun {
+    /// Waits for the threads without the GIL, which an algorithm in Python needs to come to an end.
+    fn drop(&mut self) {
+        Python::attach(|py| py.detach(|| self.inner.stop()));
     }
 }
 

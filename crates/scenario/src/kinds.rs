@@ -25,6 +25,9 @@ pub(crate) struct Name(pub(crate) String);
 /// Whether something is done: `"on"`, `"off"`.
 #[derive(Debug)]
 pub(crate) struct Switch(pub(crate) bool);
+/// The name of an algorithm, or where a user's own is in Python: `"my.module:Mine"`.
+#[derive(Debug)]
+pub(crate) struct Algorithm(pub(crate) String);
 /// A whole number in MIN..=MAX.
 #[derive(Debug)]
 pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
@@ -309,6 +312,44 @@ impl Kind for Name {
             "title": "name",
             "type": "string",
             "pattern": "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$",
+            "examples": ["cubic"],
+        })
+    }
+}
+
+impl Algorithm {
+    /// What a flow is called that has no name: the algorithm's, or the class's.
+    pub(crate) fn short(&self) -> &str {
+        self.0.rsplit(':').next().unwrap_or_default()
+    }
+}
+
+impl Kind for Algorithm {
+    fn read(value: &Toml) -> Result<Algorithm, Refusal> {
+        let Some((module, class)) = value.as_str().and_then(|text| text.split_once(':')) else {
+            return Name::read(value).map(|Name(name)| Algorithm(name));
+        };
+        let is_word = |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        };
+        if module.split('.').all(is_word) && is_word(class) && class.len() <= Name::LONGEST {
+            return Ok(Algorithm(format!("{module}:{class}")));
+        }
+        let fix = "write it like \"my.module:Mine\": a module that Python imports, and a class in it";
+        Err(Refusal::new("no class of a Python module", fix))
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(self.0.clone())
+    }
+
+    fn schema() -> Schema {
+        let word = "[A-Za-z_][A-Za-z0-9_]*";
+        json_schema!({
+            "title": "name",
+            "type": "string",
+            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word})$"),
             "examples": ["cubic"],
         })
     }

@@ -15,7 +15,7 @@ use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
 use crate::expect::Conditions;
 use crate::impairment::{InOrder, Policer, Shaper, Suspend};
-use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
+use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Switch, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, BOTTLENECK, Ecn, EcnFeedback, EcnField, Pacing, ReceiveWindow, Value};
 use crate::profile::ProfileName;
@@ -329,9 +329,10 @@ pub(crate) struct Flow {
     #[schemars(with = "Leaf<Name>", example = &"a")]
     #[schemars(extend("x-default" = "that of cc, numbered where several unnamed flows have the same"))]
     pub(crate) name: Option<Leaf<Name>>,
-    /// The congestion control, or "none" for packets at app_rate whatever happens to them.
+    /// The congestion control, or "none" for packets at app_rate whatever happens to them. One of your own in Python is
+    /// "module:Class".
     #[schemars(example = &"cubic", example = &"none")]
-    pub(crate) cc: Leaf<Name>,
+    pub(crate) cc: Leaf<Algorithm>,
     /// When it starts.
     #[serde(default = "no_time")]
     pub(crate) start: Leaf<Span>,
@@ -646,7 +647,7 @@ impl Flow {
         let names = |route: &[usize]| Leaf::of(&Route(scenario.route(route).map(|link| link.name.clone()).collect()));
         Flow {
             name: Some(Leaf::of(&Name(flow.name.clone()))),
-            cc: Leaf::of(&Name(flow.cc.clone())),
+            cc: Leaf::of(&Algorithm(flow.cc.clone())),
             start: Leaf::of(&flow.start),
             app: optional(&flow.app),
             bytes: optional(&flow.bytes),

@@ -327,17 +327,17 @@ fn flows(raw: &[raw::Flow], links: &[&str], source: &Source) -> Result<Vec<Flow>
         tables.push((flow, named, count));
     }
 
-    // How many unnamed flows each cc has, and how many of them have their name already.
+    // How many unnamed flows each algorithm has, and how many of them have their name already.
     let mut unnamed: BTreeMap<String, (u64, u64)> = BTreeMap::new();
     for (flow, _, count) in tables.iter().filter(|(_, named, _)| !named) {
-        unnamed.entry(flow.cc.clone()).or_default().0 += count;
+        unnamed.entry(flow.name.clone()).or_default().0 += count;
     }
 
     let mut names = BTreeSet::new();
     let mut flows = Vec::new();
     for (flow, named, count) in tables {
         for n in 1..=count {
-            let (all, number) = match unnamed.get_mut(&flow.cc) {
+            let (all, number) = match unnamed.get_mut(&flow.name) {
                 Some((all, before)) if !named => {
                     *before += 1;
                     (*all, *before)
@@ -362,7 +362,7 @@ fn flows(raw: &[raw::Flow], links: &[&str], source: &Source) -> Result<Vec<Flow>
 /// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there are of it.
 fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(Flow, bool, u64), Error> {
     let key = |name: &str| format!("flow.{i}.{name}");
-    let Name(cc) = raw.cc.get(source, &key("cc"))?;
+    let algorithm = raw.cc.get(source, &key("cc"))?;
     let name = optional(&raw.name, source, &key("name"))?;
     let Whole(count) = raw.count.get(source, &key("count"))?;
     let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
@@ -383,8 +383,8 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
         return Err(source.error(&key("route"), "[]", "data packets have to meet a link", fix));
     }
     let flow = Flow {
-        name: name.map_or_else(|| cc.clone(), |Name(name)| name),
-        cc,
+        name: name.map_or_else(|| algorithm.short().to_owned(), |Name(name)| name),
+        cc: algorithm.0,
         params: params("params", &raw.params)?,
         start: raw.start.get(source, &key("start"))?,
         app: optional(&raw.app, source, &key("app"))?,

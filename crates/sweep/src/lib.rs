@@ -15,6 +15,6 @@ mod rows;
 
 pub use axis::{Axis, Range};
 pub use plan::{Mode, Plan, Request};
-pub use pool::{Finished, Running};
+pub use pool::{Finished, Panicked, Running};
 pub use quantity::{Quantity, quantity};
 pub use rows::{Column, Values};

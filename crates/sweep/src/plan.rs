@@ -1,8 +1,10 @@
 //! What is run: points, each with its settings and as many seeds as there are repetitions, all checked.
 
 use std::ops::Range as Numbers;
+use std::panic::resume_unwind;
 use std::thread;
 
+use cc::Registry;
 use scenario::{Error, Scenario, Template};
 use sim::{Simulation, TraceLevel};
 use units::{Bytes, Rng, Span};
@@ -65,6 +67,7 @@ const UNSET: u32 = u32::MAX;
 #[derive(Debug)]
 pub struct Plan {
     template: Template,
+    registry: Registry,
     axes: Vec<Axis>,
     mode: Mode,
     /// Of each point the number of its value on each axis.
@@ -78,8 +81,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Makes the points of `text`, which errors call `file`, and checks each.
-    pub fn new(text: &str, file: &str, request: &Request) -> Result<Plan, Error> {
+    /// Makes the points of `text`, which errors call `file`, and checks each; `registry` has the algorithms.
+    pub fn new(text: &str, file: &str, request: &Request, registry: Registry) -> Result<Plan, Error> {
         let mut template = Template::read(text, file)?;
         let mut axes = match request.points {
             None => template.sweep().axes.clone(),
@@ -117,6 +120,7 @@ impl Plan {
             memory: (Bytes::ZERO, 0),
             jitter: Vec::new(),
             template,
+            registry,
         };
         plan.check_axes(&axes, sample)?;
         match (&request.points, sample) {
@@ -303,7 +307,10 @@ impl Plan {
                 scope.spawn(move || plan.check_some(first..(first + part).min(plan.points)))
             };
             let running: Vec<_> = (0..cores).map(|core| check(core * part)).collect();
-            running.into_iter().map(|thread| thread.join().expect("checking does not panic")).collect::<Vec<_>>()
+            running
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect::<Vec<_>>()
         });
         let mut jitter: Vec<(&'static str, Span, Span)> = Vec::new();
         for checked in parts {
@@ -322,7 +329,7 @@ impl Plan {
 
     #[expect(clippy::type_complexity, reason = "what check_points sums up, and nobody else sees")]
     fn check_some(&self, points: Numbers<usize>) -> Result<((Bytes, usize), Vec<(&'static str, Span, Span)>), Error> {
-        let registry = cc::Registry::default();
+        let registry = &self.registry;
         let (mut memory, mut jitter) = ((Bytes::ZERO, 0), Vec::new());
         for point in points {
             let mut scenario = self.scenario_at(point)?;
@@ -334,14 +341,14 @@ impl Plan {
                         if kept.0 == other.0 { (kept.1.min(other.1), kept.2.max(other.2)) } else { (kept.1, kept.2) };
                     kept.0 == other.0
                 });
-                if !sim::is_random(&scenario, &registry) {
+                if !sim::is_random(&scenario, registry) {
                     let problem = "nothing in this scenario is random: every repetition would be the same run";
                     let fix =
                         "leave out start_jitter and send_jitter, which --repeat then sets, or do without --repeat";
                     return Err(self.within(point, self.template.error("", "", problem, fix)));
                 }
             }
-            Simulation::new(&scenario, &registry, TraceLevel::Off).map_err(|error| self.within(point, error))?;
+            Simulation::new(&scenario, registry, TraceLevel::Off).map_err(|error| self.within(point, error))?;
             memory = memory.max((sim::memory_needed(&scenario, TraceLevel::Off), point));
         }
         Ok((memory, jitter))
@@ -397,6 +404,11 @@ impl Plan {
     pub fn places(&self, axis: usize) -> impl Iterator<Item = Option<u32>> {
         let places = self.places.iter().skip(axis).step_by(self.axes.len());
         places.map(|place| (*place != UNSET).then_some(*place))
+    }
+
+    /// The algorithms.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// How the axes come to points.

@@ -3,6 +3,7 @@
 //! All threads work on one shard, run by run, so that none is idle while another has a shard to finish. A shard is cut when it
 //! has lasted long enough; where it is cut is a matter of the machine, what is in its rows is not.
 
+use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use cc::Registry;
 use sim::{Simulation, TraceLevel};
 use trace::Summary;
 
@@ -31,11 +31,22 @@ pub struct Finished {
     pub columns: Vec<Column>,
 }
 
+/// A run that did not come to its end.
+#[derive(Debug)]
+pub struct Panicked {
+    /// The point that it was a run of.
+    pub point: usize,
+    /// Its seed.
+    pub seed: u64,
+    /// What it panicked with.
+    pub payload: Box<dyn Any + Send>,
+}
+
 /// Threads at work. Dropped, they stop.
 #[derive(Debug)]
 pub struct Running {
     shared: Arc<Shared>,
-    finished: Mutex<Receiver<Result<Finished, String>>>,
+    finished: Mutex<Receiver<Result<Finished, Panicked>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
@@ -92,8 +103,8 @@ impl Running {
     /// Waits for the next shard, for so long at most: none when that is over, or, with `true`, when all is done.
     ///
     /// # Errors
-    /// When a run panicked, which is a broken invariant of ours: the text says which run.
-    pub fn next(&self, patience: Duration) -> Result<(Option<Finished>, bool), String> {
+    /// When a run panicked, which is a broken invariant, ours or of a user's algorithm.
+    pub fn next(&self, patience: Duration) -> Result<(Option<Finished>, bool), Panicked> {
         let finished = locked(&self.finished).recv_timeout(patience);
         match finished {
             Ok(Ok(shard)) => Ok((Some(shard), false)),
@@ -129,17 +140,16 @@ impl Drop for Running {
 }
 
 impl Shared {
-    fn work(&self, tell: &Sender<Result<Finished, String>>) {
-        let registry = Registry::default();
+    fn work(&self, tell: &Sender<Result<Finished, Panicked>>) {
         while let Some((shard, run)) = self.take(tell) {
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.run(run, &registry)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.run(run)));
             match outcome {
                 Ok(Some(summary)) => self.put(shard, run, summary, tell),
                 Ok(None) => return,
-                Err(_) => {
+                Err(payload) => {
                     self.stop.store(true, Ordering::Relaxed);
                     let (point, seed) = self.plan.place(run);
-                    drop(tell.send(Err(format!("the run of point {point} with seed {seed} panicked"))));
+                    drop(tell.send(Err(Panicked { point, seed, payload })));
                     return;
                 }
             }
@@ -148,7 +158,7 @@ impl Shared {
 
     /// The next run and the shard that it belongs to. Where one ends, the next shard begins.
     #[expect(clippy::disallowed_methods, reason = "where shards are cut changes no row of them")]
-    fn take(&self, tell: &Sender<Result<Finished, String>>) -> Option<(u64, u64)> {
+    fn take(&self, tell: &Sender<Result<Finished, Panicked>>) -> Option<(u64, u64)> {
         if self.stop.load(Ordering::Relaxed) {
             return None;
         }
@@ -189,10 +199,10 @@ impl Shared {
     }
 
     /// One run to its end; none when all shall stop.
-    fn run(&self, run: u64, registry: &Registry) -> Option<Summary> {
+    fn run(&self, run: u64) -> Option<Summary> {
         let scenario = self.plan.scenario(run);
-        let mut simulation =
-            Simulation::new(&scenario, registry, TraceLevel::Off).expect("every point was built when it was checked");
+        let mut simulation = Simulation::new(&scenario, self.plan.registry(), TraceLevel::Off)
+            .expect("every point was built when it was checked");
         while !simulation.advance(SLICE) {
             if self.stop.load(Ordering::Relaxed) {
                 return None;
@@ -201,7 +211,7 @@ impl Shared {
         Some(simulation.finish().summary)
     }
 
-    fn put(&self, first: u64, run: u64, summary: Summary, tell: &Sender<Result<Finished, String>>) {
+    fn put(&self, first: u64, run: u64, summary: Summary, tell: &Sender<Result<Finished, Panicked>>) {
         self.runs.fetch_add(1, Ordering::Relaxed);
         self.packets.fetch_add(summary.packets, Ordering::Relaxed);
         let mut queue = locked(&self.queue);
@@ -216,7 +226,7 @@ impl Shared {
         }
     }
 
-    fn hand_over(&self, first: u64, shard: Shard, tell: &Sender<Result<Finished, String>>) {
+    fn hand_over(&self, first: u64, shard: Shard, tell: &Sender<Result<Finished, Panicked>>) {
         let runs = first..first + shard.runs.len() as u64;
         let mut rows = Rows::default();
         for (number, summary) in runs.clone().zip(shard.runs) {

@@ -21,11 +21,14 @@ fn request(set: &[(&str, &str)]) -> Request {
 }
 
 fn plan(text: &str, request: &Request) -> Plan {
-    Plan::new(text, "base.toml", request).unwrap_or_else(|error| panic!("{error}"))
+    Plan::new(text, "base.toml", request, Registry::default()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn refusal(text: &str, request: &Request) -> String {
-    Plan::new(text, "base.toml", request).map(|plan| panic!("{} points", plan.points())).unwrap_err().to_string()
+    Plan::new(text, "base.toml", request, Registry::default())
+        .map(|plan| panic!("{} points", plan.points()))
+        .unwrap_err()
+        .to_string()
 }
 
 /// The settings of each point, as text.

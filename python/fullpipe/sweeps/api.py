@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from fullpipe.controllers import Controllers
     from fullpipe.progress import Counter
     from fullpipe.run import Setting
 
@@ -38,6 +39,7 @@ def sweep(
     trace: str | None = None,
     engine: str = "local",
     threads: int | None = None,
+    controllers: Controllers | None = None,
 ) -> Sweep:
     """Runs a scenario at many points, each with many seeds, on all cores; what is there already is not run again.
 
@@ -57,6 +59,7 @@ def sweep(
             suits the run when there are 12 points at most.
         engine: `"local"`, or `"ray"`.
         threads: How many runs go on side by side; None for as many as there are cores.
+        controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.
 
     Returns:
         The data set.
@@ -84,6 +87,7 @@ def sweep(
         repeat=repeat,
         seed=seed,
         points=points,
+        controllers=controllers or {},
     )
     directory = Path(out) if out is not None else usual_directory(recipe)
     with Counter(silent=True) as counter:
@@ -118,7 +122,7 @@ def fill(
     refuse_too_large(recipe, side_by_side)
     recorded = trace or ("auto" if plan.points <= FEW else "off")
     if trace:
-        memory.refuse_too_large(load(next(recipe.scenarios())), trace)
+        memory.refuse_too_large(load(next(recipe.scenarios()), controllers=recipe.controllers), trace)
     store = Store(directory, recipe, command, called or str(directory))
     runs = packets = 0
     with store.alone():

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.controllers import given, named, sources
 from fullpipe.memory import available
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from fullpipe.controllers import Given
 
     Pairs = Sequence[tuple[str, str]]
 
@@ -43,6 +46,7 @@ class Recipe:
     repeat: int | None = None
     seed: int | None = None
     points: Sequence[Pairs] | None = None
+    controllers: Mapping[str, type] = field(default_factory=dict)
 
     @cached_property
     def plan(self) -> _core.SweepPlan:
@@ -51,8 +55,19 @@ class Recipe:
         Raises:
             ScenarioError: When something is wrong, in any point.
         """
-        options = {field.name: getattr(self, field.name) for field in fields(self)[2:]}  # all but text and file
-        return _core.SweepPlan.make(self.text, self.file, **options)
+        options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}  # all but text and file
+        return _core.SweepPlan.make(self.text, self.file, **{**options, "controllers": self.classes})
+
+    @cached_property
+    def classes(self) -> Given:
+        """The algorithms in Python that it names.
+
+        Raises:
+            ScenarioError: When there is no such class.
+        """
+        settings = [*self.fixed, *self.given, *(pair for point in self.points or () for pair in point)]
+        settings += [(key, value) for key, values in self.axes for value in values]
+        return given(named(self.text, settings), self.controllers)
 
     @cached_property
     def identity(self) -> str:
@@ -61,6 +76,7 @@ class Recipe:
         Recipes that differ in nothing but a larger number of repetitions have the same.
         """
         digest = hashlib.sha256(f"{FORMAT} {build()}\n".encode())
+        digest.update(sources(self.classes))
         for text in self.scenarios():
             digest.update(f"{text}\n".encode())
         return digest.hexdigest()[:16]

@@ -32,7 +32,7 @@ def record(recipe: Recipe, directory: Path, level: str, threads: int, tick: Call
     seed, _ = recipe.plan.seeds
 
     def one(point: int) -> None:
-        scenario = load(recipe.plan.scenarios(point, point + 1)[0])
+        scenario = load(recipe.plan.scenarios(point, point + 1)[0], controllers=recipe.controllers)
         done = run(scenario, trace=suited_interval(scenario) if level == "auto" else level)
         for table in _TABLES:  # the flows last: with them the point is done
             final = series_file(directory, point, seed, table)

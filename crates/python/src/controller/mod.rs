@@ -1,0 +1,289 @@
+//! A user's algorithm in Python behind the contract of `cc`: each call is carried across with what it tells.
+
+mod told;
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
+
+use cc::{
+    Ack, AnyController, Config, Controller, Cx, Descriptor, Domain, Field, Lost, Param, ParamValue, PathChange,
+    Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
+};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+pub(crate) use told::{
+    PyAck as Ack_, PyConfig as Config_, PyConn as Conn_, PyCx as Cx_, PyDecision as Decision_, PyLost as Lost_,
+    PyRecovery as Recovery_, PySnapshot as Snapshot_,
+};
+use told::{PyAck, PyConfig, PyConn, PyCx, PyDecision, PyLost, PyRecovery, PySnapshot};
+
+/// (name, class, what it says of itself) of each class that a scenario calls an algorithm.
+pub(crate) type Given = Vec<(String, Py<PyAny>, About)>;
+
+/// Purpose, parameters, fields, whether it moves the window in recovery itself, and whether it draws at random.
+type About = (String, Vec<ParamAbout>, Vec<FieldAbout>, bool, bool);
+/// Name, unit, purpose, default (a number, a flag or a word), least, most, and the words to choose from.
+type ParamAbout = (String, String, String, Value, f64, f64, Vec<String>);
+/// Name, unit, purpose, labels.
+type FieldAbout = (String, String, String, Vec<String>);
+
+/// The value of a parameter.
+#[derive(FromPyObject, IntoPyObject)]
+pub(crate) enum Value {
+    /// Before a number, which it can be taken for.
+    #[pyo3(transparent)]
+    Flag(bool),
+    #[pyo3(transparent)]
+    Number(f64),
+    #[pyo3(transparent)]
+    Word(String),
+}
+
+/// A class that was made an algorithm.
+struct Known {
+    class: Py<PyAny>,
+    descriptor: &'static Descriptor,
+}
+
+/// Those of this process: descriptors live as long as it does.
+static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
+
+/// The built-in algorithms and those that are given, in the place of built-in ones of the same name.
+pub(crate) fn registry(py: Python<'_>, given: Given) -> Registry {
+    given
+        .into_iter()
+        .fold(Registry::default(), |registry, (name, class, about)| registry.with(descriptor(py, &name, class, about)))
+}
+
+fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'static Descriptor {
+    let same = |known: &&Known| known.descriptor.name == name && known.class.bind(py).is(class.bind(py));
+    let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = all.iter().find(same) {
+        return known.descriptor;
+    }
+    let (purpose, params, fields, own, random) = about;
+    let param = |(name, unit, purpose, default, min, max, words): ParamAbout| Param {
+        name: leaked(name),
+        unit: leaked(unit),
+        domain: match default {
+            Value::Flag(default) => Domain::Flag { default },
+            Value::Number(default) => Domain::Number { default, min, max },
+            Value::Word(_) => Domain::Choice(labels(words)),
+        },
+        purpose: leaked(purpose),
+        section: "",
+    };
+    let field = |(name, unit, purpose, words): FieldAbout| Field {
+        name: leaked(name),
+        unit: leaked(unit),
+        purpose: leaked(purpose),
+        labels: labels(words),
+    };
+    let descriptor: Descriptor = Descriptor {
+        name: leaked(name.to_owned()),
+        purpose: leaked(purpose),
+        specifications: &[],
+        params: params.into_iter().map(param).collect::<Vec<_>>().leak(),
+        profiles: &[],
+        preset_of: None,
+        fields: fields.into_iter().map(field).collect::<Vec<_>>().leak(),
+        recovery: if own { RecoveryOwner::Own } else { RecoveryOwner::Prr },
+        needs: Signals::NONE,
+        random,
+        build,
+    };
+    let descriptor: &'static Descriptor = Box::leak(Box::new(descriptor));
+    all.push(Known { class, descriptor });
+    descriptor
+}
+
+fn build(config: &Config) -> AnyController {
+    AnyController::User(Box::new(carried(|py| PyController::new(py, config))))
+}
+
+fn leaked(text: String) -> &'static str {
+    text.leak()
+}
+
+fn labels(words: Vec<String>) -> &'static [&'static str] {
+    words.into_iter().map(leaked).collect::<Vec<_>>().leak()
+}
+
+/// What Python raised, on its way out of a simulation: the contract has no errors, and nothing goes on after one.
+struct Raised(PyErr);
+
+/// Calls Python; what it raises ends the run, up to [`guarded`].
+fn carried<T>(call: impl FnOnce(Python<'_>) -> PyResult<T>) -> T {
+    Python::attach(call).unwrap_or_else(|error| resume_unwind(Box::new(Raised(error))))
+}
+
+/// Runs what may call Python; what a user's class raised is given back.
+pub(crate) fn guarded<T>(run: impl FnOnce() -> T) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(raised)
+}
+
+/// What a user's class raised. Anything else goes on as it came: it is a broken invariant of ours.
+pub(crate) fn raised(payload: Box<dyn Any + Send>) -> PyErr {
+    match payload.downcast::<Raised>() {
+        Ok(raised) => raised.0,
+        Err(other) => resume_unwind(other),
+    }
+}
+
+/// Whether a user's class has raised this.
+pub(crate) fn is_raised(payload: &(dyn Any + Send)) -> bool {
+    payload.is::<Raised>()
+}
+
+/// A user's object.
+#[derive(Debug)]
+struct PyController {
+    object: Py<PyAny>,
+    /// What it is told with every call: the same objects each time.
+    cx: Py<PyCx>,
+    conn: Py<PyConn>,
+    /// What it has of the calls that need not be there.
+    has_sent: bool,
+    has_lost: bool,
+    has_recovery: bool,
+    has_path: bool,
+    has_timer: bool,
+    decision: cc::Decision,
+}
+
+impl PyController {
+    fn new(py: Python<'_>, config: &Config) -> PyResult<PyController> {
+        // The very text of the descriptor: the same name may have stood for another class before.
+        let class = {
+            let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+            let known = all.iter().find(|known| std::ptr::eq(known.descriptor.name, config.algorithm));
+            known.expect("only a descriptor of this list builds one").class.clone_ref(py)
+        };
+        let params = PyDict::new(py);
+        for (name, value) in config.params() {
+            match value {
+                ParamValue::Number(n) => params.set_item(name, n)?,
+                ParamValue::Flag(b) => params.set_item(name, b)?,
+                ParamValue::Word(word) => params.set_item(name, word)?,
+            }
+        }
+        let told =
+            PyConfig { smss: config.smss.get(), initial_cwnd: config.initial_cwnd.get(), params: params.unbind() };
+        let object = class.call1(py, (told,))?;
+        let has = |name: &str| object.bind(py).hasattr(name);
+        let conn = Py::new(py, PyConn::default())?;
+        let cx = Py::new(py, PyCx::new(conn.clone_ref(py)))?;
+        let mut controller = PyController {
+            cx,
+            conn,
+            has_sent: has("on_sent")?,
+            has_lost: has("on_lost")?,
+            has_recovery: has("on_recovery")?,
+            has_path: has("on_path")?,
+            has_timer: has("on_timer")?,
+            decision: cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
+            object,
+        };
+        controller.decide(py)?;
+        Ok(controller)
+    }
+
+    /// One call with what it is told, and the decision after it.
+    fn call(&mut self, cx: &mut Cx<'_>, call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyCx>) -> PyResult<()>) {
+        carried(|py| {
+            self.conn.borrow_mut(py).0 = cx.conn.clone();
+            self.cx.borrow_mut(py).begin(cx.now, cx.rng.clone());
+            call(py, &self.object, &self.cx)?;
+            let (rng, transitions) = self.cx.borrow_mut(py).end();
+            if let Some(rng) = rng {
+                *cx.rng = rng;
+            }
+            for [from, to, reason] in transitions {
+                cx.probe.transition(cx.now, Transition { from: known(from), to: known(to), reason: known(reason) });
+            }
+            self.decide(py)
+        });
+    }
+
+    fn decide(&mut self, py: Python<'_>) -> PyResult<()> {
+        let decision = self.object.call_method0(py, pyo3::intern!(py, "decision"))?;
+        self.decision = decision.bind(py).cast::<PyDecision>()?.get().0;
+        Ok(())
+    }
+}
+
+/// A word for as long as the process lives, the same one each time.
+fn known(word: String) -> &'static str {
+    static WORDS: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+    let mut words = WORDS.lock().unwrap_or_else(PoisonError::into_inner);
+    match words.iter().find(|known| **known == word) {
+        Some(known) => known,
+        None => {
+            words.push(leaked(word));
+            words[words.len() - 1]
+        }
+    }
+}
+
+macro_rules! method {
+    ($py:ident, $object:ident, $name:literal, ($($argument:expr),*)) => {
+        $object.call_method1($py, pyo3::intern!($py, $name), ($($argument,)*)).map(drop)
+    };
+}
+
+impl Controller for PyController {
+    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+        if self.has_sent {
+            self.call(cx, |py, object, told| method!(py, object, "on_sent", (told, PySnapshot(*packet))));
+        }
+    }
+
+    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+        if self.has_lost {
+            self.call(cx, |py, object, told| method!(py, object, "on_lost", (told, PyLost(*lost))));
+        }
+    }
+
+    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+        self.call(cx, |py, object, told| method!(py, object, "on_ack", (told, PyAck(*ack))));
+    }
+
+    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+        if self.has_recovery {
+            self.call(cx, |py, object, told| method!(py, object, "on_recovery", (told, PyRecovery(change))));
+        }
+    }
+
+    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+        if self.has_path {
+            let (kind, bdp) = match change {
+                PathChange::Mtu => ("mtu", None),
+                PathChange::EcnFailed => ("ecn-failed", None),
+                PathChange::Seed { bdp } => ("seed", Some(bdp.get())),
+            };
+            self.call(cx, |py, object, told| method!(py, object, "on_path", (told, kind, bdp)));
+        }
+    }
+
+    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+        if self.has_timer {
+            self.call(cx, |py, object, told| method!(py, object, "on_timer", (told)));
+        }
+    }
+
+    fn decision(&self) -> cc::Decision {
+        self.decision
+    }
+
+    fn observe(&self, row: &mut Vec<f64>) {
+        carried(|py| {
+            let Ok(Some(observe)) = self.object.bind(py).getattr_opt(pyo3::intern!(py, "observe")) else {
+                return Ok(());
+            };
+            row.extend(observe.call0()?.extract::<Vec<f64>>()?);
+            Ok(())
+        });
+    }
+}

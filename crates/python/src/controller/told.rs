@@ -1,0 +1,296 @@
+//! What a user's algorithm is told, and what it answers: sizes in bytes, times in seconds, rates in bit/s.
+
+use cc::{Ack, Conn, Decision, Ecn, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use units::{Bytes, Rate, Rng, Span, Time};
+
+/// What an algorithm is made for: the connection's constants, and every parameter.
+#[pyclass(frozen, get_all, module = "fullpipe._core", name = "Config")]
+#[derive(Debug)]
+pub(crate) struct PyConfig {
+    pub(super) smss: u64,
+    pub(super) initial_cwnd: u64,
+    pub(super) params: Py<PyDict>,
+}
+
+/// What comes with every call. The same object each time: it is true during the call.
+#[pyclass(module = "fullpipe._core", name = "Cx")]
+#[derive(Debug)]
+pub(crate) struct PyCx {
+    now: f64,
+    conn: Py<PyConn>,
+    rng: Option<Rng>,
+    transitions: Vec<[String; 3]>,
+}
+
+/// The connection, as the transport keeps it.
+#[pyclass(module = "fullpipe._core", name = "Conn")]
+#[derive(Debug)]
+pub(crate) struct PyConn(pub(super) Conn);
+
+/// The state of the connection when a packet was sent.
+#[pyclass(frozen, module = "fullpipe._core", name = "Snapshot")]
+#[derive(Debug)]
+pub(crate) struct PySnapshot(pub(super) Snapshot);
+
+/// One lost packet.
+#[pyclass(frozen, module = "fullpipe._core", name = "Lost")]
+#[derive(Debug)]
+pub(crate) struct PyLost(pub(super) Lost);
+
+/// One ACK.
+#[pyclass(frozen, module = "fullpipe._core", name = "Ack")]
+#[derive(Debug)]
+pub(crate) struct PyAck(pub(super) Ack);
+
+/// A change of the transport's recovery.
+#[pyclass(frozen, module = "fullpipe._core", name = "Recovery")]
+#[derive(Debug)]
+pub(crate) struct PyRecovery(pub(super) Recovery);
+
+/// What the transport shall do from now on.
+#[pyclass(frozen, module = "fullpipe._core", name = "Decision")]
+#[derive(Debug)]
+pub(crate) struct PyDecision(pub(super) Decision);
+
+impl PyCx {
+    pub(super) fn new(conn: Py<PyConn>) -> PyCx {
+        PyCx { now: 0.0, conn, rng: None, transitions: Vec::new() }
+    }
+
+    pub(super) fn begin(&mut self, now: Time, rng: Rng) {
+        self.now = now.as_secs_f64();
+        self.rng = Some(rng);
+    }
+
+    pub(super) fn end(&mut self) -> (Option<Rng>, Vec<[String; 3]>) {
+        (self.rng.take(), core::mem::take(&mut self.transitions))
+    }
+}
+
+#[pymethods]
+impl PyCx {
+    /// The time of this event, in seconds since the run began.
+    #[getter]
+    fn now(&self) -> f64 {
+        self.now
+    }
+
+    /// The connection as it stands at this event.
+    #[getter]
+    fn conn(&self, py: Python<'_>) -> Py<PyConn> {
+        self.conn.clone_ref(py)
+    }
+
+    /// Uniform in [0, 1), from the flow's own stream: the same seed gives the same numbers.
+    fn random(&mut self) -> PyResult<f64> {
+        let late = || PyValueError::new_err("cx is for the call that it came with");
+        self.rng.as_mut().map(Rng::unit).ok_or_else(late)
+    }
+
+    /// Says that the algorithm went from one state to another, and why.
+    fn transition(&mut self, from_: String, to: String, reason: String) {
+        self.transitions.push([from_, to, reason]);
+    }
+}
+
+impl Default for PyConn {
+    fn default() -> PyConn {
+        PyConn(Conn {
+            smss: Bytes::ZERO,
+            initial_cwnd: Bytes::ZERO,
+            inflight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            delivered_ce: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            srtt: Span::ZERO,
+            min_rtt: Span::MAX,
+            app_limited: false,
+            cwnd_limited: false,
+            in_recovery: false,
+            next_departure: Time::from_nanos(0),
+            paced: false,
+            pacing_rate: None,
+            offload_factor: 0,
+        })
+    }
+}
+
+/// Attributes that are read from what is inside.
+macro_rules! attributes {
+    ($class:ident, $it:ident, $($(#[$doc:meta])* $name:ident: $type:ty = $value:expr;)*) => {
+        #[pymethods]
+        impl $class {
+            $(
+                $(#[$doc])*
+                #[getter]
+                fn $name(&self) -> $type {
+                    let $it = &self.0;
+                    $value
+                }
+            )*
+        }
+    };
+}
+
+attributes! { PyConn, it,
+    /// Payload of a full segment.
+    smss: u64 = it.smss.get();
+    /// The initial window.
+    initial_cwnd: u64 = it.initial_cwnd.get();
+    /// Bytes sent and neither acknowledged nor declared lost.
+    inflight: u64 = it.inflight.get();
+    /// Bytes acknowledged so far.
+    delivered: u64 = it.delivered.get();
+    /// Of these, bytes that arrived with a CE mark.
+    delivered_ce: u64 = it.delivered_ce.get();
+    /// Bytes declared lost so far.
+    lost: u64 = it.lost.get();
+    /// Smoothed RTT; None before the first sample.
+    srtt: Option<f64> = (it.srtt != Span::ZERO).then(|| it.srtt.as_secs_f64());
+    /// Smallest RTT; None before the first sample.
+    min_rtt: Option<f64> = (it.min_rtt != Span::MAX).then(|| it.min_rtt.as_secs_f64());
+    /// There was too little to send.
+    app_limited: bool = it.app_limited;
+    /// The window was fully used by the flight that is being acknowledged.
+    cwnd_limited: bool = it.cwnd_limited;
+    /// Fast recovery is under way.
+    in_recovery: bool = it.in_recovery;
+    /// When the pacer will let the next packet go.
+    next_departure: f64 = it.next_departure.as_secs_f64();
+    /// Packets are paced.
+    paced: bool = it.paced;
+    /// The pacing rate in force.
+    pacing_rate: Option<u64> = it.pacing_rate.map(Rate::as_bps);
+}
+
+attributes! { PySnapshot, it,
+    /// When the packet left.
+    sent: f64 = it.sent.as_secs_f64();
+    /// Send time of the packet that started the flight sampled.
+    first_sent: f64 = it.first_sent.as_secs_f64();
+    /// When `delivered` last grew.
+    delivered_at: f64 = it.delivered_at.as_secs_f64();
+    /// Bytes that were acknowledged then.
+    delivered: u64 = it.delivered.get();
+    /// Of these, bytes with a CE mark.
+    delivered_ce: u64 = it.delivered_ce.get();
+    /// Bytes that were declared lost then.
+    lost: u64 = it.lost.get();
+    /// Bytes in flight with this packet.
+    inflight: u64 = it.inflight.get();
+    /// Its payload.
+    size: u16 = it.size;
+    /// Sent in an application-limited phase.
+    app_limited: bool = it.app_limited;
+    /// A retransmission.
+    retransmit: bool = it.retransmit;
+}
+
+attributes! { PyLost, it,
+    /// The state when it was sent.
+    packet: PySnapshot = PySnapshot(it.packet);
+    /// Bytes lost since it was sent, itself included.
+    lost_since_sent: u64 = it.lost_since_sent.get();
+    /// A new hole begins.
+    new_range: bool = it.new_range;
+    /// Why: "rack" or "rto".
+    cause: &'static str = match it.cause {
+        LossCause::Rack => "rack",
+        LossCause::Rto => "rto",
+    };
+}
+
+attributes! { PyAck, it,
+    /// The most recently sent of the packets newly acknowledged.
+    newest: PySnapshot = PySnapshot(it.newest);
+    /// Bytes newly acknowledged.
+    newly_acked: u64 = it.newly_acked.get();
+    /// Bytes newly declared lost while this ACK was processed.
+    newly_lost: u64 = it.newly_lost.get();
+    /// Bytes in flight before this ACK.
+    prior_inflight: u64 = it.prior_inflight.get();
+    /// The RTT sample; None without one.
+    rtt: Option<f64> = it.rtt.map(|rtt| rtt.raw.as_secs_f64());
+    /// From sending to the peer's sending of this ACK: only differences mean something.
+    one_way: Option<f64> = it.one_way.map(Span::as_secs_f64);
+    /// The delivery-rate sample; None without one.
+    rate: Option<u64> = it.rate.rate.map(Rate::as_bps);
+    /// The interval that it covers.
+    rate_interval: f64 = it.rate.interval.as_secs_f64();
+    /// Bytes delivered over it.
+    rate_delivered: u64 = it.rate.delivered.get();
+    /// Bytes lost since the newest acknowledged packet was sent.
+    rate_lost: u64 = it.rate.lost.get();
+    /// Bytes delivered with a CE mark over it.
+    rate_delivered_ce: u64 = it.rate.delivered_ce.get();
+    /// It may understate the path.
+    rate_app_limited: bool = it.rate.app_limited;
+    /// Packets newly reported as marked.
+    ce_packets: u64 = it.ecn.ce_packets;
+    /// This ACK shows that a tail loss probe repaired a loss.
+    tlp_repair: bool = it.tlp_repair;
+}
+
+attributes! { PyRecovery, it,
+    /// One of "enter", "exit", "spurious", "timeout" or "persistent".
+    kind: &'static str = match it {
+        Recovery::Enter(_) => "enter",
+        Recovery::Exit => "exit",
+        Recovery::Spurious => "spurious",
+        Recovery::Timeout { .. } => "timeout",
+        Recovery::Persistent => "persistent",
+    };
+    /// Of "enter": "loss" or "ecn"; else None.
+    cause: Option<&'static str> = match it {
+        Recovery::Enter(RecoveryCause::Loss) => Some("loss"),
+        Recovery::Enter(RecoveryCause::Ecn) => Some("ecn"),
+        _ => None,
+    };
+    /// Of "timeout": nothing was acknowledged since the last one.
+    again: bool = matches!(it, Recovery::Timeout { again: true });
+}
+
+#[pymethods]
+impl PyDecision {
+    /// A window, and what else there is to decide.
+    #[new]
+    #[pyo3(signature = (cwnd, ssthresh=None, *, pacing_rate=None, send_quantum=0, ecn="off", mark_app_limited=false, wake_at=None))]
+    fn new(
+        cwnd: u64,
+        ssthresh: Option<u64>,
+        pacing_rate: Option<f64>,
+        send_quantum: u64,
+        ecn: &str,
+        mark_app_limited: bool,
+        wake_at: Option<f64>,
+    ) -> PyResult<PyDecision> {
+        let refuse = |problem: String| Err(PyValueError::new_err(problem));
+        let ecn = match ecn {
+            "off" => Ecn::NotEct,
+            "ect0" => Ecn::Ect0,
+            "ect1" => Ecn::Ect1,
+            other => return refuse(format!("ecn = {other:?}: give \"off\", \"ect0\" or \"ect1\"")),
+        };
+        if cwnd == 0 {
+            return refuse("cwnd = 0: nothing would ever leave; give at least a segment".to_owned());
+        }
+        if let Some(rate) = pacing_rate.filter(|rate| !rate.is_finite() || *rate < 1.0) {
+            return refuse(format!("pacing_rate = {rate}: give bit/s above 1, or None for no pacing"));
+        }
+        if let Some(time) = wake_at.filter(|time| !time.is_finite() || *time < 0.0) {
+            return refuse(format!("wake_at = {time}: give a time in seconds, or None"));
+        }
+        Ok(PyDecision(Decision {
+            cwnd: Bytes::new(cwnd),
+            ssthresh: ssthresh.map_or(Bytes::MAX, Bytes::new),
+            pacing_rate: pacing_rate.map(Rate::from_bps_f64),
+            send_quantum: Bytes::new(send_quantum),
+            ecn,
+            mark_app_limited,
+            wake_at: wake_at.map(|time| Time::from_nanos(Span::from_secs_f64(time).as_nanos())),
+        }))
+    }
+}

@@ -1,0 +1,176 @@
+"""A user's own algorithms in Python: what a class says of itself, and how it is found by its name.
+
+`docs/python-controllers.md` has the contract and a whole example.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import sys
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    Controllers = Mapping[str, type]
+    Given: TypeAlias = list[_core._GivenController]
+
+_IMPORTED = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,63}")
+
+
+@dataclass(frozen=True)
+class Param:
+    """A parameter of an algorithm, as `params = { beta = 0.8 }` sets it in a scenario.
+
+    Attributes:
+        default: A number, True or False, or a word.
+        least: The smallest number allowed.
+        most: The largest.
+        choices: The words allowed, the default first.
+        unit: Of a number.
+        purpose: What it does, in a sentence.
+    """
+
+    default: float | bool | str
+    least: float = float("-inf")
+    most: float = float("inf")
+    choices: Sequence[str] = ()
+    unit: str = ""
+    purpose: str = ""
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column of the trace.
+
+    Attributes:
+        unit: Of the number.
+        purpose: What it is.
+        labels: For a state: the names behind 0, 1, 2.
+    """
+
+    unit: str = ""
+    purpose: str = ""
+    labels: Sequence[str] = ()
+
+
+def given(names: Iterable[str], controllers: Controllers | None = None) -> Given:
+    """What the core needs of the classes that are called `module:Class` among `names`, and of those in `controllers`.
+
+    Raises:
+        ScenarioError: When there is no such module or class, or it is no algorithm.
+    """
+    found: dict[str, type] = dict(controllers or {})
+    for name in names:
+        if name not in found and _IMPORTED.fullmatch(name):
+            found[name] = _imported(name)
+    return [_described(name, made) for name, made in found.items()]
+
+
+def named(text: str, settings: Iterable[tuple[str, str]] = ()) -> Iterator[str]:
+    """The names of algorithms in a scenario's text, and in settings as `--set` takes them."""
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:  # for the core to refuse
+        table = {}
+    yield from _words(table.get("flow"))
+    yield from _words(table.get("sweep"))
+    for key, value in settings:
+        if key.endswith(".cc"):
+            yield from (part.strip(" \"'") for part in value.split(","))
+
+
+def is_imported(name: str) -> bool:
+    """Whether a name says where a class is: `my.module:Mine`."""
+    return _IMPORTED.fullmatch(name) is not None
+
+
+def sources(classes: Given) -> bytes:
+    """The text of the modules that the classes are from, as far as it is known: what they do hangs on it."""
+    texts = []
+    for _, made, _ in classes:
+        file = getattr(sys.modules.get(made.__module__), "__file__", None)
+        if file:
+            with open(file, "rb") as source:  # noqa: PTH123  (as it was imported)
+                texts.append(source.read())
+    return b"".join(texts)
+
+
+def _words(value: Any) -> Iterator[str]:  # noqa: ANN401  (whatever TOML has)
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in value.values():
+            yield from _words(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _words(inner)
+
+
+def _imported(name: str) -> type:
+    module_name, _, class_name = name.partition(":")
+    if os.getcwd() not in sys.path:  # noqa: PTH109
+        sys.path.insert(0, os.getcwd())  # noqa: PTH109  (a command does not have it there, as `python -m` does)
+    try:
+        module = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not (module_name + ".").startswith(error.name + "."):
+            raise  # what the module itself imports
+        fix = f"start in the folder that {module_name.partition('.')[0]}.py is in, or install it"
+        raise _refused(name, f"there is no module {error.name}", fix) from None
+    made = getattr(module, class_name, None)
+    if not isinstance(made, type):
+        classes = [key for key, value in vars(module).items() if isinstance(value, type) and hasattr(value, "decision")]
+        fix = f"it has {', '.join(classes)}" if classes else "write one; docs/python-controllers.md shows how"
+        raise _refused(name, f"{module_name} has no class {class_name}", fix)
+    return made
+
+
+def _described(name: str, made: type) -> _core._GivenController:
+    if not (_NAME.fullmatch(name) or _IMPORTED.fullmatch(name)):
+        raise _refused(name, "unfit as a name", 'use letters, digits, "-", "_" and "."')
+    for method in ("on_ack", "decision"):
+        if not callable(getattr(made, method, None)):
+            raise _refused(
+                name, f"{made.__qualname__} has no method {method}", "every algorithm has on_ack and decision"
+            )
+    recovery = getattr(made, "recovery", "prr")
+    if recovery not in ("prr", "own"):
+        raise _refused(name, f"recovery = {recovery!r}", 'say "prr" or "own"')
+    fields: Mapping[str, Field] = getattr(made, "fields", {})
+    if fields and not callable(getattr(made, "observe", None)):
+        raise _refused(name, f"{made.__qualname__} has fields and no method observe", "observe() gives their values")
+    params: Mapping[str, Param] = getattr(made, "params", {})
+    purpose = (made.__doc__ or f"{made.__qualname__}, in Python.").strip().partition("\n")[0]
+    about = (
+        purpose,
+        [_param(name, key, param) for key, param in params.items()],
+        [(key, field.unit, field.purpose, list(field.labels)) for key, field in fields.items()],
+        recovery == "own",
+        bool(getattr(made, "random", False)),
+    )
+    return name, made, about
+
+
+def _param(name: str, key: str, param: Param) -> _core._ParamAbout:
+    default, least, most = param.default, param.least, param.most
+    choices = list(param.choices) or ([default] if isinstance(default, str) else [])
+    if isinstance(default, str):
+        if default != choices[0]:
+            raise _refused(name, f"the default of {key} is not the first of its choices", "put it there")
+    elif not isinstance(default, bool) and not least <= default <= most:
+        raise _refused(name, f"the default of {key} is not from {least} to {most}", "give another")
+    return key, param.unit, param.purpose, default, least, most, choices
+
+
+def _refused(name: str, problem: str, fix: str) -> _core.ScenarioError:
+    error = _core.ScenarioError(f'cc = "{name}": {problem}\n  fix: {fix}')
+    error.file, error.line, error.key, error.value, error.problem, error.fix = "", None, "cc", name, problem, fix
+    return error

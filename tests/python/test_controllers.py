@@ -1,0 +1,215 @@
+"""Algorithms in Python: the same runs as in Rust, everywhere a name is taken, and errors that say where."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import fullpipe as package
+from fullpipe.controllers import given
+
+if TYPE_CHECKING:
+    from conftest import Fullpipe
+    from fullpipe._core import Ack, Config, Cx, Snapshot
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "python-controller"
+BASE = """\
+# A flow alone, with loss
+duration = "4s"
+[path]
+rate = "20mbit"
+rtt = "20ms"
+buffer = "1bdp"
+loss = "0.2%"
+[[flow]]
+name = "a"
+cc = "newreno"
+"""
+
+
+@pytest.fixture(autouse=True)
+def _example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example's module where the test runs."""
+    shutil.copy(EXAMPLE / "reno.py", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "reno", raising=False)
+
+
+def renamed(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Without what the two say differently: the columns' prefix, and labels that only one of them has."""
+    frame = frame.rename({column: column.removeprefix(f"{name}.") for column in frame.columns})
+    return frame.with_columns(pl.col(pl.Enum, pl.Categorical).cast(pl.String))
+
+
+@pytest.mark.parametrize("loss", ["0%", "0.2%", "2%"])
+@pytest.mark.parametrize("reverse", ["0ms", "hold 10ms"])
+def test_newreno_in_python_is_the_built_in_one_to_the_bit(loss: str, reverse: str) -> None:
+    text = BASE.replace('"0.2%"', f'"{loss}"\nreverse_jitter = "{reverse}"')
+    rust = package.run(text, trace="ack", set={"flow.0.params.slow_start": "classic"})
+    python = package.run(text, trace="ack", set={"flow.0.cc": "reno:Reno"})
+    assert python.flows[0] == {**rust.flows[0], "cc": "reno:Reno"}
+    for table in ("flows", "transitions", "links"):
+        assert_frame_equal(renamed(python.trace(table), "reno:Reno"), renamed(rust.trace(table), "newreno"))
+    assert rust.trace("transitions").height > 0
+
+
+def test_a_class_by_any_name_and_in_a_flow_of_its_own_name() -> None:
+    reno = given(["reno:Reno"])[0][1]
+
+    text = BASE.replace('name = "a"\n', "").replace('"newreno"', '"mine"\nparams = { beta = 0.8 }')
+    run = package.run(text, controllers={"mine": reno}, trace="10ms")
+    assert run.flows[0]["name"] == "mine"
+    assert "mine.bytes_acked" in run.trace().columns
+    unnamed = package.load(text.replace("mine", "reno:Reno"))
+    assert unnamed.flows == [("Reno", "reno:Reno")]
+    halved = package.run(text.replace("0.8", "0.5"), controllers={"mine": reno})
+    assert halved.flows[0]["goodput_bps"] < run.flows[0]["goodput_bps"]
+    with pytest.raises(package.ScenarioError, match="no parameter"):
+        package.run(text.replace("beta", "bta"), controllers={"mine": reno})
+
+
+def test_the_command_finds_it_in_the_folder_that_it_is_started_in(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text(BASE)
+    done = fullpipe("run", "base.toml", "--cc", "reno:Reno", "--json")
+    assert json.loads(done.stdout)["flows"][0]["cc"] == "reno:Reno"
+    for name, said in [
+        ("reno:Rano", "it has Reno"),
+        ("rano:Reno", "there is no module rano"),
+        ("a b:C", "no class of a"),
+    ]:
+        refused = fullpipe("run", "base.toml", "--cc", name)
+        assert refused.returncode == 2
+        assert said in refused.stderr
+
+
+def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    sweep = package.sweep(BASE, {"flow.0.cc": ["newreno", "reno:Reno"]}, repeat=2, set={"duration": "2s"}, out="swept")
+    rust, python = (sweep.frame().filter(point=point).drop("point", "cc", "flow.0.cc") for point in (0, 1))
+    assert_frame_equal(rust, python)
+    # Another text of the module is another sweep.
+    (tmp_path / "reno.py").write_text((tmp_path / "reno.py").read_text().replace("beta", "part"))
+    again = fullpipe(
+        "sweep",
+        "swept/scenario.toml",
+        "--set",
+        "flow.0.cc=newreno,reno:Reno",
+        "--set",
+        "duration=2s",
+        "--repeat",
+        "2",
+        "--out",
+        "swept",
+    )
+    assert again.returncode == 2
+    compared = fullpipe(
+        "compare", "cubic", "reno:Reno", "--rate", "5mbit", "--duration", "11s", "--repeat", "2", "--out", "kept"
+    )
+    assert compared.returncode == 0, compared.stderr
+    assert "together Reno" in compared.stdout.replace("  ", " ") or "Reno" in compared.stdout
+    (tmp_path / "base.toml").write_text(
+        BASE.replace("[path]", 'expect = ["flow.a.goodput > 1mbit"]\n[path]', 1).replace("newreno", "reno:Reno")
+    )
+    assert fullpipe("check", "base.toml", "--repeat", "2").returncode == 0
+
+
+class Broken:
+    """Fails at its tenth ACK."""
+
+    def __init__(self, config: Config) -> None:
+        self.acks = 0
+
+    def on_ack(self, cx: Cx, ack: Ack) -> None:
+        self.acks += 1
+        if self.acks == 10:
+            raise ZeroDivisionError("my own mistake")
+
+    def decision(self) -> package.Decision:
+        return package.Decision(20_000)
+
+
+def test_what_it_raises_ends_the_run_with_its_traceback() -> None:
+    with pytest.raises(ZeroDivisionError, match="my own mistake") as raised:
+        package.run(BASE, set={"flow.0.cc": "broken"}, controllers={"broken": Broken})
+    assert raised.traceback[-1].name == "on_ack"
+    with pytest.raises(ZeroDivisionError) as in_sweep:
+        package.sweep(BASE, {"flow.0.cc": ["broken"]}, repeat=2, controllers={"broken": Broken}, out="out")
+    assert "the run of point 0 with seed" in str(in_sweep.value.__notes__)
+    # Nothing is broken for those that come after.
+    assert package.run(BASE).flows[0]["goodput_bps"] > 0
+
+
+class Timed:
+    """Wakes up every 10 ms, draws, and paces."""
+
+    random = True
+    recovery = "own"
+    fields = {"draw": package.Field(purpose="drawn last")}
+
+    def __init__(self, config: Config) -> None:
+        self.wake, self.drawn, self.sent = 0.01, 0.0, 0
+
+    def on_sent(self, cx: Cx, packet: Snapshot) -> None:
+        self.sent += packet.size
+
+    def on_ack(self, cx: Cx, ack: Ack) -> None:
+        assert cx.conn.delivered >= ack.newly_acked
+        assert ack.rtt is None or ack.rtt >= 0.02
+
+    def on_timer(self, cx: Cx) -> None:
+        self.wake, self.drawn = cx.now + 0.01, cx.random()
+
+    def decision(self) -> package.Decision:
+        return package.Decision(100_000, pacing_rate=5e6 + 1e6 * self.drawn, wake_at=self.wake)
+
+    def observe(self) -> list[float]:
+        return [self.drawn]
+
+
+def test_timers_pacing_and_random_numbers_are_as_in_rust() -> None:
+    def of(seed: int) -> package.Run:
+        return package.run(BASE, set={"flow.0.cc": "timed"}, seed=seed, trace="10ms", controllers={"timed": Timed})
+
+    one, same, other = of(1), of(1), of(2)
+    assert one.trace_hash == same.trace_hash != other.trace_hash
+    assert 4.5e6 < one.flows[0]["goodput_bps"] < 6e6
+    draws = one.trace()["timed.draw"]
+    assert draws.n_unique() > 300
+    assert draws.is_between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (type("NoDecision", (), {"on_ack": lambda *_: None}), "no method decision"),
+        (type("Bad", (Broken,), {"recovery": "mine"}), "recovery = 'mine'"),
+        (type("Bad", (Broken,), {"fields": {"x": package.Field()}}), "no method observe"),
+        (
+            type("Bad", (Broken,), {"params": {"x": package.Param(2.0, 0.0, 1.0)}}),
+            "the default of x is not from 0.0 to 1.0",
+        ),
+    ],
+)
+def test_a_class_that_is_none_is_refused_before_the_run(made: type, said: str) -> None:
+    with pytest.raises(package.ScenarioError, match=said):
+        package.run(BASE, set={"flow.0.cc": "bad"}, controllers={"bad": made})
+
+
+def test_a_decision_that_cannot_be_meant_says_so() -> None:
+    with pytest.raises(ValueError, match="cwnd = 0"):
+        package.Decision(0)
+    with pytest.raises(ValueError, match='ecn = "on"'):
+        package.Decision(1, ecn="on")
+
+
+def test_the_drafts_cases_judge_it_too(fullpipe: Fullpipe) -> None:
+    done = fullpipe("conformance", "reno:Reno")
+    assert done.returncode in (0, 1), done.stderr
+    assert "reno:Reno: draft-ietf-ccwg-bbr-06" in done.stdout

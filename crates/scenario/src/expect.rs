@@ -107,13 +107,18 @@ impl Kind for Conditions {
 }
 
 impl Scenario {
-    /// What its runs shall come to. Whoever varies a scenario may have taken away the flow that a condition is about, so this
-    /// is asked for by those who check.
+    /// What its runs shall come to.
     ///
     /// # Errors
-    /// When a condition is none, or is about something that is not there.
+    /// None for a scenario that was read: there a condition that is none, or about something that is not there, was refused.
     pub fn expectations(&self) -> Result<Vec<Expectation>, Error> {
         self.expect.iter().enumerate().map(|(number, text)| self.expectation(number, text)).collect()
+    }
+
+    /// Drops conditions that say nothing about this scenario.
+    pub(crate) fn forget_what_is_not_there(&mut self) {
+        let kept = self.expect.iter().filter(|text| self.condition(text).is_ok()).cloned().collect();
+        self.expect = kept;
     }
 
     fn expectation(&self, number: usize, text: &str) -> Result<Expectation, Error> {

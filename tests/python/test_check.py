@@ -165,3 +165,11 @@ def test_a_number_that_is_not_there_meets_nothing() -> None:
 def test_the_projects_scenarios_come_to_what_they_say(fullpipe: Fullpipe) -> None:
     done = fullpipe("check", str(Path(__file__).parents[2] / "scenarios"), "--repeat", "3")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_point_of_a_sweep_in_which_the_flow_has_another_name_is_run_again(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    base = BASE.replace('name = "a"\n', "").replace('"2s"', '"500ms"')
+    written(tmp_path, "flow.cubic.goodput >= 1mbit", base=base)
+    swept = fullpipe("sweep", "base.toml", "--set", "flow.0.cc=cubic,newreno", "--out", "swept")
+    assert swept.returncode == 0, swept.stderr
+    assert fullpipe("run", "swept", "--point", "1").returncode == 0

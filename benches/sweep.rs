@@ -58,7 +58,7 @@ fn as_a_sweep(plan: &Arc<Plan>) -> u64 {
     let threads = available_parallelism().map_or(1, usize::from);
     let running = plan.start(std::slice::from_ref(&(0..plan.runs())), threads, Duration::from_secs(1));
     while let (Some(_), _) | (None, false) =
-        running.next(Duration::from_secs(1)).unwrap_or_else(|error| panic!("{error}"))
+        running.next(Duration::from_secs(1)).unwrap_or_else(|error| panic!("{error:?}"))
     {}
     running.packets()
 }

@@ -495,8 +495,8 @@ class Scenario:
     def rate_over_time(self, bins: int) -> list[tuple[float, int]]:
         """(time in seconds, rate in bit/s at which the bottleneck can send from then on).
 
-        At every change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal parts of the
-        run. A shaper counts.
+        At every change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal parts of
+        the run. A shaper counts.
         """
     @property
     def rtt_s(self) -> float:

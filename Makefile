@@ -7,7 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 # What the installed package is made of.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(wildcard crates/*/Cargo.toml) $(shell find crates/*/src -name '*.rs')
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml) $(shell find crates/*/src -name '*.rs')
 
 # Side by side, make's job server is not for cargo to join.
 ALONE := env -u MAKEFLAGS -u MFLAGS

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes cellular.trace: 30 s of a made-up cellular link, in mahimahi's format.
 
-The model is Sprout's (Winstein et al., NSDI 2013): a rate that is a Brownian motion of 200 packets/s per root second, from
-0 to 1000 packets/s, and opportunities at random (Poisson) with it; at zero it stays for some time: an outage. The numbers
-are drawn, not measured: nobody's network is in it.
+The model is Sprout's (Winstein et al., NSDI 2013): a rate that is a Brownian motion of 200 packets/s per root second,
+from 0 to 1000 packets/s, and opportunities at random (Poisson) with it; at zero it stays for some time: an outage. The
+numbers are drawn, not measured: nobody's network is in it.
 """
 
 import math
@@ -14,6 +14,7 @@ SECONDS, HIGHEST, DEVIATION, ESCAPES = 30, 1000.0, 200.0, 1.0
 
 
 def main() -> None:
+    """Draws the opportunities of 30 s."""
     draw = random.Random(30)
     rate, times = 500.0, []
     for ms in range(1, SECONDS * 1000 + 1):

@@ -17,7 +17,7 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: run setup browser vendor test test-rust test-example test-python test-ray lint lint-web bench-smoke clean
+.PHONY: run gallery setup browser vendor test test-rust test-example test-python test-ray lint lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
@@ -25,6 +25,10 @@ run: setup
 	$(BIN)/fullpipe reproduce microsoft || test $$? -eq 1
 
 setup: $(READY)
+
+# One page of all scenarios, with their pictures: a minute on two cores.
+gallery: setup
+	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
 
 # The Python part is installed in place: a change of it needs no new build.
 $(READY): $(SOURCES) $(UV)

@@ -490,6 +490,9 @@ class Scenario:
     def links(self) -> list[tuple[str, int]]:
         """(name, rate in bit/s at the start) of every link, the bottleneck first."""
     @property
+    def varying_links(self) -> list[str]:
+        """The links whose rate varies by a pattern: the rate of `links` is its mean."""
+    @property
     def changes(self) -> list[tuple[float, int]]:
         """(time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path."""
     def rate_over_time(self, bins: int) -> list[tuple[float, int]]:

@@ -415,7 +415,7 @@ def _no_such_file(path: Path) -> str:
 def _print(run: Run, wall_s: float, out: Path | None) -> None:
     from rich.console import Console
 
-    from fullpipe.table import show
+    from fullpipe.table import rate_text, show
 
     console = Console(highlight=False)
     title = f": {run.scenario.title}" if run.scenario.title else ""
@@ -426,6 +426,10 @@ def _print(run: Run, wall_s: float, out: Path | None) -> None:
             f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}" for key, value in values
         )
         console.print(f"profile {name}: {given}", style="dim", markup=False)
+    if len(run.links) > 1:
+        about = dict.fromkeys(run.scenario.varying_links, "on average ")
+        rates = ", ".join(f"{name} {about.get(name, '')}{rate_text(bps)}" for name, bps in run.scenario.links)
+        console.print(f"links: {rates}", style="dim", markup=False)
     show(run, console, wall_s)
     if out:
         kept = "metrics, trace and picture.png" if run.has_trace else "metrics"

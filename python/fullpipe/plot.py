@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -28,6 +29,10 @@ _GREY = "#666666"
 _QUEUES = ((_GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
 _POINTS = 800
 _BINS = 200
+# Where a legend lies: above its panel, beside the title.
+_ABOVE: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2, "frameon": False}
+# Characters in a line of the title.
+_TITLE = 95
 
 
 class _Size(NamedTuple):
@@ -71,7 +76,8 @@ def picture(run: Run) -> Figure:
         panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
         panel.set_xlim(0, until)
     handles, labels = panels.rtt.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper right", ncols=4, frameon=False)
+    # Beside the first panel's title, which is short, and so below that of the picture, which may be long.
+    panels.window.legend(handles, labels, **_ABOVE, ncols=4)
     return figure
 
 
@@ -91,7 +97,8 @@ def _layout(bands: int) -> tuple[Figure, _Panels, Axes | None]:
 
 
 def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> None:
-    figure.suptitle(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", x=0.01, ha="left", weight="bold")
+    title = fill(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", _TITLE)
+    figure.suptitle(title, x=0.01, ha="left", weight="bold")
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
         panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", size),
@@ -200,7 +207,7 @@ def _draw_queue(panel: Axes, run: Run, until: float) -> None:
     whose = "at the bottleneck"
     if len(run.links) > 1:
         whose = "at each link" if len(longest) == len(run.links) else f"at the {len(longest)} links that wait longest"
-        panel.legend(loc="center right", fontsize="small", framealpha=0.85)
+        panel.legend(**_ABOVE, ncols=len(longest), fontsize="small")
     # Of all links together.
     sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
     time = _column(sums, "time")
@@ -226,7 +233,7 @@ def _draw_link_rate(panel: Axes, run: Run) -> None:
         names = {heights[-1]: [run.links[0]["name"]]}
         # Those that are much faster would make all else small.
         for name, rate in further:
-            if rate / 1e6 <= 1.5 * max(heights):
+            if rate / 1e6 <= 1.5 * max(heights) and name not in run.scenario.varying_links:
                 names.setdefault(rate / 1e6, []).append(name)
         for height in list(names)[1:]:
             panel.axhline(height, color=_GREY, linestyle="--", linewidth=1, zorder=1)
@@ -247,7 +254,11 @@ def _name_rate(panel: Axes, name: str, height: float) -> None:
     )
 
 
+<<<<<<< HEAD
 def _link_rate(run: Run) -> Sequence[tuple[float, float]]:
+=======
+def _link_rate(run: Run) -> list[tuple[float, int]]:
+>>>>>>> main
     """The rate at which the bottleneck can send, from each of these times on."""
     return run.scenario.rate_over_time(_BINS)
 

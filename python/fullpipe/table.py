@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,24 @@ _SHORT = {"receive_window": "rwnd", "application": "app"}
 
 def show(run: Run, console: Console, wall_s: float) -> None:
     """Prints the tables and one line about the run, which took `wall_s` seconds of real time."""
+    narrowed = _tables(run, console)
+    console.print(f"\n{_facts(run, wall_s)}", highlight=False)
+    if narrowed:
+        console.print("columns without room are left out; see --json", style="dim")
+
+
+def text(run: Run) -> str:
+    """The tables as plain text."""
+    from rich.console import Console
+
+    console = Console(width=80, file=StringIO(), highlight=False, color_system=None)
+    with console.capture() as printed:
+        _tables(run, console)
+    return "\n".join(line.rstrip() for line in printed.get().splitlines())
+
+
+def _tables(run: Run, console: Console) -> bool:
+    """Prints them; whether columns had to be left out."""
     each = len(run.flows) <= _MOST_FLOWS
     narrowed = False
     answered = [flow for flow in run.flows if flow["responses"]]
@@ -43,9 +62,7 @@ def show(run: Run, console: Console, wall_s: float) -> None:
         narrowed |= narrow(table, console)
         console.print("")
         console.print(table)
-    console.print(f"\n{_facts(run, wall_s)}", highlight=False)
-    if narrowed:
-        console.print("columns without room are left out; see --json", style="dim")
+    return narrowed
 
 
 def _flows(flows: Sequence[FlowMetrics]) -> Table:
@@ -198,6 +215,12 @@ def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:
 def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
     limits = {limit for flow in flows for limit in flow["limited_by"]}
     return {limit: fmean(flow["limited_by"].get(limit, 0.0) for flow in flows) for limit in sorted(limits)}
+
+
+def rate_text(bps: float) -> str:
+    """A rate as it is said: 2.5 Mbit/s."""
+    unit, scale = rate_unit([bps])
+    return f"{bps / scale:.3g} {unit}"
 
 
 def rate_unit(rates: Iterable[float]) -> tuple[str, float]:

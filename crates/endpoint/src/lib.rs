@@ -5,6 +5,7 @@
 
 mod app;
 mod autotune;
+mod early;
 mod ecn;
 mod host;
 mod joined;

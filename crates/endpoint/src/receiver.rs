@@ -5,6 +5,7 @@ use units::{Bytes, Span, Time};
 
 use crate::app::{Answer, Client};
 use crate::autotune::AutoTuning;
+use crate::early::Early;
 use crate::ecn::{Echo, EcnFeedback};
 use crate::offer::Offer;
 use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, SMSS, Segment};
@@ -25,52 +26,6 @@ pub struct AckPolicy {
     pub delay: Span,
     /// GRO-like coalescing: segments that arrive so soon after the first are handled as one; zero for none.
     pub coalesce: Span,
-}
-
-/// The segments above the next expected one that have arrived: a bitmap in a power-of-two ring.
-#[derive(Debug)]
-struct Early {
-    words: Box<[u64]>,
-    count: u64,
-}
-
-impl Early {
-    #[inline]
-    fn at(&self, seq: u64) -> (usize, u64) {
-        ((seq / 64) as usize & (self.words.len() - 1), 1 << (seq % 64))
-    }
-
-    fn contains(&self, seq: u64) -> bool {
-        let (word, bit) = self.at(seq);
-        self.words[word] & bit != 0
-    }
-
-    /// `seq` arrived; nothing below `next` is held.
-    fn insert(&mut self, next: u64, seq: u64) {
-        while seq / 64 - next / 64 >= self.words.len() as u64 {
-            self.grow(next);
-        }
-        let (word, bit) = self.at(seq);
-        self.words[word] |= bit;
-        self.count += 1;
-    }
-
-    fn remove(&mut self, seq: u64) {
-        let (word, bit) = self.at(seq);
-        self.words[word] &= !bit;
-        self.count -= 1;
-    }
-
-    #[cold]
-    fn grow(&mut self, next: u64) {
-        let old = self.words.len() as u64;
-        let mut words = vec![0; self.words.len() * 2].into_boxed_slice();
-        let mask = words.len() - 1;
-        for word in next / 64..next / 64 + old {
-            words[word as usize & mask] = self.words[(word & (old - 1)) as usize];
-        }
-        self.words = words;
-    }
 }
 
 /// A TCP receiver whose application reads at once.
@@ -122,7 +77,7 @@ impl Receiver {
             ask_at: None,
             next: 0,
             short: 0,
-            early: Early { words: vec![0; 1].into(), count: 0 },
+            early: Early::new(),
             early_short: Vec::new(),
             blocks: [Block::default(); REMEMBERED],
             known: 0,
@@ -209,7 +164,7 @@ impl Receiver {
         if seq <= self.last_ack && segment.sent >= self.ts_recent {
             self.ts_recent = segment.sent;
         }
-        if seq == self.next && self.early.count == 0 {
+        if seq == self.next && self.early.is_empty() {
             self.accept(segment);
             if self.pending == 0 || now > self.train_since + self.policy.coalesce {
                 self.train_since = now;
@@ -297,7 +252,7 @@ impl Receiver {
 
     /// What had arrived early is in order now.
     fn accept_early(&mut self) {
-        while self.early.count > 0 && self.early.contains(self.next) {
+        while !self.early.is_empty() && self.early.contains(self.next) {
             self.early.remove(self.next);
             if let Some(i) = self.early_short.iter().position(|(seq, _)| *seq == self.next) {
                 self.short += self.early_short.swap_remove(i).1;
@@ -364,13 +319,6 @@ impl Receiver {
         }
         ack.blocks = count as u8;
         emit(at, ack, &blocks[..count]);
-    }
-}
-
-impl Early {
-    /// Whether `seq`, at or above `next`, is held; false beyond what the ring covers.
-    fn contains_above(&self, next: u64, seq: u64) -> bool {
-        seq / 64 - next / 64 < self.words.len() as u64 && self.contains(seq)
     }
 }
 

@@ -92,6 +92,12 @@ impl Scenario {
         self.inner.links().map(|link| (link.name.as_str(), link.rate.as_bps())).collect()
     }
 
+    /// The links whose rate varies by a pattern: the rate of `links` is its mean.
+    #[getter]
+    fn varying_links(&self) -> Vec<&str> {
+        self.inner.links().filter(|link| link.rate_pattern.is_some()).map(|link| link.name.as_str()).collect()
+    }
+
     /// (time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path.
     #[getter]
     fn changes(&self) -> Vec<(f64, u64)> {

@@ -29,6 +29,7 @@ mod sweep;
 mod template;
 mod text;
 mod topology;
+mod written;
 
 pub use app::{App, On};
 pub use buffer::Buffer;

@@ -34,19 +34,9 @@ def page(report: Report) -> str:
     facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts)
     data = json.dumps({"charts": charts, "colours": COLOURS, "onDark": ON_DARK, "dashes": DASHES})
     data = data.replace("</", "<\\/")  # what ends a script ends it even in a string
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="generator" content="fullpipe {__version__}">
-<meta http-equiv="Content-Security-Policy"
- content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
-<title>{escape(report.title)}</title>
-<style>{_asset("uPlot.min.css")}{_asset("report.css")}{_colours()}</style>
-</head>
-<body>
-<a class="skip" href="#summary">To the summary</a>
+    return document(
+        report.title,
+        f"""<a class="skip" href="#summary">To the summary</a>
 <header><h1>{escape(report.title)}</h1>{f"<p>{escape(report.about)}</p>" if report.about else ""}
 <dl class="facts">{facts}</dl></header>
 <nav aria-label="Sections"><a href="#summary">Summary</a>{links}</nav>
@@ -56,14 +46,34 @@ def page(report: Report) -> str:
 <footer><p>Made by fullpipe {__version__}. Charts: uPlot, MIT, © Leon Sorokin.</p></footer>
 <script type="application/json" id="data">{data}</script>
 <script>/*! uPlot 1.6.32, MIT License, (c) 2022 Leon Sorokin */
-{_asset("uPlot.iife.min.js")}</script>
-<script type="module">{_asset("report.js")}</script>
+{asset("uPlot.iife.min.js")}</script>
+<script type="module">{asset("report.js")}</script>""",
+        asset("uPlot.min.css") + asset("report.css") + _colours(),
+    )
+
+
+def document(title: str, body: str, styles: str) -> str:
+    """A page with everything in it: its content security policy forbids what is not."""
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="generator" content="fullpipe {__version__}">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<title>{escape(title)}</title>
+<style>{styles}</style>
+</head>
+<body>
+{body}
 </body>
 </html>
 """
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """A script or a style sheet of the pages."""
     return files("fullpipe.report").joinpath("assets", name).read_text(encoding="utf-8")
 
 

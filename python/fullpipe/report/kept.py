@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -300,12 +301,14 @@ def _heading(page: Path) -> tuple[str, str]:
 
 def _titled(text: str, otherwise: str) -> tuple[str, str]:
     """The title and the rest of a scenario's first comment lines."""
-    lines = []
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            break
-        lines.append(line.removeprefix("#").strip())
+    lines = [line.strip() for line in first_comment(text)]
     return (lines[0], " ".join(lines[1:])) if lines else (otherwise, "")
+
+
+def first_comment(text: str) -> list[str]:
+    """A scenario's first comment lines: its title, then what it shows."""
+    lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    return [line.removeprefix("#").removeprefix(" ").rstrip() for line in lines]
 
 
 def _command(file: Path, seed: int) -> str:

@@ -1,0 +1,282 @@
+"""One page of all scenarios: what each shows, the command that makes it, its picture and its numbers.
+
+`make gallery` writes it.
+"""
+
+from __future__ import annotations
+
+import base64
+import multiprocessing
+import re
+import sys
+import tomllib
+from concurrent.futures import ProcessPoolExecutor
+from html import escape
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import polars as pl
+
+from fullpipe import __version__, _core
+from fullpipe.checks.judge import judged
+from fullpipe.checks.show import measured
+from fullpipe.report.html import asset, document
+from fullpipe.report.kept import first_comment, rows_of
+from fullpipe.results import suited_interval
+from fullpipe.run import load, run
+from fullpipe.table import text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from fullpipe._core import Impairment, Scenario
+    from fullpipe.run import Run
+
+ELEMENTS: dict[str, Callable[[], Iterable[Mapping[str, Any]]]] = {
+    "Algorithms": _core.algorithms,
+    "Queues": _core.queues,
+    "Impairments": _core.impairments,
+    "Profiles": _core.profiles,
+}
+"""What `fullpipe list` lists."""
+
+KINDS = {
+    "Topologies": ("one bottleneck", "several links", "ACKs over links"),
+    "Flows": (
+        *("without end", "transfer", "paced by its application", "with a schedule", "on and off"),
+        *("requests and answers", "unresponsive", "on a host", "with a receiver's algorithm", "with a tuned window"),
+    ),
+}
+"""What it does not list."""
+
+_BACKGROUND = {"ledbat", "ledbat++", "rledbat"}
+_MARKING = {"dualpi2", "step_ecn"}
+# Of a picture: so many colours are enough for its lines, and make it a third as large.
+_COLOURS = 128
+
+
+class Entry(NamedTuple):
+    """A scenario on the page."""
+
+    name: str
+    group: str
+    title: str
+    about: list[str]
+    """Lines; an indented one stands for itself."""
+    uses: dict[str, list[str]]
+    picture: bytes
+    """As PNG."""
+    size: tuple[int, int]
+    numbers: str
+    expected: list[tuple[str, str, bool]]
+    """Each condition of its `expect`, what was measured, and whether that meets it."""
+
+
+def write(scenarios: Path, out: Path) -> None:
+    """Runs every scenario of a directory and writes the page."""
+    files = sorted(scenarios.glob("*.toml"))
+    # A new interpreter each: threads of this one do not survive a fork.
+    with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:
+        entries = list(pool.map(_entry, files))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(page(entries), encoding="utf-8")
+
+
+def uses(scenario: Scenario) -> dict[str, list[str]]:
+    """What a scenario uses of each kind of element, by name."""
+    resolved = tomllib.loads(scenario.to_toml())
+    path, links, flows = resolved["path"], resolved.get("link", []), resolved["flow"]
+    responsive = [flow for flow in flows if flow["cc"] != "none"]
+    places = [path, *links, *path.get("change", [])]
+    queues = [place["queue"] for place in places if "queue" in place]
+    return {
+        "Algorithms": _known([*(flow["cc"] for flow in responsive), *(flow.get("receiver") for flow in flows)]),
+        "Queues": _known([queue if isinstance(queue, str) else queue["kind"] for queue in queues]),
+        "Impairments": _known(
+            _impairment(key, value) for place in places for key, value in place.items() if isinstance(value, str)
+        ),
+        "Profiles": _known([scenario.profile and scenario.profile[0]]),
+        "Topologies": _known(
+            [
+                "several links" if links else "one bottleneck",
+                "ACKs over links" if any(flow.get("reverse_route") for flow in flows) else None,
+            ]
+        ),
+        "Flows": _known(
+            [
+                *("transfer" if "bytes" in flow else "without end" for flow in responsive),
+                *("paced by its application" for flow in responsive if "app_rate" in flow),
+                *("with a schedule" for flow in flows if "app_schedule" in flow),
+                *("on and off" for flow in flows if flow.get("app", "").startswith("on ")),
+                *("requests and answers" for flow in flows if flow.get("app", "").startswith("request ")),
+                *("with a tuned window" for flow in flows if f"{flow.get('receive_window')}".startswith("auto")),
+                *("unresponsive" for flow in flows if flow["cc"] == "none"),
+                *("on a host" for _ in flows if "host" in resolved),
+                *("with a receiver's algorithm" for flow in flows if "receiver" in flow),
+            ]
+        ),
+    }
+
+
+def _known(names: Iterable[str | None]) -> list[str]:
+    """Each once."""
+    return sorted({name for name in names if name})
+
+
+def _impairment(key: str, value: str) -> str | None:
+    """Which impairment is written there, if one is."""
+    if value in ("off", "0%", "keep"):
+        return None
+    of_key: list[Impairment] = [each for each in _core.impairments() if f"path.{key}" in each["keys"]]
+    first = value.split()[0]
+    named = [each["name"] for each in of_key if each["named"] and each["name"] == first]
+    return next(iter([*named, *(each["name"] for each in of_key if not each["named"])]), None)
+
+
+def _entry(file: Path) -> Entry:
+    scenario = load(file)
+    used = uses(scenario)
+    done = run(scenario, trace=suited_interval(scenario))
+    title, *about = first_comment(scenario.source)
+    picture, size = _picture(done)
+    return Entry(file.stem, _group(used), title, about, used, picture, size, text(done), _expected(done))
+
+
+def _expected(done: Run) -> list[tuple[str, str, bool]]:
+    if not done.scenario.expectations():
+        return []
+    rows = pl.DataFrame(rows_of(done.metrics), infer_schema_length=None)
+    return [
+        (f"{each.condition} ({each.of})" if each.of else each.condition, measured(each), each.met)
+        for each in judged(done.scenario, rows)
+    ]
+
+
+def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
+    from PIL import Image
+
+    drawn, small = BytesIO(), BytesIO()
+    done.plot().savefig(drawn)
+    with Image.open(drawn) as image:
+        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+        return small.getvalue(), image.size
+
+
+def _group(used: dict[str, list[str]]) -> str:
+    """Under which heading a scenario stands: what is most special about it."""
+    queues, algorithms = set(used["Queues"]), set(used["Algorithms"])
+    plain = {"without end", "unresponsive"}
+    rules = {
+        "Paths by name": bool(used["Profiles"]),
+        "Several links": "one bottleneck" not in used["Topologies"],
+        "Hosts that take time": "on a host" in used["Flows"],
+        "Marks: data centres and L4S": bool(queues & _MARKING),
+        "Background transfers": bool(algorithms & _BACKGROUND),
+        "Queues": queues != {"pfifo"},
+        "Impairments": bool(used["Impairments"]),
+        "Applications": not set(used["Flows"]) <= plain,
+    }
+    return next((name for name, holds in rules.items() if holds), "Congestion control")
+
+
+_GROUPS = (
+    *("Congestion control", "Applications", "Queues", "Marks: data centres and L4S", "Background transfers"),
+    *("Impairments", "Several links", "Hosts that take time", "Paths by name"),
+)
+
+
+def page(entries: list[Entry]) -> str:
+    """The whole page."""
+    names = {entry.name for entry in entries}
+    sections = [(group, [entry for entry in entries if entry.group == group]) for group in _GROUPS]
+    links = "".join(f'<a href="#{_anchor(group)}">{escape(group)}</a>' for group, _ in sections)
+    body = "".join(
+        f'<section id="{_anchor(group)}"><h2>{escape(group)}</h2>\n'
+        f"{''.join(_article(entry, names) for entry in those)}</section>\n"
+        for group, those in sections
+    )
+    return document(
+        "fullpipe: gallery",
+        f"""<a class="skip" href="#elements">To the scenarios</a>
+<header><h1>Gallery</h1>
+<p>All {len(entries)} files of <code>scenarios/</code>: what each shows, the command that makes it, and what comes out.
+Every algorithm, queue, impairment and profile is in one of them.</p></header>
+<nav aria-label="Sections">{links}</nav>
+<main>
+<section id="elements"><details><summary>Which of them have a certain algorithm, queue, impairment …</summary>
+{_index(entries)}</details></section>
+{body}</main>
+<footer><p>Made by fullpipe {__version__}. Same scenario, seed and version: same picture.</p></footer>""",
+        asset("report.css") + asset("gallery.css"),
+    )
+
+
+def _index(entries: list[Entry]) -> str:
+    """Each element with the scenarios that use it."""
+    rows = ""
+    for kind, names in everything().items():
+        for name in names:
+            where = [entry for entry in entries if name in entry.uses[kind]]
+            links = ", ".join(f'<a href="#{entry.name}">{escape(entry.name)}</a>' for entry in where[:_FEW])
+            more = f" and {len(where) - _FEW} more" if len(where) > _FEW else ""
+            head = f'<th scope="rowgroup" rowspan="{len(names)}">{kind}</th>' if name == names[0] else ""
+            rows += f"<tr>{head}<td><code>{escape(name)}</code></td><td>{links}{more}</td></tr>"
+    return f'<table class="index"><tbody>{rows}</tbody></table>'
+
+
+_FEW = 6
+
+
+def everything() -> dict[str, tuple[str, ...]]:
+    """All elements by kind."""
+    listed = {kind: tuple(each["name"] for each in entries()) for kind, entries in ELEMENTS.items()}
+    return {**listed, **KINDS}
+
+
+def _article(entry: Entry, names: set[str]) -> str:
+    picture = base64.b64encode(entry.picture).decode("ascii")
+    width, height = entry.size
+    expected = "".join(
+        f'<li><code>{escape(condition)}</code>: {escape(value)} <span class="{"better" if met else "worse"}">'
+        f"{'✓ met' if met else '✗ missed'}</span></li>"
+        for condition, value, met in entry.expected
+    )
+    return f"""<article id="{entry.name}"><h3>{escape(entry.title)}</h3>
+<div class="said">{"".join(_paragraphs(entry.about, names))}
+<p><code class="command">fullpipe run scenarios/{entry.name}.toml</code></p>
+<pre class="scroll" tabindex="0">{escape(entry.numbers.strip(chr(10)))}</pre>
+{f"<p>Expected, and measured with its seed:</p><ul>{expected}</ul>" if expected else ""}</div>
+<img src="data:image/png;base64,{picture}" width="{width}" height="{height}" loading="lazy" decoding="async"
+ alt="{escape(entry.title)}: window, rate, states, round-trip time and queue over time">
+</article>
+"""
+
+
+# What stands in code: what is quoted or a setting. And a file, which is another entry.
+_CODE = re.compile(r"`([^`]+)`|(--[\w-]+ [\w.]+=[^\s,;:)]*[^\s,;:).])")
+_FILE = re.compile(r"\b([\w-]+)\.toml")
+
+
+def _paragraphs(lines: list[str], names: set[str]) -> Iterator[str]:
+    """Lines that go on are joined; an indented one is a setting, and what it is for."""
+    for line in re.sub(r"(?<=\S)\n(?=\S)", " ", "\n".join(lines)).split("\n"):
+        if line.startswith(" "):
+            setting, _, note = re.sub(r"\s{2,}", "\n", line.strip()).partition("\n")
+            yield f"<p><code>{escape(setting)}</code> {escape(note)}</p>"
+        elif line:
+            text = _CODE.sub(r"<code>\1\2</code>", escape(line, quote=False))
+            yield f"<p>{_FILE.sub(lambda file: _link(file, names), text)}</p>"
+
+
+def _link(file: re.Match[str], names: set[str]) -> str:
+    return f'<a href="#{file[1]}">{file[0]}</a>' if file[1] in names else file[0]
+
+
+def _anchor(group: str) -> str:
+    return re.sub(r"\W+", "-", group.lower())
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]), Path(sys.argv[2]))
+    print(sys.argv[2])

@@ -1,0 +1,64 @@
+"""The page of all scenarios."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import fullpipe
+from fullpipe import gallery
+
+ROOT = Path(__file__).parents[2]
+FILES = sorted((ROOT / "scenarios").glob("*.toml"))
+
+
+def test_all_that_is_listed_is_used_by_a_scenario() -> None:
+    used: dict[str, set[str]] = {}
+    for file in FILES:
+        for kind, names in gallery.uses(fullpipe.load(file)).items():
+            used.setdefault(kind, set()).update(names)
+    for kind, elements in gallery.everything().items():
+        assert set(elements) - used[kind] == set(), f"{kind} that no file of scenarios/ uses"
+        assert used[kind] <= set(elements)
+
+
+def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
+    names = ("transfer", "loopback", "congested-ack-path")
+    (tmp_path / "scenarios").mkdir()
+    for name in names:
+        (tmp_path / "scenarios" / f"{name}.toml").write_bytes((ROOT / f"scenarios/{name}.toml").read_bytes())
+    made = subprocess.run(
+        [sys.executable, "-m", "fullpipe.gallery", "scenarios", "out/page.html"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert made.stdout == "out/page.html\n"
+    page = (tmp_path / "out/page.html").read_text(encoding="utf-8")
+    articles = dict(re.findall(r'<article id="([\w-]+)">(.*?)</article>', page, re.DOTALL))
+    assert set(articles) == set(names)
+    for name, article in articles.items():
+        title = fullpipe.load(ROOT / f"scenarios/{name}.toml").title
+        assert f"<h3>{title}</h3>" in article
+        assert f"fullpipe run scenarios/{name}.toml" in article
+        assert 'src="data:image/png;base64,' in article
+        assert "bottleneck" in article  # the table of links
+    assert "<p>Short transfers are decided by slow start: what counts is the time" in articles["transfer"]
+    assert "<p><code>--set flow.0.cc=cubic</code> limited by the host</p>" in articles["loopback"]
+    # An element's row leads to where it is used.
+    assert re.search(r'<code>ACKs over links</code></td><td><a href="#congested-ack-path">', page)
+    assert not re.search(r'(src|href)="(?!#|data:)', page), "it needs no network"
+
+
+def test_a_scenario_stands_where_it_is_most_special() -> None:
+    groups = {file.stem: gallery._group(gallery.uses(fullpipe.load(file))) for file in FILES}
+    assert groups["cubic-vs-bbr1"] == "Congestion control"
+    assert groups["pie"] == "Queues"
+    assert groups["prague-vs-cubic"] == "Marks: data centres and L4S"
+    assert groups["rledbat-vs-cubic"] == "Background transfers"
+    assert groups["profile-lte"] == "Paths by name"
+    assert groups["parking-lot"] == "Several links"
+    assert groups["transfer"] == "Applications"
+    assert groups["lossy"] == "Impairments"
+    assert groups["loopback"] == "Hosts that take time"

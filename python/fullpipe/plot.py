@@ -12,8 +12,6 @@ from matplotlib.figure import Figure
 from fullpipe import states
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
@@ -254,11 +252,7 @@ def _name_rate(panel: Axes, name: str, height: float) -> None:
     )
 
 
-<<<<<<< HEAD
-def _link_rate(run: Run) -> Sequence[tuple[float, float]]:
-=======
 def _link_rate(run: Run) -> list[tuple[float, int]]:
->>>>>>> main
     """The rate at which the bottleneck can send, from each of these times on."""
     return run.scenario.rate_over_time(_BINS)
 

@@ -26,7 +26,7 @@ run: setup
 
 setup: $(READY)
 
-# One page of all scenarios, with their pictures: a minute on two cores.
+# One page of all scenarios, with their pictures: half a minute on two cores.
 gallery: setup
 	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
 

@@ -28,6 +28,8 @@ const STEP_ECN: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nque
 const CAKE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"cake\"";
 const VARYING: &str = "rate_pattern = \"sine 500mbit..1500mbit every 1s\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
 const SHAPED: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nshaper = \"1gbit burst 100kB\"";
+const WIFI: &str =
+    "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nwifi = \"frames 32 overhead 300us backoff 150us\"";
 const TEN: &str = "cc = \"cubic\"\ncount = 10";
 
 /// All of them.
@@ -57,6 +59,9 @@ pub static CASES: &[Case] = &[
     Case { name: "cake-10-flows", path: CAKE, flow: TEN, seconds: 100 },
     Case { name: "sine-10-flows", path: VARYING, flow: TEN, seconds: 100 },
     Case { name: "shaper-10-flows", path: SHAPED, flow: TEN, seconds: 100 },
+    Case { name: "wifi-10-flows", path: WIFI, flow: TEN, seconds: 100 },
+    Case { name: "prague-1g", path: DUALPI2, flow: "cc = \"prague\"", seconds: 100 },
+    Case { name: "ledbat++-1g", path: GIGABIT, flow: "cc = \"ledbat++\"", seconds: 100 },
     Case { name: "bbr1-lossy", path: LOSSY, flow: "cc = \"bbr1\"", seconds: 100 },
 ];
 

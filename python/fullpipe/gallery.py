@@ -159,7 +159,9 @@ def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
     drawn, small = BytesIO(), BytesIO()
     done.plot().savefig(drawn)
     with Image.open(drawn) as image:
-        image.convert("RGB").quantize(_COLOURS, dither=Image.Dither.NONE).save(small, "png", optimize=True)
+        # By coverage, which keeps the colour of a few ticks, too.
+        few = image.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few.save(small, "png", optimize=True)
         return small.getvalue(), image.size
 
 

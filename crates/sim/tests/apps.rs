@@ -213,7 +213,10 @@ proptest! {
              [[flow]]\ncc = \"{cc}\"\napp = \"{app}\"\nreceive_window = \"{window}\"\n"
         ));
         let flow = &run.summary.flows[0];
-        let delivered = *column(&run, "flows", "delivered").last().expect("rows");
+        let delivered = column(&run, "flows", "delivered");
+        // With 20 % of what answers a SYN lost, three in a row may be: then nothing has begun within 6 s.
+        prop_assume!(!delivered.is_empty());
+        let delivered = *delivered.last().expect("rows");
         prop_assert!(delivered > 0);
         // A window of 20 kB, or 15 kB, is never exceeded.
         let most = column(&run, "flows", "inflight").into_iter().max().expect("rows");

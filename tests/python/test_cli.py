@@ -285,16 +285,16 @@ def test_a_profile_explains_itself_and_what_it_shows_runs_as_it(
 
 
 def test_a_profile_of_the_command_line_is_the_path(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
-    done = fullpipe("run", scenario.name, "--profile", "lte", "--set", "path.rtt=30ms", "--out", "kept")
+    done = fullpipe("run", scenario.name, "--profile", "dsl", "--set", "path.rtt=30ms", "--out", "kept")
     assert done.returncode == 0, done.stderr
-    assert "profile lte: rate 12.7mbit, buffer 1200kB, flow.reverse_route" in done.stdout
+    assert "profile dsl: rate 50mbit, buffer 250ms, flow.reverse_route" in done.stdout
     resolved = (tmp_path / "kept" / "resolved.toml").read_text()
-    assert "# The path is that of the profile lte." in resolved
-    assert 'rate = "12.7mbit"' in resolved
+    assert "# The path is that of the profile dsl." in resolved
+    assert 'rate = "50mbit"' in resolved
     assert 'rtt = "30ms"' in resolved
     again = fullpipe("run", "kept/resolved.toml", "--json", "--trace", "10ms")
     by_set = fullpipe(
-        "run", scenario.name, *("--set", "path.rtt=30ms"), *("--set", "path.profile=lte"), "--json", "--trace", "10ms"
+        "run", scenario.name, *("--set", "path.rtt=30ms"), *("--set", "path.profile=dsl"), "--json", "--trace", "10ms"
     )
     assert json.loads(again.stdout)["trace_hash"] == json.loads(by_set.stdout)["trace_hash"]
     wrong = fullpipe("run", scenario.name, "--profile", "wlan")

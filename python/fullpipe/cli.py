@@ -136,6 +136,15 @@ def sweep_command(
         typer.Option("--set", metavar="KEY=A,B", help="Values to run with, or one for all, or a range; repeatable."),
     ] = None,
     repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs of each point, a seed each.")] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULE", help='Repeat until "ci(goodput) < 2%" or so, --repeat at a time; else exit code 1.'
+        ),
+    ] = None,
+    most: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="With --until: no more runs of each point; 1000.")
+    ] = None,
     zip_: Annotated[
         str | None, typer.Option("--zip", metavar="KEY,KEY", help="Vary these together, not in every combination.")
     ] = None,
@@ -167,6 +176,11 @@ def sweep_command(
     from fullpipe.sweeps.command import sweep
     from fullpipe.sweeps.plan import Recipe
 
+    if most is not None and until is None:
+        fail('--most is for --until\n  fix: say --until "ci(goodput) < 2%" too, or --repeat instead')
+    from fullpipe.stats import RuleError
+    from fullpipe.sweeps.until import asked
+
     with kindly():
         try:
             text, file = read(scenario)
@@ -181,7 +195,21 @@ def sweep_command(
             repeat=repeat,
             seed=seed,
         )
-        sweep(recipe, out=out, trace=trace, engine=engine.value, threads=threads, as_json=as_json)
+        try:
+            rule = asked(until, recipe, most) if until is not None else None
+            holds = sweep(
+                recipe,
+                out=out,
+                trace=trace,
+                engine=engine.value,
+                threads=threads,
+                until=rule,
+                as_json=as_json,
+            )
+        except RuleError as error:
+            fail(f"--until: {error}")
+    if not holds:
+        raise typer.Exit(1)
 
 
 @app.command("compare")

@@ -79,10 +79,12 @@ class Counter:
         self._silent = silent or not sys.stderr.isatty()
         self._bar: Progress | None = None
         self._before = self._total = 0
+        self._what = ""
         self._begun = time.monotonic()
 
-    def begin(self, total: int, done: int) -> None:
-        """There are `total` runs, and some are done already."""
+    def begin(self, total: int, done: int, what: str = "running") -> None:
+        """There are `total` runs, and some are done already. It may begin again, with more."""
+        self._what = what
         self._total, self._before, self._begun = total, done, time.monotonic()
         self.show(0, 0)
 
@@ -96,7 +98,8 @@ class Counter:
             self._bar = self._make()
         seconds = max(time.monotonic() - self._begun, 1e-3)
         rate = f"{runs / seconds:,.0f} runs/s, {packets / seconds / 1e6:.1f} M packets/s"
-        self._bar.update(self._bar.task_ids[0], completed=done, rate=rate)
+        task = self._bar.task_ids[0]
+        self._bar.update(task, description=self._what, total=self._total, completed=done, rate=rate)
 
     def recorded(self) -> None:
         """Another run has been recorded."""
@@ -116,7 +119,7 @@ class Counter:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         bar = Progress(
-            TextColumn("running"),
+            TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]},"),
@@ -125,7 +128,7 @@ class Counter:
             console=Console(stderr=True),
             transient=True,
         )
-        bar.add_task("sweep", total=self._total, completed=self._before, rate="")
+        bar.add_task(self._what, total=self._total, completed=self._before, rate="")
         bar.start()
         return bar
 

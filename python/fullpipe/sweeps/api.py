@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from fullpipe.controllers import Controllers
     from fullpipe.progress import Counter
     from fullpipe.run import Setting
+    from fullpipe.sweeps.until import Until
 
     Axes = Mapping[str, Sequence[Setting] | str] | Callable[[], Iterable[Mapping[str, Setting]]]
 
@@ -31,6 +32,8 @@ def sweep(
     axes: Axes | None = None,
     *,
     repeat: int | None = None,
+    until: str | None = None,
+    most: int | None = None,
     zip: Sequence[str] = (),  # noqa: A002  (the same word as --zip)
     sample: int | None = None,
     seed: int | None = None,
@@ -50,6 +53,9 @@ def sweep(
             range to draw from, `"1ms..1s log"`. Or a function that gives the points, each a mapping of keys to values.
         repeat: Runs of each point, with a seed each. Above one, `start_jitter` and `send_jitter` are set to one RTT and
             one packet's time where the scenario does not say how much: without noise every seed would give the same.
+        until: A rule like `"ci(goodput) < 2%"`: repetitions are added until it holds of every flow at every point.
+            `repeat` is how many at a time then. :meth:`Sweep.misses` says what misses it where `most` came first.
+        most: No more repetitions than so many; None for 1000.
         zip: Keys that are varied together instead of in every combination.
         sample: How many points are drawn at random, instead of every combination.
         seed: Of the first run of each point, and of what is drawn; that of the others follow.
@@ -66,12 +72,16 @@ def sweep(
 
     Raises:
         ScenarioError: When any point is refused; nothing has been run then.
+        RuleError: When `until` is no rule, or names what the runs do not have.
         FileExistsError: When `out` holds something else.
         OSError: When the scenario can't be read or `out` can't be written.
         KeyboardInterrupt: On Ctrl-C; what is finished stays, and the same call goes on from there.
     """
     from fullpipe.progress import Counter
+    from fullpipe.sweeps.until import asked
 
+    if most is not None and until is None:
+        raise ValueError("most is for until")
     text, file = read(scenario)
     points = None
     if callable(axes):
@@ -89,9 +99,19 @@ def sweep(
         points=points,
         controllers=controllers or {},
     )
-    directory = Path(out) if out is not None else usual_directory(recipe)
+    rule = asked(until, recipe, most) if until is not None else None
+    directory = Path(out) if out is not None else usual_directory(rule.first(recipe) if rule else recipe)
     with Counter(silent=True) as counter:
-        fill(recipe, directory, counter, command="fullpipe.sweep()", trace=trace, engine=engine, threads=threads)
+        fill(
+            recipe,
+            directory,
+            counter,
+            command="fullpipe.sweep()",
+            trace=trace,
+            engine=engine,
+            threads=threads,
+            until=rule,
+        )
     return Sweep(directory)
 
 
@@ -105,12 +125,33 @@ def fill(
     trace: str | None = None,
     engine: str = "local",
     threads: int | None = None,
+    until: Until | None = None,
 ) -> tuple[int, int]:
     """Runs what is missing in a directory; gives how many runs that were, and how many packets they moved.
+
+    With `until` it adds repetitions to the recipe's, batch by batch.
 
     Raises:
         What :func:`sweep` raises; NoRayError when Ray is asked for and not installed.
     """
+    runs = packets = 0
+    for step in until.steps(recipe, directory) if until else [recipe]:
+        done, moved = _fill(step, directory, counter, command, called, trace, engine, threads, until)
+        runs, packets = runs + done, packets + moved
+    return runs, packets
+
+
+def _fill(
+    recipe: Recipe,
+    directory: Path,
+    counter: Counter,
+    command: str,
+    called: str | None,
+    trace: str | None,
+    engine: str,
+    threads: int | None,
+    until: Until | None,
+) -> tuple[int, int]:
     from fullpipe.sweeps.engines import cores, local, on_ray
     from fullpipe.sweeps.series import FEW, record
     from fullpipe.sweeps.store import Store
@@ -128,13 +169,16 @@ def fill(
     with store.alone():
         missing = store.missing()
         if missing:
-            counter.begin(plan.runs, plan.runs - sum(end - first for first, end in missing))
+            done = plan.runs - sum(end - first for first, end in missing)
+            counter.begin(plan.runs, done, f"{plan.seeds[1]} repetitions" if until else "running")
             with closing(on_ray(recipe, missing) if engine == "ray" else local(recipe, missing, side_by_side)) as steps:
                 for step in steps:
                     runs, packets = step.runs, step.packets
                     counter.show(runs, packets)
                     if step.shard:
                         store.add(*step.shard)
+                        if until:  # soon, not behind the whole batch
+                            until.refuse_unknown(list(step.shard[2]))
         if recorded != "off":
             record(recipe, directory, recorded, side_by_side, counter.recorded)
     return runs, packets

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fullpipe.errors import fail, stoppable
@@ -15,23 +17,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.sweeps.plan import Recipe
+    from fullpipe.sweeps.until import Until
 
 
 def sweep(
-    recipe: Recipe, *, out: Path | None, trace: str | None, engine: str, threads: int | None, as_json: bool = False
-) -> None:
-    """Runs what is missing, and prints what came of all.
+    recipe: Recipe,
+    *,
+    out: Path | None,
+    trace: str | None,
+    engine: str,
+    threads: int | None,
+    until: Until | None = None,
+    as_json: bool = False,
+) -> bool:
+    """Runs what is missing, and prints what came of all; gives whether the rule holds, if there is one.
 
     Raises:
         ScenarioError: When a point is refused.
+        RuleError: When the runs do not have what the rule names.
         OSError: When the directory can't be written.
     """
     from rich.console import Console
 
     from fullpipe.sweeps.show import facts, records, show
+    from fullpipe.sweeps.until import verdict
 
     start = time.perf_counter()
-    directory = out or usual_directory(recipe)
+    directory = out or usual_directory(until.first(recipe) if until else recipe)
     counter = Counter()
     kept = f"what is finished is kept in {directory}, and the same command goes on from there"
     try:
@@ -45,15 +57,21 @@ def sweep(
                 trace=trace,
                 engine=engine,
                 threads=threads,
+                until=until,
             )
     except NoRayError as error:
         fail(error)
     wall_s = time.perf_counter() - start
     done = Sweep(directory)
+    holds, said = verdict(until, done) if until else (True, [])
     if as_json:
         print(records(done))
-        return
+        if not holds:
+            print(*said, sep="\n", file=sys.stderr)
+        return holds
     console = Console(highlight=False)
     show(done, console)
-    for line in facts(done, recipe.plan, runs, packets, wall_s):
+    plan = replace(recipe, repeat=len(done.seeds)).plan if until else recipe.plan
+    for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
         console.print(line, markup=False, soft_wrap=True)
+    return holds

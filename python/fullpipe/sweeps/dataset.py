@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from fullpipe._core import Scenario
     from fullpipe.run import Setting
+    from fullpipe.sweeps.until import Miss
 
 
 class Sweep:
@@ -82,6 +83,16 @@ class Sweep:
             FileNotFoundError: When no shard is done yet.
         """
         return self.scan().collect().sort("point", "seed", "flow_index")
+
+    def misses(self, rule: str) -> list[Miss]:
+        """The flows of which a rule like `"ci(goodput) < 2%"` does not hold, with half their interval over their mean.
+
+        Raises:
+            RuleError: When it is no rule, or no run has its metric.
+        """
+        from fullpipe.sweeps.until import misses
+
+        return misses(self, rule)
 
     def replay(self, point: int, seed: int) -> str:
         """The command that makes one of the runs again.

@@ -1,0 +1,184 @@
+"""`--until "ci(goodput) < 2%"`: repetitions in batches, until the rule holds at every point."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from fullpipe.stats import Rule, RuleError, enough, parse_rule, student
+from fullpipe.stats.sequential import LEAST
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from fullpipe.sweeps.dataset import Sweep
+    from fullpipe.sweeps.plan import Recipe
+
+MOST = 1000
+"""Repetitions of each point, when nothing else is said."""
+_MOST_LINES = 5
+
+
+class Miss(NamedTuple):
+    """A flow that is not precise enough at a point.
+
+    Attributes:
+        point: The number of the point.
+        flow: The name of the flow.
+        share: Half the interval over the mean; None where a run has no value, or the mean is 0.
+    """
+
+    point: int
+    flow: str
+    share: float | None
+
+
+class Until(NamedTuple):
+    """What is asked for.
+
+    Attributes:
+        rule: What has to hold of each flow that has the metric, at every point.
+        batch: So many repetitions are added at a time, or a quarter of what is there when that is more.
+        most: No more than so many.
+    """
+
+    rule: Rule
+    batch: int
+    most: int
+
+    def first(self, recipe: Recipe) -> Recipe:
+        """The recipe with the repetitions that are looked at first."""
+        return replace(recipe, repeat=max(self.batch, LEAST))
+
+    def more(self, repeat: int) -> int:
+        """How many repetitions come behind so many."""
+        return min(repeat + max(self.batch, repeat // 4), self.most)
+
+    def steps(self, recipe: Recipe, directory: Path) -> Iterator[Recipe]:
+        """The recipes to fill a directory with, one after the other; each has been filled when the next is asked for.
+
+        What is in the directory already is looked at as it is: so the same command goes on where it was.
+        """
+        from fullpipe.sweeps.dataset import Sweep
+
+        step = self.first(recipe)
+        if (directory / "sweep.json").exists():
+            about = json.loads((directory / "sweep.json").read_text(encoding="utf-8"))
+            if about.get("identity") == step.identity:  # else filling it is refused
+                step = replace(step, repeat=max(len(about["seeds"]), step.plan.seeds[1]))
+        while True:
+            yield step
+            repeat = step.plan.seeds[1]
+            if repeat >= self.most or not misses(Sweep(directory), self.rule):
+                return
+            step = replace(step, repeat=self.more(repeat))
+
+    def refuse_unknown(self, columns: list[str]) -> None:
+        """Compares the rule with the columns of a data set.
+
+        Raises:
+            RuleError: When its metric is none of them.
+        """
+        _refuse_unknown(self.rule, columns)
+
+    def taken(self, sweep: Sweep, late: set[int]) -> list[int]:
+        """Of each point but those that are still late, with how many repetitions it was precise enough first."""
+        left = {*range(sweep.about["points"])} - late
+        taken, repeat, last = [], max(self.batch, LEAST), len(sweep.seeds)
+        while left and repeat < last:
+            wide = {miss.point for miss in misses(sweep, self.rule, repeat)}
+            taken += [repeat] * len(left - wide)
+            left &= wide
+            repeat = self.more(repeat)
+        return taken + [last] * len(left)
+
+
+def asked(text: str, recipe: Recipe, most: int | None) -> Until:
+    """Reads what a command or a program asks for.
+
+    Raises:
+        RuleError: When it can't be met.
+        ScenarioError: When the recipe is refused.
+    """
+    rule = parse_rule(text)
+    batch = recipe.plan.seeds[1]
+    if recipe.repeat is None and batch == 1:
+        batch = LEAST
+    most = MOST if most is None else most
+    least = max(batch, LEAST)
+    if most < least:
+        why = f"the first {batch} repetitions" if batch > LEAST else f"the {LEAST} that a rule looks at"
+        raise RuleError(f"at most {most} repetitions are fewer than {why}\n  fix: say --most {least} or more")
+    return Until(rule, batch, most)
+
+
+def misses(sweep: Sweep, rule: Rule | str, repeat: int | None = None) -> list[Miss]:
+    """The flows that are not precise enough, of those that have the metric in any run.
+
+    Args:
+        sweep: The data set.
+        rule: What has to hold.
+        repeat: Only the first so many seeds are looked at.
+
+    Raises:
+        RuleError: When the rule can't be read, or no run has its metric.
+    """
+    rule = parse_rule(rule) if isinstance(rule, str) else rule
+    rows = sweep.scan()
+    _refuse_unknown(rule, rows.collect_schema().names())
+    if repeat is not None:
+        rows = rows.filter(pl.col("seed") < sweep.seeds[0] + repeat)
+    value = pl.col(rule.metric).cast(pl.Float64)
+    grouped = rows.sort("seed").group_by("point", "flow_index", "flow").agg(value.fill_null(math.nan).alias("values"))
+    groups = grouped.sort("point", "flow_index").collect()
+    named = {row["flow_index"] for row in groups.iter_rows(named=True) if any(map(math.isfinite, row["values"]))}
+    if not named:
+        raise RuleError(f"{rule.text!r}: no run has a value of {rule.metric}\n  fix: name a metric that the flows have")
+    return [
+        Miss(row["point"], row["flow"], _share(row["values"]))
+        for row in groups.iter_rows(named=True)
+        if row["flow_index"] in named and not enough(row["values"], rule)
+    ]
+
+
+def _refuse_unknown(rule: Rule, columns: list[str]) -> None:
+    if rule.metric not in columns:
+        near = next(iter(get_close_matches(rule.metric, columns, n=1)), None) or next(
+            (name for name in columns if name.startswith("link.") and name.endswith(f".{rule.metric}")), None
+        )
+        fix = f"did you mean {near}?" if near else "name a column of the data set, like goodput_bps"
+        raise RuleError(f"{rule.text!r}: the runs of this scenario have no {rule.metric}\n  fix: {fix}")
+
+
+def _share(values: list[float]) -> float | None:
+    if not all(map(math.isfinite, values)):
+        return None
+    low, high = student(values)
+    return (high - low) / abs(low + high) if low + high else None
+
+
+def verdict(until: Until, sweep: Sweep) -> tuple[bool, list[str]]:
+    """Whether the rule holds, and that in words."""
+    rule, repeat, points = until.rule.text.strip(), len(sweep.seeds), sweep.about["points"]
+    by_point: dict[int, list[str]] = {}
+    for miss in misses(sweep, until.rule):
+        share = "no value in some run" if miss.share is None else f"±{100 * miss.share:.2g} %"
+        by_point.setdefault(miss.point, []).append(f"{miss.flow} {share}")
+    taken = until.taken(sweep, {*by_point})
+    each = f"{min(taken)} to {max(taken)}" if len({*taken}) > 1 else f"{max(taken, default=0)}"
+    if not by_point:
+        return True, [f"{rule} holds with {repeat} repetitions; points had enough after {each}"]
+    lines = [f"{rule} is missed at {len(by_point)} of {points} point{'s' * (points > 1)}, with {repeat} repetitions"]
+    for point, flows in [*by_point.items()][:_MOST_LINES]:
+        row = sweep.points.row(point, named=True)
+        settings = ", ".join(f"{key}={row[key]}" for key in sweep.axes if row.get(key) is not None)
+        lines.append(f"  point {point}{f' ({settings})' if settings else ''}: {', '.join(flows)}")
+    if len(by_point) > _MOST_LINES:
+        lines.append(f"  and {len(by_point) - _MOST_LINES:,} more")
+    return False, [*lines, *([f"the other points had enough after {each}"] if taken else [])]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,6 +13,8 @@ import fullpipe as package
 from fullpipe.stats import RuleError, enough
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from conftest import Fullpipe
 
 # One flow whose goodput differs with the packets that it loses: the more loss, the more.
@@ -151,13 +152,13 @@ def test_a_metric_that_the_runs_do_not_have_ends_it(rule: str, words: str, base:
 
 def test_a_flow_without_a_value_in_some_run_misses_the_rule(fullpipe: Fullpipe, base: Path, tmp_path: Path) -> None:
     text = (
-        BASE.replace("[[flow]]", '[[flow]]\nname = "short"\nsize = "SIZE"')
+        BASE.replace("[[flow]]", '[[flow]]\nname = "short"\nbytes = "SIZE"')
         + '[[flow]]\nname = "endless"\ncc = "cubic"\n'
     )
     base.write_text(text.replace("SIZE", "20kB"))
     easy = package.sweep(base, until="ci(completion) < 60%", out=tmp_path / "easy", trace="off")
     assert {*easy.frame().filter(flow="endless")["completion_s"]} == {None}, "has no such metric, and is not meant"
-    base.write_text(text.replace("SIZE", "800kB"))
+    base.write_text(text.replace("SIZE", "1.4MB"))
     done = fullpipe("sweep", base.name, "--until", "ci(completion) < 60%", "--most", "10", "--out", "out")
     assert done.returncode == 1
     assert "point 0: short no value in some run" in done.stdout

@@ -253,11 +253,12 @@ fn queue() -> impl Strategy<Value = &'static str> {
     ]
 }
 
-/// What befalls packets besides the links.
+/// What befalls packets besides the links. Bursts of lost ACKs are short: a long one, of which each timeout is one ACK, may outlast
+/// the run by backoff.
 fn line() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         Just(""),
-        Just("duplicate = \"3%\"\nreverse_duplicate = \"3%\"\nreverse_loss = \"gilbert-elliott p 1% r 30%\"\n"),
+        Just("duplicate = \"3%\"\nreverse_duplicate = \"3%\"\nreverse_loss = \"gilbert-elliott p 1% r 90%\"\n"),
         Just("jitter = \"3ms reorder\"\nreverse_jitter = \"hold 4ms\"\nduplicate = \"1%\"\n"),
         Just("jitter = \"gamma 2ms sigma 1ms\"\nreverse_loss = \"every 9\"\n"),
     ]

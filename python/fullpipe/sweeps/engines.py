@@ -5,6 +5,7 @@ An engine is a generator: each step says how far it is, and may hand over a shar
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import time
@@ -68,7 +69,7 @@ def on_ray(recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]:
         raise NoRayError("--engine ray needs Ray, which is an extra: pip install 'fullpipe[ray]'") from None
     ours = not ray.is_initialized()
     if ours:
-        ray.init(log_to_driver=False, include_dashboard=False, logging_level="warning")
+        ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
     try:
         yield from _tasks(ray, recipe, ranges)
     finally:

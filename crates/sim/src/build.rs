@@ -7,10 +7,7 @@ use endpoint::{
     AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Messages, Pacing, Receiver, SMSS, Schedule, Sender,
     SenderConfig, Unresponsive, WakeUp,
 };
-use path::{
-    Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Radio, Serialiser, Shaper, Silence, Suspension, Timeline,
-    Transmitter, VaryingLink,
-};
+use path::Serialiser;
 use scenario::{Error, On, ReceiveWindow, Scenario};
 use trace::{FlowMeter, Window};
 use units::{Bytes, Draw, Rate, Rng, Span, Time};
@@ -127,89 +124,20 @@ fn declare<'a, Build>(
     *groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor))
 }
 
-/// A link of the network. The path's schedule is the bottleneck's, and the path's propagation delay lies in each flow's
-/// [`wire`], behind the last link.
+/// A link of the network. The path's propagation delay lies in each flow's [`wire`], behind the last link.
 fn network_link(scenario: &Scenario, index: usize, link: &scenario::Link, window: Window) -> NetworkLink {
-    let path = &scenario.path;
-    let mut limits =
-        timeline_of(path, index, link.buffer, |change| change.buffer).map(|buffer| link.limit(buffer, path.rtt));
-    let policers = timeline_of(path, index, link.policer, |change| change.policer)
-        .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
-    let shapers = timeline_of(path, index, link.shaper, |change| change.shaper)
-        .map(|shaper| shaper.map(|shaper| Shaper::new(shaper.rate, shaper.burst)));
-    let transmitter = transmitter(scenario, index, link);
-    let rng = Rng::stream(scenario.seed, &link.name, "queue");
-    let queue = Queue::new(&link.queue, *limits.at(Time::ZERO), link.rate, rng);
-    let element = match (queue, transmitter.constant(), limits.constant(), policers.constant(), shapers.constant()) {
-        (None, Some(rate), Some(limit), Some(None), Some(None)) => Element::Constant(Link::new(rate, *limit)),
-        (None, ..) => Element::Varying(Box::new(VaryingLink::new(transmitter, limits, policers, shapers))),
-        (Some(queue), ..) => {
-            let link = ManagedLink::new(transmitter, limits, policers, shapers, queue);
-            Element::Managed(Box::new(Managed::new(link, window, scenario.flows.len())))
+    let element = match scenario.element(index) {
+        scenario::Element::Constant(link) => Element::Constant(link),
+        scenario::Element::Varying(link) => Element::Varying(link),
+        scenario::Element::Managed(link) => {
+            Element::Managed(Box::new(Managed::new(*link, window, scenario.flows.len())))
         }
     };
     NetworkLink::new(link, element, window)
 }
 
-/// Loss on a flow's way, in front of the link of that number; `what` tells ACKs from data.
-fn loss(scenario: &Scenario, spec: &scenario::Flow, index: usize, what: &str) -> Option<Losses> {
-    let link = scenario.links().nth(index).expect("a route's links are the scenario's");
-    let losses = timeline_of(&scenario.path, index, link.loss.clone(), |change| change.loss.clone());
-    let usage = match index {
-        BOTTLENECK => format!("{what}loss"),
-        _ => format!("{what}loss on {}", link.name),
-    };
-    Losses::new(losses, Rng::stream(scenario.seed, &spec.name, &usage))
-}
-
 /// The link of `[path]` among the links.
 pub(crate) const BOTTLENECK: usize = 0;
-
-/// One of a link's properties over time: that of the bottleneck has the path's schedule.
-fn timeline_of<T>(
-    path: &scenario::Path,
-    link: usize,
-    first: T,
-    of: impl Fn(&scenario::Change) -> Option<T>,
-) -> Timeline<T> {
-    if link == BOTTLENECK { timeline(path, first, of) } else { first.into() }
-}
-
-/// What sends on a link; the bottleneck may be a radio.
-pub(crate) fn transmitter(scenario: &Scenario, index: usize, link: &scenario::Link) -> Transmitter {
-    let path = &scenario.path;
-    let stream = |usage: &str| Rng::stream(scenario.seed, &link.name, usage);
-    let transmitter = match &link.rate_pattern {
-        Some(pattern) => pattern.transmitter(stream("rate")),
-        None => Transmitter::serial(timeline_of(path, index, link.rate, |change| change.rate).into()),
-    };
-    let aggregation = timeline(path, path.wifi, |change| change.wifi);
-    match (transmitter, silence(scenario)) {
-        (transmitter, _) if index != BOTTLENECK => transmitter,
-        (transmitter, silence) if aggregation.constant() == Some(&None) && silence.is_none() => transmitter,
-        (Transmitter::Serial(_, rates), silence) => {
-            Transmitter::Radio(Radio::new(rates, aggregation, silence, stream("backoff")).into())
-        }
-        _ => unreachable!("a trace with a radio is refused"),
-    }
-}
-
-/// When the bottleneck is silent, and with it those who send ACKs to it.
-fn silence(scenario: &Scenario) -> Silence {
-    let path = &scenario.path;
-    let salt = Rng::stream(scenario.seed, &path.link.name, "suspend").next_u64();
-    let suspension = |suspend: Option<scenario::Suspend>| {
-        let scenario::Suspend { hold, every, random } = suspend?;
-        Some(Suspension { hold, every, salt: random.then_some(salt) })
-    };
-    let changes = path.schedule(|change| change.suspend).map(|(at, suspend)| (Time::ZERO + at, suspension(suspend)));
-    Silence::new(suspension(path.suspend), changes)
-}
-
-/// One of the path's properties over time.
-fn timeline<T>(path: &scenario::Path, first: T, of: impl Fn(&scenario::Change) -> Option<T>) -> Timeline<T> {
-    Timeline::new(first, path.schedule(of).map(|(at, value)| (Time::ZERO + at, value)))
-}
 
 /// A flow's own link to the network.
 fn access_rate(scenario: &Scenario) -> Rate {
@@ -331,26 +259,14 @@ fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
 }
 
 fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
-    let path = &scenario.path;
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
-    // Half of the RTT each way; what can't be halved is on the way back.
-    let rtt = || timeline(path, path.rtt, |change| change.rtt);
-    let extra = spec.extra_rtt;
-    let forward = rtt().map(|rtt| rtt / 2 + extra / 2);
-    let backward = rtt().map(|rtt| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
-    let jitters = timeline(path, path.jitter.clone(), |change| change.jitter.clone());
-    let reverse_jitters = timeline(path, path.reverse_jitter.clone(), |change| change.reverse_jitter.clone());
-    let reverse_losses = timeline(path, path.reverse_loss.clone(), |change| change.reverse_loss.clone());
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
     let host = scenario.host.as_ref().filter(|_| !spec.is_unresponsive()).map(|host| {
         let (cpu, costs) = program(scenario, spec, host, "receiver's host", start);
         Box::new(ReceivingHost::new(cpu, costs))
     });
-    let duplicates = timeline(path, path.duplicate, |change| change.duplicate);
-    let reverse_duplicates = timeline(path, path.reverse_duplicate, |change| change.reverse_duplicate);
-    let reverse_loss = Losses::new(reverse_losses, stream("reverse_loss"));
-    let losses: Box<[_]> = spec.route.iter().map(|link| loss(scenario, spec, *link, "")).collect();
-    let back = |link: &usize| ReverseHop::new(*link, loss(scenario, spec, *link, "ack_"));
+    let losses: Box<[_]> = spec.route.iter().map(|link| scenario.loss(spec, *link)).collect();
+    let back = |link: &usize| ReverseHop::new(*link, scenario.ack_loss(spec, *link));
     let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
     Wire {
         access: Serialiser::new(access_rate(scenario)),
@@ -358,18 +274,15 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
         last_entry: Time::ZERO,
         route: spec.route.iter().copied().collect(),
         lanes: spec.route.iter().map(|_| Lane::default()).collect(),
-        line: Line::new(forward, jitters, stream("path_jitter")),
+        line: scenario.line(spec),
         reordered: BTreeMap::new(),
         arrivals: Armed::default(),
-        hazards: Hazards::new(losses, Copies::new(duplicates, stream("duplicate"))),
+        hazards: Hazards::new(losses, scenario.copies(spec)),
         ack_lanes: (0..=reverse_route.len()).map(|_| Lane::default()).collect(),
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
-        reverse_line: Line::suspended(backward, reverse_jitters, silence(scenario), stream("reverse_jitter")),
-        reverse_hazards: Hazards::new(
-            Box::new([reverse_loss]),
-            Copies::new(reverse_duplicates, stream("reverse_duplicate")),
-        ),
+        reverse_line: scenario.reverse_line(spec),
+        reverse_hazards: Hazards::new(Box::new([scenario.reverse_loss(spec)]), scenario.reverse_copies(spec)),
         delayed_ack: Armed::default(),
         host,
     }

@@ -95,7 +95,7 @@ pub fn rate_over_time(scenario: &Scenario, bins: u64) -> Vec<(Time, Rate)> {
     times.extend([Time::ZERO, end]);
     times.sort_unstable();
     times.dedup();
-    let rates = build::transmitter(scenario, build::BOTTLENECK, &path.link).mean_rates(&times);
+    let rates = scenario.transmitter(build::BOTTLENECK).mean_rates(&times);
     let shaped = |at: Time| {
         let changed = path.schedule(|change| change.shaper).take_while(|(from, _)| Time::ZERO + *from <= at).last();
         changed.map_or(path.link.shaper, |(_, shaper)| shaper).map_or(Rate::MAX, |shaper| shaper.rate)

@@ -262,6 +262,12 @@ impl LinkMeter {
         }
     }
 
+    /// The same measurements, of a link that could send for a time of `offered`: known at the end of a run that was open.
+    #[must_use]
+    pub fn with_offered(self, offered: Span) -> LinkMeter {
+        LinkMeter { offered, ..self }
+    }
+
     /// A packet, of data or not, that waited so long is being sent from `start` to `end`.
     #[inline]
     pub fn on_transmission(&mut self, waited: Span, start: Time, end: Time, data: bool) {

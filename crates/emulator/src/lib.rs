@@ -1,0 +1,32 @@
+//! A scenario's path for packets that come from outside: told of each arrival, it answers with departures, deliveries and
+//! drops. Sans-IO; who runs it has the clock. The same elements as in the simulator, with the same random streams.
+//!
+//! ```
+//! # use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+//! # use units::{Bytes, Span, Time};
+//! struct Print;
+//! impl Watch<&str> for Print {
+//!     fn delivered(&mut self, at: Time, waited: Span, parcel: Parcel<&str>) {
+//!         println!("{at:?}: {} after {waited:?} in queues", parcel.payload);
+//!     }
+//! }
+//! let text = "duration = \"1s\"\n[path]\nrate = \"12mbit\"\nrtt = \"20ms\"\nbuffer = \"9packets\"\n[[flow]]\ncc = \"cubic\"";
+//! let scenario = scenario::Scenario::parse(text, "example.toml")?;
+//! let mut path = Emulator::new(&scenario, emulator::whole(&scenario));
+//! let data = |payload| Parcel::new(0, Direction::Forward, Kind::Data, Bytes::new(1_500), payload);
+//! path.arrive(Time::ZERO, data("first"), &mut Print);
+//! path.arrive(Time::ZERO, data("second"), &mut Print);
+//! while let Some(at) = path.next_at() {
+//!     path.advance(at, &mut Print); // at 11 ms: "first"; at 12 ms: "second", after 1 ms
+//! }
+//! # Ok::<(), scenario::Error>(())
+//! ```
+
+mod emulator;
+mod link;
+mod parcel;
+mod shelf;
+mod way;
+
+pub use emulator::{Emulator, check, whole};
+pub use parcel::{Cause, Direction, Kind, Parcel, Passage, Watch};

@@ -1,0 +1,56 @@
+//! Where packets are kept while they are on their way.
+
+use units::{Span, Time};
+
+use crate::Parcel;
+
+/// A packet on its way.
+#[derive(Debug)]
+pub(crate) struct Travelling<P> {
+    pub(crate) parcel: Parcel<P>,
+    /// The hop of its route that it is at, or goes to.
+    pub(crate) hop: usize,
+    /// How long it has waited in queues.
+    pub(crate) waited: Span,
+    /// When it came to the link that it is at.
+    pub(crate) arrived: Time,
+}
+
+/// Packets by number; numbers are used again.
+#[derive(Debug)]
+pub(crate) struct Shelf<P> {
+    places: Vec<Option<Travelling<P>>>,
+    free: Vec<u32>,
+}
+
+impl<P> Shelf<P> {
+    pub(crate) fn new() -> Shelf<P> {
+        Shelf { places: Vec::new(), free: Vec::new() }
+    }
+
+    pub(crate) fn put(&mut self, travelling: Travelling<P>) -> u32 {
+        match self.free.pop() {
+            Some(place) => {
+                self.places[place as usize] = Some(travelling);
+                place
+            }
+            None => {
+                self.places.push(Some(travelling));
+                self.places.len() as u32 - 1
+            }
+        }
+    }
+
+    pub(crate) fn take(&mut self, place: u32) -> Travelling<P> {
+        self.free.push(place);
+        self.places[place as usize].take().expect("what is on its way is on the shelf")
+    }
+
+    pub(crate) fn at(&mut self, place: u32) -> &mut Travelling<P> {
+        self.places[place as usize].as_mut().expect("what is on its way is on the shelf")
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.places.len() - self.free.len()
+    }
+}

@@ -1,0 +1,59 @@
+//! A flow's way in one direction.
+
+use path::{Copies, Line, Losses};
+use scenario::{Flow, Scenario};
+use units::Time;
+
+use crate::{Direction, Kind};
+
+/// Links and what is between them.
+#[derive(Debug)]
+pub(crate) struct Way {
+    /// In front of all: of data that is the first link's loss, of ACKs their receiver's.
+    pub(crate) loss: Option<Losses>,
+    copies: Option<Copies>,
+    pub(crate) hops: Vec<Hop>,
+    /// Behind the last link.
+    pub(crate) line: Line,
+    /// Whether what comes in is counted at the first link.
+    pub(crate) counts: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Hop {
+    pub(crate) link: usize,
+    pub(crate) loss: Option<Losses>,
+}
+
+impl Way {
+    pub(crate) fn new(scenario: &Scenario, flow: &Flow, direction: Direction) -> Way {
+        match direction {
+            Direction::Forward => {
+                let hop = |link: &usize| Hop { link: *link, loss: scenario.loss(flow, *link) };
+                let mut hops: Vec<Hop> = flow.route.iter().map(hop).collect();
+                let loss = hops[0].loss.take();
+                Way { loss, copies: scenario.copies(flow), hops, line: scenario.line(flow), counts: true }
+            }
+            Direction::Reverse => {
+                let hop = |link: &usize| Hop { link: *link, loss: scenario.ack_loss(flow, *link) };
+                Way {
+                    loss: scenario.reverse_loss(flow),
+                    copies: scenario.reverse_copies(flow),
+                    hops: flow.reverse_route.iter().map(hop).collect(),
+                    line: scenario.reverse_line(flow),
+                    counts: false,
+                }
+            }
+        }
+    }
+
+    /// Whether a packet that comes in comes twice.
+    pub(crate) fn doubles(&mut self, now: Time, kind: Kind) -> bool {
+        kind != Kind::Other && self.copies.as_mut().is_some_and(|copies| copies.doubles(now))
+    }
+}
+
+/// Whether chance takes a packet.
+pub(crate) fn takes(loss: &mut Option<Losses>, now: Time, kind: Kind) -> bool {
+    loss.as_mut().is_some_and(|loss| loss.takes(now, kind != Kind::Other))
+}

@@ -3,3 +3,5 @@
 //! Linux only. No async runtime: threads that wait in `ppoll`, `epoll` and on timers.
 
 #![cfg(target_os = "linux")]
+
+pub mod agent;

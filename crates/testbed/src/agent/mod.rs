@@ -1,0 +1,77 @@
+//! The programs at both ends of a run on kernel TCP: they send, receive and sample what the kernel says, and decide nothing.
+//!
+//! `send` opens each flow's connection at its time and writes what its application would; `receive` reads; `tap` writes down the
+//! headers of what passes an interface. All wait in `epoll` for sockets and one timer, never in a loop, so that they run in a
+//! user-mode Linux whose time stands still while anybody computes.
+
+mod app;
+mod plan;
+mod receive;
+mod record;
+mod send;
+mod sys;
+mod tap;
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use nix::errno::Errno;
+
+pub use plan::{AppPlan, FlowPlan, Plan, VERSION};
+pub use record::{Header, Kind, Reader, Record, Writer};
+
+/// What went wrong, in words, with the fix where there is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure(String);
+
+impl Failure {
+    /// In these words.
+    pub fn new(words: impl Into<String>) -> Failure {
+        Failure(words.into())
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Of a system call, while doing `what`.
+fn failed(what: &str) -> impl Fn(Errno) -> Failure {
+    move |error| Failure::new(format!("{what}: {error}"))
+}
+
+const USAGE: &str = "\
+The ends of a fullpipe run on kernel TCP.
+
+  fullpipe-agent receive PLAN.json OUT   listens; says \"ready\" when it does
+  fullpipe-agent send PLAN.json OUT      sends, and ends with the run
+  fullpipe-agent tap INTERFACE OUT       writes down headers until it gets SIGTERM; says \"ready\" when it does";
+
+/// The whole program; `arguments` are without its name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
+    let (first, second) = (arguments.get(1).map(Path::new), arguments.get(2).map(Path::new));
+    let result = match (words.as_slice(), first, second) {
+        (["receive", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| receive::receive(&plan, out)),
+        (["send", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| send::send(&plan, out)),
+        (["tap", interface, _], _, Some(out)) => tap::tap(interface, out),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("fullpipe-agent: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The receiving end: reads whatever comes, and writes down how much of it there was when.
+
+use std::net::{Ipv4Addr, SocketAddrV4};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::epoll::EpollFlags;
+use nix::sys::socket::{
+    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrIn, accept4, bind, listen, recv, send as write,
+    setsockopt, socket, sockopt,
+};
+
+use super::plan::{AppPlan, FlowPlan, Plan};
+use super::record::{Header, Kind, Writer};
+use super::sys::{self, Poll};
+use super::{Failure, failed};
+
+/// What is read at a time; with MSG_TRUNC nothing is copied there.
+const CHUNK: usize = 1 << 20;
+
+/// How long after the run's end it waits for the sender to close, ns.
+const GRACE: u64 = 2_000_000_000;
+
+/// Beside the token of a flow's listening socket: that of its connection.
+const CONNECTION: u64 = 1 << 32;
+
+pub(super) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
+    let poll = Poll::new()?;
+    let mut listening = Vec::new();
+    for (index, flow) in plan.flows.iter().enumerate() {
+        let socket = listener(plan, flow)?;
+        poll.add(&socket, EpollFlags::EPOLLIN, index as u64)?;
+        listening.push(socket);
+    }
+    let begun = sys::now();
+    let writer = Writer::create(out, &Header { agent: "receive".to_owned(), epoch: begun, kernel: sys::kernel() })?;
+    let flows = plan.flows.iter().map(Flow::new).collect();
+    let mut run = Run { plan, poll, writer, listening, flows, buffer: vec![0; CHUNK], end: None };
+    println!("ready");
+    run.run(begun.saturating_add(plan.patience))
+}
+
+fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, Failure> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(failed("opening a socket"))?;
+    setsockopt(&socket, sockopt::ReuseAddr, &true).map_err(failed("SO_REUSEADDR"))?;
+    if let Some(name) = &flow.receiver_congestion {
+        sys::set_congestion(&socket, &flow.name, name)?;
+    }
+    if let Some(most) = flow.auto_tuning {
+        sys::set_sysctl("tcp_rmem", &format!("4096 131072 {most}"))?;
+    }
+    // Those of a connection are those of its listening socket.
+    if let Some(bytes) = flow.receive_buffer {
+        sys::set_buffer(&socket, false, bytes)?;
+    }
+    if let Some(bytes) = flow.window_clamp {
+        sys::set(&socket, sys::Setting::WindowClamp(bytes))?;
+    }
+    let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, flow.port);
+    let what = format!("flow {:?}: listening at {}:{}", flow.name, plan.receiver, flow.port);
+    bind(socket.as_raw_fd(), &SockaddrIn::from(address)).map_err(failed(&what))?;
+    listen(&socket, Backlog::new(8).expect("within the system's limit")).map_err(failed(&what))?;
+    Ok(socket)
+}
+
+struct Flow<'a> {
+    plan: &'a FlowPlan,
+    socket: Option<OwnedFd>,
+    came: bool,
+    read: u64,
+    /// When it asks again; `u64::MAX` is not.
+    asks: u64,
+    asked: u64,
+    answers: usize,
+}
+
+impl Flow<'_> {
+    fn new(plan: &FlowPlan) -> Flow<'_> {
+        Flow { plan, socket: None, came: false, read: 0, asks: u64::MAX, asked: 0, answers: 0 }
+    }
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    poll: Poll,
+    writer: Writer,
+    listening: Vec<OwnedFd>,
+    flows: Vec<Flow<'a>>,
+    buffer: Vec<u8>,
+    /// Once the first has come.
+    end: Option<u64>,
+}
+
+impl Run<'_> {
+    /// Until all flows have come and gone, or until they should have.
+    fn run(&mut self, first_by: u64) -> Result<(), Failure> {
+        loop {
+            let now = sys::now();
+            let done = self.flows.iter().all(|flow| flow.came && flow.socket.is_none());
+            if done || self.poll.stopped() || self.end.is_some_and(|end| now >= end) {
+                return self.writer.finish(now);
+            }
+            if self.end.is_none() && now >= first_by {
+                self.writer.finish(now)?;
+                let patience = self.plan.patience as f64 / 1e9;
+                return Err(Failure::new(format!("no sender came within {patience} s")));
+            }
+            for index in 0..self.flows.len() {
+                if self.flows[index].asks <= now {
+                    self.ask(index, now)?;
+                }
+            }
+            let asks = self.flows.iter().map(|flow| flow.asks).min().unwrap_or(u64::MAX);
+            for (token, _) in self.poll.wait(asks.min(self.end.unwrap_or(first_by)))? {
+                match token.checked_sub(CONNECTION) {
+                    None => self.accept(token as usize)?,
+                    Some(index) => self.read(index as usize)?,
+                }
+            }
+        }
+    }
+
+    #[allow(unsafe_code, reason = "nix hands on a connection as a bare number")]
+    fn accept(&mut self, index: usize) -> Result<(), Failure> {
+        let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+        let Ok(connection) = accept4(self.listening[index].as_raw_fd(), flags) else { return Ok(()) };
+        // SAFETY: it was opened just now, and nobody else has it.
+        let socket = unsafe { OwnedFd::from_raw_fd(connection) };
+        let now = sys::now();
+        let flow = &mut self.flows[index];
+        if flow.came {
+            return Ok(());
+        }
+        if matches!(flow.plan.app, AppPlan::Answers { .. }) {
+            setsockopt(&socket, sockopt::TcpNoDelay, &true).map_err(failed("TCP_NODELAY"))?;
+        }
+        self.poll.add(&socket, EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP, CONNECTION + index as u64)?;
+        (flow.socket, flow.came) = (Some(socket), true);
+        self.writer.add(Kind::Open, index, now, &[])?;
+        self.end.get_or_insert(now.saturating_sub(flow.plan.start) + self.plan.duration + GRACE);
+        self.read(index)
+    }
+
+    fn read(&mut self, index: usize) -> Result<(), Failure> {
+        let flow = &mut self.flows[index];
+        let Some(socket) = &flow.socket else { return Ok(()) };
+        let before = flow.read;
+        let ended = loop {
+            match recv(socket.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
+                Ok(0) => break true,
+                Ok(count) => flow.read += count as u64,
+                Err(Errno::EAGAIN | Errno::EINTR) => break false,
+                // The run is over before the transfer: the sender resets it.
+                Err(_) => break true,
+            }
+        };
+        let now = sys::now();
+        if flow.read > before {
+            self.writer.add_number(Kind::Read, index, now, flow.read)?;
+            self.answered(index, now)?;
+        }
+        if ended {
+            let flow = &mut self.flows[index];
+            (flow.socket, flow.asks) = (None, u64::MAX);
+            self.writer.add_number(Kind::End, index, now, flow.read)?;
+        }
+        Ok(())
+    }
+
+    /// Has an answer become complete?
+    fn answered(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+        let flow = &mut self.flows[index];
+        let AppPlan::Answers { sizes, thinks } = &flow.plan.app else { return Ok(()) };
+        let complete: u64 = sizes.iter().take(flow.answers + 1).sum();
+        if flow.answers < sizes.len() && flow.asks == u64::MAX && flow.read >= complete {
+            let mut data = [0; 16];
+            data[..8].copy_from_slice(&flow.asked.to_le_bytes());
+            data[8..].copy_from_slice(&sizes[flow.answers].to_le_bytes());
+            flow.asks = now.saturating_add(thinks.get(flow.answers).copied().unwrap_or(0));
+            flow.answers += 1;
+            self.writer.add(Kind::Answer, index, now, &data)?;
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+        let flow = &mut self.flows[index];
+        (flow.asked, flow.asks) = (now, u64::MAX);
+        if let Some(socket) = &flow.socket {
+            // A connection that broke says so when it is read.
+            let _ = write(socket.as_raw_fd(), &[0], MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT);
+        }
+        Ok(())
+    }
+}

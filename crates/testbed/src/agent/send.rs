@@ -1,0 +1,309 @@
+//! The sending end: opens each flow's connection at its time, writes what its application would, samples what the kernel says.
+
+use std::net::SocketAddrV4;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::sys::epoll::EpollFlags;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, connect, getsockopt, recv, send as write,
+    setsockopt, shutdown, socket, sockopt,
+};
+
+use super::app::{Allowed, Writes};
+use super::plan::{AppPlan, FlowPlan, Plan};
+use super::record::{Header, Kind, Writer};
+use super::sys::{self, Poll};
+use super::{Failure, failed};
+
+/// What is handed over at a time.
+const CHUNK: usize = 256 << 10;
+
+pub(super) fn send(plan: &Plan, out: &Path) -> Result<(), Failure> {
+    check(plan)?;
+    let poll = Poll::new()?;
+    let epoch = sys::now();
+    let writer = Writer::create(out, &Header { agent: "send".to_owned(), epoch, kernel: sys::kernel() })?;
+    let flows = plan.flows.iter().map(|flow| Flow::new(flow, epoch)).collect();
+    let mut run = Run { plan, epoch, end: epoch + plan.duration, poll, writer, flows, zeros: vec![0; CHUNK] };
+    run.run()?;
+    let failure = run.flows.into_iter().find_map(|flow| flow.failure);
+    failure.map_or(Ok(()), |words| Err(Failure::new(words)))
+}
+
+/// Refuses algorithms that this kernel does not offer, before anything begins.
+fn check(plan: &Plan) -> Result<(), Failure> {
+    for flow in &plan.flows {
+        sys::set_congestion(&stream()?, &flow.name, &flow.congestion)?;
+    }
+    Ok(())
+}
+
+fn stream() -> Result<OwnedFd, Failure> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(failed("opening a socket"))
+}
+
+#[derive(Debug)]
+enum App {
+    Writes(Writes),
+    /// The end of each answer in the stream; how many were asked for.
+    Answers(Vec<u64>, usize),
+}
+
+impl App {
+    fn new(plan: &AppPlan, epoch: u64, opened: u64) -> App {
+        match plan {
+            AppPlan::Writes { first, changes, from_opening, bytes } => {
+                let zero = if *from_opening { opened } else { epoch };
+                let changes = changes.iter().map(|(at, rate)| (zero + at, *rate));
+                App::Writes(Writes::new(*first, changes, *bytes, opened))
+            }
+            AppPlan::Answers { sizes, .. } => {
+                let ends = sizes.iter().scan(0, |end, size| {
+                    *end += size;
+                    Some(*end)
+                });
+                App::Answers(ends.collect(), 1)
+            }
+        }
+    }
+
+    fn allowed(&mut self, now: u64, written: u64) -> Allowed {
+        match self {
+            App::Writes(writes) => writes.allowed(now, written),
+            App::Answers(ends, asked) => {
+                let bytes = asked.checked_sub(1).and_then(|last| ends.get(last)).or(ends.last()).copied().unwrap_or(0);
+                Allowed { bytes, again: u64::MAX }
+            }
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+enum State {
+    /// Until its start.
+    Waiting,
+    Connecting,
+    Open,
+    Closed,
+}
+
+struct Flow<'a> {
+    plan: &'a FlowPlan,
+    state: State,
+    /// Something is to be done by then.
+    due: u64,
+    socket: Option<OwnedFd>,
+    app: Option<App>,
+    written: u64,
+    failure: Option<String>,
+}
+
+impl Flow<'_> {
+    fn new(plan: &FlowPlan, epoch: u64) -> Flow<'_> {
+        let due = epoch + plan.start;
+        Flow { plan, state: State::Waiting, due, socket: None, app: None, written: 0, failure: None }
+    }
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    epoch: u64,
+    end: u64,
+    poll: Poll,
+    writer: Writer,
+    flows: Vec<Flow<'a>>,
+    zeros: Vec<u8>,
+}
+
+impl Run<'_> {
+    /// Until the end, or until all flows are over.
+    fn run(&mut self) -> Result<(), Failure> {
+        let (interval, mark) = (self.plan.interval, self.epoch + self.plan.measure_from);
+        let mut sample_at = self.epoch + interval;
+        loop {
+            let now = sys::now();
+            if now >= self.end || self.poll.stopped() || self.flows.iter().all(|flow| flow.state == State::Closed) {
+                break;
+            }
+            if now >= sample_at {
+                (0..self.flows.len()).try_for_each(|index| self.sample(index, now))?;
+                let regular = self.epoch + ((now - self.epoch) / interval + 1) * interval;
+                sample_at = if now < mark && mark < regular { mark } else { regular };
+            }
+            for index in 0..self.flows.len() {
+                if self.flows[index].due <= now {
+                    self.on_due(index, now)?;
+                }
+            }
+            let due = self.flows.iter().map(|flow| flow.due).min().unwrap_or(u64::MAX);
+            for (token, what) in self.poll.wait(due.min(sample_at).min(self.end))? {
+                self.on_event(token as usize, what)?;
+            }
+        }
+        let now = sys::now();
+        for index in 0..self.flows.len() {
+            self.sample(index, now)?;
+            // What is on its way need not arrive: the run is over.
+            if let Some(socket) = self.flows[index].socket.take() {
+                let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+                setsockopt(&socket, sockopt::Linger, &at_once).map_err(failed("SO_LINGER"))?;
+            }
+        }
+        self.writer.finish(now)
+    }
+
+    fn on_due(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+        match self.flows[index].state {
+            State::Waiting => self.connect(index),
+            State::Connecting => {
+                let patience = self.plan.patience as f64 / 1e9;
+                self.fail(index, now, format!("no answer within {patience} s"))
+            }
+            State::Open => self.write(index),
+            State::Closed => Ok(()),
+        }
+    }
+
+    fn connect(&mut self, index: usize) -> Result<(), Failure> {
+        let flow = &mut self.flows[index];
+        let plan = flow.plan;
+        let socket = stream()?;
+        sys::set_congestion(&socket, &plan.name, &plan.congestion)?;
+        sys::set_buffer(&socket, true, plan.send_buffer)?;
+        // Read when the SYN is made.
+        sys::set_sysctl("tcp_ecn", if plan.ecn { "1" } else { "2" })?;
+        if let Some(rate) = plan.pacing_rate {
+            sys::set(&socket, sys::Setting::MaxPacingRate(rate))?;
+        }
+        if let Some(bytes) = plan.written_ahead {
+            sys::set(&socket, sys::Setting::NotSentLowAt(bytes))?;
+        }
+        if plan.written_ahead.is_some() || matches!(plan.app, AppPlan::Answers { .. }) {
+            // The end of an answer waits for nothing.
+            setsockopt(&socket, sockopt::TcpNoDelay, &true).map_err(failed("TCP_NODELAY"))?;
+        }
+        let edges = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
+        self.poll.add(&socket, edges, index as u64)?;
+        let now = sys::now();
+        self.writer.add(Kind::Start, index, now, &[])?;
+        let address = SockaddrIn::from(SocketAddrV4::new(self.plan.receiver, plan.port));
+        let result = connect(socket.as_raw_fd(), &address);
+        (flow.socket, flow.state, flow.due) = (Some(socket), State::Connecting, now.saturating_add(self.plan.patience));
+        match result {
+            Ok(()) | Err(Errno::EINPROGRESS) => Ok(()),
+            Err(error) => self.fail(index, now, unreachable(error)),
+        }
+    }
+
+    fn on_event(&mut self, index: usize, what: EpollFlags) -> Result<(), Failure> {
+        let now = sys::now();
+        let flow = &mut self.flows[index];
+        let Some(socket) = &flow.socket else { return Ok(()) };
+        let error = match getsockopt(socket, sockopt::SocketError) {
+            Ok(0) => None,
+            Ok(number) => Some(Errno::from_raw(number)),
+            Err(error) => Some(error),
+        };
+        if let Some(error) = error {
+            let words = match flow.state {
+                State::Connecting => unreachable(error),
+                _ => format!("the connection broke: {error}"),
+            };
+            return self.fail(index, now, words);
+        }
+        if flow.state == State::Connecting && what.contains(EpollFlags::EPOLLOUT) {
+            flow.state = State::Open;
+            flow.app = Some(App::new(&flow.plan.app, self.epoch, now));
+            self.writer.add(Kind::Open, index, now, &[])?;
+            self.sample(index, now)?;
+        }
+        if self.flows[index].state == State::Open {
+            if what.contains(EpollFlags::EPOLLIN) {
+                self.read(index)?;
+            }
+            if what.contains(EpollFlags::EPOLLRDHUP) {
+                return self.on_closed(index, now);
+            }
+            self.write(index)?;
+        }
+        Ok(())
+    }
+
+    /// The other side has closed the connection: it has everything, if that has an end.
+    fn on_closed(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+        let flow = &self.flows[index];
+        if flow.plan.app.bytes() != Some(flow.written) {
+            return self.fail(index, now, "the receiver closed the connection".to_owned());
+        }
+        self.sample(index, now)?;
+        let flow = &mut self.flows[index];
+        (flow.socket, flow.state, flow.due) = (None, State::Closed, u64::MAX);
+        Ok(())
+    }
+
+    /// Requests, a byte each.
+    fn read(&mut self, index: usize) -> Result<(), Failure> {
+        let flow = &mut self.flows[index];
+        let Flow { socket: Some(socket), app: Some(App::Answers(_, asked)), .. } = flow else { return Ok(()) };
+        let mut bytes = [0; 64];
+        while let Ok(count @ 1..) = recv(socket.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT) {
+            *asked += count;
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, index: usize) -> Result<(), Failure> {
+        let flow = &mut self.flows[index];
+        let Flow { socket: Some(socket), app: Some(app), .. } = flow else { return Ok(()) };
+        loop {
+            let allowed = app.allowed(sys::now(), flow.written);
+            flow.due = allowed.again;
+            let more = allowed.bytes.saturating_sub(flow.written).min(CHUNK as u64) as usize;
+            if more == 0 {
+                break;
+            }
+            match write(socket.as_raw_fd(), &self.zeros[..more], MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT) {
+                Ok(count) => flow.written += count as u64,
+                // There is room again when the socket says so; what the clock would allow until then changes nothing, but
+                // a change of the rate does.
+                Err(Errno::EAGAIN) => break,
+                // What it is, the socket says.
+                Err(_) => return Ok(()),
+            }
+            if flow.plan.app.bytes() == Some(flow.written) {
+                shutdown(socket.as_raw_fd(), Shutdown::Write).map_err(failed("closing a connection"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sample(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+        let flow = &self.flows[index];
+        let Flow { socket: Some(socket), state: State::Open, .. } = flow else { return Ok(()) };
+        let mut buffer = [0; 512];
+        if let Ok(cc @ [_, ..]) = sys::tcp_cc_info(socket, &mut buffer) {
+            self.writer.add(Kind::CcInfo, index, now, cc)?;
+        }
+        let info = sys::tcp_info(socket, &mut buffer).map_err(failed("TCP_INFO"))?;
+        self.writer.add(Kind::Info, index, now, info)
+    }
+
+    /// The flow is over; the others go on.
+    fn fail(&mut self, index: usize, now: u64, why: String) -> Result<(), Failure> {
+        let flow = &mut self.flows[index];
+        let words = format!("flow {:?} to {}:{}: {why}", flow.plan.name, self.plan.receiver, flow.plan.port);
+        self.writer.add(Kind::Failure, index, now, words.as_bytes())?;
+        (flow.socket, flow.state, flow.due, flow.failure) = (None, State::Closed, u64::MAX, Some(words));
+        Ok(())
+    }
+}
+
+fn unreachable(error: Errno) -> String {
+    match error {
+        Errno::ECONNREFUSED => "nobody listens there\n  fix: start `fullpipe-agent receive` first".to_owned(),
+        error => format!("it can't be reached: {error}"),
+    }
+}

@@ -1,0 +1,234 @@
+//! What the agent asks of the kernel, and nix has no words for.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fs;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::time::TimeSpec;
+use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
+use nix::time::clock_gettime;
+
+use super::{Failure, failed};
+
+/// Numbers that TCP can be told, and nix has no names for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Setting {
+    /// The largest window that is offered.
+    WindowClamp(u32),
+    /// How much may be written ahead of what is sent.
+    NotSentLowAt(u32),
+    /// Bytes a second; any value makes TCP pace.
+    MaxPacingRate(u64),
+}
+
+/// Sets one.
+#[allow(unsafe_code, reason = "nix has no names for these")]
+pub(super) fn set(socket: &OwnedFd, setting: Setting) -> Result<(), Failure> {
+    let (level, name, value, what) = match setting {
+        Setting::WindowClamp(value) => (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, value.into(), "TCP_WINDOW_CLAMP"),
+        Setting::NotSentLowAt(value) => (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, value.into(), "TCP_NOTSENT_LOWAT"),
+        Setting::MaxPacingRate(value) => (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, value, "SO_MAX_PACING_RATE"),
+    };
+    // Those of TCP are ints, in the first four of these bytes.
+    let bytes = if level == libc::SOL_SOCKET { value.to_ne_bytes() } else { int(value as u32) };
+    // SAFETY: the kernel reads at most the eight bytes that there are.
+    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, bytes.as_ptr().cast(), 8) };
+    Errno::result(result).map(drop).map_err(failed(what))
+}
+
+/// An int, and four bytes that nobody reads.
+fn int(value: u32) -> [u8; 8] {
+    let mut bytes = [0; 8];
+    bytes[..4].copy_from_slice(&value.to_ne_bytes());
+    bytes
+}
+
+/// CLOCK_MONOTONIC in ns.
+pub(super) fn now() -> u64 {
+    nanos(clock_gettime(nix::time::ClockId::CLOCK_MONOTONIC).expect("every Linux has this clock"))
+}
+
+/// A time in ns.
+pub(super) fn nanos(time: TimeSpec) -> u64 {
+    time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64
+}
+
+/// What CLOCK_REALTIME is ahead of CLOCK_MONOTONIC, ns: the tightest of a few looks.
+pub(super) fn real_time_ahead() -> i64 {
+    let look = || {
+        let before = now();
+        let real = nanos(clock_gettime(nix::time::ClockId::CLOCK_REALTIME).expect("every Linux has this clock"));
+        let after = now();
+        (after - before, real as i64 - (before + (after - before) / 2) as i64)
+    };
+    (0..10).map(|_| look()).min().expect("ten looks").1
+}
+
+/// The kernel's release.
+pub(super) fn kernel() -> String {
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    release.trim().to_owned()
+}
+
+/// An option of the level TCP, whatever its length, into `buffer`.
+#[allow(unsafe_code, reason = "nix wants to know the length of TCP_INFO, which is the kernel's to say")]
+fn option<'a>(socket: &OwnedFd, name: libc::c_int, buffer: &'a mut [u8]) -> Result<&'a [u8], Errno> {
+    let mut length = buffer.len() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has as many, and the length to `length`.
+    let result = unsafe {
+        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, name, buffer.as_mut_ptr().cast(), &mut length)
+    };
+    Errno::result(result)?;
+    Ok(&buffer[..length as usize])
+}
+
+/// Room for TCP_INFO of kernels to come.
+pub(super) type InfoBuffer = [u8; 512];
+
+/// TCP_INFO.
+pub(super) fn tcp_info<'a>(socket: &OwnedFd, buffer: &'a mut InfoBuffer) -> Result<&'a [u8], Errno> {
+    option(socket, libc::TCP_INFO, buffer)
+}
+
+/// TCP_CC_INFO; empty where the algorithm has none.
+pub(super) fn tcp_cc_info<'a>(socket: &OwnedFd, buffer: &'a mut InfoBuffer) -> Result<&'a [u8], Errno> {
+    option(socket, libc::TCP_CC_INFO, buffer)
+}
+
+/// Packets that found no room in a packet socket since it was asked last.
+#[allow(unsafe_code, reason = "nix has no PACKET_STATISTICS")]
+pub(super) fn missed(socket: &OwnedFd) -> u64 {
+    let mut statistics = [0_u32; 2];
+    let mut length = size_of_val(&statistics) as libc::socklen_t;
+    let place = statistics.as_mut_ptr().cast();
+    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has as many, and the length to `length`.
+    let result =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, place, &mut length) };
+    if result == 0 { u64::from(statistics[1]) } else { 0 }
+}
+
+/// Sets TCP_CONGESTION.
+///
+/// # Errors
+/// With what this kernel offers, when it does not offer `name`.
+pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result<(), Failure> {
+    let refused = |error| {
+        let offered = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
+        let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
+        let offered: Vec<&str> = offered.split_whitespace().collect();
+        let problem = format!("flow {flow:?}: the kernel does not give it {name:?} ({error})");
+        Failure::new(if offered.contains(&name) && !allowed.split_whitespace().any(|known| known == name) {
+            format!("{problem}\n  fix: as root, add it to /proc/sys/net/ipv4/tcp_allowed_congestion_control")
+        } else {
+            let list = offered.join(", ");
+            format!("{problem}\n  fix: it offers {list}; more by a module, as root: modprobe tcp_{name}")
+        })
+    };
+    setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name)).map_err(refused)
+}
+
+/// Sets a buffer's size, above the system's limit where that is allowed.
+pub(super) fn set_buffer(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), Failure> {
+    let bytes = bytes as usize;
+    let done =
+        match send {
+            true => setsockopt(socket, sockopt::SndBufForce, &bytes)
+                .or_else(|_| setsockopt(socket, sockopt::SndBuf, &bytes)),
+            false => setsockopt(socket, sockopt::RcvBufForce, &bytes)
+                .or_else(|_| setsockopt(socket, sockopt::RcvBuf, &bytes)),
+        };
+    done.map_err(failed("setting a socket's buffer"))
+}
+
+/// Writes a setting of this network namespace, unless it is so already.
+pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), Failure> {
+    let path = format!("/proc/sys/net/ipv4/{name}");
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    if fs::read_to_string(&path).is_ok_and(|now| words(&now) == words(value)) {
+        return Ok(());
+    }
+    fs::write(&path, value).map_err(|error| {
+        Failure::new(format!("{path} = {value}: {error}\n  fix: run as root of a network namespace of its own"))
+    })
+}
+
+/// Binds a packet socket to an interface, for all protocols.
+#[allow(unsafe_code, reason = "nix can't make the address of an interface")]
+pub(super) fn bind_to_interface(socket: &OwnedFd, index: u32) -> Result<(), Errno> {
+    // SAFETY: all bytes zero is a valid address, of no interface.
+    let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
+    address.sll_family = libc::AF_PACKET as u16;
+    address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
+    address.sll_ifindex = index as i32;
+    let (place, length) = ((&raw const address).cast(), size_of_val(&address) as libc::socklen_t);
+    // SAFETY: `place` is an address of `length` bytes, and lives until the call is over.
+    Errno::result(unsafe { libc::bind(socket.as_raw_fd(), place, length) }).map(drop)
+}
+
+/// Waits for sockets, for a time, and for being told to stop.
+#[derive(Debug)]
+pub(super) struct Poll {
+    epoll: Epoll,
+    timer: TimerFd,
+    signals: SignalFd,
+    stopped: Cell<bool>,
+}
+
+/// Tokens of its own.
+const TIMER: u64 = u64::MAX;
+const SIGNAL: u64 = u64::MAX - 1;
+
+impl Poll {
+    pub(super) fn new() -> Result<Poll, Failure> {
+        let poll = || {
+            let epoll = Epoll::new(nix::sys::epoll::EpollCreateFlags::EPOLL_CLOEXEC)?;
+            let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
+            let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?;
+            epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN, TIMER))?;
+            let mut stop = SigSet::empty();
+            stop.add(Signal::SIGTERM);
+            stop.add(Signal::SIGINT);
+            stop.thread_block()?;
+            let signals = SignalFd::with_flags(&stop, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+            epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, SIGNAL))?;
+            Ok(Poll { epoll, timer, signals, stopped: Cell::new(false) })
+        };
+        poll().map_err(failed("epoll and a timer"))
+    }
+
+    /// Whether SIGTERM or SIGINT came: what was recorded is to be kept.
+    pub(super) fn stopped(&self) -> bool {
+        self.stopped.get()
+    }
+
+    /// Looks at `fd` from now on, for edges.
+    pub(super) fn add(&self, fd: impl AsFd, flags: EpollFlags, token: u64) -> Result<(), Failure> {
+        self.epoll.add(fd, EpollEvent::new(flags | EpollFlags::EPOLLET, token)).map_err(failed("epoll"))
+    }
+
+    /// Waits until something happens, at most until `deadline`; gives (token, what) each.
+    pub(super) fn wait(&self, deadline: u64) -> Result<Vec<(u64, EpollFlags)>, Failure> {
+        // Zero would disarm it.
+        let at = TimeSpec::from_duration(std::time::Duration::from_nanos(deadline.max(1)));
+        self.timer
+            .set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+            .map_err(failed("setting a timer"))?;
+        let mut events = [EpollEvent::empty(); 64];
+        let count = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
+            Ok(count) => count,
+            Err(Errno::EINTR) => 0,
+            Err(error) => return Err(failed("epoll")(error)),
+        };
+        if events[..count].iter().any(|event| event.data() == SIGNAL) && self.signals.read_signal().is_ok() {
+            self.stopped.set(true);
+        }
+        let happened = events[..count].iter().filter(|event| event.data() < SIGNAL);
+        Ok(happened.map(|event| (event.data(), event.events())).collect())
+    }
+}

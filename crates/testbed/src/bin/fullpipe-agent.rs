@@ -1,0 +1,7 @@
+//! One end of a run on kernel TCP; see `testbed::agent`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    testbed::agent::main(std::env::args_os().skip(1))
+}

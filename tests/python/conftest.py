@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,7 +12,6 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 if TYPE_CHECKING:
-    import signal
     from pathlib import Path
 
 SCENARIO = """\
@@ -32,9 +32,17 @@ cc = "bbr1"
 LONG = SCENARIO.replace('"2s"', '"5000s"').replace("10mbit", "10gbit")
 
 
+def _heedful() -> None:
+    """Signals as a terminal leaves them: under nohup or in the background the tests themselves would ignore some."""
+    for sent in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(sent, signal.SIG_DFL)
+
+
 def interrupt(command: list[str], directory: Path, *signals: signal.Signals) -> tuple[int, str]:
     """Starts a command and, once it has made its directory aside, sends signals; its exit code and standard error."""
-    process = subprocess.Popen(command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=_heedful
+    )
     with process:
         deadline = time.monotonic() + 30
         while not list(directory.rglob(".*.????????")) and time.monotonic() < deadline:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fullpipe.catalogue import Entry
+    from fullpipe.qlog import Form as QlogForm
 
 app = typer.Typer(
     help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
@@ -88,11 +89,16 @@ def run_command(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option(metavar="off|10ms|ack", help="Record every so often, or at every ACK. With --out on by itself."),
+        typer.Option(
+            metavar="off|10ms|ack", help="Record every so often, or at every ACK. By itself with --out or --qlog."
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", parser=_directory, help="Keep metrics, trace and a picture in a new directory."),
+    ] = None,
+    qlog: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the trace for qvis: .qlog is JSON, .sqlog is JSON-SEQ.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")] = False,
 ) -> None:
@@ -101,7 +107,7 @@ def run_command(
     For example: fullpipe run scenarios/cubic-deep-buffer.toml --set path.rate=20mbit --out results/first
     """
     from fullpipe.progress import Bar
-    from fullpipe.results import fresh_directory, suited_interval, write_run
+    from fullpipe.results import fresh_directory, fresh_file, suited_interval, write_run
 
     settings = dict(_setting(text) for text in set_ or [])
     if profile is not None:
@@ -110,11 +116,13 @@ def run_command(
         settings["flow.0.cc"] = cc
     with kindly():
         loaded = _loaded(scenario, point, seed, settings)
-        level = trace or (suited_interval(loaded) if out else "off")
+        level = trace or (suited_interval(loaded) if out or qlog else "off")
+        form = _qlog_form(qlog, level) if qlog else None
         bar = Bar()
         with (
             stoppable(lambda: bar.at),
             fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
+            fresh_file(qlog, called=f"--qlog {qlog}") if qlog else nullcontext() as log,
         ):
             start = time.perf_counter()
             with bar:
@@ -122,10 +130,16 @@ def run_command(
             wall_s = time.perf_counter() - start
             if aside:
                 write_run(done, aside)
+            if log and form:
+                from fullpipe.qlog import of_run, write_into
+
+                write_into(log, of_run(done), form)
     if as_json:
         typer.echo(json.dumps(done.metrics))
     else:
         _print(done, wall_s, out)
+        if qlog:
+            typer.echo(f"qlog in {qlog}")
 
 
 @app.command("sweep")
@@ -356,6 +370,25 @@ def report_command(
     typer.echo(f"{made}")
 
 
+@app.command("qlog")
+def qlog_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `run --out` has kept.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new one: .qlog is JSON, .sqlog is JSON-SEQ.")],
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="This flow alone.")] = None,
+) -> None:
+    """Write a kept trace as qlog 0.3, for qvis.
+
+    For example: fullpipe qlog results/first first.qlog
+    """
+    from fullpipe.qlog import QlogError, of_kept, write
+
+    with kindly():
+        try:
+            typer.echo(f"{write(of_kept(directory), file, flow=flow)}")
+        except QlogError as error:
+            fail(error)
+
+
 @app.command("list")
 def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
     """List what a scenario can name, the exact name first."""
@@ -414,6 +447,19 @@ def _setting(text: str) -> tuple[str, str]:
     if not (key and equals):
         raise typer.BadParameter(f"{text!r} is not KEY=VALUE, like path.rate=20mbit", param_hint="--set")
     return key.strip(), value.strip()
+
+
+def _qlog_form(path: Path, level: str) -> "QlogForm":
+    from fullpipe.qlog import QlogError, form_of
+
+    if level == "off":
+        fail(
+            "--qlog needs a trace, and --trace off makes none\n  fix: leave --trace out, or say how often: --trace 10ms"
+        )
+    try:
+        return form_of(path)
+    except QlogError as error:
+        fail(f"--qlog {error}")
 
 
 def _loaded(scenario: Path, point: int | None, seed: int | None, settings: dict[str, str]) -> Scenario:

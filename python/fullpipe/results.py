@@ -60,6 +60,36 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
         raise
 
 
+@contextmanager
+def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Iterator[Path]:
+    """Gives a name beside `path`: what the block writes there is at `path` when it ends well, else nothing is.
+
+    Args:
+        path: What the file shall be called in the end; its directory is made if there is none.
+        called: What errors call it; None for `path` itself.
+
+    Raises:
+        FileExistsError: When there is something at `path`.
+        OSError: When it can't be written.
+    """
+    target = Path(path)
+    called = called or str(target)
+    if target.exists():
+        raise FileExistsError(f"{called} exists already; name a new file, results are never overwritten")
+    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside.touch()
+        yield aside
+        aside.rename(target)
+    except BaseException as error:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise OSError(f"{called} can't be written: {error.strerror or error}") from error
+        raise
+
+
 def write_run(run: Run, directory: Path) -> None:
     """Writes what is kept of a run into an existing directory."""
     (directory / "scenario.toml").write_text(run.scenario.source, encoding="utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from fullpipe import _core
 from fullpipe.controllers import given, named
@@ -278,6 +278,29 @@ class Run:
         with fresh_directory(directory) as aside:
             write_run(self, aside)
         return Path(directory)
+
+    def qlog(
+        self, path: str | os.PathLike[str], flow: str | None = None, form: Literal["json", "json-seq"] | None = None
+    ) -> Path:
+        """Writes the trace as qlog 0.3, which qvis opens; `docs/qlog.md` says which value stands where.
+
+        Args:
+            path: The file, a new one.
+            flow: This flow alone, by its name; None for all.
+            form: None for what the ending says: `.qlog` is JSON with a trace a flow, `.sqlog` JSON-SEQ (RFC 7464) with
+                a `group_id` a flow.
+
+        Returns:
+            The file.
+
+        Raises:
+            ValueError: When no trace was recorded, there is no such flow, or neither `form` nor the ending says a form.
+            FileExistsError: When there is something already: nothing is overwritten.
+            OSError: When it can't be written.
+        """
+        from fullpipe.qlog import of_run, write
+
+        return write(of_run(self), path, flow=flow, form=form)
 
     def _check(self, table: str) -> str:
         if not self.has_trace:

@@ -39,6 +39,7 @@ LINKED = [
     "CONTRIBUTING.md",
     "docs/metrics.md",
     "docs/performance.md",
+    "docs/qlog.md",
     "docs/report.md",
     "docs/statistics.md",
     "docs/reproduce/conformance.md",

@@ -32,6 +32,7 @@ __all__ = [
     "profiles",
     "quantity",
     "queues",
+    "rows",
     "run",
     "scenario_keys",
     "schema",
@@ -655,6 +656,16 @@ class SweepRun:
 
 def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packets", ""]] | None:
     """(number, unit) of a value as `--set` takes it, or None for a word."""
+
+def rows(runs: Sequence[tuple[int, str]]) -> _Rows:
+    """Rows, as the shards of a sweep have them, of runs that another runner than the simulator made.
+
+    Args:
+        runs: The point and :meth:`RunResult.metrics_json` of each.
+
+    Raises:
+        ValueError: When one is not the metrics of a run.
+    """
 
 def memory_needed(scenario: Scenario, trace: str) -> int:
     """An upper estimate of the memory that a run holds at once, in bytes; `trace` is that of :func:`run`.

@@ -52,6 +52,9 @@ def _directory(text: str) -> Path:
     return Path(text)
 
 
+_ON = "What it runs on: sim, the simulator, or what else `fullpipe doctor` finds on this machine."
+
+
 class Kind(StrEnum):
     """What can be listed."""
 
@@ -93,6 +96,7 @@ def run_command(
             metavar="off|10ms|ack", help="Record every so often, or at every ACK. By itself with --out or --qlog."
         ),
     ] = None,
+    on: Annotated[str, typer.Option(metavar="RUNNER", help=_ON)] = "sim",
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", parser=_directory, help="Keep metrics, trace and a picture in a new directory."),
@@ -102,7 +106,7 @@ def run_command(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")] = False,
 ) -> None:
-    """Run a scenario in virtual time and print what came of it.
+    """Run a scenario, in virtual time if no runner is named, and print what came of it.
 
     For example: fullpipe run scenarios/cubic-deep-buffer.toml --set path.rate=20mbit --out results/first
     """
@@ -126,7 +130,7 @@ def run_command(
         ):
             start = time.perf_counter()
             with bar:
-                done = run(loaded, trace=level, progress=bar)
+                done = run(loaded, trace=level, progress=bar, on=on)
             wall_s = time.perf_counter() - start
             if aside:
                 write_run(done, aside)

@@ -13,10 +13,12 @@ import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fullpipe import _core
+from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from fullpipe import _core
 
     Controllers = Mapping[str, type]
     Given: TypeAlias = list[_core._GivenController]
@@ -171,6 +173,4 @@ def _param(name: str, key: str, param: Param) -> _core._ParamAbout:
 
 
 def _refused(name: str, problem: str, fix: str) -> _core.ScenarioError:
-    error = _core.ScenarioError(f'cc = "{name}": {problem}\n  fix: {fix}')
-    error.file, error.line, error.key, error.value, error.problem, error.fix = "", None, "cc", name, problem, fix
-    return error
+    return refusal(problem, fix, key="cc", value=name, place=f'cc = "{name}"')

@@ -13,6 +13,7 @@ from typing import NoReturn
 import typer
 
 from fullpipe import ScenarioError
+from fullpipe.runners import RunnerError
 
 
 class Stopped(SystemExit):
@@ -29,10 +30,10 @@ def fail(problem: object) -> NoReturn:
 
 @contextmanager
 def kindly() -> Iterator[None]:
-    """Fails where the block raises something that a user can mend: a refused scenario, a file or directory."""
+    """Fails where the block raises what a user can mend: a refused scenario, a missing runner, a file or directory."""
     try:
         yield
-    except (ScenarioError, FileExistsError) as error:
+    except (ScenarioError, RunnerError, FileExistsError) as error:
         fail(error)
     except OSError as error:
         fail(f"{error.filename}: {error.strerror}" if error.filename and error.strerror else error)

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from fullpipe import _core
+from fullpipe.refusal import refusal
 
 
 def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:
@@ -17,23 +18,13 @@ def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:
     needed, free = _core.memory_needed(scenario, trace), available()
     if free is None or needed <= free:
         return
-    without_trace = _core.memory_needed(scenario, "off")
-    if without_trace <= free:
-        key, value, fix = "trace", trace, "record less often, like trace 100ms, or run for a shorter time"
-    else:
-        key, value, fix = "path", "", "lower path.rate, path.rtt, path.buffer or the number of flows"
     problem = f"the run may need {needed / 1e9:.1f} GB of memory, and {free / 1e9:.1f} GB are free"
-    place = f"{key} = {value}" if value else key
-    error = _core.ScenarioError(f"{scenario.file}: {place}: {problem}\n  fix: {fix}")
-    error.file, error.line, error.key, error.value, error.problem, error.fix = (
-        scenario.file,
-        None,
-        key,
-        value,
-        problem,
-        fix,
+    if _core.memory_needed(scenario, "off") <= free:
+        fix = "record less often, like trace 100ms, or run for a shorter time"
+        raise refusal(problem, fix, file=scenario.file, key="trace", value=trace)
+    raise refusal(
+        problem, "lower path.rate, path.rtt, path.buffer or the number of flows", file=scenario.file, key="path"
     )
-    raise error
 
 
 def available() -> int | None:

@@ -66,12 +66,18 @@ class LinkMetrics(TypedDict):
 class Metrics(TypedDict):
     """A run's metrics.
 
+    `runner` is what it was run on, `host` what that says of the machine, in words by name, `warnings` what spoils the
+    run, a sentence each; a simulation has neither facts of a host nor warnings.
+
     What was before `measure_from_s` does not count; `jain` is Jain's index of the responsive flows' goodputs (None
     without any), `packets` the data packets that left the bottleneck in the whole run, `events` the simulator's steps,
     `trace_hash` the trace's fingerprint, 16 hexadecimal digits (None without a trace).
     """
 
     version: str
+    runner: str
+    host: dict[str, str]
+    warnings: list[str]
     seed: int
     duration_s: float
     measure_from_s: float

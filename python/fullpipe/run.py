@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from fullpipe import _core
 from fullpipe.controllers import given, named
-from fullpipe.memory import refuse_too_large
+from fullpipe.runners import runner
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     import polars as pl
     from matplotlib.figure import Figure
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from fullpipe.controllers import Controllers
     from fullpipe.frame import Labels, Numbers
     from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics
+    from fullpipe.runners import Progress, Result
 
     Setting = str | int | float | bool
-    Progress = Callable[[float, float, int], object]
 
 
 def run(
@@ -33,9 +33,10 @@ def run(
     set: Mapping[str, Setting] | None = None,  # noqa: A002  (the same word as --set)
     progress: Progress | None = None,
     controllers: Controllers | None = None,
+    on: str = "sim",
     **overrides: Setting,
 ) -> Run:
-    """Runs a scenario in virtual time.
+    """Runs a scenario, in virtual time if nothing else is said.
 
     Args:
         scenario: The path of a TOML file, or its text: whatever has a line break is text. Or what :func:`load` gave;
@@ -47,6 +48,8 @@ def run(
         progress: Called with (seconds done, seconds in all, events done) while the run lasts.
         controllers: Algorithms of your own, by the names that the scenario calls them:
             `controllers={"mine": Mine}`. One that can be imported needs no entry: `cc = "my.module:Mine"`.
+        on: What it runs on: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time one takes as long as the
+            scenario says.
         **overrides: The same as `set`, for keys that are in no table: `duration="10s"`.
 
     Returns:
@@ -54,7 +57,8 @@ def run(
 
     Raises:
         ScenarioError: When something is wrong with the scenario, or it would need more memory than there is; the text
-            says what, where and how to mend it.
+            says what, where and how to mend it. Also when a runner has not got what it needs.
+        RunnerError: When there is no such runner, or it is not on this machine.
         TypeError: When a scenario that is checked already shall get another seed or other values.
         OSError: When the file can't be read.
         KeyboardInterrupt: On Ctrl-C.
@@ -65,8 +69,9 @@ def run(
         more = [name for name, value in (("seed", seed), ("controllers", controllers)) if value is not None]
         later = ", ".join([*more, *(set or {}), *overrides])
         raise TypeError(f"a loaded Scenario does not change: give {later} to fullpipe.load()")
-    refuse_too_large(scenario, trace)
-    return Run(scenario, _core.run(scenario, trace, progress))
+    chosen = runner(on)
+    chosen.refuse(scenario, trace)
+    return Run(scenario, chosen.execute(scenario, trace, progress))
 
 
 def load(
@@ -155,7 +160,7 @@ class Run:
     metrics: Metrics
     trace_hash: str | None
 
-    def __init__(self, scenario: _core.Scenario, result: _core.RunResult) -> None:
+    def __init__(self, scenario: _core.Scenario, result: Result) -> None:
         self.scenario = scenario
         self.metrics = cast("Metrics", {**json.loads(result.metrics_json()), "trace_hash": result.trace_hash})
         self.trace_hash = result.trace_hash
@@ -164,12 +169,18 @@ class Run:
 
     def __repr__(self) -> str:
         duration_s = self.metrics["duration_s"]
-        return f"<Run of {self.scenario.file}: {len(self.flows)} flows, {duration_s:g} s, seed {self.seed}>"
+        on = "" if self.runner == "sim" else f" on {self.runner}"
+        return f"<Run of {self.scenario.file}{on}: {len(self.flows)} flows, {duration_s:g} s, seed {self.seed}>"
 
     @property
     def seed(self) -> int:
         """The seed of everything random in this run."""
         return self.metrics["seed"]
+
+    @property
+    def runner(self) -> str:
+        """What it was run on."""
+        return self.metrics["runner"]
 
     @property
     def flows(self) -> list[FlowMetrics]:
@@ -189,7 +200,7 @@ class Run:
     @property
     def tables(self) -> list[str]:
         """The names of the recorded tables; empty without a trace."""
-        return self._result.tables
+        return list(self._result.tables)
 
     def trace(self, table: str = "flows") -> pl.DataFrame:
         """The recorded trace as a frame, one row a sample, in the order of time.

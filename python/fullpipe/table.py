@@ -35,6 +35,8 @@ def show(run: Run, console: Console, wall_s: float) -> None:
     """Prints the tables and one line about the run, which took `wall_s` seconds of real time."""
     narrowed = _tables(run, console)
     console.print(f"\n{_facts(run, wall_s)}", highlight=False)
+    for warning in run.metrics["warnings"]:
+        console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
     if narrowed:
         console.print("columns without room are left out; see --json", style="dim")
 
@@ -157,7 +159,7 @@ def _links(links: Sequence[LinkMetrics]) -> Table:
 
 def _facts(run: Run, wall_s: float) -> str:
     metrics = run.metrics
-    facts = [f"seed {run.seed}"]
+    facts = [*([] if run.runner == "sim" else [f"on {run.runner}"]), f"seed {run.seed}"]
     if len(run.flows) > 1 and metrics["jain"] is not None:
         facts.append(f"Jain {metrics['jain']:.3f}")
     facts.append(f"{metrics['packets']:,} packets in {wall_s:.2f} s")

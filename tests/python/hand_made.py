@@ -72,6 +72,9 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
     }
     metrics: Metrics = {
         "version": "0",
+        "runner": "sim",
+        "host": {},
+        "warnings": [],
         "seed": 1,
         "duration_s": 30.0,
         "measure_from_s": 0.0,

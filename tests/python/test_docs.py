@@ -30,7 +30,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PAGES = ["README.md", "docs/guide.md", "docs/sweeps.md", "docs/expectations.md", "docs/python-controllers.md"]
+PAGES = [
+    "README.md",
+    "docs/guide.md",
+    "docs/sweeps.md",
+    "docs/expectations.md",
+    "docs/python-controllers.md",
+    "docs/runners.md",
+]
 MODELS = sorted(f"docs/models/{file.name}" for file in (ROOT / "docs/models").glob("*.md"))
 LINKED = [
     *PAGES,

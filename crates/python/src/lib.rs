@@ -29,7 +29,7 @@ mod _core {
     #[pymodule_export]
     use crate::scenario_file::Scenario;
     #[pymodule_export]
-    use crate::sweep::{SweepPlan, SweepRun, quantity};
+    use crate::sweep::{SweepPlan, SweepRun, quantity, rows};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use numpy::IntoPyArray;
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sweep::{Column, Panicked, Plan, Request, Values};
@@ -178,6 +178,17 @@ impl Drop for SweepRun {
     fn drop(&mut self) {
         Python::attach(|py| py.detach(|| self.inner.stop()));
     }
+}
+
+/// Rows, as the shards of a sweep have them, of runs that another runner made: the point and the metrics of each.
+#[pyfunction]
+pub(crate) fn rows<'py>(py: Python<'py>, runs: Vec<(usize, String)>) -> PyResult<Bound<'py, PyDict>> {
+    let refused = |what: String| PyValueError::new_err(format!("not the metrics of a run: {what}"));
+    let mut parsed = Vec::with_capacity(runs.len());
+    for (point, metrics) in runs {
+        parsed.push((point, serde_json::from_str(&metrics).map_err(|error| refused(error.to_string()))?));
+    }
+    columns(py, sweep::rows(parsed).map_err(|_| refused("a name is missing".to_owned()))?)
 }
 
 /// (number, unit) of a value as `--set` takes it, or None for a word.

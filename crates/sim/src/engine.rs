@@ -1,5 +1,7 @@
 //! The loop: takes what is due first, lets it happen, and goes on inside a flow for as long as nothing else can come before.
 
+use std::collections::BTreeMap;
+
 use endpoint::{Ack, Block, LIMITS, MAX_BLOCKS};
 use scenario::{Error, Scenario};
 use trace::{FlowSummary, LinkSummary, Summary, jain};
@@ -150,6 +152,9 @@ impl Simulation {
         let links = self.network.links.iter().map(|link| LinkSummary::new(link.name.clone(), &link.meter)).collect();
         let summary = Summary {
             version: env!("CARGO_PKG_VERSION"),
+            runner: "sim".to_owned(),
+            host: BTreeMap::new(),
+            warnings: Vec::new(),
             seed: self.scenario.seed,
             duration_s: self.scenario.duration.as_secs_f64(),
             measure_from_s: self.scenario.measure_from.as_secs_f64(),

@@ -17,4 +17,4 @@ pub use axis::{Axis, Range};
 pub use plan::{Mode, Plan, Request};
 pub use pool::{Finished, Panicked, Running};
 pub use quantity::{Quantity, quantity};
-pub use rows::{Column, Values};
+pub use rows::{Column, NotMetrics, Values, rows};

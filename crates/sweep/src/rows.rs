@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
-use trace::Summary;
 
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +37,22 @@ pub(crate) struct Rows {
     index: BTreeMap<String, usize>,
 }
 
+/// What was given is not a run's metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotMetrics;
+
+/// Rows of runs that another runner than the simulator made: the point of each, and its metrics as they are serialised.
+///
+/// # Errors
+/// When one of them is not a run's metrics.
+pub fn rows(runs: impl IntoIterator<Item = (usize, Json)>) -> Result<Vec<Column>, NotMetrics> {
+    let mut rows = Rows::default();
+    for (point, metrics) in runs {
+        rows.add(point, metrics)?;
+    }
+    Ok(rows.columns())
+}
+
 #[derive(Clone, Debug, PartialEq)]
 enum Cell {
     None,
@@ -47,35 +62,38 @@ enum Cell {
 }
 
 impl Rows {
-    /// Adds a row for each flow of a run.
-    pub(crate) fn add(&mut self, point: usize, summary: &Summary) {
-        let links = summary.links.iter().flat_map(|link| {
-            let Json::Object(mut metrics) = json(link) else { unreachable!("a link's metrics have names") };
-            metrics.remove("name");
-            cells(&format!("link.{}", link.name), Json::Object(metrics))
-        });
-        let links: Vec<(String, Cell)> = links.collect();
-        for (index, flow) in summary.flows.iter().enumerate() {
+    /// Adds a row for each flow of a run, of its metrics as they are serialised.
+    pub(crate) fn add(&mut self, point: usize, metrics: Json) -> Result<(), NotMetrics> {
+        let Json::Object(mut whole) = metrics else { return Err(NotMetrics) };
+        let seed = whole.remove("seed").and_then(|seed| seed.as_u64()).ok_or(NotMetrics)?;
+        let (Some(Json::Array(flows)), Some(Json::Array(links))) = (whole.remove("flows"), whole.remove("links")) else {
+            return Err(NotMetrics);
+        };
+        if let Some(Json::Array(warnings)) = whole.remove("warnings")
+            && !warnings.is_empty()
+        {
+            let words: Vec<&str> = warnings.iter().filter_map(Json::as_str).collect();
+            whole.insert("warnings".to_owned(), Json::String(words.join("; ")));
+        }
+        let mut run = Vec::new();
+        for link in links {
+            let (name, metrics) = named(link)?;
+            run.extend(cells(&format!("link.{name}"), metrics));
+        }
+        run.extend(cells("", Json::Object(whole)));
+        for (index, flow) in flows.into_iter().enumerate() {
+            let (name, metrics) = named(flow)?;
             let mut row = vec![
                 ("point".to_owned(), Cell::Count(point as u64)),
-                ("seed".to_owned(), Cell::Count(summary.seed)),
-                ("flow".to_owned(), Cell::Word(flow.name.clone())),
+                ("seed".to_owned(), Cell::Count(seed)),
+                ("flow".to_owned(), Cell::Word(name)),
                 ("flow_index".to_owned(), Cell::Count(index as u64)),
             ];
-            let Json::Object(mut metrics) = json(flow) else { unreachable!("a flow's metrics have names") };
-            metrics.remove("name");
-            row.extend(cells("", Json::Object(metrics)));
-            row.extend(links.iter().cloned());
-            row.extend([
-                ("jain".to_owned(), summary.jain.map_or(Cell::None, Cell::Measure)),
-                ("packets".to_owned(), Cell::Count(summary.packets)),
-                ("events".to_owned(), Cell::Count(summary.events)),
-                ("duration_s".to_owned(), Cell::Measure(summary.duration_s)),
-                ("measure_from_s".to_owned(), Cell::Measure(summary.measure_from_s)),
-                ("version".to_owned(), Cell::Word(summary.version.to_owned())),
-            ]);
+            row.extend(cells("", metrics));
+            row.extend(run.iter().cloned());
             self.push(row);
         }
+        Ok(())
     }
 
     fn push(&mut self, row: Vec<(String, Cell)>) {
@@ -131,8 +149,11 @@ fn values(cells: Vec<Cell>) -> Values {
     Values::Words { codes, labels }
 }
 
-fn json(metrics: &impl serde::Serialize) -> Json {
-    serde_json::to_value(metrics).expect("metrics are numbers by name")
+/// The metrics of a flow or a link, and its name.
+fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
+    let Json::Object(mut metrics) = metrics else { return Err(NotMetrics) };
+    let Some(Json::String(name)) = metrics.remove("name") else { return Err(NotMetrics) };
+    Ok((name, Json::Object(metrics)))
 }
 
 /// The numbers and words in `value`, each by its path below `at`. A list is none of the metrics that rows have.

@@ -154,6 +154,12 @@ impl LinkSummary {
 pub struct Summary {
     /// Version of the program that made it.
     pub version: &'static str,
+    /// What it was run on: "sim", or the name of another runner.
+    pub runner: String,
+    /// What a runner says of the machine, in words by name; nothing of a simulation, which depends on none.
+    pub host: BTreeMap<String, String>,
+    /// What spoils the run, a sentence each.
+    pub warnings: Vec<String>,
     /// Seed of the run.
     pub seed: u64,
     /// Its length.

@@ -235,13 +235,13 @@ def _run(directory: Path) -> Kept:
     title, about = _titled(text, str(directory))
     rows = pl.DataFrame(rows_of(metrics), infer_schema_length=None).with_columns(point=pl.lit(0))
     seed = metrics["seed"]
-    point = Point(0, "the scenario", {}, (seed,), _command(resolved, seed))
+    point = Point(0, "the scenario", {}, (seed,), _command(resolved, seed, metrics["runner"]))
     flows, links = directory / "trace.parquet", directory / "links.parquet"
     return Kept(
         directory,
         title,
         about,
-        [("Version", f"fullpipe {metrics['version']}"), ("Runs", f"1, seed {seed}")],
+        [("Version", f"fullpipe {metrics['version']}"), ("Runs", f"1, seed {seed}"), *_ran_on(metrics)],
         rows,
         points={0: point},
         series=[Series(point, seed, flows, links if links.is_file() else None)] if flows.is_file() else [],
@@ -250,6 +250,15 @@ def _run(directory: Path) -> Kept:
             **({"resolved.toml": resolved.read_text("utf-8")} if resolved.is_file() else {}),
         },
     )
+
+
+def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:
+    """The runner, its machine and what spoiled the run; nothing of a simulation."""
+    if metrics["runner"] == "sim":
+        return []
+    facts = [("Run on", metrics["runner"])]
+    facts += [("Machine", ", ".join(f"{name} {value}" for name, value in metrics["host"].items()))]
+    return [*(fact for fact in facts if fact[1]), *(("Warning", warning) for warning in metrics["warnings"])]
 
 
 _STUDY = {
@@ -311,8 +320,9 @@ def first_comment(text: str) -> list[str]:
     return [line.removeprefix("#").removeprefix(" ").rstrip() for line in lines]
 
 
-def _command(file: Path, seed: int) -> str:
-    return f"fullpipe run {quote(str(file))} --seed {seed}"
+def _command(file: Path, seed: int, runner: str = "sim") -> str:
+    on = "" if runner == "sim" else f" --on {runner}"
+    return f"fullpipe run {quote(str(file))}{on} --seed {seed}"
 
 
 def short(key: str) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe.controllers import given, named, sources
 from fullpipe.memory import available
+from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -102,6 +103,4 @@ def refuse_too_large(recipe: Recipe, threads: int) -> None:
         f"there are {threads} at a time, and {free / 1e9:.1f} GB are free"
     )
     fix = "use fewer threads, or lower path.rate, path.rtt, path.buffer or the number of flows"
-    error = _core.ScenarioError(f"{recipe.file}: {problem}\n  fix: {fix}")
-    error.file, error.line, error.key, error.value, error.problem, error.fix = recipe.file, None, "", "", problem, fix
-    raise error
+    raise refusal(problem, fix, file=recipe.file)

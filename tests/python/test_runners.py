@@ -1,0 +1,129 @@
+"""What a scenario runs on: the registry, and runners of one's own."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fullpipe
+from conftest import SCENARIO
+from fullpipe.runners import RunnerError, chosen, every, names, runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+# A runner as others write one: the simulator, told apart by its name, with a machine and something to complain of.
+FAKE = """\
+import json
+from fullpipe.runners import Missing, runner
+
+class Result:
+    def __init__(self, inner, about):
+        self._inner, self._about = inner, about
+        self.trace_hash, self.tables = None if inner.trace_hash is None else "0" * 16, inner.tables
+        self.table, self.units = inner.table, inner.units
+    def metrics_json(self):
+        return json.dumps({**json.loads(self._inner.metrics_json()), **self._about})
+
+class Fake:
+    name, about, real_time = "fake", "the simulator in disguise", False
+    def missing(self):
+        return None
+    def refuse(self, scenario, trace):
+        runner("sim").refuse(scenario, trace)
+    def execute(self, scenario, trace, progress):
+        about = {"runner": self.name, "host": {"kernel": "9.9"}, "warnings": ["the CPU was busy"]}
+        return Result(runner("sim").execute(scenario, trace, progress), about)
+
+class Absent(Fake):
+    name = "absent"
+    def missing(self):
+        return Missing("it has not been built", "run make absent")
+
+class Nameless(Fake):
+    name = "../up"
+
+class Half:
+    name = "half"
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with runners of somebody's own, in which the test is."""
+    (tmp_path / "own_runners.py").write_text(FAKE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def test_the_simulator_is_always_there_and_listed_first() -> None:
+    assert names()[0] == "sim"
+    assert [each.name for each in every()] == names()
+    assert runner("sim").missing() is None
+
+
+def test_a_run_says_what_it_was_run_on() -> None:
+    metrics = fullpipe.run(SCENARIO, on="sim").metrics
+    assert (metrics["runner"], metrics["host"], metrics["warnings"]) == ("sim", {}, [])
+
+
+@pytest.mark.parametrize(
+    ("on", "said"),
+    [
+        ("simm", r"--on simm: no runner of this name\n  fix: did you mean sim\?"),
+        ("os", r"--on os: no runner of this name\n  fix: there (is|are) sim"),
+        ("", r"--on : no runner of this name\n  fix: there (is|are) sim"),
+        ("nowhere:Fake", r"--on nowhere:Fake: No module named 'nowhere'\n  fix: name a class that can be imported"),
+        ("own_runners:Absent", r"--on own_runners:Absent: it has not been built\n  fix: run make absent"),
+        ("own_runners:Nameless", r"its name has to be of small letters"),
+        ("own_runners:Half", r"own_runners:Half: it has no about"),
+    ],
+)
+@pytest.mark.usefixtures("fake")
+def test_a_runner_that_is_not_there_is_refused_with_what_to_do(on: str, said: str) -> None:
+    with pytest.raises(RunnerError, match=said):
+        fullpipe.run(SCENARIO, on=on)
+
+
+@pytest.mark.usefixtures("fake")
+def test_runners_are_named_once_each() -> None:
+    assert [each.name for each in chosen(" own_runners:Fake, sim,")] == ["fake", "sim"]
+    for names_, said in (("sim,sim", "sim is there twice"), (",", "no runner is named")):
+        with pytest.raises(RunnerError, match=said):
+            chosen(names_)
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_runner_of_ones_own_gives_a_run_like_any_other() -> None:
+    run = fullpipe.run(SCENARIO, on="own_runners:Fake", trace="100ms")
+    assert run.runner == "fake"
+    assert repr(run) == "<Run of <text> on fake: 2 flows, 2 s, seed 7>"
+    assert run.trace("flows").equals(fullpipe.run(SCENARIO, trace="100ms").trace("flows"))
+
+
+def test_the_command_shows_runner_and_warnings(fullpipe: Fullpipe, fake: Path) -> None:
+    (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
+    shown = fullpipe("run", "mine.toml", "--on", "own_runners:Fake", "--out", "kept")
+    assert shown.returncode == 0, shown.stderr
+    assert "\non fake · seed 7 · " in shown.stdout
+    assert "\nwarning: the CPU was busy\n" in shown.stdout
+    kept = json.loads((fake / "kept" / "metrics.json").read_text(encoding="utf-8"))
+    assert (kept["runner"], kept["host"], kept["warnings"]) == ("fake", {"kernel": "9.9"}, ["the CPU was busy"])
+    page = fullpipe("report", "kept", "--format", "md")
+    assert page.returncode == 0, page.stderr
+    text = (fake / "kept" / "report.md").read_text(encoding="utf-8")
+    for words in ("fake", "kernel 9.9", "the CPU was busy"):
+        assert words in text
+
+
+def test_the_command_refuses_what_is_not_there(fullpipe: Fullpipe, fake: Path) -> None:
+    (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
+    refused = fullpipe("run", "mine.toml", "--on", "own_runners:Absent", "--out", "kept")
+    assert refused.returncode == 2
+    assert refused.stderr.startswith("error: --on own_runners:Absent: it has not been built\n  fix: run make absent; ")
+    assert not (fake / "kept").exists()

@@ -116,7 +116,7 @@ def test_the_command_shows_runner_and_warnings(fullpipe: Fullpipe, fake: Path) -
     assert (kept["runner"], kept["host"], kept["warnings"]) == ("fake", {"kernel": "9.9"}, ["the CPU was busy"])
     page = fullpipe("report", "kept", "--format", "md")
     assert page.returncode == 0, page.stderr
-    text = (fake / "kept" / "report.md").read_text(encoding="utf-8")
+    text = (fake / "kept" / "report-md" / "report.md").read_text(encoding="utf-8")
     for words in ("fake", "kernel 9.9", "the CPU was busy"):
         assert words in text
 

@@ -66,7 +66,8 @@ impl Rows {
     pub(crate) fn add(&mut self, point: usize, metrics: Json) -> Result<(), NotMetrics> {
         let Json::Object(mut whole) = metrics else { return Err(NotMetrics) };
         let seed = whole.remove("seed").and_then(|seed| seed.as_u64()).ok_or(NotMetrics)?;
-        let (Some(Json::Array(flows)), Some(Json::Array(links))) = (whole.remove("flows"), whole.remove("links")) else {
+        let (Some(Json::Array(flows)), Some(Json::Array(links))) = (whole.remove("flows"), whole.remove("links"))
+        else {
             return Err(NotMetrics);
         };
         if let Some(Json::Array(warnings)) = whole.remove("warnings")

@@ -24,6 +24,8 @@ __all__ = [
     "SweepPlan",
     "SweepRun",
     "__version__",
+    "agent",
+    "agent_plan",
     "algorithms",
     "conformance_case",
     "conformance_cases",
@@ -715,3 +717,11 @@ def conformance_case(
         KeyError: When there is no such case.
         ScenarioError: When there is no such algorithm or parameter.
     """
+
+def agent_plan(
+    scenario: Scenario, trace: str, receiver: str, first_port: int, runner: str, offered: Sequence[str] | None = None
+) -> str:
+    """What agents do in a run of a scenario, as JSON; refuses by its key what a kernel has not got."""
+
+def agent(arguments: Sequence[str]) -> int:
+    """Runs the program `fullpipe-agent` with these arguments; gives its exit code."""

@@ -10,6 +10,8 @@ mod run;
 mod scenario_file;
 mod sweep;
 mod table;
+#[cfg(target_os = "linux")]
+mod testbed;
 
 /// The compiled core of fullpipe.
 #[pyo3::pymodule]
@@ -30,6 +32,9 @@ mod _core {
     use crate::scenario_file::Scenario;
     #[pymodule_export]
     use crate::sweep::{SweepPlan, SweepRun, quantity, rows};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::testbed::{agent, agent_plan};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

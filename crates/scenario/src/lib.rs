@@ -44,5 +44,6 @@ pub use model::{
     Value, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
+pub use raw::{ACK_DELAY, DELAYED_ACK};
 pub use sweep::Sweep;
 pub use template::Template;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use path::{Aggregation, Config, Jitter, Limit, Loss, RatePattern};
-use units::{Bytes, Rate, Span};
+use units::{Bytes, Rate, Rng, Span};
 
 use crate::app::App;
 use crate::buffer::Buffer;
@@ -347,6 +347,15 @@ impl Scenario {
     /// The fastest rate of any link at any time.
     pub fn fastest(&self) -> Rate {
         self.more_links.iter().map(Link::fastest).fold(self.path.fastest(), Rate::max)
+    }
+
+    /// When `flow` starts in a run of this seed, jitter included.
+    pub fn start(&self, flow: &Flow) -> Span {
+        let jitter = match self.start_jitter.as_nanos() {
+            0 => 0,
+            most => Rng::stream(self.seed, &flow.name, "start").below(most + 1),
+        };
+        flow.start + Span::from_nanos(jitter)
     }
 
     /// The two-way propagation delay of `flow` at the start.

@@ -26,11 +26,11 @@ use crate::topology::Route;
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
 
 /// Segments per ACK, by default.
-pub(crate) const DELAYED_ACK: u32 = 2;
+pub const DELAYED_ACK: u32 = 2;
 /// Packets that a system call of a host takes, by default: 64 KiB in segments of 1448 bytes, as with GSO.
 pub(crate) const BATCH: u32 = 45;
 /// How long an ACK may wait, by default.
-pub(crate) const ACK_DELAY: Span = Span::from_millis(40);
+pub const ACK_DELAY: Span = Span::from_millis(40);
 
 /// The largest whole number of TOML.
 const LARGEST: u64 = i64::MAX as u64;

@@ -37,7 +37,7 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let mut flows = Vec::with_capacity(scenario.flows.len());
     for (index, spec) in scenario.flows.iter().enumerate() {
-        let start = Time::ZERO + spec.start + jittered(scenario, spec);
+        let start = Time::ZERO + scenario.start(spec);
         let mut receiver = receiver(scenario, spec);
         let (mut group, mut window_group) = (0, None);
         let source = match spec.is_unresponsive() {
@@ -177,14 +177,6 @@ fn feedback(spec: &scenario::Flow) -> EcnFeedback {
         scenario::EcnFeedback::Classic => EcnFeedback::Classic,
         scenario::EcnFeedback::Dctcp => EcnFeedback::Dctcp,
     }
-}
-
-fn jittered(scenario: &Scenario, spec: &scenario::Flow) -> Span {
-    let most = scenario.start_jitter.as_nanos();
-    if most == 0 {
-        return Span::ZERO;
-    }
-    Span::from_nanos(Rng::stream(scenario.seed, &spec.name, "start").below(most + 1))
 }
 
 fn sender(

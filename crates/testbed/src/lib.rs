@@ -5,3 +5,4 @@
 #![cfg(target_os = "linux")]
 
 pub mod agent;
+pub mod algorithms;

@@ -42,6 +42,11 @@ impl Cycle {
         Cycle { on, off, rate, rng, pauses: true }
     }
 
+    /// All of its changes, for a connection that opened at `opened`: (when, the rate from then on), without end.
+    pub fn changes(mut self, opened: Time) -> impl Iterator<Item = (Time, Option<Rate>)> {
+        std::iter::successors(Some((opened, None)), move |(at, _)| Some(self.next(*at))).skip(1)
+    }
+
     /// The change after one at `at`.
     fn next(&mut self, at: Time) -> (Time, Option<Rate>) {
         let (length, rate) = if self.pauses { (self.on, Some(Rate::ZERO)) } else { (self.off, self.rate) };

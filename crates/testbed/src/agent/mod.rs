@@ -5,6 +5,7 @@
 //! user-mode Linux whose time stands still while anybody computes.
 
 mod app;
+mod draw_up;
 mod plan;
 mod receive;
 mod record;
@@ -15,10 +16,10 @@ mod tap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
-use std::process::ExitCode;
 
 use nix::errno::Errno;
 
+pub use draw_up::Ends;
 pub use plan::{AppPlan, FlowPlan, Plan, VERSION};
 pub use record::{Header, Kind, Reader, Record, Writer};
 
@@ -53,8 +54,8 @@ The ends of a fullpipe run on kernel TCP.
   fullpipe-agent send PLAN.json OUT      sends, and ends with the run
   fullpipe-agent tap INTERFACE OUT       writes down headers until it gets SIGTERM; says \"ready\" when it does";
 
-/// The whole program; `arguments` are without its name.
-pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// The whole program; `arguments` are without its name. Gives its exit code.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     let (first, second) = (arguments.get(1).map(Path::new), arguments.get(2).map(Path::new));
@@ -64,14 +65,14 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         (["tap", interface, _], _, Some(out)) => tap::tap(interface, out),
         _ => {
             eprintln!("{USAGE}");
-            return ExitCode::from(2);
+            return 2;
         }
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(failure) => {
             eprintln!("fullpipe-agent: {failure}");
-            ExitCode::FAILURE
+            1
         }
     }
 }

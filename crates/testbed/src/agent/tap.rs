@@ -6,7 +6,6 @@ use std::path::Path;
 
 use nix::errno::Errno;
 use nix::net::if_::if_nametoindex;
-use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
     AddressFamily, ControlMessageOwned, LinkAddr, MsgFlags, SockFlag, SockProtocol, SockType, recvmsg, setsockopt,
     socket, sockopt,
@@ -23,10 +22,12 @@ const HEADERS: usize = 20 + 60;
 /// Room for packets that wait to be written down.
 const BUFFER: u32 = 64 << 20;
 
+/// Between two looks, ns: the buffer has room for many times what comes.
+const PAUSE: u64 = 10_000_000;
+
 pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
     let socket = packet_socket(interface)?;
     let poll = Poll::new()?;
-    poll.add(&socket, EpollFlags::EPOLLIN, 0)?;
     let ahead = sys::real_time_ahead();
     let header = Header { agent: "tap".to_owned(), epoch: sys::now(), kernel: sys::kernel() };
     let mut writer = Writer::create(out, &header)?;
@@ -38,7 +39,8 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
             writer.add_number(Kind::Missed, 0, now, sys::missed(&socket))?;
             return writer.finish(now);
         }
-        poll.wait(u64::MAX)?;
+        // The kernel stamps the packets, so that there is no hurry.
+        poll.wait(sys::now() + PAUSE)?;
     }
 }
 

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    testbed::agent::main(std::env::args_os().skip(1))
+    testbed::agent::run(std::env::args_os().skip(1)).into()
 }

@@ -1,0 +1,72 @@
+//! Which of the kernel's algorithms is which of ours, declared once.
+
+use scenario::{Flow, Value};
+
+/// One that both have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Twin {
+    /// What scenarios, metrics and traces call it.
+    pub ours: &'static str,
+    /// TCP_CONGESTION.
+    pub kernel: &'static str,
+    /// Parameters with which ours does what the kernel does; others it has not got.
+    as_linux: &'static [(&'static str, Setting)],
+    /// Whether it paces whatever the socket says.
+    pub paces: bool,
+    /// Whether its receiver runs it, too, to echo each mark.
+    pub both_ends: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Setting {
+    Word(&'static str),
+    /// A number as large as this, or larger: none in effect.
+    AtLeast(f64),
+}
+
+const TWINS: [Twin; 4] = [
+    Twin {
+        ours: "newreno",
+        kernel: "reno",
+        // The kernel counts every acknowledged byte in slow start.
+        as_linux: &[("abc_limit", Setting::AtLeast(64.0)), ("slow_start", Setting::Word("standard"))],
+        paces: false,
+        both_ends: false,
+    },
+    Twin {
+        ours: "cubic",
+        kernel: "cubic",
+        as_linux: &[("profile", Setting::Word("linux")), ("slow_start", Setting::Word("hystart"))],
+        paces: false,
+        both_ends: false,
+    },
+    Twin { ours: "bbr1", kernel: "bbr", as_linux: &[], paces: true, both_ends: false },
+    Twin { ours: "dctcp", kernel: "dctcp", as_linux: &[], paces: false, both_ends: true },
+];
+
+/// The twin of an algorithm by its name, ours or the kernel's.
+pub fn twin(name: &str) -> Option<&'static Twin> {
+    TWINS.iter().find(|twin| twin.ours == name || twin.kernel == name)
+}
+
+/// TCP_CONGESTION for the `cc` of a scenario: what both have by its name there, anything else by its own.
+pub fn kernel_name(cc: &str) -> &str {
+    twin(cc).map_or(cc, |twin| twin.kernel)
+}
+
+/// The first parameter of a flow that the kernel's algorithm can't be given.
+pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &Value)> {
+    let granted = |name: &str, value: &Value| {
+        let settings = twin(&flow.cc).map_or(&[][..], |twin| twin.as_linux);
+        settings.iter().any(|(known, setting)| {
+            *known == name
+                && match (setting, value) {
+                    (Setting::Word(word), Value::Word(given)) => given == word,
+                    (Setting::AtLeast(least), Value::Number(number)) => number >= least,
+                    _ => false,
+                }
+        })
+    };
+    let given = flow.params.iter().find(|(name, value)| !granted(name, value));
+    given.map(|(name, value)| (name.as_str(), value))
+}

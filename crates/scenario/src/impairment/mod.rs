@@ -2,18 +2,16 @@
 //!
 //! What may be written is what [`path::IMPAIRMENTS`] say of themselves.
 
+mod bucket;
 mod file;
 mod jitter;
 mod loss;
 mod pattern;
-mod policer;
 mod radio;
-mod shaper;
 mod words;
 
+pub use bucket::{Policer, Shaper};
 pub(crate) use jitter::InOrder;
-pub use policer::Policer;
 pub use radio::Suspend;
-pub use shaper::Shaper;
 
 const OFF: &str = "off";

@@ -8,7 +8,7 @@ use toml::Value as Toml;
 use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
-use crate::model::{Ecn, EcnFeedback, EcnField, PACKET, Pacing, ReceiveWindow, Value};
+use crate::model::{PACKET, ReceiveWindow, Value};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -22,9 +22,6 @@ pub(crate) struct Percent(pub(crate) f64);
 /// A name that is fit for file and column names.
 #[derive(Debug)]
 pub(crate) struct Name(pub(crate) String);
-/// Whether something is done: `"on"`, `"off"`.
-#[derive(Debug)]
-pub(crate) struct Switch(pub(crate) bool);
 /// The name of an algorithm, or where a user's own is in Python: `"my.module:Mine"`.
 #[derive(Debug)]
 pub(crate) struct Algorithm(pub(crate) String);
@@ -399,109 +396,5 @@ impl Kind for Value {
 
     fn schema() -> Schema {
         json_schema!({ "title": "parameter", "type": ["number", "boolean", "string"] })
-    }
-}
-
-/// Reads one of some words.
-pub(crate) fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Result<T, Refusal> {
-    let text = text_of(value);
-    if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == text) {
-        return Ok(*choice);
-    }
-    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-    let fix = match units::nearest(&text, &words) {
-        Some(near) => format!("did you mean \"{near}\"?"),
-        None => format!("write one of them, like \"{}\"", words[0]),
-    };
-    Err(Refusal::new(format!("not one of \"{}\"", words.join("\", \"")), fix))
-}
-
-fn word_of<T: PartialEq>(value: &T, choices: &[(&'static str, T)]) -> Toml {
-    let (word, _) = choices.iter().find(|(_, choice)| choice == value).expect("every choice has its word");
-    Toml::String((*word).to_owned())
-}
-
-fn choice_schema<T>(choices: &[(&'static str, T)]) -> Schema {
-    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-    json_schema!({ "title": "choice", "type": "string", "enum": words })
-}
-
-const PACINGS: &[(&str, Pacing)] = &[("auto", Pacing::Auto), ("on", Pacing::On), ("off", Pacing::Off)];
-
-impl Kind for Pacing {
-    fn read(value: &Toml) -> Result<Pacing, Refusal> {
-        choose(value, PACINGS)
-    }
-
-    fn write(&self) -> Toml {
-        word_of(self, PACINGS)
-    }
-
-    fn schema() -> Schema {
-        choice_schema(PACINGS)
-    }
-}
-
-const SWITCHES: &[(&str, bool)] = &[("off", false), ("on", true)];
-
-impl Kind for Switch {
-    fn read(value: &Toml) -> Result<Switch, Refusal> {
-        choose(value, SWITCHES).map(Switch)
-    }
-
-    fn write(&self) -> Toml {
-        word_of(&self.0, SWITCHES)
-    }
-
-    fn schema() -> Schema {
-        choice_schema(SWITCHES)
-    }
-}
-
-const FIELDS: &[(&str, EcnField)] = &[("keep", EcnField::Keep), ("strip", EcnField::Strip)];
-
-impl Kind for EcnField {
-    fn read(value: &Toml) -> Result<EcnField, Refusal> {
-        choose(value, FIELDS)
-    }
-
-    fn write(&self) -> Toml {
-        word_of(self, FIELDS)
-    }
-
-    fn schema() -> Schema {
-        choice_schema(FIELDS)
-    }
-}
-
-const ECNS: &[(&str, Ecn)] = &[("auto", Ecn::Auto), ("off", Ecn::Off), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
-const FEEDBACKS: &[(&str, EcnFeedback)] =
-    &[("accurate", EcnFeedback::Accurate), ("classic", EcnFeedback::Classic), ("dctcp", EcnFeedback::Dctcp)];
-
-impl Kind for EcnFeedback {
-    fn read(value: &Toml) -> Result<EcnFeedback, Refusal> {
-        choose(value, FEEDBACKS)
-    }
-
-    fn write(&self) -> Toml {
-        word_of(self, FEEDBACKS)
-    }
-
-    fn schema() -> Schema {
-        choice_schema(FEEDBACKS)
-    }
-}
-
-impl Kind for Ecn {
-    fn read(value: &Toml) -> Result<Ecn, Refusal> {
-        choose(value, ECNS)
-    }
-
-    fn write(&self) -> Toml {
-        word_of(self, ECNS)
-    }
-
-    fn schema() -> Schema {
-        choice_schema(ECNS)
     }
 }

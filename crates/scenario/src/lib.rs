@@ -10,6 +10,7 @@
 mod app;
 mod app_schedule;
 mod buffer;
+mod choices;
 mod declared;
 mod elements;
 mod error;

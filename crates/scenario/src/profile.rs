@@ -11,9 +11,9 @@ use serde::Deserialize;
 use toml::{Table, Value as Toml};
 use units::Span;
 
+use crate::choices::choose;
 use crate::declared::keys;
 use crate::error::Error;
-use crate::kinds::choose;
 use crate::leaf::{Kind, Refusal};
 use crate::model::UNRESPONSIVE;
 use crate::overrides::literal;

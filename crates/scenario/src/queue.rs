@@ -7,7 +7,8 @@ use toml::{Table, Value as Toml};
 use units::{Bytes, Rate, Span};
 
 use crate::buffer::Buffer;
-use crate::kinds::{Delay, choose, is_decimal, text_of, unit_fix};
+use crate::choices::choose;
+use crate::kinds::{Delay, is_decimal, text_of, unit_fix};
 use crate::leaf::{Kind, Refusal};
 use crate::source::show;
 

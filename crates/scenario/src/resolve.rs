@@ -7,10 +7,11 @@ use units::{Bytes, Span};
 
 use crate::app::{App, On};
 use crate::buffer::Buffer;
+use crate::choices::Switch;
 use crate::error::Error;
 use crate::expect::Conditions;
 use crate::impairment::InOrder;
-use crate::kinds::{Delay, Extra, Name, Percent, Switch, Whole};
+use crate::kinds::{Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{
     BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use units::Span;
 
 use crate::app_schedule::AppSchedule;
+use crate::choices::Switch;
 use crate::expect::Conditions;
 use crate::impairment::InOrder;
-use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Switch, Whole};
+use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, Value};
 use crate::raw::{Change, Flow, Host, Link, NamedLink, Path, Scenario, one_flow};

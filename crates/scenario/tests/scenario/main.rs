@@ -8,3 +8,4 @@ mod profiles;
 mod reading;
 mod schema;
 mod traces;
+mod writing;

@@ -3,11 +3,8 @@
 What is slow to import (numpy, polars, matplotlib, rich) is imported where it is used, so that `--help` is quick.
 """
 
-import json
 import os
 import re
-import time
-from contextlib import nullcontext
 from difflib import get_close_matches
 from enum import StrEnum
 from pathlib import Path
@@ -16,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fullpipe import Run, Scenario, Sweep, __version__, _core, load, run
-from fullpipe.errors import fail, heed_signals, kindly, printing, stoppable
+from fullpipe import Scenario, Sweep, __version__, _core, load
+from fullpipe.errors import fail, heed_signals, kindly, printing
 from fullpipe.report import Form, write_report
+from fullpipe.runners import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from fullpipe.catalogue import Entry
-    from fullpipe.qlog import Form as QlogForm
 
 app = typer.Typer(
     help="A laboratory for congestion control: one scenario in, metrics, trace and picture out.",
@@ -52,7 +49,7 @@ def _directory(text: str) -> Path:
     return Path(text)
 
 
-_ON = "What it runs on: sim, the simulator, or what else `fullpipe doctor` finds on this machine."
+_ON = "What it runs on: sim, the simulator, or others that `fullpipe doctor` names; several side by side."
 
 
 class Kind(StrEnum):
@@ -96,7 +93,7 @@ def run_command(
             metavar="off|10ms|ack", help="Record every so often, or at every ACK. By itself with --out or --qlog."
         ),
     ] = None,
-    on: Annotated[str, typer.Option(metavar="RUNNER", help=_ON)] = "sim",
+    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=_ON)] = "sim",
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", parser=_directory, help="Keep metrics, trace and a picture in a new directory."),
@@ -110,8 +107,7 @@ def run_command(
 
     For example: fullpipe run scenarios/cubic-deep-buffer.toml --set path.rate=20mbit --out results/first
     """
-    from fullpipe.progress import Bar
-    from fullpipe.results import fresh_directory, fresh_file, suited_interval, write_run
+    from fullpipe.runcommand import run
 
     settings = dict(_setting(text) for text in set_ or [])
     if profile is not None:
@@ -120,30 +116,7 @@ def run_command(
         settings["flow.0.cc"] = cc
     with kindly():
         loaded = _loaded(scenario, point, seed, settings)
-        level = trace or (suited_interval(loaded) if out or qlog else "off")
-        form = _qlog_form(qlog, level) if qlog else None
-        bar = Bar()
-        with (
-            stoppable(lambda: bar.at),
-            fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside,
-            fresh_file(qlog, called=f"--qlog {qlog}") if qlog else nullcontext() as log,
-        ):
-            start = time.perf_counter()
-            with bar:
-                done = run(loaded, trace=level, progress=bar, on=on)
-            wall_s = time.perf_counter() - start
-            if aside:
-                write_run(done, aside)
-            if log and form:
-                from fullpipe.qlog import of_run, write_into
-
-                write_into(log, of_run(done), form)
-    if as_json:
-        typer.echo(json.dumps(done.metrics))
-    else:
-        _print(done, wall_s, out)
-        if qlog:
-            typer.echo(f"qlog in {qlog}")
+        run(loaded, chosen(on), trace=trace, out=out, qlog=qlog, as_json=as_json)
 
 
 @app.command("sweep")
@@ -453,19 +426,6 @@ def _setting(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _qlog_form(path: Path, level: str) -> "QlogForm":
-    from fullpipe.qlog import QlogError, form_of
-
-    if level == "off":
-        fail(
-            "--qlog needs a trace, and --trace off makes none\n  fix: leave --trace out, or say how often: --trace 10ms"
-        )
-    try:
-        return form_of(path)
-    except QlogError as error:
-        fail(f"--qlog {error}")
-
-
 def _loaded(scenario: Path, point: int | None, seed: int | None, settings: dict[str, str]) -> Scenario:
     """A file's scenario, or that of a sweep's point."""
     if (scenario / "sweep.json").exists():
@@ -488,27 +448,3 @@ def _no_such_file(path: Path) -> str:
     near = get_close_matches(str(path), there, n=1) or [file for file in there if Path(file).stem == path.stem]
     fix = f"did you mean {near[0]}?" if near else "name a TOML file; `fullpipe explain scenario` says what is in one"
     return f"{path}: no such file\n  fix: {fix}"
-
-
-def _print(run: Run, wall_s: float, out: Path | None) -> None:
-    from rich.console import Console
-
-    from fullpipe.table import rate_text, show
-
-    console = Console(highlight=False)
-    title = f": {run.scenario.title}" if run.scenario.title else ""
-    console.print(f"{run.scenario.file}{title}", style="bold", markup=False)
-    if run.scenario.profile:
-        name, values = run.scenario.profile
-        given = ", ".join(
-            f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}" for key, value in values
-        )
-        console.print(f"profile {name}: {given}", style="dim", markup=False)
-    if len(run.links) > 1:
-        about = dict.fromkeys(run.scenario.varying_links, "on average ")
-        rates = ", ".join(f"{name} {about.get(name, '')}{rate_text(bps)}" for name, bps in run.scenario.links)
-        console.print(f"links: {rates}", style="dim", markup=False)
-    show(run, console, wall_s)
-    if out:
-        kept = "metrics, trace and picture.png" if run.has_trace else "metrics"
-        console.print(f"{kept} kept in {out}", markup=False, soft_wrap=True)

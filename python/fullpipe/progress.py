@@ -22,7 +22,8 @@ class Bar:
     _PATIENCE_S = 1.0
     _PERIOD_S = 0.1
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "simulating") -> None:
+        self._what = what
         self._next = time.monotonic() + self._PATIENCE_S if sys.stderr.isatty() else float("inf")
         self._bar: Progress | None = None
         self.at = "before the run"
@@ -35,7 +36,8 @@ class Bar:
         self._next = time.monotonic() + self._PERIOD_S
         if self._bar is None:
             self._bar = self._make(duration_s)
-        self._bar.update(self._bar.task_ids[0], completed=done_s, events=f"{events / 1e6:.1f}")
+        count = f", {events / 1e6:.1f} M events" if events else ""
+        self._bar.update(self._bar.task_ids[0], completed=done_s, events=count)
 
     def __enter__(self) -> Bar:
         return self
@@ -48,21 +50,20 @@ class Bar:
         if kind is None:
             self.at = "after the run"
 
-    @staticmethod
-    def _make(duration_s: float) -> Progress:
+    def _make(self, duration_s: float) -> Progress:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         bar = Progress(
-            TextColumn("simulating"),
+            TextColumn(self._what),
             BarColumn(),
-            TextColumn("{task.completed:.1f} of {task.total:g} s, {task.fields[events]} M events,"),
+            TextColumn("{task.completed:.1f} of {task.total:g} s{task.fields[events]},"),
             TimeRemainingColumn(),
             TextColumn("left"),
             console=Console(stderr=True),
             transient=True,
         )
-        bar.add_task("run", total=duration_s, events="0")
+        bar.add_task("run", total=duration_s, events="")
         bar.start()
         return bar
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     import polars as pl
 
@@ -102,6 +102,19 @@ def write_run(run: Run, directory: Path) -> None:
         if "responses" in run.tables:
             write_parquet(run.trace("responses"), directory / "responses.parquet")
         run.plot(directory / "picture.png")
+
+
+RUNNERS = "runners.json"
+"""In a directory of one scenario on several runners: which they are, in their order; each has a folder of its name."""
+
+
+def write_runs(runs: Sequence[Run], directory: Path) -> None:
+    """Writes what is kept of runs of one scenario on several runners into an existing directory."""
+    for run in runs:
+        (directory / run.runner).mkdir()
+        write_run(run, directory / run.runner)
+    about = {"runners": [run.runner for run in runs]}
+    (directory / RUNNERS).write_text(json.dumps(about) + "\n", encoding="utf-8")
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

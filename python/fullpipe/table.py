@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
@@ -31,12 +31,16 @@ _SPARE = (
 _SHORT = {"receive_window": "rwnd", "application": "app"}
 
 
-def show(run: Run, console: Console, wall_s: float) -> None:
-    """Prints the tables and one line about the run, which took `wall_s` seconds of real time."""
-    narrowed = _tables(run, console)
-    console.print(f"\n{_facts(run, wall_s)}", highlight=False)
-    for warning in run.metrics["warnings"]:
-        console.print(f"warning: {warning}", style="yellow", markup=False, soft_wrap=True)
+def show(runs: Sequence[Run], console: Console, walls_s: Sequence[float]) -> None:
+    """Prints the tables, with a line a runner of each flow, and a line about each run, with the real time it took."""
+    narrowed = _tables(runs, console)
+    console.print("")
+    for run, wall_s in zip(runs, walls_s, strict=True):
+        console.print(_facts(run, wall_s, several=len(runs) > 1), highlight=False)
+    for run in runs:
+        whose = f" ({run.runner})" if len(runs) > 1 else ""
+        for warning in run.metrics["warnings"]:
+            console.print(f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True)
     if narrowed:
         console.print("columns without room are left out; see --json", style="dim")
 
@@ -47,19 +51,19 @@ def text(run: Run) -> str:
 
     console = Console(width=80, file=StringIO(), highlight=False, color_system=None)
     with console.capture() as printed:
-        _tables(run, console)
+        _tables([run], console)
     return "\n".join(line.rstrip() for line in printed.get().splitlines())
 
 
-def _tables(run: Run, console: Console) -> bool:
+def _tables(runs: Sequence[Run], console: Console) -> bool:
     """Prints them; whether columns had to be left out."""
-    each = len(run.flows) <= _MOST_FLOWS
+    each = len(runs[0].flows) <= _MOST_FLOWS
     narrowed = False
-    answered = [flow for flow in run.flows if flow["responses"]]
+    answered = any(flow["responses"] for run in runs for flow in run.flows)
     for table in (
-        _flows(run.flows) if each else _algorithms(run.flows),
-        *([_responses(answered)] if answered and each else []),
-        _links(run.links),
+        _flows(runs) if each else _algorithms(runs),
+        *([_responses(runs)] if answered and each else []),
+        _links(runs),
     ):
         narrowed |= narrow(table, console)
         console.print("")
@@ -67,99 +71,124 @@ def _tables(run: Run, console: Console) -> bool:
     return narrowed
 
 
-def _flows(flows: Sequence[FlowMetrics]) -> Table:
-    """A line a flow."""
+def _table_of(what: str, runs: Sequence[Run]) -> Table:
+    """With a column that tells the runs apart, if there are several."""
+    table = make_table(what)
+    if len(runs) > 1:
+        table.add_column("on", vertical="bottom", no_wrap=True)
+    return table
+
+
+def _heads(name: str, runs: Sequence[Run]) -> Iterator[tuple[Run, list[Text]]]:
+    """Of the rows of one flow or link, one a run: what stands in front of the numbers; the name at the first one."""
+    for number, run in enumerate(runs):
+        yield run, [Text(name if number == 0 else ""), *([Text(run.runner)] if len(runs) > 1 else [])]
+
+
+def _flows(runs: Sequence[Run]) -> Table:
+    """A line a flow and run."""
+    flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
-    table = make_table("flow")
+    table = _table_of("flow", runs)
     number_columns(table, f"goodput\n{unit}", "RTT ms\nmean", "\np95", "\np99", "queue\nms", "re-\nsent", "loss\n%")
     if ended:
         number_columns(table, "done\ns")
     _last(table)
-    for flow in flows:
-        rtt = flow["rtt_s"]
-        table.add_row(
-            Text(flow["name"] if flow["name"].startswith(flow["cc"]) else f"{flow['name']} ({flow['cc']})"),
-            digits(flow["goodput_bps"] / scale),
-            *(_ms(value) for value in (rtt["mean"], rtt["p95"], rtt["p99"], flow["queue_delay_s"]["mean"])),
-            f"{flow['retransmits']}",
-            _percent(flow["loss_fraction"]),
-            *([digits(flow["completion_s"])] if ended else []),
-            _limit(flow["limited_by"]),
-        )
+    for number, named in enumerate(runs[0].flows):
+        called = named["name"] if named["name"].startswith(named["cc"]) else f"{named['name']} ({named['cc']})"
+        for run, head in _heads(called, runs):
+            flow = run.flows[number]
+            rtt = flow["rtt_s"]
+            table.add_row(
+                *head,
+                digits(flow["goodput_bps"] / scale),
+                *(_ms(value) for value in (rtt["mean"], rtt["p95"], rtt["p99"], flow["queue_delay_s"]["mean"])),
+                f"{flow['retransmits']}",
+                _percent(flow["loss_fraction"]),
+                *([digits(flow["completion_s"])] if ended else []),
+                _limit(flow["limited_by"]),
+            )
     return table
 
 
-def _algorithms(flows: Sequence[FlowMetrics]) -> Table:
-    """A line an algorithm, for runs with more flows than fit; delays are medians of the flows' means."""
+def _algorithms(runs: Sequence[Run]) -> Table:
+    """A line an algorithm and run, for runs with more flows than fit; delays are medians of the flows' means."""
+    flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
-    table = make_table("flows")
+    table = _table_of("flows", runs)
     number_columns(table, f"{unit}\nleast", "\nmedian", "\nmost")
     number_columns(table, "RTT\nms", "queue\nms", "re-\nsent", "loss\n%")
     if ended:
         number_columns(table, "ended", "after\ns")
     _last(table)
     for cc in sorted({flow["cc"] for flow in flows}):
-        those = [flow for flow in flows if flow["cc"] == cc]
-        rates = [flow["goodput_bps"] / scale for flow in those]
-        sent = sum(flow["sent"] for flow in those)
-        resent = sum(flow["retransmits"] for flow in those)
-        table.add_row(
-            Text(f"{len(those)} × {cc}"),
-            *(digits(value) for value in (min(rates), median(rates), max(rates))),
-            _ms(_median(flow["rtt_s"]["mean"] for flow in those)),
-            _ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
-            f"{resent}",
-            _percent(resent / sent if sent else 0.0),
-            *(_ends(those) if ended else []),
-            _limit(_mean_shares(those)),
-        )
+        count = sum(flow["cc"] == cc for flow in runs[0].flows)
+        for run, head in _heads(f"{count} × {cc}", runs):
+            those = [flow for flow in run.flows if flow["cc"] == cc]
+            rates = [flow["goodput_bps"] / scale for flow in those]
+            sent = sum(flow["sent"] for flow in those)
+            resent = sum(flow["retransmits"] for flow in those)
+            table.add_row(
+                *head,
+                *(digits(value) for value in (min(rates), median(rates), max(rates))),
+                _ms(_median(flow["rtt_s"]["mean"] for flow in those)),
+                _ms(_median(flow["queue_delay_s"]["mean"] for flow in those)),
+                f"{resent}",
+                _percent(resent / sent if sent else 0.0),
+                *(_ends(those) if ended else []),
+                _limit(_mean_shares(those)),
+            )
     return table
 
 
-def _responses(flows: Sequence[FlowMetrics]) -> Table:
-    """A line a flow whose application asks."""
-    table = make_table("flow")
+def _responses(runs: Sequence[Run]) -> Table:
+    """A line a flow whose application asks, and run."""
+    table = _table_of("flow", runs)
     number_columns(table, "answers", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
-    for flow in flows:
-        times = flow["response_s"]
-        values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
-        table.add_row(Text(flow["name"]), f"{flow['responses']}", *(_ms(value) for value in values))
+    for number, named in enumerate(runs[0].flows):
+        if not any(run.flows[number]["responses"] for run in runs):
+            continue
+        for run, head in _heads(named["name"], runs):
+            flow = run.flows[number]
+            times = flow["response_s"]
+            values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
+            table.add_row(*head, f"{flow['responses']}", *(_ms(value) for value in values))
     return table
 
 
-def _links(links: Sequence[LinkMetrics]) -> Table:
-    table = make_table("link")
-    policed = any(link["policed"] for link in links)
-    # ACKs have columns where they go over a link.
-    acks: tuple[tuple[str, Callable[[LinkMetrics], int]], ...] = (
-        ("ACK\ndrops", lambda link: link["ack_drops"]),
-        ("ACKs\nfiltered", lambda link: link["acks_filtered"]),
+def _links(runs: Sequence[Run]) -> Table:
+    table = _table_of("link", runs)
+    links = [link for run in runs for link in run.links]
+    # Columns of what happens only to some.
+    rare: tuple[tuple[str, Callable[[LinkMetrics], int], bool], ...] = (
+        ("policed", lambda link: link["policed"], False),
+        ("copies", lambda link: link["duplicates"], False),
+        ("marks", lambda link: link["marks"], True),
+        ("ACK\ndrops", lambda link: link["ack_drops"] if link["acks"] else 0, False),
+        ("ACKs\nfiltered", lambda link: link["acks_filtered"] if link["acks"] else 0, False),
     )
-    shown = [(header, count) for header, count in acks if any(link["acks"] and count(link) for link in links)]
+    shown = [(header, count) for header, count, always in rare if always or any(map(count, links))]
     number_columns(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses")
-    doubled = any(link["duplicates"] for link in links)
-    counts = [*(["policed"] if policed else []), *(["copies"] if doubled else []), "marks"]
-    number_columns(table, *counts, *(header for header, _ in shown))
-    for link in links:
-        queue = link["queue_delay_s"]
-        table.add_row(
-            Text(link["name"]),
-            f"{link['utilisation'] * 100:.1f}",
-            *(_ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
-            *(f"{count}" for count in (link["drops"], link["losses"])),
-            *([f"{link['policed']}"] if policed else []),
-            *([f"{link['duplicates']}"] if doubled else []),
-            f"{link['marks']}",
-            *(f"{count(link)}" for _, count in shown),
-        )
+    number_columns(table, *(header for header, _ in shown))
+    for number, named in enumerate(runs[0].links):
+        for run, head in _heads(named["name"], runs):
+            link = run.links[number]
+            queue = link["queue_delay_s"]
+            table.add_row(
+                *head,
+                f"{link['utilisation'] * 100:.1f}",
+                *(_ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
+                *(f"{count}" for count in (link["drops"], link["losses"])),
+                *(f"{count(link)}" for _, count in shown),
+            )
     return table
 
 
-def _facts(run: Run, wall_s: float) -> str:
+def _facts(run: Run, wall_s: float, several: bool) -> str:
     metrics = run.metrics
-    facts = [*([] if run.runner == "sim" else [f"on {run.runner}"]), f"seed {run.seed}"]
+    facts = [*([f"on {run.runner}"] if several or run.runner != "sim" else []), f"seed {run.seed}"]
     if len(run.flows) > 1 and metrics["jain"] is not None:
         facts.append(f"Jain {metrics['jain']:.3f}")
     facts.append(f"{metrics['packets']:,} packets in {wall_s:.2f} s")

@@ -9,6 +9,8 @@ import pytest
 
 import fullpipe
 from conftest import SCENARIO
+from fullpipe.report.build import build
+from fullpipe.report.model import Number, Table, Timeline
 from fullpipe.runners import RunnerError, chosen, every, names, runner
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 # A runner as others write one: the simulator, told apart by its name, with a machine and something to complain of.
 FAKE = """\
 import json
+import fullpipe
 from fullpipe.runners import Missing, runner
 
 class Result:
@@ -38,6 +41,13 @@ class Fake:
     def execute(self, scenario, trace, progress):
         about = {"runner": self.name, "host": {"kernel": "9.9"}, "warnings": ["the CPU was busy"]}
         return Result(runner("sim").execute(scenario, trace, progress), about)
+
+class Other(Fake):
+    name, about = "other", "the simulator with another seed"
+    def execute(self, scenario, trace, progress):
+        about = {"runner": self.name, "seed": scenario.seed, "host": {"kernel": "9.9", "cpu": "abacus"}}
+        again = fullpipe.load(scenario.to_toml(), seed=scenario.seed + 1000)
+        return Result(runner("sim").execute(again, trace, progress), about)
 
 class Absent(Fake):
     name = "absent"
@@ -127,3 +137,55 @@ def test_the_command_refuses_what_is_not_there(fullpipe: Fullpipe, fake: Path) -
     assert refused.returncode == 2
     assert refused.stderr.startswith("error: --on own_runners:Absent: it has not been built\n  fix: run make absent; ")
     assert not (fake / "kept").exists()
+
+
+def test_several_runners_are_shown_side_by_side(fullpipe: Fullpipe, fake: Path) -> None:
+    (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
+    shown = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other")
+    assert shown.returncode == 0, shown.stderr
+    starts = [line.split()[:3] for line in shown.stdout.splitlines() if len(line.split()) > 5 and "·" not in line]
+    alone = json.loads(fullpipe("run", "mine.toml", "--json").stdout)["flows"]
+    assert ["cubic", "sim", f"{alone[0]['goodput_bps'] / 1e6:.2f}"] in starts
+    assert [line[:2] for line in starts].count(["bbr1", "sim"]) == 1
+    assert [line[0] for line in starts].count("other") == 3, "two flows and a link"
+    assert "\non sim · seed 7 · " in shown.stdout
+    assert "\non other · seed 7 · " in shown.stdout
+    both = json.loads(fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--json").stdout)
+    assert [each["runner"] for each in both] == ["sim", "other"]
+    assert both[0]["flows"] == alone
+    refused = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--qlog", "a.qlog")
+    assert refused.returncode == 2
+    assert "keep them with --out" in refused.stderr
+
+
+def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None:
+    (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
+    made = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--out", "kept")
+    assert made.returncode == 0, made.stderr
+    assert "a folder each; for a page of them: fullpipe report kept" in made.stdout
+    report = build(fake / "kept")
+    assert ("Machine, other", "kernel 9.9, cpu abacus") in report.facts
+    beside = next(section for section in report.sections if section.title == "Runners side by side")
+    (table,) = beside.blocks
+    assert isinstance(table, Table)
+    assert table.columns == ("contender", "metric", "sim", "other", "other against sim")
+    goodput = {
+        name: [flow["goodput_bps"] for flow in json.loads((fake / "kept" / name / "metrics.json").read_text())["flows"]]
+        for name in ("sim", "other")
+    }
+    (row,) = [row for row in table.rows if row[:2] == ("cubic", "Goodput, Mbit/s")]
+    numbers = [cell.value for cell in row[2:] if isinstance(cell, Number)]
+    ours, theirs = goodput["sim"][0], goodput["other"][0]
+    assert numbers == pytest.approx([ours, theirs, theirs / ours - 1])
+    (timeline,) = next(section for section in report.sections if section.title == "Over time").blocks
+    assert isinstance(timeline, Timeline)
+    (recorded,) = timeline.runs
+    assert [line.label for line in recorded.panels[1].lines] == [
+        "cubic, sim",
+        "cubic, other",
+        "bbr1, sim",
+        "bbr1, other",
+    ]
+    assert [line.label for line in recorded.panels[3].lines] == ["bottleneck, sim", "bottleneck, other"]
+    again = fullpipe("report", "kept")
+    assert again.returncode == 0, again.stderr

@@ -48,5 +48,5 @@ def test_a_route_can_be_set() -> None:
 
 def _table(run: fullpipe.Run) -> str:
     text = io.StringIO()
-    show(run, Console(file=text, width=100), 0.1)
+    show([run], Console(file=text, width=100), [0.1])
     return text.getvalue()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fullpipe.report import values
 from fullpipe.report.kept import read
 from fullpipe.report.model import Report
-from fullpipe.report.panels import differences, maps, replays, results, spread, time
+from fullpipe.report.panels import differences, maps, replays, results, runners, spread, time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,6 +26,7 @@ def build(directory: Path) -> Report:
     findings, note = differences.findings(comparisons)
     sections = [
         replays.published(kept),
+        runners.section(groups, metrics, values.run_metrics(kept)),
         results.section(groups, metrics),
         differences.section(comparisons),
         maps.section(kept, groups, metrics),

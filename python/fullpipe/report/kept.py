@@ -12,12 +12,17 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.results import RUNNERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from fullpipe.metrics import Metrics
+
+
+RUNNER = "runner"
+"""Among a point's settings, which else are keys of scenarios: what it was run on."""
 
 
 class NoResultsError(ValueError):
@@ -53,6 +58,13 @@ class Point:
     seeds: tuple[int, ...]
     command: str
     """What replays its first seed."""
+    runner: str = ""
+    """What it was run on, where that is one of several; it is among the settings then, and not in the label."""
+
+    @property
+    def place(self) -> tuple[tuple[str, str], ...]:
+        """The settings without the runner: points with the same are the same experiment."""
+        return tuple((key, value) for key, value in self.settings.items() if key != RUNNER)
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,7 @@ def read(directory: Path) -> Kept:
         ("sweep.json", _sweep),
         ("compare.json", _comparison),
         ("table.json", _study),
+        (RUNNERS, _runs),
         ("metrics.json", _run),
     ):
         if (directory / file).is_file():
@@ -131,7 +144,7 @@ def read(directory: Path) -> Kept:
 
 def rows_of(metrics: Metrics) -> list[dict[str, Any]]:
     """A run's metrics as a row a flow, named as in a sweep's data set."""
-    whole: dict[str, Any] = {"seed": metrics["seed"], "jain": metrics["jain"], "packets": metrics["packets"]}
+    whole: dict[str, Any] = {key: metrics[key] for key in ("seed", "jain", "packets", "runner")}
     for link in metrics["links"]:
         whole |= _flat({key: value for key, value in link.items() if key != "name"}, f"link.{link['name']}.")
     return [
@@ -249,6 +262,35 @@ def _run(directory: Path) -> Kept:
             "scenario.toml": text,
             **({"resolved.toml": resolved.read_text("utf-8")} if resolved.is_file() else {}),
         },
+    )
+
+
+def _runs(directory: Path) -> Kept:
+    """What `run` keeps of several runners: the same scenario, and a point each."""
+    runners: list[str] = _json(directory / RUNNERS)["runners"]
+    parts = [_run(directory / runner) for runner in runners]
+    points = {
+        number: replace(part.points[0], number=number, settings={RUNNER: runner}, runner=runner)
+        for number, (runner, part) in enumerate(zip(runners, parts, strict=True))
+    }
+    facts = [*parts[0].facts[:2], ("Run on", ", ".join(runners))]
+    facts += [
+        (f"{name}, {runner}", text)
+        for runner, part in zip(runners, parts, strict=True)
+        for name, text in part.facts[2:]
+        if name != "Run on"
+    ]
+    return Kept(
+        directory,
+        parts[0].title,
+        parts[0].about,
+        facts,
+        pl.concat(
+            [part.rows.with_columns(point=pl.lit(number)) for number, part in enumerate(parts)], how="diagonal_relaxed"
+        ),
+        points=points,
+        series=[replace(each, point=points[number]) for number, part in enumerate(parts) for each in part.series],
+        scenarios=parts[0].scenarios,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fullpipe.report.kept import short
+from fullpipe.report.kept import RUNNER, short
 from fullpipe.stats import quantity
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Group:
         point: The number of its point.
         role: Which flow of the runs it is, or the algorithm of several.
         values: By metric and seed.
+        runner: What they were run on, where that is one of several: part of the place, too.
     """
 
     contender: str
@@ -51,6 +52,12 @@ class Group:
     point: int
     role: object
     values: dict[str, dict[int, float]]
+    runner: str = ""
+
+    @property
+    def named(self) -> str:
+        """The contender, and where it was run."""
+        return f"{self.contender}, {self.runner}" if self.runner else self.contender
 
     def of(self, metric: str) -> list[float]:
         """The numbers of all seeds."""
@@ -139,9 +146,15 @@ def _group(kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: li
     point = kept.points[row["point"]]
     ccs = {axis.key: point.settings[axis.key] for axis in kept.axes if axis.is_cc}
     others = {key: value for key, value in point.settings.items() if key not in ccs}
-    place = ", ".join(value if key == "case" else f"{short(key)} {value}" for key, value in others.items())
+    place = ", ".join(value if key in ("case", RUNNER) else f"{short(key)} {value}" for key, value in others.items())
     return Group(
-        _contender(row, by, alone, ccs), place, others, row["point"], row[by], {column: {} for column in columns}
+        _contender(row, by, alone, ccs),
+        place,
+        others,
+        row["point"],
+        row[by],
+        {column: {} for column in columns},
+        point.runner,
     )
 
 

@@ -34,7 +34,7 @@ def section(kept: Kept, groups: Sequence[Group], metrics: Sequence[Quantity]) ->
         blocks = [heat for metric in wanted for heat in _over_two(groups, metric, first, second)]
         rest = [short(axis.key) for axis in axes[2:]]
         note = f"Mean over the seeds, and over all values of {', '.join(rest)}." if rest else "Mean over the seeds."
-    elif axes and len({group.contender for group in groups}) > 1:
+    elif axes and len({group.named for group in groups}) > 1:
         blocks = [heat for metric in wanted for heat in _over_contenders(groups, metric, axes[0])]
         note = "Mean over the seeds."
     else:
@@ -46,7 +46,7 @@ def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Ax
     cells: dict[str, dict[tuple[str, str], list[float]]] = defaultdict(lambda: defaultdict(list))
     for group in groups:
         where = group.settings[first.key], group.settings[second.key]
-        cells[group.contender][where] += group.of(metric.column)
+        cells[group.named][where] += group.of(metric.column)
     found = {
         contender: _grid(those, first.values, second.values)
         for contender, those in list(cells.items())[:_MOST_CONTENDERS]
@@ -63,8 +63,8 @@ def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Ax
 def _over_contenders(groups: Sequence[Group], metric: Quantity, axis: Axis) -> list[Block]:
     cells: dict[tuple[str, str], list[float]] = defaultdict(list)
     for group in groups:
-        cells[group.contender, group.settings[axis.key]] += group.of(metric.column)
-    contenders = tuple(dict.fromkeys(group.contender for group in groups))
+        cells[group.named, group.settings[axis.key]] += group.of(metric.column)
+    contenders = tuple(dict.fromkeys(group.named for group in groups))
     grid = _grid(cells, contenders, axis.values)
     known = np.isfinite(grid).any(axis=1)
     rows = tuple(name for name, there in zip(contenders, known, strict=True) if there)

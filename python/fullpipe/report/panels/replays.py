@@ -8,7 +8,7 @@ from fullpipe.report.kept import spans
 from fullpipe.report.model import Code, Number, Section, Table, Text
 
 if TYPE_CHECKING:
-    from fullpipe.report.kept import Kept
+    from fullpipe.report.kept import Kept, Point
     from fullpipe.report.model import Block, Cell
 
 _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skipped": "– skipped"}
@@ -17,13 +17,19 @@ _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skip
 def section(kept: Kept) -> Section:
     """Every point with its seeds and the command that replays the first of them, and the scenarios."""
     rows: list[tuple[Cell, ...]] = [
-        (Number(point.number, f"{point.number}"), point.label, spans(point.seeds), Code(point.command))
+        (Number(point.number, f"{point.number}"), _label(point), spans(point.seeds), Code(point.command))
         for point in kept.points.values()
     ]
     blocks: list[Block] = [Table("Commands", ("point", "what", "seeds", "replays the first seed"), rows)]
     blocks += [Text(name, text) for name, text in kept.scenarios.items()]
-    note = "Any of the seeds stands for --seed; the same scenario, seed and version give the same run, bit for bit."
+    simulated = "runner" not in kept.rows.columns or set(kept.rows["runner"]) == {"sim"}
+    note = "Any of the seeds stands for --seed; the same scenario, seed and version give the same run, bit for bit"
+    note += "." if simulated else ", on the simulator. On the clock of a machine no run is like another."
     return Section("Scenarios and seeds", blocks, note)
+
+
+def _label(point: Point) -> str:
+    return f"{point.label}, {point.runner}" if point.runner else point.label
 
 
 def published(kept: Kept) -> Section | None:

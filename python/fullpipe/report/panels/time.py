@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,8 @@ from fullpipe.stats import convergence, jain_over_time, quantity, rates_per_wind
 from fullpipe.stats.fairness import WINDOW_S
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from fullpipe.report.kept import Kept, Series
     from fullpipe.report.model import Values
 
@@ -28,15 +31,19 @@ _BINS = 300
 
 
 def section(kept: Kept) -> Section | None:
-    """The traces that were kept; of many the first sixty."""
+    """The traces that were kept; of many the first sixty. What ran on several runners is one, lines over each other."""
     if not kept.series:
         return None
-    series = kept.series[:_MOST_RUNS]
-    points = int(np.clip(_BYTES / _BYTES_A_POINT / (len(series) * _lines(kept)), _LEAST_POINTS, _MOST_POINTS))
-    runs = [_recorded(each, points) for each in series]
-    left = f" The first {len(series)} of {len(kept.series)} recorded runs." if len(kept.series) > len(series) else ""
+    together: dict[object, list[Series]] = defaultdict(list)
+    for each in kept.series:
+        together[each.point.place if each.point.runner else each.point.number, each.seed].append(each)
+    runs = list(together.values())
+    shown_runs = runs[:_MOST_RUNS]
+    points = int(np.clip(_BYTES / _BYTES_A_POINT / (len(shown_runs) * _lines(kept)), _LEAST_POINTS, _MOST_POINTS))
+    recorded = [_recorded(each, points) for each in shown_runs]
+    left = f" The first {len(shown_runs)} of {len(runs)} recorded runs." if len(runs) > len(shown_runs) else ""
     note = f"Thinned out to {points:,} points a line, by MinMaxLTTB, which keeps least and greatest values.{left}"
-    return Section("Over time", [Timeline(runs)], note)
+    return Section("Over time", [Timeline(recorded)], note)
 
 
 def _lines(kept: Kept) -> int:
@@ -45,27 +52,42 @@ def _lines(kept: Kept) -> int:
     return 3 * min(_MOST_FLOWS, 1 + (most if isinstance(most, int) else 0)) + 2
 
 
-def _recorded(series: Series, points: int) -> Recorded:
-    trace = pl.read_parquet(series.flows)
-    flows = trace["flow"].unique().sort().to_list()  # as in the scenario: an Enum
-    shown_flows = flows[:_MOST_FLOWS]
-    rows = {flow: trace.filter(pl.col("flow") == flow) for flow in shown_flows}
-    end_s = float(np.max(_column(trace, "time"))) if len(trace) else 0.0
-    links = pl.read_parquet(series.links) if series.links else None
-    panels = [
-        _panel("Delivery rate", "Mbit/s", [_rate(flow, those, end_s) for flow, those in rows.items()], points),
-        _panel("Round-trip time", "ms", [_line(flow, those, "rtt", 1e3) for flow, those in rows.items()], points),
-        _panel("Window", "kB", [_line(flow, those, "cwnd", 1e-3) for flow, those in rows.items()], points),
+def _recorded(together: list[Series], points: int) -> Recorded:
+    """A run, or one on each of several runners."""
+    first = together[0]
+    traces = {each.point.runner: pl.read_parquet(each.flows) for each in together}
+    flows = traces[first.point.runner]["flow"].unique().sort().to_list()  # as in the scenario: an Enum
+    shown_flows = flows[: max(1, _MOST_FLOWS // len(together))]
+    # Lines that shall be compared lie beside each other in the legend.
+    rows = [
+        (f"{flow}, {runner}" if runner else flow, trace.filter(pl.col("flow") == flow))
+        for flow in shown_flows
+        for runner, trace in traces.items()
     ]
-    if links is not None and len(links):
-        queues = [(name, links.filter(pl.col("link") == name)) for name in links["link"].unique().sort()[:_MOST_LINKS]]
-        lines = [_line(name, those, "queue_packets", 1) for name, those in queues]
-        panels.append(_panel("Queue", "packets", lines, points))
-    note = f" (the first {_MOST_FLOWS} of {len(flows)} flows)" if len(flows) > _MOST_FLOWS else ""
+    end_s = max((float(np.max(_column(trace, "time"))) for trace in traces.values() if len(trace)), default=0.0)
+    panels = [
+        _panel("Delivery rate", "Mbit/s", [_rate(name, those, end_s) for name, those in rows], points),
+        _panel("Round-trip time", "ms", [_line(name, those, "rtt", 1e3) for name, those in rows], points),
+        _panel("Window", "kB", [_line(name, those, "cwnd", 1e-3) for name, those in rows], points),
+    ]
+    if queues := list(_queues(together)):
+        panels.append(_panel("Queue", "packets", queues, points))
+    note = f" (the first {len(shown_flows)} of {len(flows)} flows)" if len(flows) > len(shown_flows) else ""
     if len(flows) >= 2:
-        panels.append(_fairness([trace.filter(pl.col("flow") == flow) for flow in flows], end_s))
-    command = series.point.command.rsplit(" --seed ", 1)[0] + f" --seed {series.seed}"
-    return Recorded(f"{series.point.label}, seed {series.seed}{note}", command, panels)
+        panels.append(_fairness(traces, flows, end_s))
+    command = first.point.command.rsplit(" --seed ", 1)[0] + f" --seed {first.seed}"
+    return Recorded(f"{first.point.label}, seed {first.seed}{note}", command, panels)
+
+
+def _queues(together: list[Series]) -> Iterator[Line]:
+    """What waits at the first links."""
+    found = [(each.point.runner, pl.read_parquet(each.links)) for each in together if each.links]
+    names = dict.fromkeys(name for _, links in found for name in links["link"].unique().sort())
+    for name in list(names)[: max(1, _MOST_LINKS // len(together))]:
+        for runner, links in found:
+            those = links.filter(pl.col("link") == name)
+            if len(those):
+                yield _line(f"{name}, {runner}" if runner else name, those, "queue_packets", 1)
 
 
 def _panel(title: str, unit: str, lines: list[Line], points: int) -> Lines:
@@ -91,8 +113,22 @@ def _rate(flow: str, rows: pl.DataFrame, end_s: float) -> Line:
     return Line(flow, ends - width / 2, rates[0] * 1e-6)
 
 
-def _fairness(flows: list[pl.DataFrame], end_s: float) -> Lines:
-    """Jain's index of each second in which all flows were there."""
+def _fairness(traces: dict[str, pl.DataFrame], flows: list[str], end_s: float) -> Lines:
+    """Jain's index of each second in which all flows were there, a line a runner."""
+    found = [
+        (runner, *_jain([trace.filter(pl.col("flow") == flow) for flow in flows], end_s))
+        for runner, trace in traces.items()
+    ]
+    return Lines(
+        "Jain's index per second",
+        "time, s",
+        "",
+        [Line(runner or "all flows", x, y) for runner, x, y, _ in found],
+        note=" ".join(f"{runner}: {note}" if runner else note for runner, _, _, note in found),
+    )
+
+
+def _jain(flows: list[pl.DataFrame], end_s: float) -> tuple[Values, Values, str]:
     progress = [_progress(rows) for rows in flows]
     start_s = max(float(time[0]) if len(time) else 0.0 for time, _ in progress)
     ends, rates = rates_per_window(progress, start_s, end_s)
@@ -103,13 +139,7 @@ def _fairness(flows: list[pl.DataFrame], end_s: float) -> Lines:
         note = f"Converged {came.time_s:g} s after the last start; mean index from then on {shown(jain, came.jain)}."
     else:
         note = "Never converged: five seconds within 25 % of equal shares did not come."
-    return Lines(
-        "Jain's index per second",
-        "time, s",
-        "",
-        [Line("all flows", ends - WINDOW_S / 2, jain_over_time(rates))],
-        note=note,
-    )
+    return ends - WINDOW_S / 2, jain_over_time(rates), note
 
 
 def _progress(rows: pl.DataFrame) -> tuple[Values, Values]:

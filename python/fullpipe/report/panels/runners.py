@@ -1,0 +1,85 @@
+"""The same experiment on several runners: side by side, and how far they are apart."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from fullpipe.report.kept import RUNNER, short
+from fullpipe.report.model import Number, Section, Table
+from fullpipe.report.values import shown, titled
+from fullpipe.stats import mean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fullpipe.report.model import Cell
+    from fullpipe.report.values import Group
+    from fullpipe.stats import Interval, Quantity
+
+
+def section(groups: Sequence[Group], metrics: Sequence[Quantity], whole: Sequence[str]) -> Section | None:
+    """A row a contender and metric, a column a runner; `whole` are metrics of a run and not of a flow."""
+    runners = list(dict.fromkeys(group.runner for group in groups))
+    if len(runners) < 2:
+        return None
+    same: dict[tuple[object, ...], dict[str, Group]] = defaultdict(dict)
+    for group in groups:
+        settings = {key: value for key, value in group.settings.items() if key != RUNNER}
+        same[tuple(settings.items()), group.contender][group.runner] = group
+    keys = list(dict.fromkeys(key for group in groups for key in group.settings if key != RUNNER))
+    rows = [
+        row
+        for those in same.values()
+        for metric in metrics
+        if (row := _row(those, keys, runners, metric, metric.column in whole)) is not None
+    ]
+    first = runners[0]
+    more = len({seed for group in groups for values in group.values.values() for seed in values}) > 1
+    columns = (*map(short, keys), "contender", "metric", *runners, *(f"{each} against {first}" for each in runners[1:]))
+    note = "Means over the seeds [95 % interval]. " if more else ""
+    note += "A runner does not draw what another does, so seeds are not paired across runners; "
+    note += "a metric that a runner can't tell is –."
+    return Section("Runners side by side", [Table("The same on each runner", columns, rows)], note)
+
+
+def _row(
+    those: dict[str, Group], keys: Sequence[str], runners: Sequence[str], metric: Quantity, whole: bool
+) -> tuple[Cell, ...] | None:
+    found = [mean(values) if (values := _of(those.get(runner), metric)) else None for runner in runners]
+    if not any(found):
+        return None
+    group = next(iter(those.values()))
+    settings = [group.settings.get(key, "–") for key in keys]
+    return (
+        *settings,
+        "the whole run" if whole else group.contender,
+        titled(metric),
+        *(_cell(metric, each) for each in found),
+        *(_apart(metric, found[0], each) for each in found[1:]),
+    )
+
+
+def _of(group: Group | None, metric: Quantity) -> list[float]:
+    return group.of(metric.column) if group else []
+
+
+def _cell(metric: Quantity, found: Interval | None) -> Number:
+    if found is None:
+        return Number(None, "–")
+    text = shown(metric, found.value)
+    if found.high > found.low:
+        text += f" [{shown(metric, found.low)}, {shown(metric, found.high)}]"
+    return Number(found.value, text)
+
+
+def _apart(metric: Quantity, first: Interval | None, other: Interval | None) -> Number:
+    """The difference, in percent of the first; of shares in points."""
+    if first is None or other is None:
+        return Number(None, "–")
+    difference = other.value - first.value
+    if metric.unit in ("", "%"):
+        return Number(difference, f"{difference * metric.scale:+.3g}{' points' if metric.unit else ''}")
+    if first.value == 0:
+        return Number(None, "–")
+    return Number(difference / first.value, f"{100 * difference / first.value:+.3g} %")

@@ -4,6 +4,7 @@ Users call :mod:`fullpipe`; this module is what it stands on.
 """
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Literal, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "conformance_case",
     "conformance_cases",
     "impairments",
+    "measured",
     "memory_needed",
     "profiles",
     "quantity",
@@ -722,6 +724,20 @@ def agent_plan(
     scenario: Scenario, trace: str, receiver: str, first_port: int, runner: str, offered: Sequence[str] | None = None
 ) -> str:
     """What agents do in a run of a scenario, as JSON; refuses by its key what a kernel has not got."""
+
+def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts: str) -> RunResult:
+    """Metrics and trace of what agents wrote down in a folder: `send`, `receive`, `tap-sender`, `tap-in`, `tap-out`.
+
+    Args:
+        scenario: What was run.
+        trace: `off`, or the interval between two rows of a link; `ack` is 1 ms.
+        folder: Where the files are.
+        facts: JSON: `runner`; `first_port`; `paced`, whether the sender's device paces every flow; `departs`, which bit of a packet
+            is out when `tap-out` sees it, `first` or `last`; `host` and `warnings` of the metrics.
+
+    Raises:
+        RuntimeError: When a file is missing or breaks off, or a flow failed.
+    """
 
 def agent(arguments: Sequence[str]) -> int:
     """Runs the program `fullpipe-agent` with these arguments; gives its exit code."""

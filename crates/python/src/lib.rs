@@ -34,7 +34,7 @@ mod _core {
     use crate::sweep::{SweepPlan, SweepRun, quantity, rows};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::testbed::{agent, agent_plan};
+    use crate::testbed::{agent, agent_plan, measured};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

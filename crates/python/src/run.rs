@@ -49,13 +49,7 @@ pub(crate) fn run(
         (run, hash)
     };
     let (run, trace_hash) = py.detach(|| guarded(finish))?;
-    let metrics = serde_json::to_string(&run.summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-    let mut tables = Vec::new();
-    for table in run.trace.into_iter().flat_map(|trace| trace.tables) {
-        let (name, units) = (table.name, table::units(py, &table)?.unbind());
-        tables.push((name, table::columns(py, table)?.unbind(), units));
-    }
-    Ok(RunResult { metrics, trace_hash, tables })
+    RunResult::of(py, &run.summary, run.trace, trace_hash)
 }
 
 /// An upper estimate of the memory that a run holds at once, in bytes.
@@ -96,6 +90,22 @@ impl RunResult {
 }
 
 impl RunResult {
+    /// What a runner gives, as Python sees it.
+    pub(crate) fn of(
+        py: Python<'_>,
+        summary: &trace::Summary,
+        trace: Option<trace::Trace>,
+        trace_hash: Option<u64>,
+    ) -> PyResult<RunResult> {
+        let metrics = serde_json::to_string(summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let mut tables = Vec::new();
+        for table in trace.into_iter().flat_map(|trace| trace.tables) {
+            let (name, units) = (table.name, table::units(py, &table)?.unbind());
+            tables.push((name, table::columns(py, table)?.unbind(), units));
+        }
+        Ok(RunResult { metrics, trace_hash, tables })
+    }
+
     fn find(&self, name: &str) -> PyResult<&(&'static str, Py<PyDict>, Py<PyDict>)> {
         self.tables.iter().find(|(known, ..)| *known == name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }

@@ -1,12 +1,15 @@
 //! Real TCP: the agents, and what they are told.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use testbed::agent::{Ends, Plan};
+use testbed::measured::{Measured, Recording};
 
 use crate::error::refused;
+use crate::run::RunResult;
 use crate::scenario_file::Scenario;
 
 /// Between two samples, for each level of a trace: at an ACK nobody can be asked.
@@ -34,6 +37,24 @@ pub(crate) fn agent_plan(
     let ends = Ends { receiver, first_port, interval: interval(trace)?, offered: offered.as_deref(), runner };
     let plan = Plan::of(&scenario.get().inner, &ends).map_err(|error| refused(py, &error))?;
     Ok(plan.to_json())
+}
+
+/// Metrics and trace of what agents wrote down in a folder: `send`, `receive`, `tap-sender`, `tap-in`, `tap-out`.
+#[pyfunction]
+pub(crate) fn measured(
+    py: Python<'_>,
+    scenario: &Bound<'_, Scenario>,
+    trace: &str,
+    folder: PathBuf,
+    facts: &str,
+) -> PyResult<RunResult> {
+    let facts = serde_json::from_str(facts).map_err(|error| PyValueError::new_err(format!("facts: {error}")))?;
+    let rows = if trace == "off" { None } else { Some(interval(trace)?) };
+    let scenario = &scenario.get().inner;
+    let measured = py.detach(|| testbed::measured::measured(scenario, Recording::in_folder(&folder), facts, rows));
+    let Measured { summary, trace } = measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
+    let hash = trace.as_ref().map(trace::Trace::hash);
+    RunResult::of(py, &summary, trace, hash)
 }
 
 /// Runs the program `fullpipe-agent` with these arguments; gives its exit code.

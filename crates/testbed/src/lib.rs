@@ -6,3 +6,4 @@
 
 pub mod agent;
 pub mod algorithms;
+pub mod measured;

@@ -110,6 +110,14 @@ impl FlowMeter {
         }
     }
 
+    /// `in_order` more bytes reached the application, after nobody knows what waiting: where only the ends are watched.
+    #[inline]
+    pub fn on_received(&mut self, now: Time, in_order: Bytes) {
+        if self.window.holds(now) {
+            self.delivered += in_order;
+        }
+    }
+
     /// The transfer's last byte is there.
     pub fn on_complete(&mut self, now: Time) {
         if now <= self.window.to {
@@ -154,6 +162,11 @@ impl FlowMeter {
     pub fn goodput(&self) -> Rate {
         let active = self.active();
         if active == Span::ZERO { Rate::ZERO } else { Rate::from_delivery(self.delivered, active) }
+    }
+
+    /// It began at another time than was expected: where the clock is real.
+    pub fn restart(&mut self, start: Time) {
+        self.start = start;
     }
 
     /// When the flow began.

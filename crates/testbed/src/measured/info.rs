@@ -1,0 +1,139 @@
+//! TCP_INFO and TCP_CC_INFO, as the kernel's `include/uapi/linux/tcp.h` and `inet_diag.h` lay them out.
+
+use units::{Bytes, Rate, Span};
+
+/// What of TCP_INFO is of use here; zero where an older kernel's ends before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Info {
+    /// TCP_CA_Open, Disorder, CWR, Recovery, Loss: 0 to 4.
+    pub(crate) ca_state: u8,
+    pub(crate) mss: u64,
+    pub(crate) cwnd: u64,
+    /// In packets, as the window is.
+    pub(crate) inflight: u64,
+    /// None before the first congestion.
+    pub(crate) ssthresh: Option<u64>,
+    pub(crate) srtt: Span,
+    pub(crate) min_rtt: Span,
+    pub(crate) pacing_rate: Option<Rate>,
+    pub(crate) delivery_rate: Option<Rate>,
+    pub(crate) delivered: Bytes,
+    pub(crate) retransmitted: Bytes,
+    pub(crate) busy: Span,
+    pub(crate) receive_window: Span,
+    pub(crate) send_buffer: Span,
+}
+
+/// TCP_INFINITE_SSTHRESH.
+const NO_SSTHRESH: u32 = 0x7fff_ffff;
+
+impl Info {
+    pub(crate) fn read(bytes: &[u8]) -> Info {
+        let word =
+            |at: usize| bytes.get(at..at + 4).map_or(0, |word| u32::from_ne_bytes(word.try_into().expect("four")));
+        let long =
+            |at: usize| bytes.get(at..at + 8).map_or(0, |long| u64::from_ne_bytes(long.try_into().expect("eight")));
+        let count = |at: usize| u64::from(word(at));
+        let micros = |us: u64| if us == u64::from(u32::MAX) { Span::MAX } else { Span::from_micros(us) };
+        let rate = |at: usize| match long(at) {
+            0 | u64::MAX => None,
+            rate => Some(Rate::from_bps(rate.saturating_mul(8))),
+        };
+        let (mss, sacked) = (count(16), count(28));
+        // The SYN and the FIN have a number each among those acknowledged: here the first goes, the last is one byte too many.
+        let acked = long(120).saturating_sub(1);
+        Info {
+            ca_state: bytes.get(1).copied().unwrap_or(0),
+            mss,
+            cwnd: count(80),
+            inflight: (count(24) + count(36)).saturating_sub(sacked + count(32)),
+            ssthresh: Some(word(76)).filter(|ssthresh| *ssthresh != NO_SSTHRESH).map(u64::from),
+            srtt: micros(count(68)),
+            min_rtt: micros(count(148)),
+            pacing_rate: rate(104),
+            delivery_rate: rate(160),
+            delivered: Bytes::new(acked + sacked * mss),
+            retransmitted: Bytes::new(long(208)),
+            busy: Span::from_micros(long(168)),
+            receive_window: Span::from_micros(long(176)),
+            send_buffer: Span::from_micros(long(184)),
+        }
+    }
+}
+
+/// What an algorithm says of itself, as fields of ours; see [`fields`].
+pub(crate) fn read_cc(kernel: &str, bytes: &[u8], values: &mut Vec<f64>) {
+    let word = |at: usize| {
+        bytes.get(at..at + 4).map_or(f64::NAN, |word| f64::from(u32::from_ne_bytes(word.try_into().expect("four"))))
+    };
+    match kernel {
+        "bbr" => {
+            let (bw, gains) = (word(0) + word(4) * 4_294_967_296.0, [word(12) / 256.0, word(16) / 256.0]);
+            values.extend([bbr_state(gains), bw * 8.0, word(8) / 1e6, gains[0], gains[1]]);
+        }
+        // Of 1024 (DCTCP_MAX_ALPHA).
+        "dctcp" => values.push(word(4) / 1024.0),
+        "vegas" => values.extend([word(8) / 1e6, word(12) / 1e6]),
+        _ => {}
+    }
+}
+
+/// The fields of [`read_cc`], (name, unit, labels) each, with the names that our algorithm's have.
+pub(crate) fn fields(kernel: &str) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
+    match kernel {
+        "bbr" => &[
+            ("state", "", &["startup", "drain", "probe_bw", "probe_rtt"]),
+            ("max_bw", "bit/s", &[]),
+            ("min_rtt", "s", &[]),
+            ("pacing_gain", "", &[]),
+            ("cwnd_gain", "", &[]),
+        ],
+        "dctcp" => &[("alpha", "", &[])],
+        "vegas" => &[("rtt", "s", &[]), ("min_rtt", "s", &[])],
+        _ => &[],
+    }
+}
+
+/// bbr_mode by the gains that it alone has: 2.89 both (STARTUP), 0.35 and 2.89 (DRAIN), 1 both (PROBE_RTT); else 2 for the window.
+fn bbr_state([pacing, cwnd]: [f64; 2]) -> f64 {
+    if pacing.is_nan() {
+        f64::NAN
+    } else if cwnd > 2.5 {
+        if pacing > 1.0 { 0.0 } else { 1.0 }
+    } else if cwnd < 1.5 {
+        3.0
+    } else {
+        2.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The fields of our own that a kernel's algorithm fills are fields that we have.
+    #[test]
+    fn fields_have_the_names_that_our_algorithms_declare() {
+        for (kernel, ours) in [("bbr", "bbr1"), ("dctcp", "dctcp")] {
+            let descriptor = cc::Registry::default().get(ours).expect("it is built in");
+            for (name, unit, labels) in fields(kernel) {
+                let known = descriptor.fields.iter().find(|field| field.name == *name);
+                let known = known.unwrap_or_else(|| panic!("{ours} has no {name}"));
+                assert_eq!((known.unit, known.labels), (*unit, *labels));
+            }
+        }
+    }
+
+    #[test]
+    fn a_short_tcp_info_gives_what_it_has() {
+        let mut bytes = vec![0; 104];
+        bytes[16..20].copy_from_slice(&1448_u32.to_ne_bytes());
+        bytes[24..28].copy_from_slice(&10_u32.to_ne_bytes());
+        bytes[28..32].copy_from_slice(&3_u32.to_ne_bytes());
+        bytes[76..80].copy_from_slice(&NO_SSTHRESH.to_ne_bytes());
+        bytes[80..84].copy_from_slice(&20_u32.to_ne_bytes());
+        let info = Info::read(&bytes);
+        assert_eq!((info.cwnd, info.inflight, info.mss, info.ssthresh), (20, 7, 1448, None));
+        assert_eq!((info.busy, info.pacing_rate), (Span::ZERO, None));
+    }
+}

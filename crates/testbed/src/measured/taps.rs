@@ -1,0 +1,97 @@
+//! From taps in front of a link and behind it to what the link did with each packet.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use units::{Bytes, Rate, Time};
+
+use super::packet::Packet;
+use super::queue::{Arrived, Dropped, Links, Loss, Passed};
+
+/// Which bit of a packet is out when the tap behind the link sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Departs {
+    /// The first: a queue that is polled at a rate (htb).
+    First,
+    /// The last: netem's `rate`.
+    Last,
+}
+
+/// What a packet is known by; a retransmission has another IP identification or timestamp.
+type Key = (u32, u32, u16, u32, Option<(u32, u32)>);
+
+fn key(flow: u32, packet: &Packet) -> Key {
+    (flow, packet.seq, packet.id, packet.payload, packet.stamps)
+}
+
+/// A packet on its way forward, with its flow.
+pub(crate) type Seen = (u32, Packet);
+
+/// Matches what was seen in front with what was seen behind: for each in front, the number of the one behind. Also whether one
+/// that has none may be under way still: nothing that came later, of its flow, was seen behind.
+fn matched(front: &[Seen], behind: &[Seen]) -> Vec<(Option<usize>, bool)> {
+    let mut waiting: BTreeMap<Key, VecDeque<usize>> = BTreeMap::new();
+    for (number, (flow, packet)) in behind.iter().enumerate() {
+        waiting.entry(key(*flow, packet)).or_default().push_back(number);
+    }
+    let mut found: Vec<_> = front
+        .iter()
+        .map(|(flow, packet)| (waiting.get_mut(&key(*flow, packet)).and_then(VecDeque::pop_front), false))
+        .collect();
+    let mut passed_later: BTreeMap<u32, bool> = BTreeMap::new();
+    for (number, (flow, _)) in front.iter().enumerate().rev() {
+        let later = passed_later.entry(*flow).or_default();
+        *later |= found[number].0.is_some();
+        found[number].1 = !*later;
+    }
+    found
+}
+
+/// What became of packets between the sender, the front of the bottleneck and the place behind it. Times are CLOCK_MONOTONIC;
+/// `at` makes the run's of them.
+pub(crate) fn links(
+    sent: &[Seen],
+    front: &[Seen],
+    behind: &[Seen],
+    departs: Departs,
+    rate: Rate,
+    at: impl Fn(u64) -> Time,
+) -> Links {
+    let mut links = Links::default();
+    let dropped = |packet: &Packet, flow: u32, why| Dropped {
+        link: Some(0),
+        flow,
+        data: packet.payload > 0,
+        at: at(packet.time),
+        why,
+    };
+    for ((flow, packet), (passed, under_way)) in sent.iter().zip(matched(sent, front)) {
+        if passed.is_none() && !under_way {
+            links.dropped.push(dropped(packet, *flow, Loss::Chance));
+        }
+    }
+    for ((flow, packet), (passed, under_way)) in front.iter().zip(matched(front, behind)) {
+        let Some(number) = passed else {
+            if !under_way {
+                links.dropped.push(dropped(packet, *flow, Loss::Queue));
+            }
+            continue;
+        };
+        let (arrived, seen) = (at(packet.time), at(behind[number].1.time));
+        let takes = rate.time_for(Bytes::new(u64::from(packet.size)));
+        let (start, end) = match departs {
+            Departs::First => (seen, seen + takes),
+            Departs::Last => (Time::ZERO + seen.since(Time::ZERO + takes), seen),
+        };
+        // Clocks of two interfaces of one kernel are one; what is left is rounding.
+        let (start, data) = (start.max(arrived), packet.payload > 0);
+        let marked = behind[number].1.ce && !packet.ce;
+        links.passed.push(Passed { link: 0, flow: *flow, data, size: packet.size, arrived, start, end, marked });
+        if data {
+            links.arrived.push(Arrived { flow: *flow, at: end, waited: start.since(arrived) });
+        }
+    }
+    links.dropped.sort_by_key(|packet| packet.at);
+    links.arrived.sort_by_key(|packet| packet.at);
+    links
+}

@@ -125,12 +125,12 @@ def test_the_command_keeps_what_it_found(fullpipe: Fullpipe, tmp_path: Path) -> 
     assert (done.returncode, done.stderr) == (0, "")
     assert "1 of 1 judged cells met" in done.stdout
     assert "no not-built here yet" in done.stdout
-    assert "Look at results/small-001/overview.png" in done.stdout
+    assert "Look at results/small-001/report.html or overview.png" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 100
     kept = tmp_path / "results" / "small-001"
     assert {path.name for path in kept.iterdir()} == {
         *("overview.png", "table.md", "table.json", "published.toml", "runs.parquet", "runs.csv", "numbers.csv"),
-        *("scenarios", "cases"),
+        *("scenarios", "cases", "report.html"),
     }
     assert [path.name for path in (kept / "cases").iterdir()] == ["10mbit_0_reno.png"]
     runs = pl.read_parquet(kept / "runs.parquet")

@@ -1,4 +1,4 @@
-"""Reads what `run --out`, `sweep`, `compare` and `reproduce` have kept, into one form."""
+"""Reads what `run --out`, `sweep`, `compare`, `reproduce` and `conformance` have kept, into one form."""
 
 from __future__ import annotations
 
@@ -312,7 +312,50 @@ _STUDY = {
 }
 
 
+def _conformance(directory: Path) -> Kept:
+    """What `conformance` keeps: a run for each scene, and a record for each condition."""
+    records = _json(directory / "table.json")
+    scenes = [scene for scene in dict.fromkeys(each["case"] for each in records) if (directory / scene).is_dir()]
+    runs = [_run(directory / scene) for scene in scenes]
+    points = {
+        number: replace(
+            run.points[0], number=number, label=f"{scene} {run.title.partition(' ')[2]}", settings={"case": scene}
+        )
+        for number, (scene, run) in enumerate(zip(scenes, runs, strict=True))
+    }
+    rows = [run.rows.with_columns(point=pl.lit(number)) for number, run in enumerate(runs)]
+    cells = [
+        {
+            "case": each["case"],
+            "metric": f"{each['condition']}, {each['unit']}" if each["unit"] else each["condition"],
+            "published": each["because"],
+            "ours": each["measured"],
+            "tolerance": [None if side is None else _exact(side) for side in each["tolerance"]],
+            "verdict": each["verdict"],
+        }
+        for each in records
+    ]
+    title, _ = _heading(directory / "table.md")
+    return Kept(
+        directory,
+        title,
+        "",
+        [runs[0].facts[0], ("Runs", f"{len(runs)}")],
+        pl.concat(rows, how="diagonal_relaxed"),
+        points=points,
+        series=[replace(run.series[0], point=points[number]) for number, run in enumerate(runs)],
+        published=cells,
+    )
+
+
+def _exact(side: float) -> float:
+    """A count that has to be exact is demanded to be within a millionth."""
+    return round(side) + 0.0 if abs(side - round(side)) < 2e-6 else side
+
+
 def _study(directory: Path) -> Kept:
+    if not (directory / "runs.parquet").is_file():
+        return _conformance(directory)
     runs = pl.read_parquet(directory / "runs.parquet")
     cases = runs["case"].unique(maintain_order=True).to_list()
     rows = runs.rename(_STUDY).with_columns(

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
+from fullpipe.report import write_report
 from fullpipe.reproduce import keep, show, show_claims
 from fullpipe.reproduce import published as tables
 from fullpipe.reproduce.study import count_runs, records, study
@@ -81,6 +82,8 @@ def reproduce(
             bar.advance(drawing)
         if rows:
             keep.keep_variants(rows, aside)
+    with stoppable(lambda: "before its report was made", kept=f"all the rest is in {target}"):
+        write_report(target)
     with printing():
         if as_json:
             print(json.dumps(records(done)))
@@ -92,7 +95,7 @@ def reproduce(
             seconds = time.perf_counter() - start
             look = "overview.png" if done.outcomes else "pictures/"
             console.print(
-                f"Look at {target}/{look}; table.md and the rest are beside it ({seconds:.1f} s)",
+                f"Look at {target}/report.html or {look}; table.md and the rest are beside it ({seconds:.1f} s)",
                 markup=False,
                 soft_wrap=True,
             )

@@ -55,7 +55,8 @@ def _row(each: dict[str, Any]) -> tuple[Cell, ...]:
     elif high is None:
         close = f"≥ {_number(low).text}"
     else:
-        close = f"{_number(low).text} – {_number(high).text}"
+        least, most = _number(low).text, _number(high).text
+        close = least if least == most else f"{least} – {most}"
     theirs = each["published"]
     return (
         each["case"],

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from fullpipe import __version__
-from fullpipe.results import fresh_file
+from fullpipe.results import RUNNERS, fresh_file
 
 if TYPE_CHECKING:
     import os
@@ -61,7 +61,7 @@ class Source:
     @property
     def runner(self) -> str:
         """What ran it."""
-        return str(self.metrics.get("runner", "sim"))
+        return self.metrics["runner"]
 
 
 def of_run(run: Run) -> Source:
@@ -86,6 +86,8 @@ def of_kept(directory: Path) -> Source:
 
     files = [directory / name for name in ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")]
     missing = [file.name for file in files if not file.is_file()]
+    if (directory / RUNNERS).is_file():
+        raise QlogError(f"{directory}: runs of several runners\n  fix: name one's folder, like {directory}/sim")
     if missing:
         raise QlogError(
             f"{directory}: no run with a trace: there is no {missing[0]}\n"

@@ -239,6 +239,7 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
         (("run", "s.toml", "--qlog", "s.qlog"), "--qlog s.qlog exists already; name a new file"),
         (("run", "s.toml", "--qlog", "x.qlog", "--trace", "off"), "--qlog needs a trace, and --trace off makes none"),
         (("run", "s.toml", "--qlog", "s.toml/x.qlog"), "--qlog s.toml/x.qlog can't be written: "),
+        (("qlog", "two", "x.qlog"), "two: runs of several runners\n  fix: name one's folder, like two/sim"),
         (
             ("qlog", ".", "x.qlog"),
             ".: no run with a trace: there is no metrics.json\n  fix: name what `fullpipe run --out`",
@@ -248,7 +249,9 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
 def test_the_command_refuses(fullpipe: Fullpipe, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     (tmp_path / "s.toml").write_text(SHORT)
     (tmp_path / "s.qlog").touch()
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two/runners.json").touch()
     ran = fullpipe(*arguments)
     assert ran.returncode == 2
     assert ran.stderr.startswith(f"error: {said}")
-    assert {file.name for file in tmp_path.iterdir()} == {"s.toml", "s.qlog"}
+    assert {file.name for file in tmp_path.iterdir()} == {"s.toml", "s.qlog", "two"}

@@ -732,8 +732,8 @@ def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts:
         scenario: What was run.
         trace: `off`, or the interval between two rows of a link; `ack` is 1 ms.
         folder: Where the files are.
-        facts: JSON: `runner`; `first_port`; `paced`, whether the sender's device paces every flow; `departs`, which bit of a packet
-            is out when `tap-out` sees it, `first` or `last`; `host` and `warnings` of the metrics.
+        facts: JSON: `runner`; `first_port`; `paced`, whether the sender's device paces every flow; `departs`, which
+            bit of a packet is out when `tap-out` sees it, `first` or `last`; `host` and `warnings` of the metrics.
 
     Raises:
         RuntimeError: When a file is missing or breaks off, or a flow failed.

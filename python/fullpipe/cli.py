@@ -155,6 +155,7 @@ def sweep_command(
         Engine, typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine.")
     ] = Engine.LOCAL,
     threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs side by side; a core each.")] = None,
+    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=_ON)] = "sim",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the table as a list, SI units, and nothing else.")
     ] = False,
@@ -195,6 +196,7 @@ def sweep_command(
                 engine=engine.value,
                 threads=threads,
                 until=rule,
+                runners=chosen(on),
                 as_json=as_json,
             )
         except RuleError as error:
@@ -221,6 +223,7 @@ def compare_command(
         Path | None,
         typer.Option(metavar="DIR", parser=_directory, help="Keep all there, not in results/; or go on with it."),
     ] = None,
+    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=_ON)] = "sim",
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
 ) -> None:
     """Compare algorithms on one path: each alone, then all together; what differs is said with its interval.
@@ -236,7 +239,7 @@ def compare_command(
     try:
         with kindly():
             settings += [_setting(text) for text in set_ or []]
-            compare(plan(algorithms, settings, repeat, seed), out=out, as_json=as_json)
+            compare(plan(algorithms, settings, repeat, seed), out=out, runners=chosen(on), as_json=as_json)
     except TooFewError as error:
         fail(error)
 
@@ -247,6 +250,7 @@ def check_command(
     repeat: Annotated[int, typer.Option(min=1, metavar="N", help="Runs of each scenario, a seed each.")] = 5,
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="The first seed.")] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write JUnit's XML, too, for CI.")] = None,
+    on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=_ON)] = "sim",
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of the conditions, and nothing else.")] = False,
 ) -> None:
     """Run scenarios and say whether they come to what they `expect`. Exit code 1 when one does not.
@@ -256,7 +260,7 @@ def check_command(
     from fullpipe.checks.command import check_all
 
     with kindly():
-        met = check_all(paths, repeat=repeat, seed=seed, junit=junit, as_json=as_json)
+        met = check_all(paths, repeat=repeat, seed=seed, junit=junit, runners=chosen(on), as_json=as_json)
     raise typer.Exit(0 if met else 1)
 
 

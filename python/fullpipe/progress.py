@@ -89,8 +89,8 @@ class Counter:
         self._total, self._before, self._begun = total, done, time.monotonic()
         self.show(0, 0)
 
-    def show(self, runs: int, packets: int) -> None:
-        """So many more runs are done, and have moved so many packets."""
+    def show(self, runs: int, packets: int, left_s: float | None = None) -> None:
+        """So many more runs are done, and have moved so many packets; the others take `left_s`, where that is known."""
         done = self._before + runs
         self.at = f"after {done:,} of {self._total:,} runs"
         if self._silent:
@@ -98,9 +98,14 @@ class Counter:
         if self._bar is None:
             self._bar = self._make()
         seconds = max(time.monotonic() - self._begun, 1e-3)
-        rate = f"{runs / seconds:,.0f} runs/s, {packets / seconds / 1e6:.1f} M packets/s"
+        rate = f"{runs / seconds:,.0f} runs/s, {packets / seconds / 1e6:.1f} M packets/s, "
+        if left_s is None:
+            left_s = seconds / runs * (self._total - done) if runs else None
+        else:
+            rate = ""
+        text = rate + ("" if left_s is None else f"{_clock(left_s)} left")
         task = self._bar.task_ids[0]
-        self._bar.update(task, description=self._what, total=self._total, completed=done, rate=rate)
+        self._bar.update(task, description=self._what, total=self._total, completed=done, rate=text)
 
     def recorded(self) -> None:
         """Another run has been recorded."""
@@ -117,21 +122,26 @@ class Counter:
 
     def _make(self) -> Progress:
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
         bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]},"),
-            TimeRemainingColumn(),
-            TextColumn("left"),
+            TextColumn("{task.fields[rate]}"),
             console=Console(stderr=True),
             transient=True,
         )
         bar.add_task(self._what, total=self._total, completed=self._before, rate="")
         bar.start()
         return bar
+
+
+def _clock(seconds: float) -> str:
+    """Like 1:02:03, without the hours where there are none."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}" if hours else f"{minute}:{second:02}"
 
 
 def counting() -> Progress:

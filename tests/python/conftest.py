@@ -90,3 +90,13 @@ def fullpipe(command: list[str], tmp_path: Path) -> Fullpipe:
         )
 
     return call
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with runners of somebody's own, in which the test is."""
+    write_own_runners(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield tmp_path
+    sys.modules.pop("own_runners", None)

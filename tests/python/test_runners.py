@@ -18,58 +18,6 @@ if TYPE_CHECKING:
 
     from conftest import Fullpipe
 
-# A runner as others write one: the simulator, told apart by its name, with a machine and something to complain of.
-FAKE = """\
-import json
-import fullpipe
-from fullpipe.runners import Missing, runner
-
-class Result:
-    def __init__(self, inner, about):
-        self._inner, self._about = inner, about
-        self.trace_hash, self.tables = None if inner.trace_hash is None else "0" * 16, inner.tables
-        self.table, self.units = inner.table, inner.units
-    def metrics_json(self):
-        return json.dumps({**json.loads(self._inner.metrics_json()), **self._about})
-
-class Fake:
-    name, about, real_time = "fake", "the simulator in disguise", False
-    def missing(self):
-        return None
-    def refuse(self, scenario, trace):
-        runner("sim").refuse(scenario, trace)
-    def execute(self, scenario, trace, progress):
-        about = {"runner": self.name, "host": {"kernel": "9.9"}, "warnings": ["the CPU was busy"]}
-        return Result(runner("sim").execute(scenario, trace, progress), about)
-
-class Other(Fake):
-    name, about = "other", "the simulator with another seed"
-    def execute(self, scenario, trace, progress):
-        about = {"runner": self.name, "seed": scenario.seed, "host": {"kernel": "9.9", "cpu": "abacus"}}
-        again = fullpipe.load(scenario.to_toml(), seed=scenario.seed + 1000)
-        return Result(runner("sim").execute(again, trace, progress), about)
-
-class Absent(Fake):
-    name = "absent"
-    def missing(self):
-        return Missing("it has not been built", "run make absent")
-
-class Nameless(Fake):
-    name = "../up"
-
-class Half:
-    name = "half"
-"""
-
-
-@pytest.fixture
-def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with runners of somebody's own, in which the test is."""
-    (tmp_path / "own_runners.py").write_text(FAKE, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    return tmp_path
-
 
 def test_the_simulator_is_always_there_and_listed_first() -> None:
     assert names()[0] == "sim"

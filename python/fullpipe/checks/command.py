@@ -14,8 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.runners import Runner
 
-def check_all(paths: Sequence[Path], *, repeat: int, seed: int | None, junit: Path | None, as_json: bool) -> bool:
+
+def check_all(
+    paths: Sequence[Path],
+    *,
+    repeat: int,
+    seed: int | None,
+    junit: Path | None,
+    runners: Sequence[Runner],
+    as_json: bool,
+) -> bool:
     """Runs what is expected of, prints what came of it, and says whether all was met.
 
     Raises:
@@ -34,7 +44,7 @@ def check_all(paths: Sequence[Path], *, repeat: int, seed: int | None, junit: Pa
     done: list[Checked] = []
     counter = Counter()
     with stoppable(lambda: counter.at, "nothing kept"), counter:
-        for checked in check(subjects, counter):
+        for checked in check(subjects, runners, counter):
             done.append(checked)
             if not as_json:
                 with printing():

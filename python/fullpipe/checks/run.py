@@ -11,7 +11,8 @@ import polars as pl
 from fullpipe import _core
 from fullpipe.checks.judge import Judged, judged
 from fullpipe.run import parse, read
-from fullpipe.sweeps.engines import cores, local
+from fullpipe.sweeps import elsewhere
+from fullpipe.sweeps.engines import Step, cores, local
 from fullpipe.sweeps.plan import Recipe, refuse_too_large
 from fullpipe.sweeps.store import series
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.progress import Counter
+    from fullpipe.runners import Runner
 
 
 class Subject(NamedTuple):
@@ -39,6 +41,9 @@ class Checked(NamedTuple):
     """Of `--set`, that make a plain run one of these repetitions."""
     runs: int
     wall_s: float
+    runner: str
+    one_of: bool
+    """Whether there are others that ran the same."""
 
     @property
     def met(self) -> bool:
@@ -51,6 +56,7 @@ class Checked(NamedTuple):
             "fullpipe",
             "run",
             self.file,
+            *([] if self.runner == "sim" else ["--on", self.runner]),
             "--seed",
             str(seed),
             *(part for s in self.settings for part in ("--set", s)),
@@ -96,28 +102,71 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
         # It says that it has no jitter: one run is all there is.
         recipe = Recipe(text, file, repeat=1, seed=seed, points=[[]])
         recipe.plan  # noqa: B018
-    refuse_too_large(recipe, cores())
     return Subject(scenario, recipe)
 
 
-def check(subjects: Sequence[Subject], counter: Counter) -> Iterator[Checked]:
-    """Runs the repetitions of one after the other, each on all cores."""
-    counter.begin(sum(subject.recipe.plan.runs for subject in subjects), 0)
+def check(subjects: Sequence[Subject], runners: Sequence[Runner], counter: Counter) -> Iterator[Checked]:
+    """Runs the repetitions of one after the other, each on one runner after the other.
+
+    Raises:
+        ScenarioError: When a runner refuses a scenario; nothing has run then.
+    """
+    for _, recipe in subjects:
+        for runner in runners:
+            if runner.name == "sim":
+                refuse_too_large(recipe, cores())
+            else:
+                elsewhere.refuse(recipe, [runner], lambda _: "off")
+    counter.begin(sum(subject.recipe.plan.runs for subject in subjects) * len(runners), 0)
     runs = packets = 0
     for scenario, recipe in subjects:
-        start = time.perf_counter()
-        frames: list[pl.DataFrame] = []
-        with closing(local(recipe, [(0, recipe.plan.runs)], cores())) as steps:
-            moved = done = 0
-            for step in steps:
+        for runner in runners:
+            start = time.perf_counter()
+            frames: list[pl.DataFrame] = []
+            done = moved = 0
+            for step in _steps(recipe, runner, counter, runs, packets):
                 done, moved = step.runs, step.packets
                 counter.show(runs + done, packets + moved)
                 if step.shard:
                     frames.append(pl.DataFrame([series(name, column) for name, column in step.shard[2].items()]))
-        runs, packets = runs + done, packets + moved
-        rows = pl.concat(frames, how="diagonal_relaxed")
-        settings = [f"{key}={jitter}" for key, jitter, _ in recipe.plan.added_jitter]
-        wall_s = time.perf_counter() - start
-        yield Checked(
-            recipe.file, scenario.title or "", list(judged(scenario, rows)), settings, recipe.plan.runs, wall_s
-        )
+            runs, packets = runs + done, packets + moved
+            rows = pl.concat(frames, how="diagonal_relaxed")
+            settings = [f"{key}={jitter}" for key, jitter, _ in recipe.plan.added_jitter]
+            wall_s = time.perf_counter() - start
+            found = list(judged(scenario, rows))
+            yield Checked(
+                recipe.file,
+                scenario.title or "",
+                found,
+                settings,
+                recipe.plan.runs,
+                wall_s,
+                runner.name,
+                len(runners) > 1,
+            )
+
+
+def _steps(recipe: Recipe, runner: Runner, counter: Counter, runs: int, packets: int) -> Iterator[Step]:
+    """All runs of a scenario, as an engine has them."""
+    whole = [(0, recipe.plan.runs)]
+    if runner.name == "sim":
+        with closing(local(recipe, whole, cores())) as steps:
+            yield from steps
+        return
+    todo = elsewhere.jobs(recipe, {runner.name: whole}, [runner])
+
+    def level(_job: elsewhere.Job, _scenario: _core.Scenario) -> str:
+        return "off"
+
+    def tick(left: elsewhere.Left) -> None:
+        counter.show(runs + left.runs, packets + left.packets, left.seconds)
+
+    if runner.real_time:
+        finished = elsewhere.one_by_one(recipe, todo, level, tick)
+    else:
+        finished = elsewhere.side_by_side(recipe, todo, cores(), level, tick)
+    moved = 0
+    with closing(finished):
+        for number, each in enumerate(finished, 1):
+            moved += each.run.metrics["packets"]
+            yield Step(number, moved, (each.job.number, each.job.number + 1, each.rows))

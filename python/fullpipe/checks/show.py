@@ -28,7 +28,7 @@ _CONDITION, _MEASURED = 42, 24
 def show(checked: Checked, console: Console) -> None:
     """Prints a line a condition, and below one that is missed how to see it again."""
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
-    console.print(Text.assemble((checked.file, "bold"), f", {how_often}"), soft_wrap=True)
+    console.print(Text.assemble((_called(checked), "bold"), f", {how_often}"), soft_wrap=True)
     for each in checked.judged:
         condition = f"{each.condition} ({each.of})" if each.of else each.condition
         if len(condition) > _CONDITION:
@@ -41,12 +41,17 @@ def show(checked: Checked, console: Console) -> None:
             console.print(Text(f"    {shlex.join(checked.replay(each.failed[0]))}"), soft_wrap=True)
 
 
+def _called(checked: Checked) -> str:
+    return f"{checked.file} on {checked.runner}" if checked.one_of or checked.runner != "sim" else checked.file
+
+
 def sums(all_checked: Sequence[Checked], without: int) -> str:
     """One line: how much was met."""
     judged = [each for checked in all_checked for each in checked.judged]
     missed = sum(not each.met for each in judged)
+    files = {checked.file for checked in all_checked}
     line = (
-        f"{len(judged) - missed} of {len(judged)} conditions met in {_count(len(all_checked), 'scenario')}, "
+        f"{len(judged) - missed} of {len(judged)} conditions met in {_count(len(files), 'scenario')}, "
         f"{sum(checked.runs for checked in all_checked):,} runs"
     )
     return f"{line}; {_count(without, 'scenario')} without any" if without else line
@@ -82,6 +87,7 @@ def records(all_checked: Sequence[Checked]) -> str:
         [
             {
                 "file": checked.file,
+                "runner": checked.runner,
                 "condition": each.condition,
                 "of": each.of,
                 "quantile": each.quantile,
@@ -113,7 +119,7 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
         suite = ET.SubElement(
             root,
             "testsuite",
-            name=checked.file,
+            name=_called(checked),
             tests=str(len(checked.judged)),
             failures=str(missed),
             errors="0",
@@ -122,7 +128,7 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
         for each in checked.judged:
             name = f"{each.condition} ({each.of})" if each.of else each.condition
             share = f"{checked.wall_s / len(checked.judged):.3f}"
-            case = ET.SubElement(suite, "testcase", classname=checked.file, name=name, time=share)
+            case = ET.SubElement(suite, "testcase", classname=_called(checked), name=name, time=share)
             if not each.met:
                 failure = ET.SubElement(case, "failure", message=f"measured {measured(each)}", type="missed")
                 failure.text = f"{reason(each)}\n{shlex.join(checked.replay(each.failed[0]))}"

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING
 from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line, fill
+from fullpipe.sweeps.api import command_line
+from fullpipe.sweeps.fill import fill
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe.comparison.plan import Comparison
+    from fullpipe.runners import Runner
 
 
-def compare(comparison: Comparison, *, out: Path | None, as_json: bool) -> None:
+def compare(comparison: Comparison, *, out: Path | None, runners: Sequence[Runner], as_json: bool) -> None:
     """Runs what is missing, and prints what came of all.
 
     Raises:
@@ -38,7 +41,14 @@ def compare(comparison: Comparison, *, out: Path | None, as_json: bool) -> None:
     runs = packets = 0
     with stoppable(lambda: counter.at, kept_there), counter:
         for part, recipe in comparison.recipes:
-            done, moved = fill(recipe, directory / part, counter, command=command_line(), called=f"{called}, {part},")
+            done, moved = fill(
+                recipe,
+                directory / part,
+                counter,
+                command=command_line(),
+                called=f"{called}, {part},",
+                runners=runners,
+            )
             runs, packets = runs + done, packets + moved
         kept = read(directory)
         draw(kept, directory / "picture.png")

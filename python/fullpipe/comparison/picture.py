@@ -34,14 +34,14 @@ def draw(kept: Kept, file: Path) -> None:
         OSError: When it can't be written.
     """
     groups = values.groups(kept)
-    contenders = list(dict.fromkeys(group.contender for group in groups))
+    contenders = list(dict.fromkeys(group.named for group in groups))
     unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
     figure = Figure(figsize=(9, 6), layout="constrained")
     panels = figure.subplot_mosaic([["alone", "together"], ["time", "time"]], height_ratios=(3, 2))
     for place in PARTS:
         for group in groups:
-            if group.place == place:
-                _cloud(panels[place], group, contenders.index(group.contender), scale)
+            if group.settings["case"] == place:
+                _cloud(panels[place], group, contenders.index(group.named), scale)
         panels[place].set(title=place, xlabel="p95 queueing delay, ms", ylabel=f"goodput, {unit}")
         panels[place].set_ylim(0, 1.1 * _most(groups, place, "goodput_bps") / scale)
         # The same delays in both, so that they compare.
@@ -49,7 +49,8 @@ def draw(kept: Kept, file: Path) -> None:
     figure.legend(*panels["together"].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=9)
     recorded = [series for series in kept.series if kept.points[series.point.number].settings["case"] == "together"]
     if recorded:
-        _rates(panels["time"], recorded[0], contenders, scale)
+        for series in (each for each in recorded if each.seed == recorded[0].seed):
+            _rates(panels["time"], series, contenders, scale)
         panels["time"].set(
             title=f"together over time, seed {recorded[0].seed}", xlabel="time, s", ylabel=f"delivered, {unit}"
         )
@@ -64,7 +65,8 @@ def draw(kept: Kept, file: Path) -> None:
 
 
 def _most(groups: Sequence[Group], place: str, metric: str) -> float:
-    return max((value for group in groups if group.place == place for value in group.of(metric)), default=0.0) or 1e-3
+    values = (value for group in groups if group.settings["case"] == place for value in group.of(metric))
+    return max(values, default=0.0) or 1e-3
 
 
 def _cloud(panel: Axes, group: Group, number: int, scale: float) -> None:
@@ -73,7 +75,7 @@ def _cloud(panel: Axes, group: Group, number: int, scale: float) -> None:
     seeds = sorted(delays.keys() & rates.keys())
     x, y = [delays[seed] * 1e3 for seed in seeds], [rates[seed] / scale for seed in seeds]
     colour = COLOURS[number % len(COLOURS)]
-    panel.plot(x, y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=4, label=group.contender)
+    panel.plot(x, y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=4, label=group.named)
     if len(seeds) >= 3 and (found := ellipse(x, y)):
         across, up = zip(*outline(found), strict=True)
         panel.fill(across, up, facecolor=colour, alpha=0.15)
@@ -88,7 +90,8 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
         parts = rows.group_by((pl.col("time") / width).floor().alias("part"), maintain_order=True).agg(
             pl.col("delivered").last()
         )
-        number = contenders.index(str(flow)) if flow in contenders else len(contenders)
+        name = f"{flow}, {series.point.runner}" if series.point.runner else str(flow)
+        number = contenders.index(name) if name in contenders else len(contenders)
         dash = DASHES[number % len(DASHES)]
         style = (0, tuple(each / 2 for each in dash)) if dash else "-"
         parts = parts.filter((pl.col("part") + 1) * width <= end)  # the last one may be a moment

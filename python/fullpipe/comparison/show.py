@@ -58,9 +58,14 @@ def show(kept: Kept, recipe: Recipe, console: Console) -> None:
         place = group.place
     console.print("")
     console.print(table)
-    fairness = [each for group in groups for each in [_interval(group, "jain")] if group.place == "together" and each]
+    fairness = {
+        group.runner: f"{_digits(each, 1)}{f' on {group.runner}' if group.runner else ''}"
+        for group in groups
+        for each in [_interval(group, "jain")]
+        if group.settings["case"] == "together" and each
+    }
     if fairness:
-        console.print(f"Jain's index of the goodputs together: {_digits(fairness[0], 1)}", markup=False)
+        console.print(f"Jain's index of the goodputs together: {', '.join(fairness.values())}", markup=False)
     console.print(_method(seeds), style="dim", markup=False)
     console.print("")
     _say(groups, kept, seeds, console)

@@ -15,7 +15,7 @@ from fullpipe import _core
 from fullpipe.results import RUNNERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
     from fullpipe.metrics import Metrics
@@ -169,20 +169,30 @@ def _sweep(directory: Path) -> Kept:
         "point", "seed", "flow_index"
     )
     axes = [Axis(axis["key"], tuple(map(str, axis["values"]))) for axis in about["axes"]]
-    points = _points(rows, axes, directory)
+    runners: list[str] = about.get("runners", ["sim"])
+    if len(runners) > 1:  # a point on each runner is a point of its own
+        place = pl.col("runner").replace_strict(runners, range(len(runners)), return_dtype=pl.Int64)
+        rows = rows.with_columns(point=pl.col("point") + place * about["points"]).sort("point", "seed", "flow_index")
+    points = _points(rows, axes, directory, about["points"], runners)
     series = [
-        Series(points[int(point)], int(seed), file, links if links.is_file() else None)
-        for file in sorted((directory / "series").glob("*.parquet"))
+        Series(points[number], int(seed), file, links if links.is_file() else None)
+        for first, runner in enumerate(runners)
+        for file in sorted((directory / "series" / ("" if runner == "sim" else runner)).glob("*.parquet"))
         if not file.stem.endswith(".links")
         for point, _, seed in [file.stem.partition("-")]
         for links in [file.with_name(f"{file.stem}.links.parquet")]
-        if point.isdigit() and seed.isdigit() and int(point) in points
+        if point.isdigit() and seed.isdigit()
+        for number in [int(point) + first * about["points"]]
+        if number in points
     ]
     title, rest = _titled(about["scenario"], about["file"])
     facts = [("Command", about["command"]), ("Version", f"fullpipe {about['version']}, build {about['build']}")]
     runs = rows.select("point", "seed").n_unique()
     whole = "" if runs == about["runs"] else f" of {about['runs']:,}: the sweep has not ended"
-    facts.append(("Runs", f"{runs:,}{whole}: {len(points):,} points, seeds {spans(about['seeds'])}"))
+    if runners != ["sim"]:
+        facts.append(("Run on", ", ".join(runners)))
+    facts.append(("Runs", f"{runs:,}{whole}: {about['points']:,} points, seeds {spans(about['seeds'])}"))
+    facts += [("Machine", ", ".join(words)) for words in _machines(rows)]
     if added := about["added_jitter"]:
         facts.append(("Added for repetitions", ", ".join(f"{key} = {_listed(value)}" for key, value in added.items())))
     return Kept(
@@ -197,11 +207,11 @@ def _comparison(directory: Path) -> Kept:
     rows, series = [], []
     points: dict[int, Point] = {}
     for part, kept in parts:
-        first = len(points)
+        first = max(points, default=-1) + 1
         rows.append(kept.rows.with_columns(pl.col("point") + first))
         for number, point in kept.points.items():
             cc = point.settings.get("flow.0.cc")
-            settings = {"case": part}
+            settings = {"case": part, **({RUNNER: point.runner} if point.runner else {})}
             label = f"{cc} alone" if cc else part
             points[first + number] = replace(point, number=first + number, label=label, settings=settings)
         series += [replace(each, point=points[first + each.point.number]) for each in kept.series]
@@ -226,7 +236,18 @@ def _listed(value: str | list[str]) -> str:
     return value if isinstance(value, str) else " or ".join(value)
 
 
-def _points(rows: pl.DataFrame, axes: list[Axis], directory: Path) -> dict[int, Point]:
+def _machines(rows: pl.DataFrame) -> Iterator[list[str]]:
+    """What the runners said of the machine: of each runner what was the same in all of its runs."""
+    names = [name for name in rows.columns if name.startswith("host.")]
+    for (_,), those in rows.group_by("runner", maintain_order=True) if names else ():
+        same = [(name, those[name].unique().to_list()) for name in names]
+        if words := [
+            f"{name.removeprefix('host.')} {values[0]}" for name, values in same if len(values) == 1 and values[0]
+        ]:
+            yield words
+
+
+def _points(rows: pl.DataFrame, axes: list[Axis], directory: Path, count: int, runners: list[str]) -> dict[int, Point]:
     keys = [axis.key for axis in axes]
     points = {}
     for row in (
@@ -236,8 +257,13 @@ def _points(rows: pl.DataFrame, axes: list[Axis], directory: Path) -> dict[int, 
     ):
         settings = {key: str(row[key]) for key in keys}
         label = ", ".join(f"{short(key)} {value}" for key, value in settings.items()) or "the scenario"
-        command = f"fullpipe run {quote(str(directory))} --point {row['point']} --seed {row['seed'][0]}"
-        points[row["point"]] = Point(row["point"], label, settings, tuple(row["seed"]), command)
+        runner = runners[row["point"] // count]
+        on = "" if runner == "sim" else f" --on {runner}"
+        command = f"fullpipe run {quote(str(directory))} --point {row['point'] % count}{on} --seed {row['seed'][0]}"
+        one_of = runner if len(runners) > 1 else ""
+        if one_of:
+            settings[RUNNER] = runner
+        points[row["point"]] = Point(row["point"], label, settings, tuple(row["seed"]), command, one_of)
     return dict(sorted(points.items()))
 
 

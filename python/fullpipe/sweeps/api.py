@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import shlex
 import sys
-from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe import memory
-from fullpipe.run import load, read, toml_value
+from fullpipe.run import read, toml_value
+from fullpipe.runners import chosen
 from fullpipe.sweeps.dataset import Sweep
-from fullpipe.sweeps.plan import Recipe, refuse_too_large
+from fullpipe.sweeps.fill import fill
+from fullpipe.sweeps.plan import Recipe
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from fullpipe.controllers import Controllers
-    from fullpipe.progress import Counter
     from fullpipe.run import Setting
-    from fullpipe.sweeps.until import Until
 
     Axes = Mapping[str, Sequence[Setting] | str] | Callable[[], Iterable[Mapping[str, Setting]]]
-
-ENGINES = ("local", "ray")
 
 
 def sweep(
@@ -43,6 +39,7 @@ def sweep(
     engine: str = "local",
     threads: int | None = None,
     controllers: Controllers | None = None,
+    on: str | Sequence[str] = "sim",
 ) -> Sweep:
     """Runs a scenario at many points, each with many seeds, on all cores; what is there already is not run again.
 
@@ -66,12 +63,15 @@ def sweep(
         engine: `"local"`, or `"ray"`.
         threads: How many runs go on side by side; None for as many as there are cores.
         controllers: Algorithms of your own by name, as for :func:`fullpipe.run`.
+        on: What they run on: `"sim"`, or others of :func:`fullpipe.runners.names`, as `"sim,kernel"` or a list. Runs
+            that take a machine's own time go on one at a time, in an order that is shuffled in each repetition.
 
     Returns:
         The data set.
 
     Raises:
         ScenarioError: When any point is refused; nothing has been run then.
+        RunnerError: When a runner is not there.
         RuleError: When `until` is no rule, or names what the runs do not have.
         FileExistsError: When `out` holds something else.
         OSError: When the scenario can't be read or `out` can't be written.
@@ -82,6 +82,7 @@ def sweep(
 
     if most is not None and until is None:
         raise ValueError("most is for until")
+    runners = chosen(on)
     text, file = read(scenario)
     points = None
     if callable(axes):
@@ -111,77 +112,9 @@ def sweep(
             engine=engine,
             threads=threads,
             until=rule,
+            runners=runners,
         )
     return Sweep(directory)
-
-
-def fill(
-    recipe: Recipe,
-    directory: Path,
-    counter: Counter,
-    *,
-    command: str,
-    called: str | None = None,
-    trace: str | None = None,
-    engine: str = "local",
-    threads: int | None = None,
-    until: Until | None = None,
-) -> tuple[int, int]:
-    """Runs what is missing in a directory; gives how many runs that were, and how many packets they moved.
-
-    With `until` it adds repetitions to the recipe's, batch by batch.
-
-    Raises:
-        What :func:`sweep` raises; NoRayError when Ray is asked for and not installed.
-    """
-    runs = packets = 0
-    for step in until.steps(recipe, directory) if until else [recipe]:
-        done, moved = _fill(step, directory, counter, command, called, trace, engine, threads, until)
-        runs, packets = runs + done, packets + moved
-    return runs, packets
-
-
-def _fill(
-    recipe: Recipe,
-    directory: Path,
-    counter: Counter,
-    command: str,
-    called: str | None,
-    trace: str | None,
-    engine: str,
-    threads: int | None,
-    until: Until | None,
-) -> tuple[int, int]:
-    from fullpipe.sweeps.engines import cores, local, on_ray
-    from fullpipe.sweeps.series import FEW, record
-    from fullpipe.sweeps.store import Store
-
-    if engine not in ENGINES:
-        raise ValueError(f"no engine {engine!r}; there are {', '.join(ENGINES)}")
-    side_by_side = threads or cores()
-    plan = recipe.plan
-    refuse_too_large(recipe, side_by_side)
-    recorded = trace or ("auto" if plan.points <= FEW else "off")
-    if trace:
-        memory.refuse_too_large(load(next(recipe.scenarios()), controllers=recipe.controllers), trace)
-    store = Store(directory, recipe, command, called or str(directory))
-    runs = packets = 0
-    with store.alone():
-        missing = store.missing()
-        if missing:
-            done = plan.runs - sum(end - first for first, end in missing)
-            counter.begin(plan.runs, done, f"{plan.seeds[1]} repetitions" if until else "running")
-            with closing(on_ray(recipe, missing) if engine == "ray" else local(recipe, missing, side_by_side)) as steps:
-                for step in steps:
-                    runs, packets = step.runs, step.packets
-                    counter.show(runs, packets)
-                    if step.shard:
-                        store.add(*step.shard)
-                        if until:  # soon, not behind the whole batch
-                            until.refuse_unknown(list(step.shard[2]))
-        if recorded != "off":
-            record(recipe, directory, recorded, side_by_side, counter.recorded)
-    return runs, packets
 
 
 def usual_directory(recipe: Recipe) -> Path:

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 from fullpipe.errors import fail, stoppable
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line, fill, usual_directory
+from fullpipe.sweeps.api import command_line, usual_directory
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.engines import NoRayError
+from fullpipe.sweeps.fill import fill
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.runners import Runner
     from fullpipe.sweeps.plan import Recipe
     from fullpipe.sweeps.until import Until
 
@@ -28,6 +31,7 @@ def sweep(
     engine: str,
     threads: int | None,
     until: Until | None = None,
+    runners: Sequence[Runner],
     as_json: bool = False,
 ) -> bool:
     """Runs what is missing, and prints what came of all; gives whether the rule holds, if there is one.
@@ -39,7 +43,7 @@ def sweep(
     """
     from rich.console import Console
 
-    from fullpipe.sweeps.show import facts, records, show
+    from fullpipe.sweeps.show import facts, records, show, warnings
     from fullpipe.sweeps.until import verdict
 
     start = time.perf_counter()
@@ -58,6 +62,7 @@ def sweep(
                 engine=engine,
                 threads=threads,
                 until=until,
+                runners=runners,
             )
     except NoRayError as error:
         fail(error)
@@ -74,4 +79,6 @@ def sweep(
     plan = replace(recipe, repeat=len(done.seeds)).plan if until else recipe.plan
     for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
         console.print(line, markup=False, soft_wrap=True)
+    for line in warnings(done):
+        console.print(line, style="yellow", markup=False, soft_wrap=True)
     return holds

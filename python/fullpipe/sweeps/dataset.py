@@ -55,6 +55,11 @@ class Sweep:
         return list(self.about["seeds"])
 
     @property
+    def runners(self) -> list[str]:
+        """What it was run on; `runner` in the rows."""
+        return list(self.about.get("runners", ["sim"]))
+
+    @property
     def points(self) -> pl.DataFrame:
         """A row a point: `point`, each varied key as written and as `<key>.value`, and its `scenario`."""
         if self._points is None:
@@ -77,12 +82,12 @@ class Sweep:
         return pl.concat([pl.scan_parquet(shard) for shard in shards], how="diagonal_relaxed")
 
     def frame(self) -> pl.DataFrame:
-        """The rows, one a flow and run, by point, seed and flow.
+        """The rows, one a flow and run, by point, seed and flow; of several runners, in the order of their names.
 
         Raises:
             FileNotFoundError: When no shard is done yet.
         """
-        return self.scan().collect().sort("point", "seed", "flow_index")
+        return self.scan().collect().sort("point", "seed", "runner", "flow_index")
 
     def misses(self, rule: str) -> list[Miss]:
         """The flows of which a rule like `"ci(goodput) < 2%"` does not hold, with half their interval over their mean.
@@ -94,14 +99,16 @@ class Sweep:
 
         return misses(self, rule)
 
-    def replay(self, point: int, seed: int) -> str:
-        """The command that makes one of the runs again.
+    def replay(self, point: int, seed: int, on: str = "sim") -> str:
+        """The command that makes one of the runs again, or on a machine's clock another like it.
 
         Raises:
             IndexError: When there is no such point.
         """
         self._check(point)
-        return shlex.join(["fullpipe", "run", str(self.directory), "--point", f"{point}", "--seed", f"{seed}"])
+        runner = [] if on == "sim" else ["--on", on]
+        where = ["--point", f"{point}", "--seed", f"{seed}"]
+        return shlex.join(["fullpipe", "run", str(self.directory), *runner, *where])
 
     def scenario(self, point: int) -> str:
         """The whole scenario of a point as TOML, with the first seed.
@@ -125,21 +132,23 @@ class Sweep:
         if not 0 <= point < self.about["points"]:
             raise IndexError(f"{self.directory} has points 0 to {self.about['points'] - 1}, and none is {point}")
 
-    def series(self, point: int, table: str = "flows") -> pl.DataFrame:
+    def series(self, point: int, table: str = "flows", on: str | None = None) -> pl.DataFrame:
         """What was recorded over time of the first seed of a point: the columns of :meth:`fullpipe.Run.trace`.
 
         Args:
             point: Its number.
             table: `"flows"` or `"links"`.
+            on: The runner; None for the first.
 
         Raises:
             FileNotFoundError: When nothing was recorded.
         """
         import polars as pl
 
-        return pl.read_parquet(series_file(self.directory, point, self.seeds[0], table))
+        return pl.read_parquet(series_file(self.directory, point, self.seeds[0], table, on or self.runners[0]))
 
 
-def series_file(directory: Path, point: int, seed: int, table: str) -> Path:
+def series_file(directory: Path, point: int, seed: int, table: str, runner: str) -> Path:
     """Where a table of a recorded run is."""
-    return directory / "series" / (f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet")
+    folder = directory / "series" / ("" if runner == "sim" else runner)
+    return folder / (f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet")

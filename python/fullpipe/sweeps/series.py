@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fullpipe.run import Run
     from fullpipe.sweeps.plan import Recipe
 
 FEW = 12
@@ -28,21 +29,16 @@ def record(recipe: Recipe, directory: Path, level: str, threads: int, tick: Call
         ScenarioError: When `level` is none.
         OSError: When it can't be written.
     """
-    (directory / "series").mkdir(exist_ok=True)
     seed, _ = recipe.plan.seeds
 
     def one(point: int) -> None:
         scenario = load(recipe.plan.scenarios(point, point + 1)[0], controllers=recipe.controllers)
         done = run(scenario, trace=suited_interval(scenario) if level == "auto" else level)
-        for table in _TABLES:  # the flows last: with them the point is done
-            final = series_file(directory, point, seed, table)
-            aside = final.with_name(f".{final.name}")
-            write_parquet(done.trace(table), aside)
-            os.replace(aside, final)  # noqa: PTH105  (also where it exists, on every system)
+        keep(done, directory, point)
         tick()
 
     missing = [
-        point for point in range(recipe.plan.points) if not series_file(directory, point, seed, "flows").exists()
+        point for point in range(recipe.plan.points) if not series_file(directory, point, seed, "flows", "sim").exists()
     ]
     executor = ThreadPoolExecutor(max_workers=threads)
     try:
@@ -51,3 +47,17 @@ def record(recipe: Recipe, directory: Path, level: str, threads: int, tick: Call
             each.result()
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def keep(run: Run, directory: Path, point: int) -> None:
+    """Writes what was recorded of a run.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    for table in _TABLES:  # the flows last: with them the point is done
+        final = series_file(directory, point, run.seed, table, run.runner)
+        final.parent.mkdir(exist_ok=True, parents=True)
+        aside = final.with_name(f".{final.name}")
+        write_parquet(run.trace(table), aside)
+        os.replace(aside, final)  # noqa: PTH105  (also where it exists, on every system)

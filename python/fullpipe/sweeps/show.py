@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -23,15 +24,15 @@ _SHOWN = ("goodput_bps", "queue_delay_s.mean", "retransmits", "jain")
 
 
 def summary(sweep: Sweep) -> pl.DataFrame:
-    """A row a point and flow: the varied keys, `runs`, and of each metric shown the median and the quartiles."""
+    """A row a point, flow and runner: the varied keys, `runs`, and of each metric shown median and quartiles."""
     keys = [key for key in sweep.axes if key in sweep.points.columns]
     statistics = [
         pl.col(metric).quantile(at, "linear").alias(f"{metric}{name}")
         for metric in _SHOWN
         for at, name in ((0.5, ""), (0.25, ".p25"), (0.75, ".p75"))
     ]
-    grouped = sweep.scan().group_by("point", "flow_index", "flow", "cc", *keys)
-    return grouped.agg(pl.len().alias("runs"), *statistics).sort("point", "flow_index").collect()
+    grouped = sweep.scan().group_by("point", "flow_index", "flow", "cc", "runner", *keys)
+    return grouped.agg(pl.len().alias("runs"), *statistics).sort("point", "flow_index", "runner").collect()
 
 
 def records(sweep: Sweep) -> str:
@@ -51,11 +52,15 @@ def show(sweep: Sweep, console: Console) -> None:
     if keys and (rows["flow_index"].max() or rows["flow"].n_unique() > 1):
         table.add_column("flow", vertical="bottom", no_wrap=True)
     with_flow = not keys or len(table.columns) > len(keys)
+    on_several = len(sweep.runners) > 1
+    if on_several:
+        table.add_column("on", vertical="bottom", no_wrap=True)
     number_columns(table, f"goodput\n{unit}", "queue\nms", "re-\nsent")
     for row in rows.head(_MOST_LINES).iter_rows(named=True):
         table.add_row(
             *(Text(row[key] or NONE) for key in keys),
             *([Text(row["flow"])] if with_flow else []),
+            *([Text(row["runner"])] if on_several else []),
             _spread(row, "goodput_bps", scale, several),
             _spread(row, "queue_delay_s.mean", 1e-3, several),
             NONE if row["retransmits"] is None else f"{row['retransmits']:.0f}",
@@ -76,7 +81,7 @@ def show(sweep: Sweep, console: Console) -> None:
 
 def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float) -> Iterator[str]:
     """What was done, what was added, and where it is."""
-    before = plan.runs - runs
+    before = plan.runs * len(sweep.runners) - runs
     done = f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s" if runs else "nothing to run"
     yield f"{done}; {before:,} runs were there already" if before else done
     added = [
@@ -85,6 +90,19 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
     if added:
         yield f"set for repetitions to differ: {', '.join(added)}"
     yield f"kept in {sweep.directory}"
+
+
+def warnings(sweep: Sweep) -> Iterator[str]:
+    """What spoiled how many runs."""
+    rows = sweep.scan()
+    if "warnings" not in rows.collect_schema():
+        return
+    each = (
+        rows.filter(pl.col("warnings") != "").unique(["point", "seed", "runner"]).select("runner", "warnings").collect()
+    )
+    counted = Counter((runner, warning) for runner, joined in each.iter_rows() for warning in joined.split("; "))
+    for (runner, warning), count in counted.most_common():
+        yield f"warning ({runner}, {_count(count, 'run')}): {warning}"
 
 
 def _header(key: str) -> str:

@@ -1,7 +1,7 @@
 """The directory of a sweep: what is in it, and how it grows shard by shard.
 
-A shard's file is named after the numbers of its runs and the sweep's identity, and appears whole or not at all. So the
-names show what is missing.
+A shard's file is named after the numbers of its runs, the sweep's identity and, but for the simulator, the runner. It
+appears whole or not at all. So the names show what is missing.
 """
 
 from __future__ import annotations
@@ -20,26 +20,28 @@ from fullpipe.results import fresh_directory, write_parquet
 from fullpipe.sweeps.plan import FORMAT, build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fullpipe._core import _Rows
     from fullpipe.sweeps.plan import Recipe
 
-_SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})\.parquet")
+_SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})(?:-([a-z0-9-]+))?\.parquet")
 
 
 class Store:
     """The directory of one sweep, opened to be filled."""
 
-    def __init__(self, directory: Path, recipe: Recipe, command: str, called: str) -> None:
-        """Makes the directory, or opens the one that is there.
+    def __init__(
+        self, directory: Path, recipe: Recipe, command: str, called: str, runners: Sequence[str] = ("sim",)
+    ) -> None:
+        """Makes the directory, or opens the one that is there, where runners may be added.
 
         Raises:
             FileExistsError: When there is something else.
             OSError: When it can't be written.
         """
-        self.directory, self.recipe = directory, recipe
+        self.directory, self.recipe, self.runners = directory, recipe, list(runners)
         if not (directory / "sweep.json").exists():
             with fresh_directory(directory, called) as aside:
                 (aside / "runs").mkdir()
@@ -57,7 +59,8 @@ class Store:
                 else "of another scenario or other points"
             )
             raise FileExistsError(f"{called} holds a sweep {why}; name a new directory, results are never overwritten")
-        if len(kept["seeds"]) < recipe.plan.seeds[1]:
+        self.runners = list(dict.fromkeys([*kept["runners"], *runners]))
+        if len(kept["seeds"]) < recipe.plan.seeds[1] or self.runners != kept["runners"]:
             _write_json(directory / "sweep.json", self._description(command))
         self._points = _points(recipe)
 
@@ -82,10 +85,10 @@ class Store:
                 leftover.unlink()
             yield
 
-    def missing(self) -> list[tuple[int, int]]:
-        """Ranges of run numbers that no shard has, each with the number behind its last."""
+    def missing(self, runner: str = "sim") -> list[tuple[int, int]]:
+        """Ranges of run numbers that no shard of a runner has, each with the number behind its last."""
         ranges, at = [], 0
-        for first, end in sorted(self._shards()):
+        for first, end in sorted(self._shards(runner)):
             if first > at:
                 ranges.append((at, first))
             at = max(at, end)
@@ -93,24 +96,29 @@ class Store:
         ranges = [(first, min(end, runs)) for first, end in ranges if first < runs]
         return [*ranges, (at, runs)] if at < runs else ranges
 
-    def add(self, first: int, end: int, rows: _Rows) -> None:
-        """Writes a shard.
+    def add(
+        self, first: int, end: int, rows: _Rows, runner: str = "sim", more: Mapping[str, Any] | None = None
+    ) -> None:
+        """Writes a shard; `more` are columns of one value.
 
         Raises:
             OSError: When it can't be written.
         """
-        name = f"{first:07}-{end:07}-{self.recipe.identity}.parquet"
+        whose = "" if runner == "sim" else f"-{runner}"
+        name = f"{first:07}-{end:07}-{self.recipe.identity}{whose}.parquet"
         aside = self.directory / "runs" / f".{name}"
         try:
-            write_parquet(self._frame(rows), aside)
+            write_parquet(
+                self._frame(rows).with_columns(**{key: pl.lit(value) for key, value in (more or {}).items()}), aside
+            )
             aside.rename(aside.with_name(name))
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
 
-    def _shards(self) -> Iterator[tuple[int, int]]:
+    def _shards(self, runner: str) -> Iterator[tuple[int, int]]:
         for file in (self.directory / "runs").iterdir():
-            if found := _SHARD.fullmatch(file.name):
+            if (found := _SHARD.fullmatch(file.name)) and (found[4] or "sim") == runner:
                 yield int(found[1]), int(found[2])
 
     def _frame(self, rows: _Rows) -> pl.DataFrame:
@@ -139,7 +147,8 @@ class Store:
             "zip": list(self.recipe.together),
             "seeds": list(range(first, first + count)),
             "points": plan.points,
-            "runs": plan.runs,
+            "runners": self.runners,
+            "runs": plan.runs * len(self.runners),
             "added_jitter": {key: least if least == most else [least, most] for key, least, most in plan.added_jitter},
         }
 

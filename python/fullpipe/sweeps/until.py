@@ -32,11 +32,13 @@ class Miss(NamedTuple):
         point: The number of the point.
         flow: The name of the flow.
         share: Half the interval over the mean; None where a run has no value, or the mean is 0.
+        runner: What the flow was run on.
     """
 
     point: int
     flow: str
     share: float | None
+    runner: str = "sim"
 
 
 class Until(NamedTuple):
@@ -135,13 +137,17 @@ def misses(sweep: Sweep, rule: Rule | str, repeat: int | None = None) -> list[Mi
     if repeat is not None:
         rows = rows.filter(pl.col("seed") < sweep.seeds[0] + repeat)
     value = pl.col(rule.metric).cast(pl.Float64)
-    grouped = rows.sort("seed").group_by("point", "flow_index", "flow").agg(value.fill_null(math.nan).alias("values"))
-    groups = grouped.sort("point", "flow_index").collect()
+    grouped = (
+        rows.sort("seed")
+        .group_by("point", "flow_index", "flow", "runner")
+        .agg(value.fill_null(math.nan).alias("values"))
+    )
+    groups = grouped.sort("point", "flow_index", "runner").collect()
     named = {row["flow_index"] for row in groups.iter_rows(named=True) if any(map(math.isfinite, row["values"]))}
     if not named:
         raise RuleError(f"{rule.text!r}: no run has a value of {rule.metric}\n  fix: name a metric that the flows have")
     return [
-        Miss(row["point"], row["flow"], _share(row["values"]))
+        Miss(row["point"], row["flow"], _share(row["values"]), row["runner"])
         for row in groups.iter_rows(named=True)
         if row["flow_index"] in named and not enough(row["values"], rule)
     ]
@@ -169,7 +175,8 @@ def verdict(until: Until, sweep: Sweep) -> tuple[bool, list[str]]:
     by_point: dict[int, list[str]] = {}
     for miss in misses(sweep, until.rule):
         share = "no value in some run" if miss.share is None else f"±{100 * miss.share:.2g} %"
-        by_point.setdefault(miss.point, []).append(f"{miss.flow} {share}")
+        whose = f"{miss.flow} on {miss.runner}" if len(sweep.runners) > 1 else miss.flow
+        by_point.setdefault(miss.point, []).append(f"{whose} {share}")
     taken = until.taken(sweep, {*by_point})
     each = f"{min(taken)} to {max(taken)}" if len({*taken}) > 1 else f"{max(taken, default=0)}"
     if not by_point:

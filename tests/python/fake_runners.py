@@ -1,0 +1,72 @@
+"""Runners as others write them, for tests: a module that lies in the folder of the test."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# A runner as others write one: the simulator, told apart by its name, with a machine and something to complain of.
+FAKE = """\
+import json
+import os
+import time
+import fullpipe
+from fullpipe.runners import Missing, runner
+
+class Result:
+    def __init__(self, inner, about):
+        self._inner, self._about = inner, about
+        self.trace_hash, self.tables = None if inner.trace_hash is None else "0" * 16, inner.tables
+        self.table, self.units = inner.table, inner.units
+    def metrics_json(self):
+        return json.dumps({**json.loads(self._inner.metrics_json()), **self._about})
+
+class Fake:
+    name, about, real_time = "fake", "the simulator in disguise", False
+    def missing(self):
+        return None
+    def refuse(self, scenario, trace):
+        runner("sim").refuse(scenario, trace)
+    def execute(self, scenario, trace, progress):
+        about = {"runner": self.name, "host": {"kernel": "9.9"}, "warnings": ["the CPU was busy"]}
+        return Result(runner("sim").execute(scenario, trace, progress), about)
+
+class Other(Fake):
+    name, about = "other", "the simulator with another seed"
+    def execute(self, scenario, trace, progress):
+        about = {"runner": self.name, "seed": scenario.seed, "host": {"kernel": "9.9", "cpu": "abacus"}}
+        again = fullpipe.load(scenario.to_toml(), seed=scenario.seed + 1000)
+        return Result(runner("sim").execute(again, trace, progress), about)
+
+class Timed(Fake):
+    # On a clock: each run takes its time, and no other goes on meanwhile.
+    name, real_time = "timed", True
+    pause_s = float(os.environ.get("PAUSE_S", "0.01"))
+    def execute(self, scenario, trace, progress):
+        os.mkdir("busy")  # fails when there are two
+        try:
+            for step in range(10):
+                time.sleep(self.pause_s / 10)
+                progress(scenario.duration_s * step / 10, scenario.duration_s, 0)
+            return super().execute(scenario, trace, progress)
+        finally:
+            os.rmdir("busy")
+
+class Absent(Fake):
+    name = "absent"
+    def missing(self):
+        return Missing("it has not been built", "run make absent")
+
+class Nameless(Fake):
+    name = "../up"
+
+class Half:
+    name = "half"
+"""
+
+
+def write_own_runners(directory: Path) -> None:
+    """Writes `own_runners.py`, from which `--on own_runners:Fake` takes them."""
+    (directory / "own_runners.py").write_text(FAKE, encoding="utf-8")

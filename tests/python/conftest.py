@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
+from fake_runners import write_own_runners
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 SCENARIO = """\

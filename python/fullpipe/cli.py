@@ -370,6 +370,24 @@ def qlog_command(
             fail(error)
 
 
+@app.command("doctor")
+def doctor_command(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+) -> None:
+    """Say what this machine can run a scenario on, and how to mend what it can't. Changes nothing.
+
+    For example: fullpipe doctor
+    """
+    from fullpipe import doctor
+
+    if as_json:
+        typer.echo(doctor.records())
+        return
+    from rich.console import Console
+
+    doctor.show(Console(highlight=False))
+
+
 @app.command("list")
 def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) -> None:
     """List what a scenario can name, the exact name first."""

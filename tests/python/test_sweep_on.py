@@ -103,10 +103,10 @@ def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: P
     shown = fullpipe(*call)
     assert shown.returncode == 0, shown.stderr
     assert [line.split()[:3] for line in shown.stdout.splitlines() if line.startswith("1bdp")] == [
-        ["1bdp", "cubic", "other"],
         ["1bdp", "cubic", "sim"],
-        ["1bdp", "bbr1", "other"],
+        ["1bdp", "cubic", "other"],
         ["1bdp", "bbr1", "sim"],
+        ["1bdp", "bbr1", "other"],
     ]
     kept = read(fake / "out")
     assert [(point.label, point.runner) for point in kept.points.values()] == [

@@ -54,10 +54,12 @@ class Missing(NamedTuple):
     Attributes:
         problem: What keeps it, as part of a sentence: "it has not been built".
         fix: The step that mends it: "run make oracle".
+        root: Whether that takes root.
     """
 
     problem: str
     fix: str
+    root: bool = False
 
 
 class Runner(Protocol):

@@ -32,7 +32,8 @@ def summary(sweep: Sweep) -> pl.DataFrame:
         for at, name in ((0.5, ""), (0.25, ".p25"), (0.75, ".p75"))
     ]
     grouped = sweep.scan().group_by("point", "flow_index", "flow", "cc", "runner", *keys)
-    return grouped.agg(pl.len().alias("runs"), *statistics).sort("point", "flow_index", "runner").collect()
+    place = pl.col("runner").cast(pl.Enum(sweep.runners))
+    return grouped.agg(pl.len().alias("runs"), *statistics).sort("point", "flow_index", place).collect()
 
 
 def records(sweep: Sweep) -> str:

@@ -1,0 +1,264 @@
+"""`fullpipe doctor`: what this machine can do for each runner, and the step that mends what it can't.
+
+Nothing is changed, and nothing needs root to be looked at.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gzip
+import json
+import os
+import platform
+import re
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from fullpipe import __version__
+from fullpipe.runners import every
+from fullpipe.sweeps.engines import cores
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import Console
+
+    from fullpipe.runners import Runner
+
+State = Literal["ok", "missing", "unknown"]
+
+_PROC = Path("/proc/sys/net")
+_WANTED = ("cubic", "reno", "bbr", "dctcp")
+"""The kernel's algorithms that ours of the same kind can be held against."""
+_NEWUSER, _NEWNET, _NEWNS = 0x10000000, 0x40000000, 0x00020000  # linux/sched.h
+_WINDOW = 16 * 2**20
+"""Bytes that are in flight and queued at 500 Mbit/s, 100 ms and 1 BDP of buffer, and some more."""
+_SLEEPS, _SLEEP_S, _LATE_S = 100, 1e-3, 500e-6
+
+
+class Finding(NamedTuple):
+    """Something that runners need.
+
+    Attributes:
+        what: It.
+        state: Whether it is there.
+        found: What was found, in words.
+        fix: What mends it; empty where nothing has to be, or nothing can.
+        root: Whether that takes root.
+    """
+
+    what: str
+    state: State
+    found: str
+    fix: str = ""
+    root: bool = False
+
+
+def runners() -> list[Finding]:
+    """Each runner."""
+    return [_runner(each) for each in every()]
+
+
+def _runner(runner: Runner) -> Finding:
+    if why := runner.missing():
+        return Finding(runner.name, "missing", why.problem, why.fix, why.root)
+    return Finding(runner.name, "ok", runner.about)
+
+
+def machine() -> list[Finding]:
+    """What runs on a machine's clock and its kernel need."""
+    if platform.system() != "Linux":
+        return [Finding("kernel", "missing", f"{platform.system()}: the simulator is all there is", "use Linux")]
+    return [
+        Finding("kernel", "ok", platform.release()),
+        *_algorithms(),
+        _namespaces(),
+        _tun(),
+        _processors(),
+        _clock(),
+        _timers(),
+        *_buffers(),
+    ]
+
+
+def _algorithms() -> Iterator[Finding]:
+    offered = _words(_PROC / "ipv4/tcp_available_congestion_control")
+    if not offered:
+        yield Finding("TCP algorithms", "unknown", "the kernel does not say")
+        return
+    yield Finding("TCP algorithms", "ok", ", ".join(sorted(offered)))
+    loadable = _loadable() - {*offered}
+    for name in _WANTED:
+        if name in offered:
+            continue
+        if name in loadable:
+            yield Finding(f"TCP {name}", "missing", "a module, not loaded", f"modprobe tcp_{name}", root=True)
+        else:
+            fix = "another kernel has it; --on uml has, too"
+            yield Finding(f"TCP {name}", "missing", "not of this kernel", fix)
+    if more := sorted(loadable - {*_WANTED}):
+        yield Finding("more of them", "ok", f"modules: {', '.join(more)}", "modprobe tcp_NAME", root=True)
+    allowed = _words(_PROC / "ipv4/tcp_allowed_congestion_control")
+    if os.geteuid() != 0 and (barred := [name for name in offered if name not in allowed]):
+        line = f'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(offered)}"'
+        yield Finding("for any user", "missing", f"root alone may use {', '.join(barred)}", line, root=True)
+
+
+def _loadable() -> set[str]:
+    """The algorithms that this kernel has as modules."""
+    folder = Path("/lib/modules") / platform.release() / "kernel/net/ipv4"
+    names = (re.fullmatch(r"tcp_(\w+)\.ko(\.\w+)?", file.name) for file in folder.glob("tcp_*.ko*"))
+    return {found[1] for found in names if found and found[1] != "diag"}
+
+
+def _namespaces() -> Finding:
+    """Tried in a process of its own."""
+    what = "namespaces"
+    child = os.fork()
+    if child == 0:
+        libc = ctypes.CDLL(None, use_errno=True)
+        os._exit(0 if libc.unshare(_NEWUSER | _NEWNET | _NEWNS) == 0 else min(ctypes.get_errno(), 255))
+    error = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    if error == 0:
+        return Finding(what, "ok", "a user may make network namespaces of its own")
+    refused = os.strerror(error)
+    for name, good in (
+        ("kernel.apparmor_restrict_unprivileged_userns", 0),
+        ("kernel.unprivileged_userns_clone", 1),
+        ("user.max_user_namespaces", 10000),
+    ):
+        file = Path("/proc/sys") / name.replace(".", "/")
+        value = next(iter(_words(file)), "")
+        if value.isdigit() and (int(value) == 0) != (good == 0):
+            return Finding(what, "missing", f"{refused}: {name} is {value}", f"sysctl -w {name}={good}", root=True)
+    fix = "run as root, or in a container that allows unshare (docker: --security-opt seccomp=unconfined)"
+    return Finding(what, "missing", refused, fix)
+
+
+def _tun() -> Finding:
+    device = Path("/dev/net/tun")
+    try:
+        os.close(os.open(device, os.O_RDWR))
+    except FileNotFoundError:
+        fix = "modprobe tun; in a container: --device /dev/net/tun"
+        return Finding("/dev/net/tun", "missing", "not there", fix, root=True)
+    except OSError as error:
+        if isinstance(error, PermissionError):
+            return Finding("/dev/net/tun", "missing", "for root alone", "chmod 666 /dev/net/tun", root=True)
+        return Finding("/dev/net/tun", "missing", f"{error.strerror}", "modprobe tun", root=True)
+    return Finding("/dev/net/tun", "ok", "can be opened")
+
+
+def _processors() -> Finding:
+    count = cores()
+    load = os.getloadavg()[0]
+    found = f"{count}, load {load:.1f}"
+    if count < 2:
+        return Finding("processors", "missing", found, "give it two: one for the path, one for the ends of the flows")
+    if load > count / 2:
+        return Finding("processors", "missing", found, "end what else is running: its noise is in what is measured")
+    return Finding("processors", "ok", found)
+
+
+def _clock() -> Finding:
+    folder = Path("/sys/devices/system/clocksource/clocksource0")
+    current = next(iter(_words(folder / "current_clocksource")), "")
+    others = _words(folder / "available_clocksource")
+    if not current:
+        return Finding("clock", "unknown", "the kernel does not say")
+    if current in ("tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"):
+        return Finding("clock", "ok", current)
+    found = f"{current}, which is slow to read"
+    if "tsc" in others:
+        return Finding("clock", "missing", found, f"echo tsc > {folder}/current_clocksource", root=True)
+    return Finding("clock", "missing", found, "another machine: this one offers nothing better")
+
+
+def _timers() -> Finding:
+    """How late sleeps end, of which real-time runners have as much."""
+    hz = _hz()
+    about = f"HZ {hz}, " if hz else ""
+    if time.clock_getres(time.CLOCK_MONOTONIC) > 1e-6:
+        return Finding("timers", "missing", f"{about}no high resolution", "boot a kernel with CONFIG_HIGH_RES_TIMERS")
+    late = []
+    for _ in range(_SLEEPS):
+        start = time.monotonic()
+        time.sleep(_SLEEP_S)
+        late.append(time.monotonic() - start - _SLEEP_S)
+    late.sort()
+    middle, most = late[_SLEEPS // 2], late[_SLEEPS * 99 // 100]
+    found = f"{about}sleeps end {middle * 1e6:.0f} µs late, p99 {most * 1e6:.0f} µs"
+    if most > _LATE_S:
+        return Finding("timers", "missing", found, "end what else is running, or use a machine of its own")
+    return Finding("timers", "ok", found)
+
+
+def _hz() -> str | None:
+    """The kernel's, where it tells its configuration."""
+    try:
+        text = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
+    except OSError:
+        try:
+            text = Path(f"/boot/config-{platform.release()}").read_text(encoding="utf-8")
+        except OSError:
+            return None
+    found = re.search(r"^CONFIG_HZ=(\d+)$", text, re.MULTILINE)
+    return found[1] if found else None
+
+
+def _buffers() -> Iterator[Finding]:
+    for what, name in (("receive buffer", "tcp_rmem"), ("send buffer", "tcp_wmem")):
+        limits = _words(_PROC / "ipv4" / name)
+        if len(limits) != 3:
+            yield Finding(what, "unknown", "the kernel does not say")
+            continue
+        most = int(limits[2])
+        found = f"at most {most / 2**20:.3g} MiB"
+        if most >= _WINDOW:
+            yield Finding(what, "ok", found)
+        else:
+            wanted = f"{limits[0]} {limits[1]} {_WINDOW}"
+            reach = f"{found}: long fast paths need more"
+            yield Finding(what, "missing", reach, f'sysctl -w net.ipv4.{name}="{wanted}"', root=True)
+
+
+def _words(file: Path) -> list[str]:
+    try:
+        return file.read_text(encoding="ascii").split()
+    except OSError:
+        return []
+
+
+def records() -> str:
+    """All of it as a JSON object."""
+    return json.dumps(
+        {
+            "version": __version__,
+            "runners": [each._asdict() for each in runners()],
+            "machine": [each._asdict() for each in machine()],
+        }
+    )
+
+
+def show(console: Console) -> None:
+    """Prints a line each, and below it the step that mends it."""
+    from rich.table import Table
+    from rich.text import Text
+
+    styles: dict[State, tuple[str, str]] = {"ok": ("✓", "green"), "missing": ("✗", "red"), "unknown": ("?", "yellow")}
+    for title, findings in (("What a scenario can run on", runners()), ("What real stacks need", machine())):
+        console.print(title, style="bold")
+        table = Table.grid(padding=(0, 1))
+        table.add_column(no_wrap=True)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for each in findings:
+            mark, style = styles[each.state]
+            words = Text(each.found)
+            if each.fix:
+                how = "as root" if each.root else "fix"
+                words.append(f"\n{how}: {each.fix}", style="yellow" if each.state == "missing" else "dim")
+            table.add_row(Text(f" {mark}", style=style), Text(each.what), words)
+        console.print(table)
+        console.print("")

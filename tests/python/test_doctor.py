@@ -1,0 +1,74 @@
+"""What `fullpipe doctor` says of a machine."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullpipe import doctor
+from fullpipe.runners import names
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+
+def test_it_says_of_every_runner_and_need_whether_it_is_there(fullpipe: Fullpipe) -> None:
+    told = fullpipe("doctor", "--json")
+    assert told.returncode == 0, told.stderr
+    said = json.loads(told.stdout)
+    assert [each["what"] for each in said["runners"]] == names()
+    assert said["runners"][0]["state"] == "ok"
+    assert said["machine"][0]["what"] == "kernel"
+    for each in (*said["runners"], *said["machine"]):
+        assert each["state"] in ("ok", "missing", "unknown")
+        assert each["found"]
+        assert each["state"] != "missing" or each["fix"], each
+
+
+def test_the_table_is_as_wide_as_a_terminal(fullpipe: Fullpipe) -> None:
+    told = fullpipe("doctor")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("What a scenario can run on\n ✓ sim ")
+    assert all(len(line) <= 80 for line in told.stdout.splitlines())
+
+
+@pytest.fixture
+def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Another kernel's /proc/sys/net, and one of its modules."""
+    (tmp_path / "ipv4").mkdir()
+    for name, text in (
+        ("tcp_available_congestion_control", "reno cubic"),
+        ("tcp_allowed_congestion_control", "reno"),
+        ("tcp_rmem", "4096 131072 6291456"),
+        ("tcp_wmem", "4096 16384 67108864"),
+    ):
+        (tmp_path / "ipv4" / name).write_text(f"{text}\n", encoding="ascii")
+    monkeypatch.setattr(doctor, "_PROC", tmp_path)
+    monkeypatch.setattr(doctor, "_loadable", lambda: {"bbr", "vegas", "cubic"})
+    return tmp_path
+
+
+@pytest.mark.usefixtures("proc")
+def test_a_module_is_loaded_by_root_and_what_is_none_needs_another_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    found = {each.what: each for each in doctor.machine()}
+    assert found["TCP algorithms"].found == "cubic, reno"
+    assert (found["TCP bbr"].fix, found["TCP bbr"].root) == ("modprobe tcp_bbr", True)
+    assert found["TCP dctcp"].found == "not of this kernel"
+    assert found["more of them"].found == "modules: vegas"
+    assert found["for any user"].found == "root alone may use cubic"
+    assert found["for any user"].fix == 'sysctl -w net.ipv4.tcp_allowed_congestion_control="reno cubic"'
+    assert found["receive buffer"].fix == 'sysctl -w net.ipv4.tcp_rmem="4096 131072 16777216"'
+    assert (found["send buffer"].state, found["send buffer"].found) == ("ok", "at most 64 MiB")
+
+
+def test_what_the_kernel_does_not_say_is_unknown(proc: Path) -> None:
+    for file in (proc / "ipv4").iterdir():
+        file.unlink()
+    states = {each.what: each.state for each in doctor.machine()}
+    assert states["TCP algorithms"] == states["receive buffer"] == states["send buffer"] == "unknown"

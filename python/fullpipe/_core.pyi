@@ -16,6 +16,7 @@ __all__ = [
     "Conn",
     "Cx",
     "Decision",
+    "LinkRun",
     "Lost",
     "Recovery",
     "RunResult",
@@ -31,6 +32,7 @@ __all__ = [
     "conformance_case",
     "conformance_cases",
     "impairments",
+    "link",
     "measured",
     "memory_needed",
     "profiles",
@@ -553,6 +555,43 @@ class RunResult:
         Raises:
             KeyError: When no table of that name was recorded.
         """
+
+@final
+class LinkRun:
+    """A program that runs behind a path. Linux only."""
+
+    def hear(self) -> str | None:
+        """What is said next, one JSON object; empty when a signal came meanwhile, None when all has been said."""
+    def stop(self) -> None:
+        """Asks the program to end."""
+    def end(self) -> None:
+        """Waits until nothing is left of it."""
+
+def link(
+    scenario: Scenario,
+    command: Sequence[str],
+    far: Sequence[Sequence[str]],
+    *,
+    upload: bool = False,
+    uplink: bool = False,
+    live: bool = False,
+    captures: str | PathLike[str] | None = None,
+) -> LinkRun:
+    """Begins to run a program behind a scenario's path, in namespaces of its own. Linux only.
+
+    Args:
+        scenario: Its first flow's way is that of all packets.
+        command: The program with its arguments.
+        far: Programs that run at the far end until the first one ends.
+        upload: The scenario's data are what the program sends, not what it gets.
+        uplink: The outside can be reached, through a proxy at the far end.
+        live: Say every second how it is going.
+        captures: A directory for captures of both ends.
+
+    Raises:
+        ScenarioError: When the scenario asks for what needs a look into the endpoints.
+        OSError: When no process can be started.
+    """
 
 def run(scenario: Scenario, trace: str, progress: Callable[[float, float, int], object] | None = None) -> RunResult:
     """Runs a scenario with the GIL released.

@@ -6,6 +6,8 @@ mod catalogue;
 mod conformance;
 mod controller;
 mod error;
+#[cfg(target_os = "linux")]
+mod link;
 mod run;
 mod scenario_file;
 mod sweep;
@@ -26,6 +28,9 @@ mod _core {
     use crate::controller::{Ack_, Config_, Conn_, Cx_, Decision_, Lost_, Recovery_, Snapshot_};
     #[pymodule_export]
     use crate::error::ScenarioError;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::link::{LinkRun, link};
     #[pymodule_export]
     use crate::run::{RunResult, memory_needed, run};
     #[pymodule_export]

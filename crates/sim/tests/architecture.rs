@@ -22,7 +22,7 @@ const ALLOWED: [(&str, &[&str]); 13] = [
     ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
     // Real packets on the real clock: `path` as the simulator builds it, metrics by `trace`.
     ("testbed", &["emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim"]),
-    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance", "sweep", "testbed"]),
+    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance", "sweep", "testbed", "emulator"]),
     ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep"]),
 ];
 

@@ -6,4 +6,25 @@
 
 pub mod agent;
 pub mod algorithms;
+mod bed;
+mod capacity;
+mod clock;
+mod device;
+mod forward;
+mod link;
 pub mod measured;
+mod packet;
+mod pcapng;
+mod privileges;
+mod sandbox;
+mod trouble;
+mod uplink;
+
+pub use bed::{Bed, End};
+pub use clock::Clock;
+pub use forward::{Forwarder, Frame, Route, Side, TRUSTED, Tap, Timeliness};
+pub use link::{Link, start};
+pub use packet::{Header, set_ecn};
+pub use pcapng::Capture;
+pub use sandbox::{Inside, Sandbox};
+pub use trouble::Trouble;

@@ -1,0 +1,83 @@
+//! TUN devices, and what is set of a network interface.
+#![expect(unsafe_code, reason = "ioctl has no safe form")]
+
+use std::fs::OpenOptions;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
+
+/// An IP packet that a device carries, at most.
+pub(crate) const MTU: usize = 1_500;
+/// What may wait in a device for the forwarder to read: it shall never be full.
+const QUEUE: i32 = 10_000;
+
+/// The name of our devices, each in a namespace of its own.
+pub(crate) const NAME: &str = "fullpipe0";
+
+/// Makes a TUN device in this thread's network namespace. It lasts as long as the descriptor, whose reads do not block.
+pub(crate) fn tun() -> nix::Result<OwnedFd> {
+    let device = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open("/dev/net/tun")
+        .map_err(|error| nix::Error::from_raw(error.raw_os_error().unwrap_or(libc::EIO)))?;
+    let mut request = request(NAME);
+    request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as i16;
+    ioctl(&device, libc::TUNSETIFF, &mut request)?;
+    Ok(device.into())
+}
+
+/// Gives our device an address, and brings it up; everything of `prefix` bits is behind it.
+pub(crate) fn configure(address: Ipv4Addr, prefix: u32) -> nix::Result<()> {
+    let socket = control()?;
+    let mut request = request(NAME);
+    request.ifr_ifru.ifru_addr = sockaddr(address);
+    ioctl(&socket, libc::SIOCSIFADDR, &mut request)?;
+    request.ifr_ifru.ifru_netmask = sockaddr(Ipv4Addr::from_bits(u32::MAX << (32 - prefix)));
+    ioctl(&socket, libc::SIOCSIFNETMASK, &mut request)?;
+    request.ifr_ifru.ifru_mtu = MTU as i32;
+    ioctl(&socket, libc::SIOCSIFMTU, &mut request)?;
+    request.ifr_ifru.ifru_metric = QUEUE;
+    ioctl(&socket, libc::SIOCSIFTXQLEN, &mut request)?;
+    up(&socket, NAME)
+}
+
+/// Brings up the loopback device.
+pub(crate) fn loopback() -> nix::Result<()> {
+    up(&control()?, "lo")
+}
+
+fn up(socket: &OwnedFd, name: &str) -> nix::Result<()> {
+    let mut request = request(name);
+    request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as i16;
+    ioctl(socket, libc::SIOCSIFFLAGS, &mut request)
+}
+
+fn control() -> nix::Result<OwnedFd> {
+    socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+}
+
+fn request(name: &str) -> libc::ifreq {
+    let mut ifr_name = [0; libc::IFNAMSIZ];
+    for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
+        *to = from as libc::c_char;
+    }
+    libc::ifreq { ifr_name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_metric: 0 } }
+}
+
+fn sockaddr(address: Ipv4Addr) -> libc::sockaddr {
+    let mut sa_data = [0; 14];
+    for (to, from) in sa_data[2..6].iter_mut().zip(address.octets()) {
+        *to = from as libc::c_char;
+    }
+    libc::sockaddr { sa_family: libc::AF_INET as u16, sa_data }
+}
+
+fn ioctl(on: &impl AsRawFd, code: impl TryInto<libc::Ioctl>, request: &mut libc::ifreq) -> nix::Result<()> {
+    let code = code.try_into().unwrap_or_else(|_| unreachable!("the codes of libc fit"));
+    // SAFETY: every code above takes a pointer to an `ifreq`, which outlives the call.
+    nix::errno::Errno::result(unsafe { libc::ioctl(on.as_raw_fd(), code, std::ptr::from_mut(request)) }).map(drop)
+}

@@ -1,0 +1,255 @@
+//! The forwarder: packets from one end, through the emulator, to the other when their time has come.
+//!
+//! One thread for both directions. It sleeps in `ppoll` until shortly before something is due, and looks at clock and devices
+//! without a pause for the rest.
+
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::prctl;
+use nix::sys::time::{TimeSpec, TimeValLike};
+use path::Ecn;
+use serde::Serialize;
+use trace::Histogram;
+use units::{Bytes, Span, Time};
+
+use crate::clock::Clock;
+use crate::packet::{Header, set_ecn};
+use crate::{Bed, device};
+
+/// So long before something is due the thread no longer sleeps: what waking up takes, in most cases.
+const SPIN: Span = Span::from_micros(40);
+/// Packets that are read from one end before it looks at the other.
+const BATCH: usize = 16;
+/// After so long without a sleep it takes a short one. It goes before all other threads, and a kernel that finds them starved
+/// on its core would let them have that for 50 ms.
+const AWAKE: Span = Span::from_millis(1);
+const BREATH: Span = Span::from_micros(60);
+/// The longest sleep: how soon it heeds an end of the run.
+const NAP: Span = Span::from_millis(20);
+/// Packets are later than this at most, all but one in a hundred, or the run is not to be trusted.
+pub const TRUSTED: Span = Span::from_millis(1);
+
+/// A packet with its bytes.
+pub type Frame = Box<[u8]>;
+
+/// An end of the bed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The command's.
+    Near,
+    /// The world's.
+    Far,
+}
+
+/// Whose way through the scenario a packet goes: the number of a flow, and the direction. None drops it.
+pub trait Route: FnMut(Side, &Header) -> Option<(u32, Direction)> {}
+impl<F: FnMut(Side, &Header) -> Option<(u32, Direction)>> Route for F {}
+
+/// Is told of every packet, besides what a [`Watch`] is told.
+pub trait Tap: Send {
+    /// A packet was read at one end.
+    fn entered(&mut self, _at: Time, _side: Side, _parcel: &Parcel<Frame>) {}
+
+    /// It was dropped.
+    fn dropped(&mut self, _at: Time, _link: Option<usize>, _cause: Cause, _parcel: &Parcel<Frame>) {}
+
+    /// It passes a link.
+    fn passed(&mut self, _passage: &Passage, _parcel: &Parcel<Frame>) {}
+
+    /// It is written at the other end at `at`; it was due at `due`, after waiting so long in queues.
+    fn delivered(&mut self, _at: Time, _due: Time, _waited: Span, _side: Side, _parcel: &Parcel<Frame>) {}
+
+    /// Called every tenth of a second or so.
+    fn tick(&mut self, _now: Time, _path: &mut Emulator<Frame>) {}
+}
+
+/// How well it kept time.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Timeliness {
+    /// How much later than due packets were written.
+    pub lateness_p50_s: f64,
+    /// The same, of one in a hundred.
+    pub lateness_p99_s: f64,
+    /// The same, of the latest.
+    pub lateness_max_s: f64,
+    /// Packets that were never read, since a device had no room.
+    pub overflown: u64,
+    /// Packets that are not IPv4, or of no flow.
+    pub ignored: u64,
+    /// Why the run is not to be trusted; empty if it is.
+    pub doubts: Vec<String>,
+}
+
+/// The thread's work.
+pub struct Forwarder<R, T> {
+    path: Emulator<Frame>,
+    clock: Clock,
+    route: R,
+    out: Out<T>,
+    ignored: u64,
+}
+
+impl<R, T> std::fmt::Debug for Forwarder<R, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Forwarder").field("clock", &self.clock).finish_non_exhaustive()
+    }
+}
+
+/// The far side of the emulator.
+struct Out<T> {
+    clock: Clock,
+    near: Arc<OwnedFd>,
+    far: Arc<OwnedFd>,
+    /// Whence what goes forward comes.
+    sender: Side,
+    lateness: Histogram,
+    tap: T,
+}
+
+impl<T: Tap> Watch<Frame> for Out<T> {
+    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Frame>) {
+        self.tap.dropped(at, link, cause, parcel);
+    }
+
+    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
+        self.tap.passed(passage, parcel);
+    }
+
+    fn delivered(&mut self, due: Time, waited: Span, mut parcel: Parcel<Frame>) {
+        let side = match (parcel.direction, self.sender) {
+            (Direction::Forward, Side::Far) | (Direction::Reverse, Side::Near) => Side::Near,
+            (Direction::Forward, Side::Near) | (Direction::Reverse, Side::Far) => Side::Far,
+        };
+        set_ecn(&mut parcel.payload, parcel.ecn);
+        let at = self.clock.now();
+        // An end that takes no more is a host that drops: its counters say so.
+        let _ = nix::unistd::write(if side == Side::Near { &self.near } else { &self.far }, &parcel.payload);
+        self.lateness.add(at.since(due));
+        self.tap.delivered(at, due, waited, side, &parcel);
+    }
+}
+
+impl<R: Route, T: Tap> Forwarder<R, T> {
+    /// Between the ends of `bed`; what goes forward comes from `sender`.
+    pub fn new(bed: &Bed, path: Emulator<Frame>, clock: Clock, sender: Side, route: R, tap: T) -> Forwarder<R, T> {
+        let (near, far) = (Arc::clone(&bed.near.tun), Arc::clone(&bed.far.tun));
+        let out = Out { clock, near, far, sender, lateness: Histogram::default(), tap };
+        Forwarder { path, clock, route, out, ignored: 0 }
+    }
+
+    /// Forwards until `stop`.
+    pub fn run(&mut self, stop: &AtomicBool) {
+        // Timers are exact, and where it is allowed the thread goes before others.
+        let _ = prctl::set_timerslack(1);
+        let mut buffer = [0; device::MTU];
+        let mut tick = Time::ZERO;
+        let mut awake_since = self.clock.now();
+        while !stop.load(Ordering::Relaxed) {
+            let now = self.clock.now();
+            self.path.advance(now, &mut self.out);
+            if now >= tick {
+                self.out.tap.tick(now, &mut self.path);
+                tick = now + Span::from_millis(100);
+            }
+            let read = self.read(Side::Near, &mut buffer) + self.read(Side::Far, &mut buffer);
+            if read == 0 && self.wait() {
+                awake_since = self.clock.now();
+            } else if now.since(awake_since) > AWAKE {
+                sleep(BREATH);
+                awake_since = self.clock.now();
+            }
+        }
+    }
+
+    /// Takes what has come at one end.
+    fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
+        for count in 0..BATCH {
+            let tun = if side == Side::Near { &self.out.near } else { &self.out.far };
+            let Ok(size) = nix::unistd::read(tun, buffer) else { return count };
+            let now = self.clock.now();
+            let packet = &buffer[..size];
+            let header = Header::read(packet);
+            let Some((header, (flow, direction))) = header.and_then(|it| Some((it, (self.route)(side, &it)?))) else {
+                self.ignored += 1;
+                continue;
+            };
+            let Header { ecn, kind, key, .. } = header;
+            let size = Bytes::new(size as u64);
+            let parcel = Parcel { flow, direction, kind, key, size, ecn, payload: packet.into() };
+            self.out.tap.entered(now, side, &parcel);
+            self.path.arrive(now, parcel, &mut self.out);
+        }
+        BATCH
+    }
+
+    /// Sleeps until something comes, or is nearly due; whether it did.
+    fn wait(&self) -> bool {
+        let now = self.clock.now();
+        let due = self.path.next_at().unwrap_or(Time::MAX);
+        let sleep = due.since(now).saturating_sub(SPIN).min(NAP);
+        if sleep == Span::ZERO {
+            return false;
+        }
+        let mut fds = [&self.out.near, &self.out.far].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
+        match ppoll(&mut fds, Some(TimeSpec::nanoseconds(sleep.as_nanos() as i64)), None) {
+            Ok(_) | Err(Errno::EINTR) => true,
+            Err(error) => unreachable!("two descriptors can be polled: {error}"),
+        }
+    }
+
+    /// What came of it: the path, the tap, and how well time was kept.
+    pub fn finish(self, bed: &mut Bed) -> (Emulator<Frame>, T, Timeliness) {
+        let seconds = |q: Option<Span>| q.map_or(0.0, Span::as_secs_f64);
+        let lateness = &self.out.lateness;
+        let overflown = bed.near.overflown() + bed.far.overflown();
+        let mut doubts = Vec::new();
+        let p99 = lateness.quantile(0.99).unwrap_or(Span::ZERO);
+        if p99 > TRUSTED {
+            let late = Span::from_micros(p99.as_nanos() / 1_000);
+            doubts.push(format!(
+                "one packet in a hundred was {late} late or more, beyond {TRUSTED}: the machine was too busy"
+            ));
+        }
+        if overflown > 0 {
+            doubts.push(format!("{overflown} packets came faster than they could be read, and were dropped unseen"));
+        }
+        let timeliness = Timeliness {
+            lateness_p50_s: seconds(lateness.quantile(0.5)),
+            lateness_p99_s: seconds(Some(p99)),
+            lateness_max_s: seconds(lateness.max()),
+            overflown,
+            ignored: self.ignored,
+            doubts,
+        };
+        (self.path, self.out.tap, timeliness)
+    }
+}
+
+fn sleep(span: Span) {
+    std::thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
+}
+
+/// Puts this thread before others, where that is allowed: before all that are not of real time, if they have another core.
+pub(crate) fn hurry() {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let first = libc::sched_param { sched_priority: 1 };
+    #[expect(unsafe_code, reason = "sched_setscheduler and setpriority have no safe form")]
+    // SAFETY: the parameters outlive the call, which reads them; the other call takes numbers only. Both are for this thread.
+    unsafe {
+        if cores < 2 || libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const first) != 0
+        {
+            libc::setpriority(libc::PRIO_PROCESS, 0, -20);
+        }
+    }
+}
+
+/// A packet that a forwarder made of nothing, for measurements.
+pub(crate) fn sample(packet: &[u8], direction: Direction) -> Parcel<Frame> {
+    let size = Bytes::new(packet.len() as u64);
+    Parcel { flow: 0, direction, kind: Kind::Data, key: 0, size, ecn: Ecn::NotEct, payload: packet.into() }
+}

@@ -1,0 +1,365 @@
+//! `fullpipe link`: a program behind a scenario's path.
+
+use std::ffi::OsString;
+use std::io;
+use std::net::TcpListener;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::Pid;
+use scenario::Scenario;
+use serde::Serialize;
+use serde_json::{Value, json};
+use trace::{LinkSummary, Window};
+use units::{Span, Time};
+
+use crate::clock::{self, Clock};
+use crate::forward::{Forwarder, Frame, Side, Tap, Timeliness, hurry};
+use crate::uplink::{self, Uplink};
+use crate::{Bed, Capture, End, Inside, Sandbox, Trouble, capacity, privileges};
+
+/// What is to run, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Link {
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Programs that run at the far end until the command ends.
+    pub far: Vec<Vec<OsString>>,
+    /// The scenario's data are what the command sends, not what it gets.
+    pub upload: bool,
+    /// The outside can be reached, through a proxy at the far end.
+    pub uplink: bool,
+    /// Tell once a second how it is going.
+    pub live: bool,
+    /// Where captures go, `near.pcapng` and `far.pcapng`.
+    pub captures: Option<PathBuf>,
+}
+
+/// What came of it.
+#[derive(Debug, Serialize)]
+struct Report {
+    elapsed_s: f64,
+    /// The command's exit code; 128 and the number of a signal that ended it.
+    exit_code: i32,
+    /// The estimate by which faster paths are refused.
+    most_bps: u64,
+    down: Way,
+    up: Way,
+    links: Vec<LinkSummary>,
+    timeliness: Timeliness,
+}
+
+/// One direction, as its packets came out of the path.
+#[derive(Clone, Debug, Default, Serialize)]
+struct Way {
+    /// The links on it.
+    links: Vec<String>,
+    packets: u64,
+    bytes: u64,
+    /// Of its packets, of whatever kind: lost by chance, or dropped by a queue or policer.
+    dropped: u64,
+    marked: u64,
+    /// IP bytes over the time between the first and the last packet.
+    rate_bps: f64,
+    /// What waits, and for how long the packet that left last did, at this moment: of the slowest link.
+    #[serde(skip)]
+    queue: (u64, Span),
+    #[serde(skip)]
+    between: Option<(Time, Time)>,
+}
+
+/// How long servers at the far end may take until they listen.
+const SERVERS: Duration = Duration::from_secs(3);
+/// How long those who are asked to end have for it.
+const GRACE: Duration = Duration::from_secs(2);
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Begins. The first flow's way is that of all packets.
+///
+/// # Errors
+/// When this machine does not allow it.
+pub fn start(scenario: &Scenario, link: Link) -> Result<Sandbox, Trouble> {
+    let scenario = scenario.clone();
+    Sandbox::start(move |inside| run(&scenario, &link, inside))
+}
+
+fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Trouble> {
+    // From here, where the outside is.
+    let uplink = link.uplink.then(Uplink::prepare);
+    let mut bed = Bed::raise()?;
+    let most = capacity::measure(&bed, scenario)?;
+    if let Err(error) = capacity::check(scenario, most) {
+        return Ok(json!({ "refused": error.to_string() }));
+    }
+    let mut servers = Vec::new();
+    for far in &link.far {
+        servers.push(spawn(&bed.far, far, None, Stdio::null)?);
+    }
+    if !servers.is_empty() {
+        wait_for(&mut bed.far, &mut servers, &link.far)?;
+    }
+    if let Some(uplink) = uplink {
+        uplink.open(door(&bed)?);
+    }
+    let clock = Clock::start();
+    let captures = match &link.captures {
+        None => None,
+        Some(directory) => {
+            let zero = clock::date();
+            let create = |name: &str| {
+                let file = directory.join(format!("{name}.pcapng"));
+                Capture::create(&file, name, zero)
+                    .map_err(|error| Trouble::new(format!("{}: {error}", file.display()), "name another directory"))
+            };
+            Some([create("near")?, create("far")?])
+        }
+    };
+    let proxy = link.uplink.then(|| format!("socks5h://{}:{}", bed.far.address, uplink::PORT));
+    let command = spawn(&bed.near, &link.command, proxy.as_deref(), Stdio::inherit)?;
+    let (seen, stop) = (Arc::new(Mutex::new(Seen::new(scenario, link.upload))), AtomicBool::new(false));
+    let tap = Taps { seen: Arc::clone(&seen), captures, upload: link.upload };
+    let (sender, back) = match link.upload {
+        true => (Side::Near, Side::Far),
+        false => (Side::Far, Side::Near),
+    };
+    let route = move |side: Side, _: &crate::Header| {
+        Some((0, if side == back { Direction::Reverse } else { Direction::Forward }))
+    };
+    let open = Window { from: Time::ZERO, to: Time::MAX };
+    let mut forwarder = Forwarder::new(&bed, Emulator::new(scenario, open), clock, sender, route, tap);
+    let status = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            hurry();
+            let _ = privileges::drop_all();
+            forwarder.run(&stop);
+        });
+        // Threads have capabilities of their own.
+        let _ = privileges::drop_all();
+        follow(inside, link.live.then(|| (Arc::clone(&seen), clock)));
+        let status = wait(&command);
+        stop.store(true, Ordering::Relaxed);
+        status
+    });
+    let elapsed = clock.now();
+    let (path, Taps { captures, .. }, timeliness) = forwarder.finish(&mut bed);
+    for capture in captures.into_iter().flatten() {
+        capture.finish().map_err(|error| Trouble::new(format!("a capture: {error}"), "look for room on the disk"))?;
+    }
+    let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    for way in [&mut seen.down, &mut seen.up] {
+        way.rate_bps = way.rate();
+    }
+    let report = Report {
+        elapsed_s: elapsed.as_secs_f64(),
+        exit_code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+        most_bps: most.as_bps(),
+        down: seen.down,
+        up: seen.up,
+        // What has been accepted is sent, if nobody waits for it.
+        links: path.summaries(elapsed.max(seen.last_end)),
+        timeliness,
+    };
+    serde_json::to_value(report).map_err(|error| Trouble::new(format!("the report: {error}"), "tell us"))
+}
+
+/// Where the proxy listens.
+fn door(bed: &Bed) -> Result<TcpListener, Trouble> {
+    let address = (bed.far.address, uplink::PORT);
+    bed.far.enter().map_err(io::Error::from).and_then(|()| TcpListener::bind(address)).map_err(|error| {
+        let problem = format!("--uplink: port {} of the far end: {error}", uplink::PORT);
+        Trouble::new(problem, "leave that port to the uplink")
+    })
+}
+
+fn spawn(end: &End, program: &[OsString], proxy: Option<&str>, stdio: fn() -> Stdio) -> Result<Child, Trouble> {
+    let (name, arguments) = program.split_first().expect("a command has a name");
+    let proxies = ["ALL_PROXY", "all_proxy"].into_iter().filter_map(|name| Some((name, proxy?)));
+    end.command(name)
+        .args(arguments)
+        .stdin(stdio())
+        .stdout(stdio())
+        .envs(proxies)
+        .env("FULLPIPE_FAR", crate::bed::FAR.to_string())
+        .env("FULLPIPE_NEAR", crate::bed::NEAR.to_string())
+        .spawn()
+        .map_err(|error| {
+            let fix = match error.kind() {
+                io::ErrorKind::NotFound => "look for a slip of the pen, or install it",
+                _ => "give a program that can be run",
+            };
+            Trouble::new(format!("{}: {error}", name.display()), fix)
+        })
+}
+
+/// Waits until the servers do, too.
+fn wait_for(far: &mut End, servers: &mut [Child], commands: &[Vec<OsString>]) -> Result<(), Trouble> {
+    let mut ended = None;
+    // Not every program at the far end is a server: one that never listens is not waited for any longer.
+    let _ = far.wait_for_listener(SERVERS, || {
+        ended = servers.iter_mut().position(|server| matches!(server.try_wait(), Ok(Some(_))));
+        ended.is_some()
+    });
+    ended.map_or(Ok(()), |index| {
+        let name = commands[index].join(" ".as_ref());
+        let problem = format!("--far \"{}\" has ended before it listened", name.display());
+        Err(Trouble::new(problem, "run it by itself to see why"))
+    })
+}
+
+/// Threads beside the command: one ends it when the caller wants that, one tells how it is going.
+fn follow(inside: &Inside, live: Option<(Arc<Mutex<Seen>>, Clock)>) {
+    let waiting = inside.clone();
+    std::thread::spawn(move || {
+        waiting.wait_for_stop();
+        // Everything in this PID namespace but us.
+        let _ = kill(Pid::from_raw(-1), Signal::SIGTERM);
+        std::thread::sleep(GRACE);
+        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    });
+    let Some((seen, clock)) = live else { return };
+    let inside = inside.clone();
+    std::thread::spawn(move || {
+        let mut before = (Time::ZERO, Seen::default());
+        loop {
+            std::thread::sleep(SECOND);
+            let now = clock.now();
+            let seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+            let way = |new: &Way, old: &Way| {
+                let span = (now - before.0).as_secs_f64();
+                json!({
+                    "rate_bps": (new.bytes - old.bytes) as f64 * 8.0 / span,
+                    "queue_packets": new.queue.0,
+                    "queue_s": new.queue.1.as_secs_f64(),
+                    "dropped": new.dropped - old.dropped,
+                    "marked": new.marked - old.marked,
+                })
+            };
+            let (down, up) = (way(&seen.down, &before.1.down), way(&seen.up, &before.1.up));
+            inside.say(&json!({ "live": { "at_s": now.as_secs_f64(), "down": down, "up": up } }));
+            before = (now, seen);
+        }
+    });
+}
+
+/// Waits for the command, and for whatever else ends meanwhile: the first process of a namespace is everybody's parent.
+fn wait(command: &Child) -> ExitStatus {
+    let command = Pid::from_raw(command.id() as i32);
+    loop {
+        match waitpid(None, None) {
+            Ok(WaitStatus::Exited(pid, code)) if pid == command => return ExitStatus::from_raw(code << 8),
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == command => return ExitStatus::from_raw(signal as i32),
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => unreachable!("the command is a child of ours: {error}"),
+        }
+    }
+}
+
+/// What has been seen of both directions.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    down: Way,
+    up: Way,
+    /// By number, whether a link is on the way down.
+    links: Vec<(bool, bool)>,
+    last_end: Time,
+}
+
+impl Seen {
+    fn new(scenario: &Scenario, upload: bool) -> Seen {
+        let flow = &scenario.flows[0];
+        let names = |route: &[usize]| scenario.route(route).map(|link| link.name.clone()).collect();
+        let (forward, reverse) = (&flow.route, &flow.reverse_route);
+        let (down, up) = if upload { (reverse, forward) } else { (forward, reverse) };
+        let links = (0..scenario.links().count()).map(|link| (down.contains(&link), up.contains(&link))).collect();
+        Seen {
+            down: Way { links: names(down), ..Way::default() },
+            up: Way { links: names(up), ..Way::default() },
+            links,
+            last_end: Time::ZERO,
+        }
+    }
+
+    fn way(&mut self, side: Side) -> &mut Way {
+        match side {
+            Side::Near => &mut self.down,
+            Side::Far => &mut self.up,
+        }
+    }
+}
+
+impl Way {
+    fn rate(&self) -> f64 {
+        let (first, last) = self.between.unwrap_or((Time::ZERO, Time::ZERO));
+        if last > first { self.bytes as f64 * 8.0 / (last - first).as_secs_f64() } else { 0.0 }
+    }
+}
+
+/// What the forwarder tells.
+struct Taps {
+    seen: Arc<Mutex<Seen>>,
+    captures: Option<[Capture; 2]>,
+    upload: bool,
+}
+
+impl Taps {
+    /// Where a packet goes.
+    fn side(&self, direction: Direction) -> Side {
+        if (direction == Direction::Forward) == self.upload { Side::Far } else { Side::Near }
+    }
+
+    fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn capture(&self, at: Time, side: Side, parcel: &Parcel<Frame>) {
+        if let Some([near, far]) = &self.captures {
+            (if side == Side::Near { near } else { far }).see(at, &parcel.payload);
+        }
+    }
+}
+
+impl Tap for Taps {
+    fn entered(&mut self, at: Time, side: Side, parcel: &Parcel<Frame>) {
+        self.capture(at, side, parcel);
+    }
+
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, parcel: &Parcel<Frame>) {
+        self.seen().way(self.side(parcel.direction)).dropped += 1;
+    }
+
+    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
+        let mut seen = self.seen();
+        seen.last_end = seen.last_end.max(passage.end);
+        if passage.marked && parcel.kind == Kind::Data {
+            seen.way(self.side(parcel.direction)).marked += 1;
+        }
+    }
+
+    fn delivered(&mut self, at: Time, _: Time, _: Span, side: Side, parcel: &Parcel<Frame>) {
+        self.capture(at, side, parcel);
+        let mut seen = self.seen();
+        let way = seen.way(side);
+        way.packets += 1;
+        way.bytes += parcel.size.get();
+        way.between = Some((way.between.map_or(at, |(first, _)| first), at));
+    }
+
+    fn tick(&mut self, now: Time, path: &mut Emulator<Frame>) {
+        let mut seen = self.seen();
+        let links = std::mem::take(&mut seen.links);
+        let of = |on: &dyn Fn(&(bool, bool)) -> bool, path: &mut Emulator<Frame>| {
+            let queues = links.iter().enumerate().filter(|(_, link)| on(link)).map(|(i, _)| path.backlog(i, now));
+            queues.map(|(packets, _, waited)| (packets, waited)).max().unwrap_or_default()
+        };
+        (seen.down.queue, seen.up.queue) = (of(&|link| link.0, path), of(&|link| link.1, path));
+        seen.links = links;
+    }
+}

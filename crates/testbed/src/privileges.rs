@@ -1,0 +1,63 @@
+//! Capabilities: which there are, and that none is kept longer than needed.
+#![expect(unsafe_code, reason = "capset and prctl have no safe form")]
+
+use nix::errno::Errno;
+
+const CHOWN: u32 = 0;
+const DAC_OVERRIDE: u32 = 1;
+const FOWNER: u32 = 3;
+const FSETID: u32 = 4;
+const KILL: u32 = 5;
+const SETGID: u32 = 6;
+const SETUID: u32 = 7;
+const NET_BIND_SERVICE: u32 = 10;
+const NET_ADMIN: u32 = 12;
+const NET_RAW: u32 = 13;
+const SYS_ADMIN: u32 = 21;
+
+/// What root's commands may keep: nothing with which they could leave their namespaces.
+const HARMLESS: [u32; 9] = [CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE, NET_RAW];
+
+/// Whether this process may make namespaces and devices without a user namespace.
+pub(crate) fn is_admin() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let bits = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    [NET_ADMIN, SYS_ADMIN].iter().all(|cap| bits >> cap & 1 == 1)
+}
+
+/// What is executed from here on gets no capability but the harmless ones, and those only as root.
+pub(crate) fn limit() -> nix::Result<()> {
+    for cap in (0..64).filter(|cap| !HARMLESS.contains(cap)) {
+        // SAFETY: takes numbers only.
+        match Errno::result(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0) }) {
+            // The kernel has no such one.
+            Ok(_) | Err(Errno::EINVAL) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[repr(C)]
+struct Header {
+    version: u32,
+    pid: libc::c_int,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Data {
+    effective: u32,
+    permitted: u32,
+    inheritable: u32,
+}
+
+/// This thread, and those it starts, have no capability from here on.
+pub(crate) fn drop_all() -> nix::Result<()> {
+    // _LINUX_CAPABILITY_VERSION_3
+    let header = Header { version: 0x2008_0522, pid: 0 };
+    let none = [Data { effective: 0, permitted: 0, inheritable: 0 }; 2];
+    // SAFETY: both point to what capset(2) reads, and outlive the call.
+    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
+}

@@ -1,0 +1,221 @@
+//! Processes of their own for what is tried out, of which nothing is left, however it ends.
+//!
+//! ```text
+//! fullpipe ── keeper ── first process of a PID namespace: forwarder ── COMMAND, far ends, and all that they start
+//! ```
+//!
+//! The kernel kills a PID namespace with its first process. That one dies with its keeper, and the keeper with who called
+//! (PR_SET_PDEATHSIG), so that `kill -9` of any of them ends all. Network namespaces have no name: they, and the devices in
+//! them, last as long as those processes.
+#![expect(unsafe_code, reason = "fork")]
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::{Arc, Mutex};
+
+use nix::errno::Errno;
+use nix::mount::{MsFlags, mount};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe};
+use serde_json::{Value, json};
+
+use crate::{Trouble, privileges};
+
+/// A sandbox that was begun. Dropping it ends all of its processes.
+#[derive(Debug)]
+pub struct Sandbox {
+    keeper: Pid,
+    /// Closed, it tells those inside to end.
+    lifeline: Option<OwnedFd>,
+    said: BufReader<File>,
+    over: bool,
+}
+
+/// What those inside have.
+#[derive(Clone, Debug)]
+pub struct Inside {
+    voice: Arc<Mutex<File>>,
+    lifeline: Arc<OwnedFd>,
+}
+
+impl Sandbox {
+    /// Runs `body` as the first process of a PID namespace, where it may make network namespaces. What it gives is the last
+    /// that is [heard](Sandbox::hear).
+    pub fn start(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Result<Sandbox, Trouble> {
+        let cant = |error: Errno| Trouble::new(format!("a process can't be started: {error}"), "look at `ulimit -u`");
+        let (lifeline_inside, lifeline) = close_on_exec(pipe().map_err(cant)?)?;
+        let (said, voice) = close_on_exec(pipe().map_err(cant)?)?;
+        let caller = nix::unistd::getpid();
+        // SAFETY: the child is single-threaded and runs our code only, which takes no lock that a thread of the caller's may
+        // hold but the allocator's, and that one the C library keeps usable across fork.
+        match unsafe { fork() }.map_err(cant)? {
+            ForkResult::Parent { child } => {
+                let said = BufReader::new(File::from(said));
+                Ok(Sandbox { keeper: child, lifeline: Some(lifeline), said, over: false })
+            }
+            ForkResult::Child => {
+                drop((lifeline, said));
+                let inside =
+                    Inside { voice: Arc::new(Mutex::new(File::from(voice))), lifeline: Arc::new(lifeline_inside) };
+                let code = keep(caller, &inside, body);
+                // SAFETY: ends the process without the caller's exit handlers, which are not this one's to run.
+                unsafe { libc::_exit(code) }
+            }
+        }
+    }
+
+    /// The next thing that is said inside, none at the end. [`Errno::EINTR`] when a signal came, which is the caller's.
+    pub fn hear(&mut self) -> Result<Option<Value>, Errno> {
+        if self.said.buffer().is_empty() {
+            let mut fds = [PollFd::new(self.said.get_ref().as_fd(), PollFlags::POLLIN)];
+            poll(&mut fds, PollTimeout::NONE)?;
+        }
+        let mut line = String::new();
+        match self.said.read_line(&mut line) {
+            Ok(0) | Err(_) => Ok(None),
+            // Killed in the middle of a line.
+            Ok(_) => Ok(serde_json::from_str(&line).ok()),
+        }
+    }
+
+    /// Asks those inside to end; what they have to say until then can be heard.
+    pub fn stop(&mut self) {
+        self.lifeline = None;
+    }
+
+    /// Waits until all are gone.
+    pub fn end(&mut self) {
+        self.stop();
+        if !std::mem::replace(&mut self.over, true) {
+            while waitpid(self.keeper, None) == Err(Errno::EINTR) {}
+        }
+    }
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl Inside {
+    /// Says something to the caller.
+    pub fn say(&self, what: &Value) {
+        let mut line = what.to_string();
+        line.push('\n');
+        let mut voice = self.voice.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        // Nobody listens: then the caller is gone, and this process soon.
+        let _ = voice.write_all(line.as_bytes());
+    }
+
+    /// Waits until the caller wants an end, or is gone.
+    pub fn wait_for_stop(&self) {
+        let mut fds = [PollFd::new(self.lifeline.as_fd(), PollFlags::empty())];
+        while poll(&mut fds, PollTimeout::NONE) == Err(Errno::EINTR) {}
+    }
+}
+
+/// What the keeper does: it makes the first process, and waits for it.
+fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> i32 {
+    // The terminal's Ctrl-C is for the command; an end of the caller's ends all.
+    for number in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGTSTP] {
+        // SAFETY: ignoring installs no handler.
+        let _ = unsafe { signal(number, SigHandler::SigIgn) };
+    }
+    if let Err(trouble) = separate() {
+        inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
+        return 1;
+    }
+    // After new credentials, which would clear it.
+    let bound = prctl::set_pdeathsig(Signal::SIGKILL);
+    if bound.is_err() || getppid() != caller {
+        return 1;
+    }
+    // SAFETY: as above; this process has one thread.
+    match unsafe { fork() } {
+        Ok(ForkResult::Parent { child }) => {
+            while waitpid(child, None) == Err(Errno::EINTR) {}
+            0
+        }
+        Ok(ForkResult::Child) => {
+            let bound = prctl::set_pdeathsig(Signal::SIGKILL);
+            let orphaned = {
+                let mut fds = [PollFd::new(inside.lifeline.as_fd(), PollFlags::empty())];
+                !matches!(poll(&mut fds, PollTimeout::ZERO), Ok(0))
+            };
+            if bound.is_err() || orphaned {
+                return 1;
+            }
+            own_proc();
+            inside.say(&match body(inside) {
+                Ok(done) => json!({ "done": done }),
+                Err(trouble) => json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }),
+            });
+            0
+        }
+        Err(error) => {
+            let problem = format!("a process can't be started: {error}");
+            inside.say(&json!({ "trouble": { "problem": problem, "fix": "look at `ulimit -u`" } }));
+            1
+        }
+    }
+}
+
+/// New namespaces for the processes to come. Without root they need a user namespace, in which users are who they were.
+fn separate() -> Result<(), Trouble> {
+    if privileges::is_admin() {
+        return unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).map_err(|error| {
+            refused("namespaces for processes and mounts (unshare CLONE_NEWPID, CLONE_NEWNS)", error)
+        });
+    }
+    let (user, group) = (getuid(), getgid());
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS)
+        .map_err(|error| refused("a user namespace (unshare CLONE_NEWUSER)", error))?;
+    let map = |file: &str, text: String| {
+        std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| {
+            refused(&format!("a user namespace (its {file})"), Errno::from_raw(error.raw_os_error().unwrap_or(0)))
+        })
+    };
+    map("setgroups", "deny".to_owned())?;
+    map("uid_map", format!("{user} {user} 1"))?;
+    map("gid_map", format!("{group} {group} 1"))
+}
+
+/// Says what this machine does not allow, and who may change that.
+pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
+    let limit = |file: &str| std::fs::read_to_string(file).ok().map(|text| text.trim().to_owned());
+    let fix = if limit("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
+        "run it as root, or let root allow user namespaces: sysctl kernel.unprivileged_userns_clone=1"
+    } else if limit("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
+        "run it as root, or let root allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
+    } else if limit("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
+        "run it as root, or let root allow user namespaces: sysctl user.max_user_namespaces=10000"
+    } else {
+        "run it as root, on the machine itself or in a container with --privileged (CAP_SYS_ADMIN and CAP_NET_ADMIN)"
+    };
+    Trouble::new(format!("this machine does not allow {step}: {}", error.desc()), fix)
+}
+
+/// A /proc that shows the sandbox's own processes, where that is allowed: containers often do not.
+fn own_proc() {
+    let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
+    if mount(None::<&str>, "/", None::<&str>, private, None::<&str>).is_ok() {
+        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+        let _ = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>);
+    }
+}
+
+fn close_on_exec((read, write): (OwnedFd, OwnedFd)) -> Result<(OwnedFd, OwnedFd), Trouble> {
+    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+    for fd in [&read, &write] {
+        fcntl(fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))
+            .map_err(io::Error::from)
+            .map_err(|error| Trouble::new(format!("a pipe can't be made: {error}"), "look at `ulimit -n`"))?;
+    }
+    Ok((read, write))
+}

@@ -1,0 +1,27 @@
+//! What a user can mend.
+
+use std::fmt;
+
+/// What went wrong and what to do about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// What went wrong, at which step.
+    pub problem: String,
+    /// What to do.
+    pub fix: String,
+}
+
+impl Trouble {
+    /// A problem and its fix.
+    pub fn new(problem: impl Into<String>, fix: impl Into<String>) -> Trouble {
+        Trouble { problem: problem.into(), fix: fix.into() }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n  fix: {}", self.problem, self.fix)
+    }
+}
+
+impl std::error::Error for Trouble {}

@@ -1,0 +1,155 @@
+//! The forwarder with real packets, judged by virtual time: what was due when follows from the arrivals alone.
+
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use emulator::{Cause, Direction, Emulator, Parcel, Watch, whole};
+use scenario::Scenario;
+use serde_json::{Value, json};
+use testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, Side, Tap, Trouble};
+use units::{Span, Time};
+
+/// What a forwarder told, in order.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Told>>);
+
+#[derive(Default)]
+struct Told {
+    arrivals: Vec<(Time, Parcel<Frame>)>,
+    deliveries: Vec<(Time, Time)>,
+    drops: usize,
+}
+
+impl Tap for Log {
+    fn entered(&mut self, at: Time, _: Side, parcel: &Parcel<Frame>) {
+        self.0.lock().unwrap().arrivals.push((at, parcel.clone()));
+    }
+
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &Parcel<Frame>) {
+        self.0.lock().unwrap().drops += 1;
+    }
+
+    fn delivered(&mut self, at: Time, due: Time, _: Span, _: Side, _: &Parcel<Frame>) {
+        self.0.lock().unwrap().deliveries.push((due, at));
+    }
+}
+
+/// The same arrivals in virtual time.
+#[derive(Default)]
+struct Again {
+    due: Vec<Time>,
+    drops: usize,
+}
+
+impl Watch<Frame> for Again {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &Parcel<Frame>) {
+        self.drops += 1;
+    }
+
+    fn delivered(&mut self, at: Time, _: Span, _: Parcel<Frame>) {
+        self.due.push(at);
+    }
+}
+
+/// What `body` gives in a sandbox; none where that is not allowed, which it says.
+fn in_a_sandbox(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Option<Value> {
+    let mut sandbox = Sandbox::start(body).expect("a process can be started");
+    let mut last = Value::Null;
+    while let Ok(Some(said)) = sandbox.hear() {
+        last = said;
+    }
+    sandbox.end();
+    if let Some(trouble) = last.get("trouble") {
+        eprintln!("SKIPPED: {trouble}");
+        return None;
+    }
+    Some(last["done"].clone())
+}
+
+const PACKETS: usize = 300;
+
+fn flood(queue: &str) -> Result<Value, Trouble> {
+    let text = format!(
+        "duration = \"60s\"\n[path]\nrate = \"20mbit\"\nrtt = \"10ms\"\nbuffer = \"20packets\"\nqueue = \"{queue}\"\nloss = \"2%\"\n\
+         [[flow]]\ncc = \"cubic\""
+    );
+    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let mut bed = Bed::raise()?;
+    bed.near.enter().unwrap();
+    let sink = UdpSocket::bind((bed.near.address, 5_000)).unwrap();
+    bed.far.enter().unwrap();
+    let source = UdpSocket::bind((bed.far.address, 0)).unwrap();
+    source.connect((bed.near.address, 5_000)).unwrap();
+
+    let (log, stop) = (Log::default(), AtomicBool::new(false));
+    let route =
+        |side, _: &testbed::Header| Some((0, if side == Side::Far { Direction::Forward } else { Direction::Reverse }));
+    let path = Emulator::new(&scenario, whole(&scenario));
+    let mut forwarder = Forwarder::new(&bed, path, Clock::start(), Side::Far, route, log.clone());
+    sink.set_nonblocking(true).unwrap();
+    let (mut received, mut buffer) = (0, [0; 2_000]);
+    let mut drain = || std::iter::from_fn(|| sink.recv(&mut buffer).ok()).count();
+    std::thread::scope(|scope| {
+        scope.spawn(|| forwarder.run(&stop));
+        for n in 0..PACKETS {
+            source.send(&vec![7; 100 + n * 4]).unwrap();
+            // In bunches, so that some find the queue full.
+            if n % 30 == 29 {
+                std::thread::sleep(Duration::from_millis(8));
+                received += drain();
+            }
+        }
+        std::thread::sleep(Duration::from_millis(60));
+        stop.store(true, Ordering::Relaxed);
+    });
+    received += drain();
+    let (_, _, timeliness) = forwarder.finish(&mut bed);
+    let told = log.0.lock().unwrap();
+    let (mut path, mut again) = (Emulator::new(&scenario, whole(&scenario)), Again::default());
+    for (at, parcel) in &told.arrivals {
+        path.arrive(*at, parcel.clone(), &mut again);
+    }
+    path.advance(Time::ZERO + Span::from_secs(60), &mut again);
+    let due: Vec<Time> = told.deliveries.iter().map(|(due, _)| *due).collect();
+    Ok(json!({
+        "arrivals": told.arrivals.len(),
+        "drops": told.drops,
+        "delivered": due.len(),
+        "received": received,
+        "overflown": timeliness.overflown,
+        "same": due == again.due && told.drops == again.drops,
+        "early": told.deliveries.iter().filter(|(due, at)| at < due).count(),
+    }))
+}
+
+#[test]
+fn packets_leave_when_virtual_time_says_so_and_never_before() {
+    for queue in ["pfifo", "fq_codel"] {
+        let Some(done) = in_a_sandbox(|_| flood(queue)) else { return };
+        assert_eq!(done["same"], true, "{done}");
+        assert_eq!((&done["early"], &done["overflown"], &done["arrivals"]), (&json!(0), &json!(0), &json!(PACKETS)));
+        assert_eq!(done["received"], done["delivered"], "the other end gets each: {done}");
+        assert_eq!(done["drops"].as_u64().unwrap() + done["delivered"].as_u64().unwrap(), PACKETS as u64);
+        assert!(queue != "pfifo" || done["drops"].as_u64().unwrap() > 20, "some find the queue full: {done}");
+    }
+}
+
+#[test]
+fn a_sandbox_says_why_it_ends() {
+    let mut sandbox = Sandbox::start(|inside| {
+        inside.say(&json!({ "one": 1 }));
+        inside.wait_for_stop();
+        Err(Trouble::new("stopped", "nothing"))
+    })
+    .expect("a process can be started");
+    let first = sandbox.hear().unwrap().expect("something is said");
+    if first.get("trouble").is_some() {
+        return eprintln!("SKIPPED: {first}");
+    }
+    assert_eq!(first, json!({ "one": 1 }));
+    sandbox.stop();
+    assert_eq!(sandbox.hear().unwrap(), Some(json!({ "trouble": { "problem": "stopped", "fix": "nothing" } })));
+    assert_eq!(sandbox.hear().unwrap(), None);
+}

@@ -1,0 +1,1 @@
+"""`fullpipe link`: any program behind an emulated path."""

@@ -1,0 +1,66 @@
+"""What came of a link, as a table for a terminal; and how it is going."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from fullpipe.table import NONE, digits, make_table, number_columns, rate_text, rate_unit
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    Report = dict[str, Any]
+
+WAYS = ("down", "up")
+LIVE_HEADER = f"{'':>7}  {'down':>10}  {'queue':>16}  {'drops':>6}   {'up':>10}  {'queue':>16}  {'drops':>6}"
+
+
+def show(report: Report, console: Console) -> None:
+    """Prints both directions, how well time was kept, and whether that is to be trusted."""
+    links = {link["name"]: link for link in report["links"]}
+    unit, scale = rate_unit([report[way]["rate_bps"] for way in WAYS])
+    table = make_table("way")
+    number_columns(table, f"IP\n{unit}", "\npackets", "\ndropped", "\nmarked", "queue ms\nmean", "\np95", "\nmax")
+    table.add_column("\nlink", vertical="bottom")
+    for name in WAYS:
+        way = report[name]
+        counts = (f"{way['rate_bps'] / scale:.2f}", *(f"{way[what]:,}" for what in ("packets", "dropped", "marked")))
+        for row, link in enumerate(way["links"] or [None]):
+            queue = links[link]["queue_delay_s"] if link else {}
+            waits = (_milliseconds(queue.get(what)) for what in ("mean", "p95", "max"))
+            table.add_row(name if row == 0 else "", *(counts if row == 0 else [""] * 4), *waits, Text(link or "none"))
+    console.print(table)
+    time = report["timeliness"]
+    late = ", ".join(
+        f"{what} {_short(time[key])}"
+        for what, key in (("p50", "lateness_p50_s"), ("p99", "lateness_p99_s"), ("max", "lateness_max_s"))
+    )
+    console.print(
+        f"\n{report['elapsed_s']:.1f} s · lateness {late} · this machine paces up to some "
+        f"{rate_text(report['most_bps'])}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for doubt in time["doubts"]:
+        console.print(f"not trustworthy: {doubt}", style="bold yellow", markup=False, soft_wrap=True)
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return NONE if seconds is None else digits(seconds * 1e3)
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds * 1e6:.0f} us" if seconds < 1e-3 else f"{digits(seconds * 1e3)} ms"
+
+
+def live(now: Report) -> str:
+    """A line on the last second."""
+
+    def way(name: str) -> str:
+        of = now[name]
+        queue = f"{of['queue_s'] * 1e3:.1f} ms {of['queue_packets']:>4}"
+        return f"{rate_text(of['rate_bps']):>10}  {queue:>16}  {of['dropped']:>6}"
+
+    return f"{now['at_s']:>5.0f} s  {way('down')}   {way('up')}"

@@ -1,0 +1,337 @@
+"""`fullpipe link`: real programs behind a path, in real time. Judged generously, since the machine may be busy."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Link = Callable[..., subprocess.CompletedProcess[str]]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a link needs Linux")
+
+LINK = [sys.executable, "-m", "fullpipe", "link"]
+FAR = "100.64.0.1"
+
+SERVER = """
+import socket
+with socket.create_server(("0.0.0.0", 7000)) as server:
+    while True:
+        client, _ = server.accept()
+        with client:
+            amount = int(client.recv(100))
+            client.sendall(bytes(amount))
+"""
+CLIENT = """
+import socket, sys, time
+amount = int(sys.argv[1])
+before = time.monotonic()
+with socket.create_connection(("100.64.0.1", 7000)) as server:
+    connected = time.monotonic()
+    server.sendall(str(amount).encode())
+    got, first = 0, None
+    while more := len(server.recv(1 << 16)):
+        first = first or (time.monotonic(), more)
+        got += more
+ended = time.monotonic()
+assert got == amount, (got, amount)
+print(connected - before, (got - first[1]) * 8 / (ended - first[0]))
+"""
+
+
+@cache
+def _not_allowed() -> str | None:
+    done = subprocess.run([*LINK, "--", "true"], capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr
+
+
+@pytest.fixture
+def link() -> Link:
+    """Calls the command; the tests that use it are skipped where namespaces are not allowed."""
+    if said := _not_allowed():
+        if not ("does not allow" in said or "/dev/net/tun" in said):
+            pytest.fail(said)
+        pytest.skip(said)
+
+    def call(*args: str, **more: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*LINK, *args], capture_output=True, text=True, timeout=60, **more)  # type: ignore[call-overload,no-any-return]
+
+    return call
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    (tmp_path / "server.py").write_text(SERVER)
+    (tmp_path / "client.py").write_text(CLIENT)
+    return tmp_path
+
+
+def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
+    server = f"--far={sys.executable} {programs / 'server.py'}"
+    client = [sys.executable, str(programs / "client.py"), "3000000"]
+    kept = programs / "kept"
+    done = link("--rate=20mbit", "--rtt=40ms", "--buffer=2bdp", server, f"--out={kept}", "--", *client)
+    assert done.returncode == 0, done.stderr
+    connect_s, goodput = map(float, done.stdout.split())
+    assert 0.040 <= connect_s < 0.080
+    # Never faster than the path; and not much slower, however busy the machine.
+    assert 0.6 * 20e6 < goodput < 20e6 * 1448 / 1500 * 1.05
+    report = json.loads((kept / "link.json").read_text())
+    assert report["down"]["bytes"] > 3_000_000
+    assert report["down"]["rate_bps"] <= 20e6 * 1.05
+    assert [link["name"] for link in report["links"]] == ["bottleneck", "up"]
+    assert report["timeliness"]["overflown"] == 0
+    assert "Mbit/s" in done.stderr
+    assert "lateness p50" in done.stderr
+    # Packets of both ends: what went in at one, less what was dropped, came out at the other.
+    near, far = (_packets(kept / f"{end}.pcapng") for end in ("near", "far"))
+    through = sum(report[way]["packets"] for way in ("down", "up"))
+    dropped = {way: report[way]["dropped"] for way in ("down", "up")}
+    assert abs(len(near) - through - dropped["up"]) <= 200  # some are still under way at the end
+    assert abs(len(far) - through - dropped["down"]) <= 200
+    assert all(packet[0] >> 4 == 4 for _, packet in near + far)
+    assert abs(near[0][0] / 1e9 - time.time()) < 120
+    assert any(at % 1000 for at, _ in near)
+
+
+def _packets(file: Path) -> list[tuple[int, bytes]]:
+    """(nanoseconds since 1970, packet) of a pcapng file, whose blocks are all checked."""
+    blocks, found = file.read_bytes(), []
+    while blocks:
+        kind, length = struct.unpack_from("<II", blocks)
+        assert struct.unpack_from("<I", blocks, length - 4) == (length,)
+        if kind == 6:
+            interface, high, low, captured, original = struct.unpack_from("<IIIII", blocks, 8)
+            assert (interface, captured) == (0, original)
+            found.append((high << 32 | low, blocks[28 : 28 + captured]))
+        blocks = blocks[length:]
+    return found
+
+
+def test_a_scenarios_path_its_queue_and_its_loss(link: Link, programs: Path) -> None:
+    (programs / "lossy.toml").write_text(
+        '# Lossy\nduration = "9s"\n[path]\nrate = "30mbit"\nrtt = "20ms"\nbuffer = "1bdp"\nqueue = "fq_codel"\n'
+        'loss = "every 50"\n[[flow]]\ncc = "cubic"\n'
+    )
+    server = f"--far={sys.executable} {programs / 'server.py'}"
+    client = [sys.executable, str(programs / "client.py"), "500000"]
+    kept = programs / "kept"
+    done = link(f"--scenario={programs / 'lossy.toml'}", server, f"--out={kept}", "--", *client)
+    assert done.returncode == 0, done.stderr
+    report = json.loads((kept / "link.json").read_text())
+    # Handshakes do not count, and the rest of 50 may not be full.
+    lost, sent = report["links"][0]["losses"], report["down"]["packets"] + report["down"]["dropped"]
+    assert lost in range((sent - 3) // 50 - 1, sent // 50 + 1)
+    assert report["up"]["links"] == []
+    assert (kept / "resolved.toml").exists()
+
+
+def test_the_exit_code_is_the_commands(link: Link) -> None:
+    assert link("--", "sh", "-c", "exit 7").returncode == 7
+    assert link("--", "sh", "-c", "kill -KILL $$").returncode == 128 + signal.SIGKILL
+    done = link("--", "no-such-program-here")
+    assert done.returncode == 2
+    assert "error: no-such-program-here: No such file" in done.stderr
+    done = link("--far", "false", "--", "true")
+    assert done.returncode == 2
+    assert '--far "false" has ended' in done.stderr
+
+
+def test_arguments_reach_the_command_as_they_are(link: Link) -> None:
+    strange = ["a b", "$HOME", "; touch x", "'", "*", "--rate"]
+    done = link("--", sys.executable, "-c", "import sys; print(sys.argv[1:])", *strange)
+    assert done.stdout == f"{strange}\n"
+
+
+def test_live_says_each_second_how_it_is_going(link: Link) -> None:
+    done = link("--live", "--", "sleep", "2.5")
+    lines = [line.split() for line in done.stderr.splitlines()]
+    assert [line[0] for line in lines if line[1:2] == ["s"] and "·" not in line] == ["1", "2"]
+
+
+def test_the_command_has_no_capability_with_which_it_could_leave(link: Link) -> None:
+    done = link("--", "grep", "Cap", "/proc/self/status")
+    caps = {name: int(value, 16) for name, value in (line.split(":\t") for line in done.stdout.splitlines())}
+    for admin in (12, 16, 19, 21):  # NET_ADMIN, SYS_MODULE, SYS_PTRACE, SYS_ADMIN
+        assert not any(caps[name] >> admin & 1 for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh"))
+
+
+@pytest.mark.parametrize("victim", ["caller", "keeper", "first"])
+def test_nothing_is_left_after_kill_9(link: Link, tmp_path: Path, victim: str) -> None:
+    process, namespaces = _begin(tmp_path)
+    children = _children(process.pid)
+    who = {"caller": process.pid, "keeper": children[0], "first": _children(children[0])[0]}[victim]
+    os.kill(who, signal.SIGKILL)
+    _, said = process.communicate(timeout=20)
+    assert victim == "caller" or (process.returncode == 2 and "nothing is left" in said)
+    _wait_for_nobody_in(namespaces)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_nothing_is_left_when_a_signal_ends_it(link: Link, tmp_path: Path, sent: signal.Signals) -> None:
+    process, namespaces = _begin(tmp_path, "--out", str(tmp_path / "kept"))
+    process.send_signal(sent)
+    _, said = process.communicate(timeout=20)
+    assert "Traceback" not in said
+    # SIGINT asks the command to end, which is then an end as any other.
+    assert process.returncode == (128 + sent if sent != signal.SIGINT else 128 + signal.SIGTERM)
+    assert (tmp_path / "kept").exists() == (sent == signal.SIGINT)
+    _wait_for_nobody_in(namespaces)
+
+
+def test_nothing_is_left_of_what_the_command_has_started(link: Link, tmp_path: Path) -> None:
+    done = link("--", "sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & readlink /proc/self/ns/net")
+    assert done.returncode == 0
+    _wait_for_nobody_in([done.stdout.strip()])
+
+
+def _begin(directory: Path, *options: str) -> tuple[subprocess.Popen[str], list[str]]:
+    """A link with a command that goes on and a daemon, and the network namespaces that it has."""
+    script = "setsid sleep 1000 & readlink /proc/self/ns/net > near.new && mv near.new near; exec sleep 1000"
+    far = f"sh -c 'readlink /proc/self/ns/net > {directory}/far; exec {sys.executable} -m http.server 80'"
+    process = subprocess.Popen(
+        [*LINK, *options, "--far", far, "--", "sh", "-c", script],
+        cwd=directory,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGINT, signal.SIGHUP)],
+    )
+    deadline = time.monotonic() + 30
+    while not (directory / "near").exists() and time.monotonic() < deadline:
+        assert process.poll() is None
+        time.sleep(0.02)
+    namespaces = [(directory / end).read_text().strip() for end in ("near", "far")]
+    assert len({*namespaces, str(Path("/proc/self/ns/net").readlink())}) == 3
+    return process, namespaces
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def _wait_for_nobody_in(namespaces: list[str]) -> None:
+    """Waits for the last process of them: with it go the namespaces, which have no name, and their devices."""
+
+    def inside() -> list[str]:
+        found = []
+        for process in Path("/proc").glob("[0-9]*/ns/net"):
+            try:
+                if str(process.readlink()) in namespaces:
+                    found.append(f"{process}: {(process.parent.parent / 'cmdline').read_text()}")
+            except OSError:  # it has just gone, or is not ours
+                continue
+        return found
+
+    deadline = time.monotonic() + 10
+    while (left := inside()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert left == []
+
+
+# A host of the test's own: a namespace with an address of its own and a server, in which the link is made.
+HOST = """
+import socket, subprocess, sys, threading
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+subprocess.run(["ip", "address", "add", "192.0.2.1/32", "dev", "lo"], check=True)
+def serve(address):
+    with socket.create_server((address, 80)) as server:
+        while True:
+            client, _ = server.accept()
+            with client:
+                client.sendall(b"outside")
+for address in ("192.0.2.1", "127.0.0.1"):
+    threading.Thread(target=serve, args=(address,), daemon=True).start()
+sys.exit(subprocess.run([sys.executable, "-m", "fullpipe", "link", *sys.argv[1:]]).returncode)
+"""
+SOCKS = """
+import os, socket, sys, time
+def ask(host):
+    door, port = os.environ["ALL_PROXY"].removeprefix("socks5h://").split(":")
+    with socket.create_connection((door, int(port))) as proxy:
+        proxy.sendall(bytes([5, 1, 0]))
+        assert proxy.recv(2) == bytes([5, 0])
+        proxy.sendall(bytes([5, 1, 0, 3, len(host)]) + host.encode() + (80).to_bytes(2))
+        answer = proxy.recv(10)[1]
+        return answer, proxy.recv(100) if answer == 0 else b""
+before = time.monotonic()
+print(ask("192.0.2.1"), ask("127.0.0.1"), ask("192.0.2.1.invalid"), time.monotonic() - before > 0.15)
+"""
+DIRECT = """
+import socket
+try:
+    socket.create_connection(("192.0.2.1", 80), timeout=1)
+    print("reached")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_the_outside_is_reached_only_when_it_is_asked_for(link: Link, tmp_path: Path) -> None:
+    own = ["unshare", "--net", *([] if os.geteuid() == 0 else ["--map-root-user"])]
+    if subprocess.run([*own, "ip", "link"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no namespace of the test's own: unshare and ip are needed")
+    for name, text in (("host", HOST), ("socks", SOCKS), ("direct", DIRECT)):
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def on_host(*args: str) -> str:
+        command = [*own, sys.executable, "host.py", *args]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60).stdout
+
+    assert on_host("--rtt=50ms", "--", sys.executable, "direct.py") == "Network is unreachable\n"
+    assert on_host("--rtt=50ms", "--uplink", "--", sys.executable, "direct.py") == "Network is unreachable\n"
+    # The outside, not its loopback; a name that there is none of; and over the path, which takes its time.
+    said = on_host("--rtt=50ms", "--uplink", "--", sys.executable, "socks.py")
+    assert said == "(0, b'outside') (2, b'') (4, b'') True\n"
+
+
+def test_without_root_it_works_or_says_what_to_allow(link: Link) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("for root, who can be somebody else; who is not root has seen it")
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    done = subprocess.run([*nobody, *LINK, "--", "id", "-u"], capture_output=True, text=True, cwd="/")
+    if "Permission denied" in done.stderr and "/dev/net/tun" not in done.stderr:
+        pytest.skip("nobody can't read the tests' Python")
+    if done.returncode == 0:
+        assert done.stdout == "65534\n"
+        return
+    assert done.returncode == 2
+    assert "fix: let root allow it: chmod 666 /dev/net/tun" in done.stderr or "fix: run it as root" in done.stderr
+
+
+def test_what_the_machine_cant_do_is_refused_with_the_estimate(link: Link) -> None:
+    done = link("--rate=900gbit", "--", "echo", "it ran")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "faster than this machine can pace packet by packet, some" in done.stderr
+    assert "fix: ask for at most" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["--rate", "20"], "fix: write"),
+        (["--queue", "fq_coddle"], 'did you mean "fq_codel"'),
+        (["--profile", "lte", "--up", "1mbit"], "fix: set it: --set link.0.rate=1mbit"),
+        (["--set", "path.ack_filter=on"], "only the simulator filters ACKs"),
+        (["--scenario", "nowhere.toml"], "nowhere.toml: No such file"),
+        (["--far", "iperf3 '-s"], "fix: close the quotes"),
+        (["--far", ""], "--far: no program"),
+    ],
+)
+def test_what_a_user_gets_wrong_is_explained(args: list[str], said: str) -> None:
+    done = subprocess.run([*LINK, *args, "--", "echo", "it ran"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr

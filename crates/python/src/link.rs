@@ -21,6 +21,7 @@ pub(crate) struct LinkRun {
 /// Begins to run `command` behind a scenario's path, in namespaces of its own.
 #[pyfunction]
 #[pyo3(signature = (scenario, command, far, *, upload=false, uplink=false, live=false, captures=None))]
+#[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
 pub(crate) fn link(
     py: Python<'_>,
     scenario: &Bound<'_, Scenario>,

@@ -72,7 +72,9 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         nonlocal interrupts
         interrupts += 1
 
-    before = signal.signal(signal.SIGINT, interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    if before is not signal.SIG_IGN:  # as in the background of a script
+        signal.signal(signal.SIGINT, interrupted)
     report: dict[str, Any] | None = None
     refused = None
     run = begin()

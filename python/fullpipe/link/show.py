@@ -37,6 +37,8 @@ def show(report: Report, console: Console) -> None:
         f"{what} {_short(time[key])}"
         for what, key in (("p50", "lateness_p50_s"), ("p99", "lateness_p99_s"), ("max", "lateness_max_s"))
     )
+    if not any(report[way]["packets"] for way in WAYS):
+        late = "of no packet"
     console.print(
         f"\n{report['elapsed_s']:.1f} s · lateness {late} · this machine paces up to some "
         f"{rate_text(report['most_bps'])}",

@@ -17,7 +17,7 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: run gallery setup browser vendor test test-rust test-example test-python test-ray lint lint-web bench-smoke clean
+.PHONY: run gallery setup oracle browser vendor test test-rust test-example test-python test-ray lint lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
@@ -43,6 +43,11 @@ target/tools/bin/uv:
 test:
 	$(MAKE) --jobs=2 test-example setup
 	$(MAKE) test-python
+
+# Linux's own TCP in simulated time, for `--on uml` and `fullpipe validate --record`: user-mode Linux from Debian's source,
+# some 6 minutes on two cores. It lies outside of this folder (~/.cache/fullpipe), and nothing else needs it.
+oracle:
+	oracle/build
 
 # The extension is tested from Python.
 test-rust:

@@ -42,6 +42,7 @@ __all__ = [
     "run",
     "scenario_keys",
     "schema",
+    "uml_topology",
 ]
 
 __version__: str
@@ -780,3 +781,10 @@ def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts:
 
 def agent(arguments: Sequence[str]) -> int:
     """Runs the program `fullpipe-agent` with these arguments; gives its exit code."""
+
+def uml_topology(scenario: Scenario) -> str:
+    """The path of a scenario as Linux's queueing disciplines, as JSON: `nodes`, `tc`, `departs_first`.
+
+    Raises:
+        ScenarioError: When it asks for what they do not do.
+    """

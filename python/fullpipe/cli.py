@@ -363,6 +363,34 @@ def reproduce_command(
         raise typer.Exit(1)
 
 
+@app.command("validate")
+def validate_command(
+    cell: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PATTERN", help="Only cells that fit, like 'bbr-*' or '*-loss'; repeatable."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Our runs of a cell in which chance has a part.")] = 10,
+    record: Annotated[
+        bool, typer.Option("--record", help="Run Linux's own TCP first, and keep what it does (needs make oracle).")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a list of the numbers, and nothing else.")] = False,
+) -> None:
+    """Hold the simulator against what Linux's own TCP did. Exit code 1 when less than 90 % of the cells are met.
+
+    For example: fullpipe validate --cell 'cubic-*'
+    """
+    from fullpipe.reproduce.reader import PublishedError
+    from fullpipe.validate.command import validate
+
+    try:
+        with kindly():
+            enough = validate(cell or (), seeds=seeds, record=record, as_json=as_json)
+    except PublishedError as error:
+        fail(error)
+    if not enough:
+        raise typer.Exit(1)
+
+
 @app.command("conformance")
 def conformance_command(
     algorithm: Annotated[str, typer.Argument(metavar="ALGORITHM", help="See `list algorithms`.")],

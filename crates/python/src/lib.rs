@@ -14,6 +14,8 @@ mod sweep;
 mod table;
 #[cfg(target_os = "linux")]
 mod testbed;
+#[cfg(target_os = "linux")]
+mod uml;
 
 /// The compiled core of fullpipe.
 #[pyo3::pymodule]
@@ -40,6 +42,9 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::testbed::{agent, agent_plan, measured};
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::uml::uml_topology;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -18,6 +18,7 @@ mod pcapng;
 mod privileges;
 mod sandbox;
 mod trouble;
+pub mod uml;
 mod uplink;
 
 pub use bed::{Bed, End};

@@ -1,0 +1,107 @@
+"""Boots user-mode Linux with a batch of runs, and watches it until each has its records."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+_LOOK_S = 0.1
+_MEMORY = "1024M"
+_SHOWN = 2_000
+
+
+class OracleError(RuntimeError):
+    """User-mode Linux ended early, or a run in it failed. The text has what it said."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A run: its nodes and their queues, and what the agents are to do, both as JSON."""
+
+    topology: str
+    plan: str
+
+
+def cache() -> Path:
+    """Where `make oracle` leaves the kernel."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fullpipe" / "oracle"
+
+
+def kernel() -> dict[str, str] | None:
+    """The oracle's package, version, configuration and release; None where it was not built."""
+    file = cache() / "kernel.json"
+    if not (cache() / "linux").is_file() or not file.is_file():
+        return None
+    known: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+    return known
+
+
+@contextmanager
+def booted(jobs: Sequence[Job], agent: Path, tick: Callable[[int], object]) -> Iterator[list[Path]]:
+    """Runs the jobs in one boot, one after the other, and hands out the directory of each one's records.
+
+    The directories are there until the context is left. `tick` is called some ten times a second, with the number of jobs
+    that are done.
+
+    Raises:
+        OracleError: When one fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="fullpipe-uml-") as made:
+        work = Path(made)
+        directories = [work / str(number) for number in range(len(jobs))]
+        runs = []
+        for directory, job in zip(directories, jobs, strict=True):
+            directory.mkdir()
+            (directory / "plan.json").write_text(job.plan, encoding="utf-8")
+            runs.append({"directory": directory.name, "topology": json.loads(job.topology)})
+        batch = {"agent": str(agent.resolve()), "runs": runs}
+        (work / "batch.json").write_text(json.dumps(batch), encoding="utf-8")
+        _boot(work, lambda: tick(sum((directory / "done").exists() for directory in directories)))
+        for directory in directories:
+            failed = directory / "failed"
+            if failed.exists():
+                raise OracleError(failed.read_text(encoding="utf-8").strip())
+            if not (directory / "done").exists():
+                raise OracleError(f"user-mode Linux ended early:\n{_tail(work / 'console')}")
+        yield directories
+
+
+def _boot(work: Path, tick: Callable[[], object]) -> None:
+    """Words of its command line that are no options of the kernel's go to init: behind `--`, as its arguments."""
+    init = Path(__file__).with_name("_uml_init.py")
+    python = Path(sys.executable).resolve()
+    if any(any(letter.isspace() for letter in str(path)) for path in (work, init, python)):
+        raise OracleError(f"a kernel's command line has no place for a space: {work}, {init}, {python}")
+    words = [
+        str(cache() / "linux"),
+        *(f"mem={_MEMORY}", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "time-travel=inf-cpu"),
+        *("con=null", "con0=fd:0,fd:1", "con1=null", f"uml_dir={work}/", "umid=uml"),
+        *(f"init={python}", "--", "-IS", str(init), str(work)),
+    ]
+    with (work / "console").open("wb") as console:
+        linux = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, cwd=work, start_new_session=True
+        )
+        try:
+            while linux.poll() is None:
+                time.sleep(_LOOK_S)
+                tick()
+        finally:
+            if linux.poll() is None:
+                os.killpg(linux.pid, 9)
+                linux.wait()
+
+
+def _tail(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace")[-_SHOWN:].strip()

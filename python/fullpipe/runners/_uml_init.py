@@ -1,0 +1,168 @@
+"""The first process inside user-mode Linux: sets up each run's path, starts the agents, and powers off.
+
+It runs on the host's Python through hostfs, with the standard library alone; nothing of fullpipe is imported. Its argument
+is a directory with `batch.json`, whose runs have a directory each; `done` there says that the run's records are whole.
+"""
+
+import ctypes
+import fcntl
+import json
+import os
+import socket
+import struct
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+_CLONE_NEWNET = 0x40000000
+_REBOOT_POWER_OFF = 0x4321FEDC
+_SIOCETHTOOL = 0x8946
+# tso, gso, gro: what is on the wire is what a router queues.
+_OFFLOADS = (0x1F, 0x24, 0x2C)
+# Neither end's buffers are what limits a flow.
+_SYSCTLS = {
+    "tcp_rmem": "4096 131072 67108864",
+    "tcp_wmem": "4096 65536 67108864",
+    "tcp_no_metrics_save": "1",
+        "ip_forward": "1",
+}
+# What an agent takes to get ready: simulated time, which costs nothing.
+_READY_S = 0.1
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def main(work: Path) -> None:
+    """Runs the batch."""
+    for kind, place in (("proc", "/proc"), ("sysfs", "/sys"), ("tmpfs", "/run")):
+        _mount(kind, place)
+    # Only this directory of the host's can be written to.
+    _mount("hostfs", str(work), str(work))
+    batch = json.loads((work / "batch.json").read_text())
+    for run in batch["runs"]:
+        directory = work / run["directory"]
+        try:
+            _run(batch["agent"], run, directory)
+            (directory / "done").write_text("")
+        except Exception:
+            (directory / "failed").write_text(traceback.format_exc())
+
+
+def _run(agent: str, run: dict[str, Any], directory: Path) -> None:
+    nodes: list[str] = run["topology"]["nodes"]
+    _join(nodes, json.loads((directory / "plan.json").read_text())["receiver"])
+    try:
+        for node, arguments in run["topology"]["tc"]:
+            _call("tc", "-netns", node, *arguments)
+        plan = str(directory / "plan.json")
+
+        def start(node: str, *words: str) -> subprocess.Popen[bytes]:
+            out = (directory / f"{words[-1]}.err").open("wb")
+            words = (*words[:-1], str(directory / words[-1]))
+            return subprocess.Popen(
+                [agent, *words], stdout=out, stderr=out, preexec_fn=lambda: _enter(node), stdin=subprocess.DEVNULL
+            )
+
+        receiver = start("receiver", "receive", plan, "receive")
+        taps = [
+            start("sender", "tap", "east", "tap-sender"),
+            start("router", "tap", "west", "tap-in"),
+            start("router", "tap", "east", "tap-out"),
+        ]
+        time.sleep(_READY_S)
+        sender = start("sender", "send", plan, "send")
+        codes = {"send": sender.wait()}
+        codes["receive"] = receiver.wait()
+        for tap in taps:
+            tap.terminate()
+        for name, tap in zip(("tap-sender", "tap-in", "tap-out"), taps, strict=True):
+            codes[name] = tap.wait()
+        with (directory / "tc").open("wb") as out:
+            for node in nodes:
+                subprocess.run(["tc", "-netns", node, "-s", "qdisc"], stdout=out, check=False)
+        said = {name: (directory / f"{name}.err").read_text(errors="replace").strip() for name in codes}
+        ill = [f"{name} ended with {code}: {said[name]}" for name, code in codes.items() if code]
+        if ill:
+            raise RuntimeError("; ".join(ill))
+    finally:
+        for node in nodes:
+            subprocess.run(["ip", "netns", "delete", node], check=False)
+
+
+def _join(nodes: list[str], receiver: str) -> None:
+    """Namespaces in a row, each joined to the next: `east` leads towards the receiver, `west` towards the sender."""
+    for node in nodes:
+        _call("ip", "netns", "add", node)
+        _call("ip", "-netns", node, "link", "set", "lo", "up")
+    for number, (west, east) in enumerate(zip(nodes, nodes[1:], strict=False)):
+        # Both ends are made here, where their offloads can be switched off, and then given away.
+        _call("ip", "link", "add", "e", "address", _mac(number, 1), "type", "veth", "peer", "w", "address", _mac(number, 2))
+        for device in ("e", "w"):
+            _no_offloads(device)
+        _call("ip", "link", "set", "e", "netns", west, "name", "east")
+        _call("ip", "link", "set", "w", "netns", east, "name", "west")
+        for node, device, host in ((west, "east", 1), (east, "west", 2)):
+            _call("ip", "-netns", node, "address", "add", f"10.0.{number}.{host}/24", "dev", device)
+            _call("ip", "-netns", node, "link", "set", device, "up")
+            # Nothing has to be asked for: the first packet leaves at once.
+            other = 3 - host
+            neighbour = ("neighbour", "add", f"10.0.{number}.{other}", "lladdr", _mac(number, other), "dev", device)
+            _call("ip", "-netns", node, *neighbour)
+    _call("ip", "-netns", nodes[-1], "address", "add", f"{receiver}/32", "dev", "lo")
+    for number, node in enumerate(nodes[:-1]):
+        _call("ip", "-netns", node, "route", "add", receiver, "via", f"10.0.{number}.2")
+    for number, node in enumerate(nodes[2:], 2):
+        _call("ip", "-netns", node, "route", "add", "10.0.0.0/24", "via", f"10.0.{number - 1}.1")
+    home = os.open("/proc/self/ns/net", os.O_RDONLY)
+    for node in nodes:
+        _enter(node)
+        for name, value in _SYSCTLS.items():
+            (Path("/proc/sys/net/ipv4") / name).write_text(value)
+    _setns(home)
+    os.close(home)
+
+
+def _mac(link: int, end: int) -> str:
+    return f"02:00:00:00:{link:02x}:{end:02x}"
+
+
+def _no_offloads(device: str) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for command in _OFFLOADS:
+            off = ctypes.create_string_buffer(struct.pack("II", command, 0))
+            request = struct.pack("16sP", device.encode(), ctypes.addressof(off))
+            fcntl.ioctl(any_socket, _SIOCETHTOOL, request)
+
+
+def _enter(node: str) -> None:
+    descriptor = os.open(f"/run/netns/{node}", os.O_RDONLY)
+    _setns(descriptor)
+    os.close(descriptor)
+
+
+def _setns(descriptor: int) -> None:
+    if _libc.setns(descriptor, _CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), "setns")
+
+
+def _call(*words: str) -> None:
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()}")
+
+
+def _mount(kind: str, place: str, options: str = "") -> None:
+    if _libc.mount(kind.encode(), place.encode(), kind.encode(), 0, options.encode()):
+        raise OSError(ctypes.get_errno(), f"mount {kind} {place}")
+
+
+if __name__ == "__main__":
+    try:
+        os.environ["PATH"] = "/usr/sbin:/usr/bin:/sbin:/bin"
+        main(Path(sys.argv[1]))
+    except BaseException:
+        traceback.print_exc()
+    _libc.reboot(_REBOOT_POWER_OFF)

@@ -1,0 +1,70 @@
+"""The real Linux TCP stack in simulated time: user-mode Linux, whose clock moves by timers alone (`make oracle`)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullpipe import _core
+from fullpipe.runners import Missing, _uml_boot
+from fullpipe.runners._agent import agent
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fullpipe.runners import Progress, Result
+
+
+class _Uml:
+    name = "uml"
+    about = "Linux's own TCP in simulated time (user-mode Linux): exact, no noise, no root."
+    real_time = False
+
+    def missing(self) -> Missing | None:
+        if _uml_boot.kernel() is None:
+            return Missing("user-mode Linux has not been built", "run make oracle (some 6 minutes, cached)")
+        return agent().missing()
+
+    def refuse(self, scenario: _core.Scenario, trace: str) -> None:
+        _job(scenario, trace)
+
+    def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> Result:
+        return execute([scenario], trace, progress)[0]
+
+
+RUNNER = _Uml()
+
+
+def execute(scenarios: Sequence[_core.Scenario], trace: str, progress: Progress | None = None) -> list[_core.RunResult]:
+    """Runs scenarios in one boot, one after the other.
+
+    Raises:
+        ScenarioError: When one asks for what Linux has not got.
+        OracleError: When user-mode Linux or an agent fails.
+    """
+    jobs = [_job(scenario, trace) for scenario in scenarios]
+    total = sum(scenario.duration_s for scenario in scenarios)
+
+    def tick(done: int) -> None:
+        if progress:
+            progress(total * done / len(jobs), total, 0)
+
+    with _uml_boot.booted(jobs, agent().path, tick) as directories:
+        return [
+            _core.measured(scenario, trace, str(directory), RUNNER.name, facts(), [])
+            for scenario, directory in zip(scenarios, directories, strict=True)
+        ]
+
+
+def facts() -> dict[str, str]:
+    """What a run's header says of the host."""
+    known = _uml_boot.kernel() or {}
+    return {
+        "kernel": f"{known.get('release')} (user-mode Linux, {known.get('package')} {known.get('version')})",
+        "config": known.get("config", ""),
+        "clock": "simulated (time-travel=inf-cpu)",
+    }
+
+
+def _job(scenario: _core.Scenario, trace: str) -> _uml_boot.Job:
+    topology = _core.uml_topology(scenario)
+    return _uml_boot.Job(topology, _core.agent_plan(scenario, trace))

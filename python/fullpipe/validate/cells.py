@@ -1,0 +1,133 @@
+"""`tests/oracle/cells.toml`: what the simulator and the kernel are both run on, and how close is close enough."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe.reproduce.reader import PublishedError, Reader
+from fullpipe.reproduce.runner import Setup
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fullpipe.reproduce.reader import Json, Table
+
+FILE = Path(__file__).resolve().parents[3] / "tests" / "oracle" / "cells.toml"
+
+_CELL = ("name", "flows", "rate", "rtt", "buffer", "queue", "loss")
+METRICS = ("goodput", "rtt", "queue", "resent", "share")
+
+
+@dataclass(frozen=True)
+class Close:
+    """How far from the kernel's value ours may be, in the metric's unit: whichever of its rules allows more."""
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    factor: float = 1.0
+
+    def interval(self, value: float) -> tuple[float, float]:
+        """The least and the greatest value that is close enough."""
+        distance = max(self.absolute, self.relative * abs(value))
+        return min(value - distance, value / self.factor), max(value + distance, value * self.factor)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A bottleneck and its flows: their algorithms by Linux's names, in order, and the scenario."""
+
+    name: str
+    flows: tuple[str, ...]
+    lossy: bool
+    setup: Setup
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Each of them once."""
+        return tuple(dict.fromkeys(self.flows))
+
+    @property
+    def fingerprint(self) -> str:
+        """Of the scenario: a result that was recorded for another one is not this cell's."""
+        return sha256(self.setup.text.encode()).hexdigest()[:16]
+
+
+@dataclass(frozen=True)
+class Cells:
+    """The whole file."""
+
+    cells: tuple[Cell, ...]
+    close: dict[str, Close]
+    repeats: int
+
+
+def load(file: Path = FILE) -> Cells:
+    """Reads and checks the cells.
+
+    Raises:
+        PublishedError: When something is wrong with the file, or it is not there.
+    """
+    reader = Reader(file)
+    try:
+        raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise PublishedError(f"{file}: not there\n  fix: run it in fullpipe's source tree, which has it") from error
+    except tomllib.TOMLDecodeError as error:
+        raise PublishedError(f"{file}: {error}\n  fix: write TOML, as https://toml.io explains it") from error
+    reader.only(raw, "", ("duration", "repeats", "cells", "flow", "close"))
+    duration = reader.text(raw.get("duration"), "duration")
+    flows = reader.table(raw.get("flow"), "flow")
+    cells = tuple(
+        _cell(reader, row, f"cells[{number}]", duration, flows)
+        for number, row in enumerate(reader.tables(raw.get("cells"), "cells"))
+    )
+    close = reader.table(raw.get("close"), "close")
+    reader.only(close, "close.", METRICS)
+    rules = {}
+    for name in METRICS:
+        rule = reader.table(close.get(name), f"close.{name}")
+        reader.only(rule, f"close.{name}.", ("absolute", "relative", "factor"))
+        rules[name] = Close(**{key: reader.number(value, f"close.{name}.{key}", 0) for key, value in rule.items()})
+    return Cells(cells, rules, reader.whole(raw.get("repeats"), "repeats"))
+
+
+def only(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
+    """Those that fit one of the patterns; all without a pattern.
+
+    Raises:
+        PublishedError: When a pattern fits none.
+    """
+    for pattern in patterns:
+        if not any(fnmatchcase(cell.name, pattern) for cell in cells):
+            names = ", ".join(cell.name for cell in cells)
+            raise PublishedError(f"--cell {pattern}: no cell is called so\n  fix: * stands for anything; there is {names}")
+    return tuple(cell for cell in cells if not patterns or any(fnmatchcase(cell.name, each) for each in patterns))
+
+
+def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -> Cell:
+    reader.only(row, f"{where}.", _CELL)
+    name = reader.text(row.get("name"), f"{where}.name")
+    flows = tuple(reader.one_of(each, f"{where}.flows", known) for each in reader.texts(row.get("flows"), f"{where}.flows"))
+    path = {key: reader.text(row[key], f"{where}.{key}") for key in _CELL[2:] if key in row}
+    lines = [f"# {name}", "# A cell of fullpipe validate, as Linux's own TCP ran it, too.", f"duration = {_toml(duration)}"]
+    if len(flows) > 1:  # or they would go on in step
+        lines.append(f"start_jitter = {_toml(path['rtt'])}")
+    lines += ["", "[path]", *(f"{key} = {_toml(value)}" for key, value in path.items())]
+    for number, flow in enumerate(flows, 1):
+        keys = reader.table(known[flow], f"flow.{flow}")
+        numbered = f"{flow}-{number}" if len(flows) > 1 else flow
+        lines += ["", "[[flow]]", f"name = {_toml(numbered)}", *(f"{key} = {_toml(value)}" for key, value in keys.items())]
+    return Cell(name, flows, "loss" in path, Setup("\n".join(lines) + "\n", name, trace="10ms"))
+
+
+def _toml(value: Json) -> str:
+    """A value in one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,134 @@
+"""Ours against the kernel's, cell by cell: values with intervals, and a verdict."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe.reproduce.estimate import Estimate, estimate
+from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from fullpipe.validate.cells import Cell, Close
+    from fullpipe.validate.recorded import FlowNumbers
+
+    Repeat = Sequence[FlowNumbers]
+
+_MBIT = 1e6
+_MS = 1e3
+
+
+class Quantity(NamedTuple):
+    """One number of a repeat: its name in tables, the rule in `cells.toml`, and how it comes about."""
+
+    name: str
+    rule: str
+    of: Callable[[Repeat], float]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A quantity of a cell."""
+
+    name: str
+    kernel: Estimate
+    ours: Estimate
+    allowed: tuple[float, float]
+    verdict: Verdict
+    reason: str
+
+
+@dataclass(frozen=True)
+class CellOutcome:
+    """A cell: met when all of its quantities are."""
+
+    cell: Cell
+    judged: tuple[Judged, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the cell."""
+        return Verdict.MET if all(each.verdict is Verdict.MET for each in self.judged) else Verdict.MISSED
+
+
+def quantities(cell: Cell) -> list[Quantity]:
+    """What is compared of a cell: of several flows the sum of goodputs and a share; the rest is each algorithm's own."""
+    listed = [Quantity("goodput", "goodput", lambda flows: sum(flow["goodput_bps"] for flow in flows) / _MBIT)]
+    if len(cell.algorithms) > 1:
+        listed.append(Quantity(f"share of {cell.flows[0]}", "share", lambda flows: _share(cell, flows)))
+    elif len(cell.flows) > 1:
+        listed.append(Quantity("largest share", "share", _largest))
+    for algorithm in cell.algorithms:
+        those = [number for number, each in enumerate(cell.flows) if each == algorithm]
+        behind = f" {algorithm}" if len(cell.algorithms) > 1 else ""
+        listed += [
+            Quantity(f"RTT{behind}", "rtt", _mean_of("rtt_mean_s", those)),
+            Quantity(f"queue p95{behind}", "queue", _mean_of("queue_p95_s", those)),
+            Quantity(
+                f"resent{behind}",
+                "resent",
+                lambda flows, those=those: float(sum(flows[number]["retransmits"] for number in those)),
+            ),
+        ]
+    return listed
+
+
+def judge(cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Close]) -> CellOutcome:
+    """Compares the repeats of a cell."""
+    return CellOutcome(cell, tuple(_judged(cell, each, kernel, ours, close[each.rule]) for each in quantities(cell)))
+
+
+def _judged(
+    cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close
+) -> Judged:
+    theirs = estimate("mean", [quantity.of(repeat) for repeat in kernel])
+    mine = estimate("mean", [quantity.of(repeat) for repeat in ours])
+    low, high = close.interval(theirs.value)
+    inside = low <= mine.value <= high  # False for NaN
+    if not inside and cell.lossy and mine.low <= theirs.high and theirs.low <= mine.high:
+        return Judged(quantity.name, theirs, mine, (low, high), Verdict.MET, "the intervals meet")
+    if not inside:
+        reason = distance(mine.value, low, high)
+        return Judged(quantity.name, theirs, mine, (low, high), Verdict.MISSED, reason)
+    return Judged(quantity.name, theirs, mine, (low, high), Verdict.MET, "")
+
+
+def records(outcomes: Sequence[CellOutcome]) -> list[Record]:
+    """As `--json` prints them."""
+    return [
+        Record(
+            case=outcome.cell.name,
+            metric=judged.name,
+            published=judged.kernel.value,
+            ours=finite(judged.ours.value),
+            tolerance=judged.allowed,
+            verdict=judged.verdict.value,
+        )
+        for outcome in outcomes
+        for judged in outcome.judged
+    ]
+
+
+def _share(cell: Cell, flows: Repeat) -> float:
+    """That of the first flow's algorithm in the sum of goodputs."""
+    own = sum(flow["goodput_bps"] for flow, each in zip(flows, cell.flows, strict=True) if each == cell.flows[0])
+    return own / sum(flow["goodput_bps"] for flow in flows)
+
+
+def _largest(flows: Repeat) -> float:
+    goodputs = [flow["goodput_bps"] for flow in flows]
+    return max(goodputs) / sum(goodputs)
+
+
+def _mean_of(key: str, those: Sequence[int]) -> Callable[[Repeat], float]:
+    """The mean over some flows, in ms; NaN where one has no sample."""
+
+    def mean(flows: Repeat) -> float:
+        values = [flows[number][key] for number in those]  # type: ignore[literal-required]
+        return math.nan if None in values else fmean(values) * _MS
+
+    return mean

@@ -1,0 +1,100 @@
+"""Cells side by side: for a terminal of 80 columns, and as Markdown."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from fullpipe.reproduce.show import STYLES
+from fullpipe.reproduce.verdict import Verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from fullpipe.reproduce.estimate import Estimate
+    from fullpipe.validate.judge import CellOutcome, Judged
+
+_COLUMNS = ("goodput", "share", "RTT", "queue p95", "resent")
+_NAME = 29
+
+
+def show(outcomes: Sequence[CellOutcome], console: Console) -> None:
+    """A line a cell and algorithm, the kernel's number and ours in each column; then what was missed, and by how much."""
+    console.print(
+        "Linux | fullpipe: goodput in Mbit/s (of several flows their sum), mean RTT and 95th percentile of\n"
+        "the queueing delay in ms, data packets sent again; share of the first algorithm, or the largest",
+        style="dim",
+    )
+    console.print(Text(f"\n{'':<{_NAME}}" + "".join(f"{name:>13}" for name in ("goodput", *_COLUMNS[2:])), style="bold"))
+    for outcome in outcomes:
+        _show_cell(outcome, console)
+    missed = [outcome for outcome in outcomes if outcome.verdict is Verdict.MISSED]
+    if missed:
+        console.print(Text("\nMissed", style="bold"))
+    for outcome in missed:
+        for judged in outcome.judged:
+            if judged.verdict is Verdict.MISSED:
+                text = f"{judged.name} {interval(judged.ours)} for {interval(judged.kernel)}, {judged.reason}"
+                console.print(Text(f"{outcome.cell.name}: ", style="bold").append(text, style="default"))
+
+
+def summary(outcomes: Sequence[CellOutcome]) -> str:
+    """One line: how many cells are met, and how many of their numbers."""
+    met = sum(outcome.verdict is Verdict.MET for outcome in outcomes)
+    numbers = [judged.verdict for outcome in outcomes for judged in outcome.judged]
+    share = f", {met / len(outcomes):.0%}" if outcomes else ""
+    return f"{met} of {len(outcomes)} cells met{share}; {numbers.count(Verdict.MET)} of {len(numbers)} numbers"
+
+
+def markdown(outcomes: Sequence[CellOutcome]) -> list[str]:
+    """The whole table as lines; intervals are those of the mean, 95 %."""
+    lines = ["| cell | number | Linux | fullpipe | close enough | verdict |", "|---|---|--:|--:|--:|---|"]
+    for outcome in outcomes:
+        for number, judged in enumerate(outcome.judged):
+            name = f"`{outcome.cell.name}`" if number == 0 else ""
+            allowed = " – ".join(digits(end) for end in judged.allowed)
+            because = f"{judged.verdict.value}{f', {judged.reason}' if judged.reason else ''}"
+            values = f"{interval(judged.kernel)} | {interval(judged.ours)}"
+            lines.append(f"| {name} | {judged.name} | {values} | {allowed} | {because} |")
+    return lines
+
+
+def interval(estimate: Estimate) -> str:
+    """A mean with half of its interval, where it has one that is not nothing."""
+    half = (estimate.high - estimate.low) / 2
+    return digits(estimate.value) if math.isnan(half) or half == 0 else f"{digits(estimate.value)} ± {digits(half)}"
+
+
+def digits(value: float) -> str:
+    """Three significant digits, more for large numbers."""
+    if math.isnan(value):
+        return "–"
+    return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
+def _show_cell(outcome: CellOutcome, console: Console) -> None:
+    by_name = {judged.name: judged for judged in outcome.judged}
+    mixed = len(outcome.cell.algorithms) > 1
+    share = next((judged for name, judged in by_name.items() if "share" in name), None)
+    for number, algorithm in enumerate(outcome.cell.algorithms):
+        behind = f" {algorithm}" if mixed else ""
+        first = by_name["goodput"] if number == 0 else share
+        line = Text(f"{outcome.cell.name if number == 0 else '  share':<{_NAME}}")
+        for judged in (first, *(by_name[f"{name}{behind}"] for name in _COLUMNS[2:])):
+            line.append_text(_pair(judged))
+        if number == 0:
+            line.append(f" {outcome.verdict.value}", style=STYLES[outcome.verdict])
+        console.print(line)
+    if share is not None and not mixed:
+        console.print(Text(f"{'  share':<{_NAME}}").append_text(_pair(share)))
+
+
+def _pair(judged: Judged | None) -> Text:
+    if judged is None:
+        return Text(" " * 13)
+    text = f"{digits(judged.kernel.value)}|{digits(judged.ours.value)}"
+    return Text(f"{text:>13}", style="" if judged.verdict is Verdict.MET else STYLES[judged.verdict])

@@ -83,7 +83,7 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     let late = if departs_first { link.rate.time_for(PACKET) } else { Span::ZERO };
     let lost = random(&scenario.path.reverse_loss);
     let delay = |rtt: Span| {
-        let mut words = vec!["netem".to_owned(), "delay".to_owned(), format!("{}ns", (rtt + late).as_nanos())];
+        let mut words = vec!["netem".to_owned(), "delay".to_owned(), microseconds(rtt + late)];
         words.extend(["limit".to_owned(), ENDLESS.to_owned()]);
         if lost > 0.0 {
             words.extend(["loss".to_owned(), "random".to_owned(), share(lost)]);

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
 _LOOK_S = 0.1
-_MEMORY = "1024M"
+_MEMORY = "2048M"
 _SHOWN = 2_000
 
 

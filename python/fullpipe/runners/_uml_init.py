@@ -29,6 +29,8 @@ _SYSCTLS = {
     "tcp_no_metrics_save": "1",
         "ip_forward": "1",
 }
+# Pages that all TCP sockets may use. By default a few full buffers are memory pressure, which shrinks receive windows.
+_TCP_MEMORY = "400000 400000 400000"
 # What an agent takes to get ready: simulated time, which costs nothing.
 _READY_S = 0.1
 
@@ -41,6 +43,7 @@ def main(work: Path) -> None:
         _mount(kind, place)
     # Only this directory of the host's can be written to.
     _mount("hostfs", str(work), str(work))
+    Path("/proc/sys/net/ipv4/tcp_mem").write_text(_TCP_MEMORY)
     batch = json.loads((work / "batch.json").read_text())
     for run in batch["runs"]:
         directory = work / run["directory"]

@@ -1,0 +1,90 @@
+//! What user-mode Linux is told of a scenario's path.
+
+use scenario::Scenario;
+use testbed::uml::{Topology, topology};
+
+const PATH: &str = "duration = \"10s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\n";
+const FLOW: &str = "[[flow]]\ncc = \"cubic\"\n";
+
+fn made(path: &str, flows: &str) -> Result<Topology, String> {
+    let text = format!("{PATH}{path}\n{flows}");
+    let scenario = Scenario::parse(&text, "s.toml").expect("a scenario that is right");
+    topology(&scenario).map_err(|error| error.to_string())
+}
+
+fn calls(topology: &Topology, node: &str) -> Vec<String> {
+    topology.tc.iter().filter(|(of, _)| *of == node).map(|(_, words)| words.join(" ")).collect()
+}
+
+#[test]
+fn netem_counts_the_packet_that_is_being_sent_and_takes_the_ethernet_header_out() {
+    let of = made("buffer = \"34packets\"", FLOW).unwrap();
+    assert_eq!(of.nodes, ["sender", "router", "receiver"]);
+    assert_eq!(calls(&of, "router"), ["qdisc add dev east root netem rate 10000000bit -14 limit 35"]);
+    assert_eq!(calls(&of, "receiver"), ["qdisc add dev west root netem delay 20000us limit 1000000"]);
+    assert!(!of.departs_first);
+    assert!(calls(&of, "sender").is_empty(), "CUBIC is not paced, unless the scenario says so");
+}
+
+#[test]
+fn a_queue_that_decides_is_asked_for_each_packet_when_it_can_be_sent() {
+    let of = made("queue = { kind = \"fq_codel\", target = \"7500us\" }", FLOW).unwrap();
+    let router = calls(&of, "router");
+    assert_eq!(router[0], "qdisc add dev east root handle 1: stab overhead -14 htb default 1");
+    assert!(router[1].ends_with("htb rate 10000000bit burst 1b cburst 1b quantum 1514"), "{}", router[1]);
+    assert!(router[2].contains("parent 1:1 fq_codel limit 10240"), "{}", router[2]);
+    assert!(router[2].contains("target 7500us"), "{}", router[2]);
+    assert!(of.departs_first);
+    let back = "qdisc add dev west root netem delay 21200us limit 1000000";
+    assert_eq!(calls(&of, "receiver"), [back], "1500 bytes at 10 Mbit/s are 1.2 ms");
+}
+
+#[test]
+fn random_loss_is_in_front_of_the_queue_on_a_node_of_its_own() {
+    let of = made("buffer = \"1bdp\"\nloss = \"1%\"\nreverse_loss = \"0.5%\"", FLOW).unwrap();
+    assert_eq!(of.nodes, ["sender", "loss", "router", "receiver"]);
+    assert_eq!(calls(&of, "loss"), ["qdisc add dev east root netem limit 1000000 loss random 1%"]);
+    assert!(calls(&of, "receiver")[0].ends_with("loss random 0.5%"));
+}
+
+#[test]
+fn flows_of_different_rtts_come_back_through_different_delays() {
+    let flows = format!("{FLOW}rtt = \"+5ms\"\n{FLOW}{FLOW}rtt = \"+5ms\"\n");
+    let of = made("buffer = \"1bdp\"", &flows).unwrap();
+    let receiver = calls(&of, "receiver");
+    assert!(receiver[0].contains("prio bands 2"));
+    assert!(receiver[1].ends_with("parent 1:1 netem delay 20000us limit 1000000"));
+    assert!(receiver[2].ends_with("parent 1:2 netem delay 25000us limit 1000000"));
+    let class_of = |port: u32| {
+        let found = receiver.iter().find(|call| call.contains(&format!("sport {port} ")));
+        found.unwrap().rsplit(' ').next().unwrap().to_owned()
+    };
+    assert_eq!([class_of(5001), class_of(5002), class_of(5003)], ["1:2", "1:1", "1:2"]);
+}
+
+#[test]
+fn the_sender_has_sch_fq_when_all_of_its_flows_are_paced() {
+    let paced = format!("{FLOW}pacing = \"on\"\n");
+    let bbr = "[[flow]]\ncc = \"bbr1\"\n";
+    let fq = |flows: &str| !calls(&made("buffer = \"1bdp\"", flows).unwrap(), "sender").is_empty();
+    assert!(fq(&paced));
+    assert!(fq(bbr));
+    assert!(fq(&format!("{paced}{bbr}")));
+    assert!(!fq(&format!("{FLOW}{bbr}")), "it would pace CUBIC, too");
+}
+
+#[test]
+fn what_it_can_not_give_is_refused_by_its_key() {
+    let cases = [
+        ("buffer = \"1bdp\"\njitter = \"2ms\"", "path.jitter"),
+        ("buffer = \"1bdp\"\nwifi = \"overhead 1ms packets 32\"", "path.wifi"),
+        ("buffer = \"1bdp\"\nloss = \"every 100\"", "path.loss"),
+        ("buffer = \"1bdp\"\nqueue = \"dualpi2\"", "path.queue"),
+        ("buffer = \"10kB\"\nqueue = \"codel\"", "path.queue"),
+        ("buffer = \"1bdp\"\nchange = [{ at = \"1s\", rate = \"1mbit\" }]", "path.change"),
+    ];
+    for (path, key) in cases {
+        let refused = made(path, FLOW).unwrap_err();
+        assert!(refused.contains(key) && refused.contains("fix:"), "{path}: {refused}");
+    }
+}

@@ -8,10 +8,10 @@ use scenario::{EcnField, Error, Link, PACKET, Scenario};
 use serde::Serialize;
 use units::Span;
 
-/// Where the receiver is found.
-pub const RECEIVER: &str = "10.9.9.9";
-/// The port of the first flow; the next has the next.
-pub const FIRST_PORT: u16 = 5001;
+use crate::algorithms::twin;
+
+const RECEIVER: &str = "10.9.9.9";
+const FIRST_PORT: u16 = 5001;
 
 /// An Ethernet header, which Linux counts and a scenario's rates do not.
 const ETHERNET: &str = "-14";
@@ -27,6 +27,10 @@ pub struct Topology {
     pub nodes: Vec<&'static str>,
     /// What tc is called with, in the order of the calls: a node, and the arguments.
     pub tc: Vec<(&'static str, Vec<String>)>,
+    /// The receiver's address.
+    pub receiver: &'static str,
+    /// The port of the first flow; the next has the next.
+    pub first_port: u16,
     /// Whether a packet leaves the router with its first bit's transmission, not with its last's.
     pub departs_first: bool,
 }
@@ -38,6 +42,7 @@ pub struct Topology {
 pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     refuse(scenario)?;
     let mut tc = Vec::new();
+    let made = |nodes, tc, departs_first| Topology { nodes, tc, receiver: RECEIVER, first_port: FIRST_PORT, departs_first };
     let mut nodes = vec!["sender", "router", "receiver"];
     let mut call = |node: &'static str, words: &[&str]| {
         tc.push((node, words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()));
@@ -98,7 +103,7 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
         let words = delay(bands[0]);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         call("receiver", &[&["qdisc", "add", "dev", "west", "root"], &words[..]].concat());
-        return Ok(Topology { nodes, tc, departs_first });
+        return Ok(made(nodes, tc, departs_first));
     }
     if bands.len() > MOST_RTTS {
         let last = scenario.flows.last().expect("a scenario has a flow");
@@ -120,14 +125,14 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
         let filter = ["filter", "add", "dev", "west", "parent", "1:", "protocol", "ip", "prio", "1", "u32"];
         call("receiver", &[&filter[..], &["match", "ip", "sport", &port, "0xffff", "flowid", &class]].concat());
     }
-    Ok(Topology { nodes, tc, departs_first })
+    Ok(made(nodes, tc, departs_first))
 }
 
 /// Whether Linux spreads its packets over time when it may: with sch_fq it does so for all, else for BBR by itself.
 fn is_paced(flow: &scenario::Flow) -> bool {
     match flow.pacing {
         scenario::Pacing::On => true,
-        scenario::Pacing::Auto => flow.cc.starts_with("bbr"),
+        scenario::Pacing::Auto => twin(&flow.cc).is_some_and(|twin| twin.paces),
         scenario::Pacing::Off => false,
     }
 }

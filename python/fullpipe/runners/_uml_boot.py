@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe import _core
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -48,7 +50,7 @@ def kernel() -> dict[str, str] | None:
 
 
 @contextmanager
-def booted(jobs: Sequence[Job], agent: Path, tick: Callable[[int], object]) -> Iterator[list[Path]]:
+def booted(jobs: Sequence[Job], tick: Callable[[int], object]) -> Iterator[list[Path]]:
     """Runs the jobs in one boot, one after the other, and hands out the directory of each one's records.
 
     The directories are there until the context is left. `tick` is called some ten times a second, with the number of jobs
@@ -65,7 +67,7 @@ def booted(jobs: Sequence[Job], agent: Path, tick: Callable[[int], object]) -> I
             directory.mkdir()
             (directory / "plan.json").write_text(job.plan, encoding="utf-8")
             runs.append({"directory": directory.name, "topology": json.loads(job.topology)})
-        batch = {"agent": str(agent.resolve()), "runs": runs}
+        batch = {"core": str(Path(_core.__file__).resolve()), "runs": runs}
         (work / "batch.json").write_text(json.dumps(batch), encoding="utf-8")
         _boot(work, lambda: tick(sum((directory / "done").exists() for directory in directories)))
         for directory in directories:

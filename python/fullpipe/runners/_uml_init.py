@@ -1,13 +1,16 @@
 """The first process inside user-mode Linux: sets up each run's path, starts the agents, and powers off.
 
-It runs on the host's Python through hostfs, with the standard library alone; nothing of fullpipe is imported. Its argument
-is a directory with `batch.json`, whose runs have a directory each; `done` there says that the run's records are whole.
+It runs on the host's Python through hostfs, with the standard library and fullpipe's compiled core, which has the agents.
+Its argument is a directory with `batch.json`, whose runs have a directory each; `done` there says that the run's records
+are whole.
 """
 
 import ctypes
 import fcntl
+import importlib.util
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -15,6 +18,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 _CLONE_NEWNET = 0x40000000
@@ -45,54 +49,79 @@ def main(work: Path) -> None:
     _mount("hostfs", str(work), str(work))
     Path("/proc/sys/net/ipv4/tcp_mem").write_text(_TCP_MEMORY)
     batch = json.loads((work / "batch.json").read_text())
+    spec = importlib.util.spec_from_file_location("_core", batch["core"])
+    assert spec and spec.loader
+    core = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(core)
     for run in batch["runs"]:
         directory = work / run["directory"]
         try:
-            _run(batch["agent"], run, directory)
+            _run(core, run, directory)
             (directory / "done").write_text("")
         except Exception:
             (directory / "failed").write_text(traceback.format_exc())
 
 
-def _run(agent: str, run: dict[str, Any], directory: Path) -> None:
+def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
     nodes: list[str] = run["topology"]["nodes"]
-    _join(nodes, json.loads((directory / "plan.json").read_text())["receiver"])
+    plan = directory / "plan.json"
+    _join(nodes, json.loads(plan.read_text())["receiver"])
     try:
         for node, arguments in run["topology"]["tc"]:
             _call("tc", "-netns", node, *arguments)
-        plan = str(directory / "plan.json")
 
-        def start(node: str, *words: str) -> subprocess.Popen[bytes]:
-            out = (directory / f"{words[-1]}.err").open("wb")
-            words = (*words[:-1], str(directory / words[-1]))
-            return subprocess.Popen(
-                [agent, *words], stdout=out, stderr=out, preexec_fn=lambda: _enter(node), stdin=subprocess.DEVNULL
-            )
+        def start(node: str, *words: str, out: str) -> _Agent:
+            return _Agent(core, node, [*words, str(directory / out)])
 
-        receiver = start("receiver", "receive", plan, "receive")
-        taps = [
-            start("sender", "tap", "east", "tap-sender"),
-            start("router", "tap", "west", "tap-in"),
-            start("router", "tap", "east", "tap-out"),
-        ]
+        receiver = start("receiver", "receive", str(plan), out="receive")
+        # A packet leaves the router's other side when the queue has let it go; without losses on the way it comes to the
+        # queue as it left the sender.
+        taps = [start("sender", "tap", "east", out="tap-sender"), start("router", "tap", "east", out="tap-out")]
+        if "loss" in nodes:
+            taps.append(start("router", "tap", "west", out="tap-in"))
         time.sleep(_READY_S)
-        sender = start("sender", "send", plan, "send")
-        codes = {"send": sender.wait()}
-        codes["receive"] = receiver.wait()
+        sender = start("sender", "send", str(plan), out="send")
+        sender.wait()
+        receiver.wait()
         for tap in taps:
-            tap.terminate()
-        for name, tap in zip(("tap-sender", "tap-in", "tap-out"), taps, strict=True):
-            codes[name] = tap.wait()
+            os.kill(tap.process, signal.SIGTERM)
+            tap.wait()
+        if "loss" not in nodes:
+            (directory / "tap-in").symlink_to("tap-sender")
         with (directory / "tc").open("wb") as out:
             for node in nodes:
                 subprocess.run(["tc", "-netns", node, "-s", "qdisc"], stdout=out, check=False)
-        said = {name: (directory / f"{name}.err").read_text(errors="replace").strip() for name in codes}
-        ill = [f"{name} ended with {code}: {said[name]}" for name, code in codes.items() if code]
-        if ill:
-            raise RuntimeError("; ".join(ill))
     finally:
         for node in nodes:
             subprocess.run(["ip", "netns", "delete", node], check=False)
+
+
+class _Agent:
+    """A process of ours on a node; what it says goes into a file beside its records."""
+
+    def __init__(self, core: ModuleType, node: str, words: list[str]) -> None:
+        self.said = Path(f"{words[-1]}.said")
+        self.process = os.fork()
+        if self.process == 0:
+            code = 1
+            try:
+                out = os.open(self.said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+                os.dup2(out, 1)
+                os.dup2(out, 2)
+                _enter(node)
+                code = core.agent(words)
+            finally:
+                os._exit(code)
+
+    def wait(self) -> None:
+        """Until it ends.
+
+        Raises:
+            RuntimeError: When it didn't end well.
+        """
+        code = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
+        if code:
+            raise RuntimeError(f"{self.said.stem} ended with {code}: {self.said.read_text(errors='replace').strip()}")
 
 
 def _join(nodes: list[str], receiver: str) -> None:

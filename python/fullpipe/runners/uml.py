@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.runners import Missing, _uml_boot
-from fullpipe.runners._agent import agent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullpipe.runners import Progress, Result
+
+# What oracle/config builds in.
+_ALGORITHMS = (
+    *("reno", "cubic", "bbr", "bic", "cdg", "dctcp", "htcp", "hybla", "highspeed", "illinois", "lp", "nv", "scalable"),
+    *("vegas", "veno", "westwood", "yeah"),
+)
 
 
 class _Uml:
@@ -22,7 +28,7 @@ class _Uml:
     def missing(self) -> Missing | None:
         if _uml_boot.kernel() is None:
             return Missing("user-mode Linux has not been built", "run make oracle (some 6 minutes, cached)")
-        return agent().missing()
+        return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
         _job(scenario, trace)
@@ -48,7 +54,7 @@ def execute(scenarios: Sequence[_core.Scenario], trace: str, progress: Progress 
         if progress:
             progress(total * done / len(jobs), total, 0)
 
-    with _uml_boot.booted(jobs, agent().path, tick) as directories:
+    with _uml_boot.booted(jobs, tick) as directories:
         return [
             _core.measured(scenario, trace, str(directory), RUNNER.name, facts(), [])
             for scenario, directory in zip(scenarios, directories, strict=True)
@@ -67,4 +73,6 @@ def facts() -> dict[str, str]:
 
 def _job(scenario: _core.Scenario, trace: str) -> _uml_boot.Job:
     topology = _core.uml_topology(scenario)
-    return _uml_boot.Job(topology, _core.agent_plan(scenario, trace))
+    ends = json.loads(topology)
+    plan = _core.agent_plan(scenario, trace, ends["receiver"], ends["first_port"], RUNNER.name, _ALGORITHMS)
+    return _uml_boot.Job(topology, plan)

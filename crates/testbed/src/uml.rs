@@ -31,6 +31,8 @@ pub struct Topology {
     pub receiver: &'static str,
     /// The port of the first flow; the next has the next.
     pub first_port: u16,
+    /// Whether sch_fq at the sender paces every flow.
+    pub paced: bool,
     /// Whether a packet leaves the router with its first bit's transmission, not with its last's.
     pub departs_first: bool,
 }
@@ -42,12 +44,15 @@ pub struct Topology {
 pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     refuse(scenario)?;
     let mut tc = Vec::new();
-    let made = |nodes, tc, departs_first| Topology { nodes, tc, receiver: RECEIVER, first_port: FIRST_PORT, departs_first };
+    let paced = scenario.flows.iter().all(is_paced);
+    let made = |nodes, tc, departs_first| {
+        Topology { nodes, tc, receiver: RECEIVER, first_port: FIRST_PORT, paced, departs_first }
+    };
     let mut nodes = vec!["sender", "router", "receiver"];
     let mut call = |node: &'static str, words: &[&str]| {
         tc.push((node, words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()));
     };
-    if scenario.flows.iter().all(is_paced) {
+    if paced {
         let fq = ["qdisc", "add", "dev", "east", "root", "fq", "limit", "100000", "flow_limit", "20000"];
         call("sender", &fq);
     }

@@ -56,9 +56,17 @@ def execute(scenarios: Sequence[_core.Scenario], trace: str, progress: Progress 
 
     with _uml_boot.booted(jobs, tick) as directories:
         return [
-            _core.measured(scenario, trace, str(directory), RUNNER.name, facts(), [])
-            for scenario, directory in zip(scenarios, directories, strict=True)
+            _core.measured(scenario, trace, str(directory), _facts(job))
+            for scenario, job, directory in zip(scenarios, jobs, directories, strict=True)
         ]
+
+
+def _facts(job: _uml_boot.Job) -> str:
+    """What the records do not say of a run."""
+    topology = json.loads(job.topology)
+    departs = "first" if topology["departs_first"] else "last"
+    known = {"runner": RUNNER.name, "departs": departs, "paced": topology["paced"], "host": facts(), "warnings": []}
+    return json.dumps(known)
 
 
 def facts() -> dict[str, str]:

@@ -9,6 +9,7 @@ mod draw_up;
 mod plan;
 mod receive;
 mod record;
+mod ring;
 mod send;
 mod sys;
 mod tap;

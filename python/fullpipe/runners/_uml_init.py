@@ -67,8 +67,8 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
     plan = directory / "plan.json"
     _join(nodes, json.loads(plan.read_text())["receiver"])
     try:
-        for node, arguments in run["topology"]["tc"]:
-            _call("tc", "-netns", node, *arguments)
+        for node in nodes:
+            _batch("tc", [" ".join(words) for at, words in run["topology"]["tc"] if at == node], node)
 
         def start(node: str, *words: str, out: str) -> _Agent:
             return _Agent(core, node, [*words, str(directory / out)])
@@ -86,8 +86,6 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
         for tap in taps:
             os.kill(tap.process, signal.SIGTERM)
             tap.wait()
-        if "loss" not in nodes:
-            (directory / "tap-in").symlink_to("tap-sender")
         with (directory / "tc").open("wb") as out:
             for node in nodes:
                 subprocess.run(["tc", "-netns", node, "-s", "qdisc"], stdout=out, check=False)
@@ -126,30 +124,30 @@ class _Agent:
 
 def _join(nodes: list[str], receiver: str) -> None:
     """Namespaces in a row, each joined to the next: `east` leads towards the receiver, `west` towards the sender."""
-    for node in nodes:
-        _call("ip", "netns", "add", node)
-        _call("ip", "-netns", node, "link", "set", "lo", "up")
+    first, own = [], {node: ["link set lo up"] for node in nodes}
     for number, (west, east) in enumerate(zip(nodes, nodes[1:], strict=False)):
-        # Both ends are made here, where their offloads can be switched off, and then given away.
-        _call("ip", "link", "add", "e", "address", _mac(number, 1), "type", "veth", "peer", "w", "address", _mac(number, 2))
-        for device in ("e", "w"):
-            _no_offloads(device)
-        _call("ip", "link", "set", "e", "netns", west, "name", "east")
-        _call("ip", "link", "set", "w", "netns", east, "name", "west")
+        first.append(f"link add e{number} address {_mac(number, 1)} type veth peer w{number} address {_mac(number, 2)}")
         for node, device, host in ((west, "east", 1), (east, "west", 2)):
-            _call("ip", "-netns", node, "address", "add", f"10.0.{number}.{host}/24", "dev", device)
-            _call("ip", "-netns", node, "link", "set", device, "up")
+            own[node] += [f"address add 10.0.{number}.{host}/24 dev {device}", f"link set {device} up"]
             # Nothing has to be asked for: the first packet leaves at once.
             other = 3 - host
-            neighbour = ("neighbour", "add", f"10.0.{number}.{other}", "lladdr", _mac(number, other), "dev", device)
-            _call("ip", "-netns", node, *neighbour)
-    _call("ip", "-netns", nodes[-1], "address", "add", f"{receiver}/32", "dev", "lo")
+            own[node].append(f"neighbour add 10.0.{number}.{other} lladdr {_mac(number, other)} dev {device}")
+    own[nodes[-1]].append(f"address add {receiver}/32 dev lo")
     for number, node in enumerate(nodes[:-1]):
-        _call("ip", "-netns", node, "route", "add", receiver, "via", f"10.0.{number}.2")
-    for number, node in enumerate(nodes[2:], 2):
-        _call("ip", "-netns", node, "route", "add", "10.0.0.0/24", "via", f"10.0.{number - 1}.1")
+        own[node].append(f"route add {receiver} via 10.0.{number}.2")
+    for number, node in enumerate(nodes[2:], 1):
+        own[node].append(f"route add 10.0.0.0/24 via 10.0.{number}.1")
+    _batch("ip", [*(f"netns add {node}" for node in nodes), *first])
+    # Both ends are made here, where their offloads can be switched off, and then given away.
+    given = []
+    for number, (west, east) in enumerate(zip(nodes, nodes[1:], strict=False)):
+        _no_offloads(f"e{number}")
+        _no_offloads(f"w{number}")
+        given += [f"link set e{number} netns {west} name east", f"link set w{number} netns {east} name west"]
+    _batch("ip", given)
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     for node in nodes:
+        _batch("ip", own[node], node)
         _enter(node)
         for name, value in _SYSCTLS.items():
             (Path("/proc/sys/net/ipv4") / name).write_text(value)
@@ -180,10 +178,13 @@ def _setns(descriptor: int) -> None:
         raise OSError(ctypes.get_errno(), "setns")
 
 
-def _call(*words: str) -> None:
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+def _batch(program: str, lines: list[str], node: str = "") -> None:
+    """Calls ip or tc once with many lines; none of them has a word that a user has written."""
+    where = ["-netns", node] if node else []
+    text = "".join(f"{line}\n" for line in lines)
+    done = subprocess.run([program, *where, "-batch", "-"], input=text, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise RuntimeError(f"{' '.join(words)}: {done.stderr.strip()}")
+        raise RuntimeError(f"{program} at {node or 'home'}: {done.stderr.strip()}\n{text}")
 
 
 def _mount(kind: str, place: str, options: str = "") -> None:

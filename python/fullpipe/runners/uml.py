@@ -65,8 +65,8 @@ def _facts(job: _uml_boot.Job) -> str:
     """What the records do not say of a run."""
     topology = json.loads(job.topology)
     departs = "first" if topology["departs_first"] else "last"
-    known = {"runner": RUNNER.name, "departs": departs, "paced": topology["paced"], "host": facts(), "warnings": []}
-    return json.dumps(known)
+    known = {"runner": RUNNER.name, "first_port": topology["first_port"], "departs": departs, "paced": topology["paced"]}
+    return json.dumps({**known, "host": facts(), "warnings": []})
 
 
 def facts() -> dict[str, str]:

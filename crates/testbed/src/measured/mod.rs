@@ -63,17 +63,17 @@ pub struct Recording {
 /// Who saw what the links did.
 #[derive(Debug)]
 pub enum Watched {
-    /// Taps in front of the bottleneck and behind it.
-    Taps(PathBuf, PathBuf),
+    /// Taps in front of the bottleneck and behind it. Without the first, packets come there as they left the sender.
+    Taps(Option<PathBuf>, PathBuf),
     /// The emulator, which has its own metrics.
     Emulator(Links, Vec<LinkSummary>),
 }
 
 impl Recording {
-    /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in`, `tap-out`.
+    /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in` where something is lost before, `tap-out`.
     pub fn in_folder(folder: &Path) -> Recording {
         let file = |name: &str| folder.join(name);
-        let links = Watched::Taps(file("tap-in"), file("tap-out"));
+        let links = Watched::Taps(Some(file("tap-in")).filter(|front| front.exists()), file("tap-out"));
         Recording { send: file("send"), receive: file("receive"), sender: file("tap-sender"), links }
     }
 }
@@ -129,9 +129,11 @@ pub fn measured(
     let (links, mut summaries) = match recording.links {
         Watched::Emulator(links, summaries) => (links, summaries),
         Watched::Taps(front, behind) => {
-            let (front, behind) = (forward(tap(&front)?, false), forward(tap(&behind)?, true));
+            let (front, behind) = (front.map(|front| tap(&front)).transpose()?, forward(tap(&behind)?, true));
+            let sent = forward(sender, true);
+            let front = front.map_or_else(|| sent.clone(), |front| forward(front, false));
             let (departs, rate) = (facts.departs.unwrap_or(Departs::Last), scenario.path.link.sustained());
-            (taps::links(&forward(sender, true), &front, &behind, departs, rate, at), Vec::new())
+            (taps::links(&sent, &front, &behind, departs, rate, at), Vec::new())
         }
     };
     if summaries.is_empty() {

@@ -117,4 +117,4 @@ def test_the_oracle_does_again_what_was_recorded() -> None:
     of = cell("cubic-10m-5ms-8bdp")
     run = fullpipe.run(of.setup.scenario(1), on="uml", trace="10ms")
     assert recorded.numbers(run.metrics) == recorded.of(recorded.read(), of)["repeats"][0]
-    assert run.trace()["cwnd"].max() > 0
+    assert run.trace()["cwnd"].drop_nulls().gt(0).all()

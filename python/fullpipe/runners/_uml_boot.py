@@ -53,8 +53,7 @@ def kernel() -> dict[str, str] | None:
 def booted(jobs: Sequence[Job], tick: Callable[[int], object]) -> Iterator[list[Path]]:
     """Runs the jobs in one boot, one after the other, and hands out the directory of each one's records.
 
-    The directories are there until the context is left. `tick` is called some ten times a second, with the number of jobs
-    that are done.
+    The directories are there until the context is left. `tick` is called ten times a second, with how many are done.
 
     Raises:
         OracleError: When one fails.
@@ -86,6 +85,9 @@ def _boot(work: Path, tick: Callable[[], object]) -> None:
     if any(any(letter.isspace() for letter in str(path)) for path in (work, init, python)):
         raise OracleError(f"a kernel's command line has no place for a space: {work}, {init}, {python}")
     words = [
+        # However we end, nothing of it goes on: it is the first process of a namespace that ends with it.
+        *("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--mount-proc", "--kill-child=KILL"),
+        *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
         str(cache() / "linux"),
         *(f"mem={_MEMORY}", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "time-travel=inf-cpu"),
         *("con=null", "con0=fd:0,fd:1", "con1=null", f"uml_dir={work}/", "umid=uml"),

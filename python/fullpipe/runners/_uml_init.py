@@ -1,8 +1,8 @@
 """The first process inside user-mode Linux: sets up each run's path, starts the agents, and powers off.
 
-It runs on the host's Python through hostfs, with the standard library and fullpipe's compiled core, which has the agents.
-Its argument is a directory with `batch.json`, whose runs have a directory each; `done` there says that the run's records
-are whole.
+It runs on the host's Python through hostfs, with the standard library and fullpipe's compiled core, which has the
+agents. Its argument is a directory with `batch.json`, whose runs have a directory each. `done` there says that the
+run's records are whole, `failed` why they are not.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import traceback
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,7 +32,7 @@ _SYSCTLS = {
     "tcp_rmem": "4096 131072 67108864",
     "tcp_wmem": "4096 65536 67108864",
     "tcp_no_metrics_save": "1",
-        "ip_forward": "1",
+    "ip_forward": "1",
 }
 # Pages that all TCP sockets may use. By default a few full buffers are memory pressure, which shrinks receive windows.
 _TCP_MEMORY = "400000 400000 400000"
@@ -74,8 +75,8 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
             return _Agent(core, node, [*words, str(directory / out)])
 
         receiver = start("receiver", "receive", str(plan), out="receive")
-        # A packet leaves the router's other side when the queue has let it go; without losses on the way it comes to the
-        # queue as it left the sender.
+        # Behind the router's queue a packet is seen when that has let it go. Without losses before, packets come to the
+        # queue as they left the sender.
         taps = [start("sender", "tap", "east", out="tap-sender"), start("router", "tap", "east", out="tap-out")]
         if "loss" in nodes:
             taps.append(start("router", "tap", "west", out="tap-in"))
@@ -125,7 +126,7 @@ class _Agent:
 def _join(nodes: list[str], receiver: str) -> None:
     """Namespaces in a row, each joined to the next: `east` leads towards the receiver, `west` towards the sender."""
     first, own = [], {node: ["link set lo up"] for node in nodes}
-    for number, (west, east) in enumerate(zip(nodes, nodes[1:], strict=False)):
+    for number, (west, east) in enumerate(pairwise(nodes)):
         first.append(f"link add e{number} address {_mac(number, 1)} type veth peer w{number} address {_mac(number, 2)}")
         for node, device, host in ((west, "east", 1), (east, "west", 2)):
             own[node] += [f"address add 10.0.{number}.{host}/24 dev {device}", f"link set {device} up"]
@@ -140,7 +141,7 @@ def _join(nodes: list[str], receiver: str) -> None:
     _batch("ip", [*(f"netns add {node}" for node in nodes), *first])
     # Both ends are made here, where their offloads can be switched off, and then given away.
     given = []
-    for number, (west, east) in enumerate(zip(nodes, nodes[1:], strict=False)):
+    for number, (west, east) in enumerate(pairwise(nodes)):
         _no_offloads(f"e{number}")
         _no_offloads(f"w{number}")
         given += [f"link set e{number} netns {west} name east", f"link set w{number} netns {east} name west"]

@@ -65,7 +65,12 @@ def _facts(job: _uml_boot.Job) -> str:
     """What the records do not say of a run."""
     topology = json.loads(job.topology)
     departs = "first" if topology["departs_first"] else "last"
-    known = {"runner": RUNNER.name, "first_port": topology["first_port"], "departs": departs, "paced": topology["paced"]}
+    known = {
+        "runner": RUNNER.name,
+        "first_port": topology["first_port"],
+        "departs": departs,
+        "paced": topology["paced"],
+    }
     return json.dumps({**known, "host": facts(), "warnings": []})
 
 

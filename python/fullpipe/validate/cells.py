@@ -106,23 +106,36 @@ def only(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
     for pattern in patterns:
         if not any(fnmatchcase(cell.name, pattern) for cell in cells):
             names = ", ".join(cell.name for cell in cells)
-            raise PublishedError(f"--cell {pattern}: no cell is called so\n  fix: * stands for anything; there is {names}")
+            raise PublishedError(
+                f"--cell {pattern}: no cell is called so\n  fix: * stands for anything; there is {names}"
+            )
     return tuple(cell for cell in cells if not patterns or any(fnmatchcase(cell.name, each) for each in patterns))
 
 
 def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -> Cell:
     reader.only(row, f"{where}.", _CELL)
     name = reader.text(row.get("name"), f"{where}.name")
-    flows = tuple(reader.one_of(each, f"{where}.flows", known) for each in reader.texts(row.get("flows"), f"{where}.flows"))
+    flows = tuple(
+        reader.one_of(each, f"{where}.flows", known) for each in reader.texts(row.get("flows"), f"{where}.flows")
+    )
     path = {key: reader.text(row[key], f"{where}.{key}") for key in _CELL[2:] if key in row}
-    lines = [f"# {name}", "# A cell of fullpipe validate, as Linux's own TCP ran it, too.", f"duration = {_toml(duration)}"]
+    lines = [
+        f"# {name}",
+        "# A cell of fullpipe validate, as Linux's own TCP ran it, too.",
+        f"duration = {_toml(duration)}",
+    ]
     if len(flows) > 1:  # or they would go on in step
         lines.append(f"start_jitter = {_toml(path['rtt'])}")
     lines += ["", "[path]", *(f"{key} = {_toml(value)}" for key, value in path.items())]
     for number, flow in enumerate(flows, 1):
         keys = reader.table(known[flow], f"flow.{flow}")
         numbered = f"{flow}-{number}" if len(flows) > 1 else flow
-        lines += ["", "[[flow]]", f"name = {_toml(numbered)}", *(f"{key} = {_toml(value)}" for key, value in keys.items())]
+        lines += [
+            "",
+            "[[flow]]",
+            f"name = {_toml(numbered)}",
+            *(f"{key} = {_toml(value)}" for key, value in keys.items()),
+        ]
     return Cell(name, flows, "loss" in path, Setup("\n".join(lines) + "\n", name, trace="10ms"))
 
 

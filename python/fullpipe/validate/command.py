@@ -80,9 +80,7 @@ def outcomes_of(known: Cells, chosen: Sequence[Cell], seeds: int) -> list[CellOu
     def reduced(run: Run) -> list[FlowNumbers]:
         return recorded.numbers(run.metrics)
 
-    jobs = [
-        (cell.setup, seeds if cell.setup.scenario(1).is_random else 1, "off", reduced) for cell in chosen
-    ]
+    jobs = [(cell.setup, seeds if cell.setup.scenario(1).is_random else 1, "off", reduced) for cell in chosen]
     with stoppable(lambda: "while simulating"), bar:
         bar.update(running, total=sum(job[1] for job in jobs))
         ours = side_by_side(jobs, lambda: bar.advance(running))

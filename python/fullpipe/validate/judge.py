@@ -56,7 +56,7 @@ class CellOutcome:
 
 
 def quantities(cell: Cell) -> list[Quantity]:
-    """What is compared of a cell: of several flows the sum of goodputs and a share; the rest is each algorithm's own."""
+    """What is compared of a cell: of several flows the sum of goodputs and a share, and the rest by algorithm."""
     listed = [Quantity("goodput", "goodput", lambda flows: sum(flow["goodput_bps"] for flow in flows) / _MBIT)]
     if len(cell.algorithms) > 1:
         listed.append(Quantity(f"share of {cell.flows[0]}", "share", lambda flows: _share(cell, flows)))
@@ -68,11 +68,7 @@ def quantities(cell: Cell) -> list[Quantity]:
         listed += [
             Quantity(f"RTT{behind}", "rtt", _mean_of("rtt_mean_s", those)),
             Quantity(f"queue p95{behind}", "queue", _mean_of("queue_p95_s", those)),
-            Quantity(
-                f"resent{behind}",
-                "resent",
-                lambda flows, those=those: float(sum(flows[number]["retransmits"] for number in those)),
-            ),
+            Quantity(f"resent{behind}", "resent", _resent(those)),
         ]
     return listed
 
@@ -82,9 +78,7 @@ def judge(cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: M
     return CellOutcome(cell, tuple(_judged(cell, each, kernel, ours, close[each.rule]) for each in quantities(cell)))
 
 
-def _judged(
-    cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close
-) -> Judged:
+def _judged(cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close) -> Judged:
     theirs = estimate("mean", [quantity.of(repeat) for repeat in kernel])
     mine = estimate("mean", [quantity.of(repeat) for repeat in ours])
     low, high = close.interval(theirs.value)
@@ -122,6 +116,15 @@ def _share(cell: Cell, flows: Repeat) -> float:
 def _largest(flows: Repeat) -> float:
     goodputs = [flow["goodput_bps"] for flow in flows]
     return max(goodputs) / sum(goodputs)
+
+
+def _resent(those: Sequence[int]) -> Callable[[Repeat], float]:
+    """The sum over some flows."""
+
+    def resent(flows: Repeat) -> float:
+        return float(sum(flows[number]["retransmits"] for number in those))
+
+    return resent
 
 
 def _mean_of(key: str, those: Sequence[int]) -> Callable[[Repeat], float]:

@@ -23,13 +23,15 @@ _NAME = 29
 
 
 def show(outcomes: Sequence[CellOutcome], console: Console) -> None:
-    """A line a cell and algorithm, the kernel's number and ours in each column; then what was missed, and by how much."""
+    """A line a cell and algorithm, with the kernel's number and ours; then what was missed, and by how much."""
     console.print(
         "Linux | fullpipe: goodput in Mbit/s (of several flows their sum), mean RTT and 95th percentile of\n"
         "the queueing delay in ms, data packets sent again; share of the first algorithm, or the largest",
         style="dim",
     )
-    console.print(Text(f"\n{'':<{_NAME}}" + "".join(f"{name:>13}" for name in ("goodput", *_COLUMNS[2:])), style="bold"))
+    console.print(
+        Text(f"\n{'':<{_NAME}}" + "".join(f"{name:>13}" for name in ("goodput", *_COLUMNS[2:])), style="bold")
+    )
     for outcome in outcomes:
         _show_cell(outcome, console)
     missed = [outcome for outcome in outcomes if outcome.verdict is Verdict.MISSED]

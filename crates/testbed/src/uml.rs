@@ -45,8 +45,13 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     refuse(scenario)?;
     let mut tc = Vec::new();
     let paced = scenario.flows.iter().all(is_paced);
-    let made = |nodes, tc, departs_first| {
-        Topology { nodes, tc, receiver: RECEIVER, first_port: FIRST_PORT, paced, departs_first }
+    let made = |nodes, tc, departs_first| Topology {
+        nodes,
+        tc,
+        receiver: RECEIVER,
+        first_port: FIRST_PORT,
+        paced,
+        departs_first,
     };
     let mut nodes = vec!["sender", "router", "receiver"];
     let mut call = |node: &'static str, words: &[&str]| {
@@ -60,7 +65,10 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     let loss = random(&link.loss);
     if loss > 0.0 {
         nodes.insert(1, "loss");
-        call("loss", &["qdisc", "add", "dev", "east", "root", "netem", "limit", ENDLESS, "loss", "random", &share(loss)]);
+        call(
+            "loss",
+            &["qdisc", "add", "dev", "east", "root", "netem", "limit", ENDLESS, "loss", "random", &share(loss)],
+        );
     }
     let rate = format!("{}bit", link.rate.as_bps());
     let managed = queue(scenario, link)?;
@@ -73,10 +81,7 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
                 Limit::Bytes(_) => unreachable!("a limit in bytes has a queue of its own"),
             };
             let limit = limit.to_string();
-            call(
-                "router",
-                &["qdisc", "add", "dev", "east", "root", "netem", "rate", &rate, ETHERNET, "limit", &limit],
-            );
+            call("router", &["qdisc", "add", "dev", "east", "root", "netem", "rate", &rate, ETHERNET, "limit", &limit]);
         }
         // The queue has to see what waits, so netem can't be what holds it back. htb asks for a packet when its class has
         // tokens, and with a bucket of one byte has the next ones when that packet would be sent.
@@ -146,7 +151,8 @@ fn is_paced(flow: &scenario::Flow) -> bool {
 fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
     let name = link.queue.descriptor().name;
     let limit = link.limit(link.buffer, scenario.path.rtt);
-    let refused = |problem: &str, fix: &str| Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix));
+    let refused =
+        |problem: &str, fix: &str| Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix));
     let (kind, limit) = match (name, limit) {
         ("pfifo", Limit::Packets(_)) => return Ok(None),
         ("pfifo" | "bfifo", Limit::Bytes(bytes)) => ("bfifo", bytes.get().to_string()),
@@ -211,7 +217,12 @@ fn refuse(scenario: &Scenario) -> Result<(), Error> {
     let link = &path.link;
     if let Some(further) = scenario.links().nth(1) {
         let name = format!("{:?}", further.name);
-        return Err(scenario.error("link", name, "--on uml has the bottleneck alone", "leave it out, or run it on sim"));
+        return Err(scenario.error(
+            "link",
+            name,
+            "--on uml has the bottleneck alone",
+            "leave it out, or run it on sim",
+        ));
     }
     let told = [
         ("host", scenario.host.is_some()),

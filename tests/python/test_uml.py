@@ -1,0 +1,119 @@
+"""Linux's TCP in simulated time: what is refused, and, where the oracle was built, a run."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import fullpipe
+from fullpipe.runners import _uml_boot, uml
+
+built = pytest.mark.skipif(uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle")
+
+SCENARIO = """# Linux in simulated time
+duration = "3s"
+start_jitter = "40ms"
+
+[path]
+rate = "10mbit"
+rtt = "20ms"
+buffer = "20packets"
+
+[[flow]]
+cc = "cubic"
+pacing = "on"
+"""
+
+
+def test_without_the_oracle_the_step_that_makes_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    missing = uml.RUNNER.missing()
+    assert missing is not None
+    assert "make oracle" in missing.fix
+
+
+@pytest.mark.parametrize(
+    ("key", "settings"),
+    [
+        ("path.jitter", {"path.jitter": "2ms"}),
+        ("path.queue", {"path.queue": "dualpi2"}),
+        ("flow.0.cc", {"flow.0.cc": "bbr3"}),
+        ("flow.0.delayed_ack", {"flow.0.delayed_ack": 1}),
+    ],
+)
+def test_what_linux_has_not_got_is_refused_by_its_key(key: str, settings: dict[str, str | int]) -> None:
+    scenario = fullpipe.load(SCENARIO, set=settings)
+    with pytest.raises(fullpipe.ScenarioError) as refused:
+        uml.RUNNER.refuse(scenario, "off")
+    assert refused.value.key == key
+    assert refused.value.fix
+
+
+@built
+def test_it_measures_what_the_path_is() -> None:
+    run = fullpipe.run(SCENARIO, on="uml", trace="10ms")
+    (flow,), (link,) = run.flows, run.links
+    assert 0.95 < flow["goodput_bps"] / (10e6 * 1448 / 1500) <= 1
+    assert flow["rtt_s"]["min"] == pytest.approx(0.020 + 1500 * 8 / 10e6, abs=0.0001)
+    assert link["queue_delay_s"]["max"] == pytest.approx(20 * 1500 * 8 / 10e6, rel=0.06)
+    assert flow["retransmits"] == flow["drops"] == link["drops"] > 0
+    assert run.metrics["runner"] == "uml"
+    assert "6.1" in run.metrics["host"]["kernel"]
+    assert run.trace()["cwnd"].len() > 200
+
+
+@built
+def test_without_chance_a_run_is_the_same_again() -> None:
+    first, second = (fullpipe.run(SCENARIO, on="uml", duration="1s") for _ in range(2))
+    assert first.metrics == second.metrics
+
+
+@built
+def test_a_queue_under_htb_waits_as_long_as_one_of_netem() -> None:
+    netem = fullpipe.run(SCENARIO, on="uml")
+    htb = fullpipe.run(SCENARIO, on="uml", set={"path.buffer": "30000B"})
+    for run in (netem, htb):
+        assert run.flows[0]["rtt_s"]["min"] == pytest.approx(0.0212, abs=0.0001)
+        assert run.links[0]["queue_delay_s"]["max"] == pytest.approx(0.024, rel=0.06)
+
+
+@built
+def test_nothing_is_left_when_its_parent_is_killed() -> None:
+    code = f"import fullpipe\nfullpipe.run({SCENARIO!r}, on='uml', duration='100s')"
+    parent = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 60
+        while not (children := _linux(parent.pid)):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        time.sleep(1.0)
+        children = _linux(parent.pid)
+    finally:
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    deadline = time.monotonic() + 10
+    while any(map(_runs, children)):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def _linux(parent: int) -> list[int]:
+    """The oracle's processes that come from this one."""
+    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
+    family = {parent}
+    for _ in range(4):
+        family |= {int(pid) for pid, above, _ in rows if int(above) in family}
+    return [int(pid) for pid, _, args in rows if int(pid) in family and args.startswith(str(_uml_boot.cache()))]
+
+
+def _runs(process: int) -> bool:
+    try:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
+    except OSError:
+        return False

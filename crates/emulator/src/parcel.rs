@@ -19,7 +19,7 @@ pub enum Kind {
     Data,
     /// An ACK without data.
     Ack,
-    /// Neither: a handshake's. It takes its time and its place, but no part in the counts.
+    /// Neither: what begins or ends a connection. It takes its time and its place, but no part in the counts.
     Other,
 }
 

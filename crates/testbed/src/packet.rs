@@ -8,7 +8,7 @@ use path::Ecn;
 pub struct Header {
     /// Its ECN field.
     pub ecn: Ecn,
-    /// What it counts as: an ACK is a TCP segment without data, and what has SYN is neither.
+    /// What it counts as: an ACK is a TCP segment without data; one with SYN is neither, nor FIN and RST without data.
     pub kind: Kind,
     /// A hash of addresses, protocol and ports.
     pub key: u32,
@@ -37,11 +37,13 @@ impl Header {
             false => (0, 0),
         };
         let kind = match (protocol, fragment, payload.get(12..14)) {
-            (TCP, 0, Some(&[_, flags])) if flags & SYN != 0 => Kind::Other,
-            (TCP, 0, Some(&[offset, flags]))
-                if flags & FIN_RST == 0 && payload.len() <= usize::from(offset >> 4) * 4 =>
-            {
-                Kind::Ack
+            (TCP, 0, Some(&[offset, flags])) => {
+                let has_data = payload.len() > usize::from(offset >> 4) * 4;
+                match (flags & SYN != 0, has_data, flags & FIN_RST != 0) {
+                    (true, ..) | (_, false, true) => Kind::Other,
+                    (false, true, _) => Kind::Data,
+                    (false, false, false) => Kind::Ack,
+                }
             }
             _ => Kind::Data,
         };
@@ -118,7 +120,8 @@ mod tests {
         let kind = |flags, data| Header::read(&packet(0, flags, data)).map(|header| header.kind);
         assert_eq!(kind(0x10, 1_000), Some(Kind::Data));
         assert_eq!(kind(0x10, 0), Some(Kind::Ack));
-        assert_eq!(kind(0x11, 0), Some(Kind::Data), "a FIN takes a number");
+        assert_eq!((kind(0x11, 0), kind(0x14, 0)), (Some(Kind::Other), Some(Kind::Other)), "FIN and RST alone");
+        assert_eq!(kind(0x19, 9), Some(Kind::Data), "a FIN with data");
         assert_eq!(kind(0x12, 0), Some(Kind::Other));
         assert_eq!(Header::read(&packet(0, 0x10, 0)).map(|header| header.ports), Some((5_201, 32_769)));
     }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,7 +25,7 @@ use units::{Span, Time};
 use crate::clock::{self, Clock};
 use crate::forward::{Forwarder, Frame, Side, Tap, Timeliness, hurry};
 use crate::uplink::{self, Uplink};
-use crate::{Bed, Capture, End, Inside, Sandbox, Trouble, capacity, privileges};
+use crate::{Bed, Capture, End, Inside, Sandbox, Trouble, capacity, privileges, sandbox};
 
 /// What is to run, and how.
 #[derive(Clone, Debug, Default)]
@@ -139,7 +140,10 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
         scope.spawn(|| {
             hurry();
             let _ = privileges::drop_all();
-            forwarder.run(&stop);
+            // Without it the command would wait forever.
+            if catch_unwind(AssertUnwindSafe(|| forwarder.run(&stop))).is_err() {
+                sandbox::quit(101);
+            }
         });
         // Threads have capabilities of their own.
         let _ = privileges::drop_all();

@@ -12,6 +12,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use nix::errno::Errno;
@@ -62,9 +63,9 @@ impl Sandbox {
                 drop((lifeline, said));
                 let inside =
                     Inside { voice: Arc::new(Mutex::new(File::from(voice))), lifeline: Arc::new(lifeline_inside) };
-                let code = keep(caller, &inside, body);
-                // SAFETY: ends the process without the caller's exit handlers, which are not this one's to run.
-                unsafe { libc::_exit(code) }
+                // A panic ends here, and does not go on as a second caller.
+                let keep = AssertUnwindSafe(|| keep(caller, &inside, body));
+                quit(catch_unwind(keep).unwrap_or(101))
             }
         }
     }
@@ -118,6 +119,12 @@ impl Inside {
         let mut fds = [PollFd::new(self.lifeline.as_fd(), PollFlags::empty())];
         while poll(&mut fds, PollTimeout::NONE) == Err(Errno::EINTR) {}
     }
+}
+
+/// Ends this process, without the caller's exit handlers, which are not its to run.
+pub(crate) fn quit(code: i32) -> ! {
+    // SAFETY: takes a number, and does not return.
+    unsafe { libc::_exit(code) }
 }
 
 /// What the keeper does: it makes the first process, and waits for it.

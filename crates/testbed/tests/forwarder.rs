@@ -153,3 +153,16 @@ fn a_sandbox_says_why_it_ends() {
     assert_eq!(sandbox.hear().unwrap(), Some(json!({ "trouble": { "problem": "stopped", "fix": "nothing" } })));
     assert_eq!(sandbox.hear().unwrap(), None);
 }
+
+#[test]
+fn a_panic_ends_the_sandbox_and_not_more() {
+    let mut sandbox = Sandbox::start(|inside| {
+        inside.say(&json!({ "one": 1 }));
+        panic!("on purpose")
+    })
+    .expect("a process can be started");
+    let caller = std::process::id();
+    while sandbox.hear().unwrap().is_some() {}
+    sandbox.end();
+    assert_eq!(std::process::id(), caller);
+}

@@ -17,6 +17,7 @@ from fullpipe import Scenario, Sweep, __version__, _core, load
 from fullpipe.errors import fail, heed_signals, kindly, printing
 from fullpipe.report import Form, write_report
 from fullpipe.runners import chosen
+from fullpipe.runners import runner as one_runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -50,6 +51,7 @@ def _directory(text: str) -> Path:
 
 
 _ON = "What it runs on: sim, the simulator, or others that `fullpipe doctor` names; several side by side."
+_ON_ONE = "What it runs on, as for `run`; what that can't do is skipped."
 
 
 class Kind(StrEnum):
@@ -345,6 +347,7 @@ def reproduce_command(
         typer.Option(metavar="PATTERN", help="Only cases that fit, like K1 or '3MB_*'; repeatable."),
     ] = None,
     variants: Annotated[bool, typer.Option("--variants", help="Count what the file's variants meet, too.")] = False,
+    on: Annotated[str, typer.Option(metavar="RUNNER", help=_ON_ONE)] = "sim",
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of the cells, and nothing else.")] = False,
 ) -> None:
     """Run what others published, and compare cell by cell, claim by claim. Exit code 1 when one is missed.
@@ -356,7 +359,15 @@ def reproduce_command(
 
     try:
         with kindly():
-            met = reproduce(name, seeds=seeds, cases=case or (), out=out, as_json=as_json, variants=variants)
+            met = reproduce(
+                name,
+                seeds=seeds,
+                cases=case or (),
+                out=out,
+                as_json=as_json,
+                variants=variants,
+                runner=one_runner(on),
+            )
     except PublishedError as error:
         fail(error)
     if not met:

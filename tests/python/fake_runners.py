@@ -13,6 +13,7 @@ import json
 import os
 import time
 import fullpipe
+from fullpipe.refusal import refusal
 from fullpipe.runners import Missing, runner
 
 class Result:
@@ -49,10 +50,19 @@ class Timed(Fake):
         try:
             for step in range(10):
                 time.sleep(self.pause_s / 10)
-                progress(scenario.duration_s * step / 10, scenario.duration_s, 0)
+                if progress is not None:
+                    progress(scenario.duration_s * step / 10, scenario.duration_s, 0)
             return super().execute(scenario, trace, progress)
         finally:
             os.rmdir("busy")
+
+class Choosy(Fake):
+    name = "choosy"
+    def refuse(self, scenario, trace):
+        for number, (_, cc) in enumerate(scenario.flows):
+            if cc == "bbr3":
+                key = f"flow.{number}.cc"
+                raise refusal("the kernel has no bbr3", "run it on sim", file=scenario.file, key=key, value=cc)
 
 class Absent(Fake):
     name = "absent"

@@ -99,6 +99,11 @@ def judge(claim: Claim, samples: Samples) -> list[Judged]:
     ]
 
 
+def skipped(claim: Claim, reason: str) -> Judged:
+    """A claim that was not run."""
+    return Judged(claim, claim.case, Estimate(math.nan), Verdict.SKIPPED, None, reason)
+
+
 def _judged(claim: Claim, label: str, ours: Estimate) -> Judged:
     low, high = claim.within
     inside = low <= ours.value <= high  # False for NaN

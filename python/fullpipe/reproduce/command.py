@@ -19,12 +19,14 @@ from fullpipe.reproduce.study import count_runs, records, study
 from fullpipe.reproduce.study import variants as variants_of
 from fullpipe.reproduce.verdict import Verdict
 from fullpipe.results import fresh_directory
+from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullpipe.reproduce.published import Published
     from fullpipe.reproduce.study import Study
+    from fullpipe.runners import Runner
 
 _RESULTS = Path("results")
 
@@ -37,6 +39,7 @@ def reproduce(
     out: Path | None = None,
     as_json: bool = False,
     variants: bool = False,
+    runner: Runner = RUNNER,
 ) -> bool:
     """Runs what a file of published results asks for and prints what came of it, on standard output.
 
@@ -47,6 +50,7 @@ def reproduce(
         out: Where to keep the results; None for a numbered directory in `results/`.
         as_json: Print only the list of :class:`fullpipe.reproduce.verdict.Record`.
         variants: Count the cells that each variant of the file meets, too.
+        runner: What it runs on; what it refuses is skipped, with its reason.
 
     Returns:
         Whether no cell was missed.
@@ -58,12 +62,13 @@ def reproduce(
         OSError: When the file can't be read or `out` can't be written.
     """
     start = time.perf_counter()
-    published = tables.load(tables.find(name)).only(cases).with_seeds(seeds)
-    target = out or _free(published.name)
+    simulated = runner.name == "sim"
+    published = tables.load(tables.find(name), real=not simulated).only(cases).with_seeds(seeds)
+    target = out or _free(published.name if simulated else f"{published.name}-{runner.name}")
     others = variants_of(published) if variants else []
-    runs = sum(count_runs(each) for each in (published, *(variant for _, variant in others)))
+    runs = sum(count_runs(each, runner) for each in (published, *(variant for _, variant in others)))
     bar = counting()
-    running = bar.add_task("simulating", total=runs)
+    running = bar.add_task("simulating" if simulated else f"on {runner.name}", total=runs)
 
     def advance() -> None:
         bar.advance(running)
@@ -72,10 +77,10 @@ def reproduce(
         return f"after {bar.tasks[0].completed:.0f} of {runs} runs"
 
     with stoppable(where), fresh_directory(target, called=None if out is None else f"--out {out}") as aside, bar:
-        done = study(published, advance)
-        rows = [(name, study(variant, advance)) for name, variant in others]
+        done = study(published, advance, runner)
+        rows = [(name, study(variant, advance, runner)) for name, variant in others]
         keep.keep(published, done, aside)
-        drawings = keep.drawings(published, done, aside)
+        drawings = keep.drawings(published, done, aside) if simulated else []
         drawing = bar.add_task("drawing", total=len(drawings))
         for draw in drawings:
             draw()
@@ -93,7 +98,8 @@ def reproduce(
             if rows:
                 show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
             seconds = time.perf_counter() - start
-            look = "overview.png" if done.outcomes else "pictures/"
+            look = "overview.png; table.md" if done.outcomes else "pictures/; table.md"
+            look = f"{look} and the rest are" if simulated else "table.md; the rest is"
             console.print(
                 f"Look at {target}/report.html or {look}; table.md and the rest are beside it ({seconds:.1f} s)",
                 markup=False,

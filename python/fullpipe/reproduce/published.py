@@ -17,6 +17,7 @@ from fullpipe.reproduce.claims import Claim, read_claims
 from fullpipe.reproduce.groups import read_groups
 from fullpipe.reproduce.pictures import read_pictures
 from fullpipe.reproduce.reader import PublishedError, Reader
+from fullpipe.reproduce.real import measured, simulated
 from fullpipe.reproduce.tables import read_tables
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ DIRECTORY = Path("published")
 
 _KEYS = (
     *("name", "title", "source", "seeds", "decoding", "scenario", "algorithms", "metrics", "exception", "variant"),
-    *("table", "runs", "claim", "picture"),
+    *("table", "runs", "claim", "picture", "real"),
 )
 
 
@@ -117,8 +118,8 @@ def find(name: str) -> Path:
     raise PublishedError(f"no published table is called {name!r}: {known}")
 
 
-def load(file: Path) -> Published:
-    """Reads and checks a published table.
+def load(file: Path, *, real: bool = False) -> Published:
+    """Reads and checks a published table; with `real` as it holds on real stacks.
 
     Raises:
         PublishedError: When something is wrong with it; the text names the file, the key, the value and the fix.
@@ -132,6 +133,7 @@ def load(file: Path) -> Published:
     except UnicodeDecodeError as error:
         raise PublishedError(f"{file}: byte {error.start} is not UTF-8\n  fix: save the file as UTF-8") from error
     reader.only(raw, "", _KEYS)
+    raw = measured(reader, raw) if real else simulated(raw)
     if not {"table", "claim"} & set(raw):
         reader.refuse("table", None, "is missing, and so is claim", "write [[table]] with rows, or [[claim]]")
     seeds = reader.whole(raw.get("seeds", 10), "seeds")

@@ -6,12 +6,14 @@ import os
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
 
 from fullpipe import _core
 from fullpipe.reproduce.measures import MEASURES, TRACED
-from fullpipe.run import run
+from fullpipe.run import Run, run
+from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from fullpipe.metrics import Metrics
     from fullpipe.reproduce.measures.ran import Ran
-    from fullpipe.run import Run
+    from fullpipe.runners import Runner
 
     Tick = Callable[[], object]
 
@@ -76,42 +78,49 @@ def sample(ran: Ran, wanted: Iterable[tuple[str, int]]) -> Sample:
     return Sample(ran.metrics, {(name, flow): MEASURES[name](ran, flow) for name, flow in wanted})
 
 
-def sampled(jobs: Sequence[tuple[Setup, int, Wanted]], tick: Tick = lambda: None) -> list[tuple[Sample, ...]]:
+def sampled(
+    jobs: Sequence[tuple[Setup, int, Wanted]], tick: Tick = lambda: None, runner: Runner = RUNNER
+) -> list[tuple[Sample, ...]]:
     """Runs each setup with the seeds 1 to so many; a trace is recorded only for a measure that needs one.
 
     Args:
         jobs: Setups, each with its number of seeds and what is wanted of its runs.
         tick: Called after each run, from any thread.
+        runner: What they run on.
 
     Raises:
         ScenarioError: When a scenario is refused.
     """
     return side_by_side(
-        [
-            (
-                setup,
-                seeds,
-                setup.trace if any(name in TRACED for name, _ in wanted) else "off",
-                partial(sample, wanted=wanted),
-            )
-            for setup, seeds, wanted in jobs
-        ],
+        [(setup, seeds, level(setup, wanted), partial(sample, wanted=wanted)) for setup, seeds, wanted in jobs],
         tick,
+        runner,
     )
 
 
+def level(setup: Setup, wanted: Wanted) -> str:
+    """What has to be recorded of a setup's runs."""
+    return setup.trace if any(name in TRACED for name, _ in wanted) else "off"
+
+
 def side_by_side(
-    jobs: Sequence[tuple[Setup, int, str, Callable[[Run], T]]], tick: Tick = lambda: None
+    jobs: Sequence[tuple[Setup, int, str, Callable[[Run], T]]], tick: Tick = lambda: None, runner: Runner = RUNNER
 ) -> list[tuple[T, ...]]:
     """Runs each setup with the seeds 1 to so many on all cores, and hands back what is made of each run.
+
+    On a machine's clock they go one at a time, in this thread: seed by seed, and of each seed in an order of its own,
+    so that what drifts meanwhile falls on all alike.
 
     Args:
         jobs: Setups, each with its number of seeds, the trace's level, and what a run is reduced to in its thread.
         tick: Called after each run, from any thread.
+        runner: What they run on.
 
     Raises:
         ScenarioError: When a scenario is refused.
     """
+    if runner.real_time:
+        return _in_turn(jobs, tick, runner)
     over = Event()
 
     def still_wanted(_done_s: float, _duration_s: float, _events: int) -> None:
@@ -119,7 +128,9 @@ def side_by_side(
             raise CancelledError
 
     def one(setup: Setup, seed: int, trace: str, reduce: Callable[[Run], T]) -> T:
-        made = reduce(run(setup.scenario(seed), trace=trace, progress=still_wanted))
+        scenario = setup.scenario(seed)
+        runner.refuse(scenario, trace)
+        made = reduce(Run(scenario, runner.execute(scenario, trace, still_wanted)))
         tick()
         return made
 
@@ -134,6 +145,22 @@ def side_by_side(
         over.set()  # for the runs that go on when one was refused, or all are interrupted
         executor.shutdown(cancel_futures=True)
     return [tuple(each.result() for each in futures) for futures in pending]
+
+
+def _in_turn(
+    jobs: Sequence[tuple[Setup, int, str, Callable[[Run], T]]], tick: Tick, runner: Runner
+) -> list[tuple[T, ...]]:
+    made: list[dict[int, T]] = [{} for _ in jobs]
+    for seed in range(1, max((seeds for _, seeds, _, _ in jobs), default=0) + 1):
+        turns = [number for number, (_, seeds, _, _) in enumerate(jobs) if seed <= seeds]
+        Random(seed).shuffle(turns)
+        for number in turns:
+            setup, _, trace, reduce = jobs[number]
+            scenario = setup.scenario(seed)
+            runner.refuse(scenario, trace)
+            made[number][seed] = reduce(Run(scenario, runner.execute(scenario, trace, None)))
+            tick()
+    return [tuple(those[seed] for seed in sorted(those)) for those in made]
 
 
 def _wait(futures: Iterable[Future[T]]) -> None:

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe.reproduce import claims
 from fullpipe.reproduce.estimate import Estimate, estimate
-from fullpipe.reproduce.runner import Sample, sampled
+from fullpipe.reproduce.runner import Sample, level, sampled
 from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.claims import Samples
+    from collections.abc import Mapping
+
+    from fullpipe.reproduce.claims import Claim, Samples
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.published import Published
     from fullpipe.reproduce.runner import Tick, Wanted
     from fullpipe.reproduce.tables import Case, Cell
+    from fullpipe.runners import Runner
 
 _WINNER = "goodput_mbps"
 
@@ -82,9 +86,10 @@ def missing(case: Case) -> list[str]:
     return sorted(set(case.ccs) - known)
 
 
-def count_runs(published: Published) -> int:
+def count_runs(published: Published, runner: Runner = RUNNER) -> int:
     """How many runs :func:`study` will make."""
-    return sum(point.seeds for point in _wanted(published))
+    wanted, _ = _split(published, runner)
+    return sum(point.seeds for point in wanted)
 
 
 def variants(published: Published) -> list[tuple[str, Published]]:
@@ -95,24 +100,49 @@ def variants(published: Published) -> list[tuple[str, Published]]:
     ]
 
 
-def study(published: Published, tick: Tick = lambda: None) -> Study:
+def study(published: Published, tick: Tick = lambda: None, runner: Runner = RUNNER) -> Study:
     """Runs every case whose algorithms exist and every point of a claim or picture, and judges them.
 
     Args:
         published: What to run; :meth:`Published.only` and :meth:`Published.with_seeds` make it less.
         tick: Called after each run, from any thread.
+        runner: What it runs on. Cases and claims that need what another than the simulator refuses are skipped.
 
     Raises:
         ScenarioError: When a scenario is refused.
     """
-    wanted = _wanted(published)
-    runs = sampled([(point.setup, point.seeds, those) for point, those in wanted.items()], tick)
+    wanted, refused = _split(published, runner)
+    runs = sampled([(point.setup, point.seeds, those) for point, those in wanted.items()], tick, runner)
     samples = dict(zip(wanted, runs, strict=True))
     return Study(
-        tuple(judge(case, samples.get(case.point, ())) for case in published.cases),
-        tuple(judged for claim in published.claims for judged in claims.judge(claim, samples)),
+        tuple(judge(case, samples.get(case.point, ()), refused.get(case.point, "")) for case in published.cases),
+        tuple(judged for claim in published.claims for judged in _claimed(claim, samples, refused)),
         samples,
     )
+
+
+def _claimed(claim: Claim, samples: Samples, refused: Mapping[Point, str]) -> list[claims.Judged]:
+    why = dict.fromkeys(refused[point] for point in claim.points if point in refused)
+    return [claims.skipped(claim, "; ".join(why))] if why else claims.judge(claim, samples)
+
+
+def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], dict[Point, str]]:
+    """What is run and what is wanted of it; and of what the runner refuses, why."""
+    wanted = _wanted(published)
+    if runner.name == "sim":
+        return wanted, {}
+    refused = {}
+    for point, those in wanted.items():
+        try:
+            runner.refuse(point.setup.scenario(1), level(point.setup, those))
+        except _core.ScenarioError as error:
+            refused[point] = error.problem
+    # What a claim compares with something that is refused is not run for it alone.
+    used = {case.point for case in published.cases}
+    for claim in published.claims:
+        if not any(point in refused for point in claim.points):
+            used.update(claim.points)
+    return {point: those for point, those in wanted.items() if point in used and point not in refused}, refused
 
 
 def _wanted(published: Published) -> dict[Point, Wanted]:
@@ -131,14 +161,15 @@ def _wanted(published: Published) -> dict[Point, Wanted]:
     return {point: frozenset(those) for point, those in wanted.items()}
 
 
-def judge(case: Case, runs: tuple[Sample, ...]) -> Outcome:
+def judge(case: Case, runs: tuple[Sample, ...], refused: str = "") -> Outcome:
     """Compares the runs of a case with what was published; without runs its cells are skipped."""
-    return Outcome(case, tuple(_judged(cell, case, runs) for cell in case.cells), runs)
+    return Outcome(case, tuple(_judged(cell, case, runs, refused) for cell in case.cells), runs)
 
 
-def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...]) -> Judged:
+def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...], refused: str) -> Judged:
     if not runs:
-        return Judged(cell, None, Verdict.SKIPPED, None, f"no {' or '.join(missing(case))} here yet")
+        reason = refused or f"no {' or '.join(missing(case))} here yet"
+        return Judged(cell, None, Verdict.SKIPPED, None, reason)
     metric = cell.metric
     ours = estimate(metric.over, [run.values[metric.measure, metric.flow] for run in runs])
     low, high = cell.tolerance.interval(cell.published)

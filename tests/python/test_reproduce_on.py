@@ -1,0 +1,159 @@
+"""Published results on other runners: which cells can be run, and by which bounds they are judged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullpipe.reproduce.published import load
+from fullpipe.reproduce.reader import PublishedError
+from fullpipe.reproduce.study import study
+from fullpipe.reproduce.verdict import Verdict
+from fullpipe.runners import runner
+
+if TYPE_CHECKING:
+    from conftest import Fullpipe
+
+PUBLISHED = Path(__file__).parents[2] / "published"
+SMALL = """\
+name = "small"
+title = "A small table"
+source = "nobody"
+seeds = 2
+[decoding]
+pattern = '(?P<rate>[0-9]+)mbit_(?P<first>[a-z0-9]+)'
+flows = ["first"]
+[scenario]
+duration = "2s"
+send_jitter = "1ms"
+[scenario.path]
+rate = "{rate}mbit"
+rtt = "20ms"
+buffer = "100packets"
+[scenario.flow]
+[algorithms.reno]
+cc = "newreno"
+params = { abc_limit = 2 }
+[algorithms.bbr3]
+cc = "bbr3"
+[metrics.rate]
+measure = "goodput_mbps"
+tolerance = { relative = 0.01 }
+[[table]]
+title = "T"
+columns = ["case", "rate"]
+rows = [["10mbit_reno", 7], ["10mbit_bbr3", 9]]
+[runs.one.scenario]
+duration = "2s"
+measure_from = "1s"
+send_jitter = "1ms"
+path = { rate = "10mbit", rtt = "20ms", buffer = "1bdp" }
+flow = [{ cc = "newreno" }]
+[runs.two]
+like = "one"
+[runs.two.scenario]
+flow = [{ cc = "bbr3" }]
+[[claim]]
+case = "C1"
+metric = "utilisation"
+published = 0.5
+measure = "utilisation"
+of = ["one"]
+within = [0.49, 0.51]
+why = "as printed"
+real = { within = [0.5, 1], why = "a real clock" }
+[[claim]]
+case = "C2"
+metric = "utilisation, one over the other"
+published = 1
+measure = "utilisation"
+compare = "ratio"
+of = ["one", "two"]
+within = [0.5, 2]
+why = "about one"
+[real.algorithms.reno]
+cc = "newreno"
+[real.metrics.rate]
+tolerance = { factor = 2 }
+"""
+
+
+@pytest.fixture
+def small(fake: Path) -> Path:
+    (fake / "small.toml").write_text(SMALL, encoding="utf-8")
+    return fake / "small.toml"
+
+
+def test_what_a_runner_refuses_is_skipped_with_its_reason(small: Path) -> None:
+    done = study(load(small, real=True), runner=runner("own_runners:Choosy"))
+    reno, bbr3 = done.outcomes
+    assert ([cell.verdict for cell in reno.cells], len(reno.runs)) == ([Verdict.MET], 2)
+    (cell,) = bbr3.cells
+    assert (cell.verdict, cell.reason) == (Verdict.SKIPPED, "the kernel has no bbr3")
+    alone, both = done.claims
+    assert alone.verdict == Verdict.MET
+    assert (both.verdict, both.reason) == (Verdict.SKIPPED, "the kernel has no bbr3")
+    assert {run.metrics["runner"] for run in reno.runs} == {"choosy"}
+
+
+def test_bounds_and_settings_for_real_stacks_hold_there_alone(small: Path) -> None:
+    simulated, real = load(small), load(small, real=True)
+    assert "abc_limit" in simulated.cases[0].point.setup.text
+    assert "abc_limit" not in real.cases[0].point.setup.text
+    assert simulated.cases[0].cells[0].tolerance.interval(7) == pytest.approx((6.93, 7.07))
+    assert real.cases[0].cells[0].tolerance.interval(7) == (3.5, 14)
+    assert (simulated.claims[0].within, real.claims[0].within) == ((0.49, 0.51), (0.5, 1))
+    assert (simulated.claims[1].within, real.claims[1].within) == ((0.5, 2), (0.5, 2))
+    assert Verdict.MISSED in study(simulated.only(["*reno", "C1"])).verdicts
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("[real.metrics.rate]", "[real.metrics.rat]", "real.metrics.rat is unknown"),
+        ("[real.algorithms.reno]", "[real.algorithm.reno]", "real.algorithm is unknown"),
+        ("real = { within", "real = { withing", "claim[0].real.withing is unknown"),
+    ],
+)
+def test_a_mistake_in_it_is_refused(small: Path, old: str, new: str, said: str) -> None:
+    small.write_text(SMALL.replace(old, new), encoding="utf-8")
+    with pytest.raises(PublishedError) as refused:
+        load(small, real=True)
+    assert said.split()[0] in str(refused.value)
+
+
+@pytest.mark.parametrize("file", sorted(PUBLISHED.glob("*.toml")), ids=lambda file: file.stem)
+def test_every_published_file_can_be_read_for_real_stacks(file: Path) -> None:
+    simulated, real = load(file), load(file, real=True)
+    assert [case.name for case in real.cases] == [case.name for case in simulated.cases]
+    assert [claim.case for claim in real.claims] == [claim.case for claim in simulated.claims]
+
+
+def test_the_lab_of_microsoft_is_judged_more_widely_there() -> None:
+    cells = {
+        (case.name, cell.metric.name): cell
+        for case in load(PUBLISHED / "microsoft-wan-2021.toml", real=True).cases
+        for cell in case.cells
+    }
+    alone, shared = "30s_40Mbps_40ms_200pkt_0loss_CUBIC", "share_30s_20Mbps_20ms_400pkt_0loss_CUBIC_CUBIC"
+    intervals = {key: cell.tolerance.interval(cell.published) for key, cell in cells.items()}
+    assert intervals[alone, "Mbps"] == pytest.approx((29.6, 44.4))
+    assert intervals[alone, "RttMs"] == pytest.approx((65.6, 98.4))
+    assert intervals[shared, "Fairness"] == (4, 16)
+    assert cells["share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC", "Fairness"].same_winner == (1, 16)
+
+
+def test_the_command_runs_what_can_be_run(fullpipe: Fullpipe, small: Path) -> None:
+    told = fullpipe("reproduce", small.name, "--on", "own_runners:Choosy", "--out", "kept")
+    assert told.returncode == 0, told.stderr
+    assert "Skipped: the kernel has no bbr3" in told.stdout
+    assert "2 of 2 judged cells met, 0 missed; 2 skipped" in told.stdout
+    records = json.loads((small.parent / "kept" / "table.json").read_text(encoding="utf-8"))
+    assert [each["verdict"] for each in records] == ["met", "skipped", "met", "skipped"]
+    assert not (small.parent / "kept" / "cases").exists()
+    timed = fullpipe("reproduce", small.name, "--on", "own_runners:Timed", "--json")
+    assert timed.returncode == 0, timed.stderr
+    assert [each["verdict"] for each in json.loads(timed.stdout)] == ["met", "met", "met", "met"]

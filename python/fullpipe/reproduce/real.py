@@ -13,7 +13,7 @@ from fullpipe.reproduce.reader import merged
 if TYPE_CHECKING:
     from fullpipe.reproduce.reader import Reader, Table
 
-_KEYS = ("algorithms", "metrics", "exception")
+_KEYS = ("scenario", "algorithms", "metrics", "exception")
 _CLAIM = ("within", "why", "report")
 
 
@@ -25,8 +25,8 @@ def simulated(raw: Table) -> Table:
 def measured(reader: Reader, raw: Table) -> Table:
     """The file as it holds on real stacks.
 
-    An algorithm is replaced as a whole, since what it is told here may be refused there. Metrics are merged, exceptions
-    come behind the others and win over them.
+    The scenario is merged. An algorithm is replaced as a whole, since what it is told here may be refused there. A metric
+    gets another tolerance; exceptions come behind the others and win over them.
 
     Raises:
         PublishedError: When `real` is not as it should be.
@@ -41,6 +41,10 @@ def measured(reader: Reader, raw: Table) -> Table:
         rest = {key: value for key, value in claim.items() if key != "real"}
         claims.append({**rest, **changes})
     chosen = _without(raw, claims)
+    if "scenario" in real:
+        chosen["scenario"] = merged(
+            reader.table(raw.get("scenario"), "scenario"), reader.table(real["scenario"], "real.scenario")
+        )
     for key in ("algorithms", "metrics"):
         if key in real:
             changes = reader.table(real[key], f"real.{key}")

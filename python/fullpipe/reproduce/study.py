@@ -12,6 +12,7 @@ from fullpipe.reproduce import claims
 from fullpipe.reproduce.estimate import Estimate, estimate
 from fullpipe.reproduce.runner import Sample, level, sampled
 from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+from fullpipe.runners import RunnerError
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
@@ -110,8 +111,14 @@ def study(published: Published, tick: Tick = lambda: None, runner: Runner = RUNN
 
     Raises:
         ScenarioError: When a scenario is refused.
+        RunnerError: When the runner refuses all that there is.
     """
     wanted, refused = _split(published, runner)
+    if refused and not wanted:
+        reasons = "; ".join(dict.fromkeys(refused.values()))
+        raise RunnerError(
+            f"--on {runner.name}: nothing of {published.name} can be run there: {reasons}\n  fix: run it on sim"
+        )
     runs = sampled([(point.setup, point.seeds, those) for point, those in wanted.items()], tick, runner)
     samples = dict(zip(wanted, runs, strict=True))
     return Study(

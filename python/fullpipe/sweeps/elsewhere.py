@@ -172,5 +172,7 @@ def _run(
 
 
 def _scenario(recipe: Recipe, point: int, seed: int | None = None) -> _core.Scenario:
+    """The scenario of a run. A real sender's jitter is its own: what was added to have seeds differ is left out."""
     text = recipe.plan.scenarios(point, point + 1)[0]
-    return parse(text, f"{recipe.file}, point {point}", seed=seed, controllers=recipe.controllers)
+    added = {key: "0s" for key, _, _ in recipe.plan.added_jitter if key == "send_jitter"}
+    return parse(text, f"{recipe.file}, point {point}", seed=seed, set=added, controllers=recipe.controllers)

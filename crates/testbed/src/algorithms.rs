@@ -1,5 +1,6 @@
 //! Which of the kernel's algorithms is which of ours, declared once.
 
+use cc::{ParamValue, Registry};
 use scenario::{Flow, Value};
 
 /// One that both have.
@@ -54,6 +55,24 @@ pub fn kernel_name(cc: &str) -> &str {
     twin(cc).map_or(cc, |twin| twin.kernel)
 }
 
+/// Whether a parameter has the value that it has when none is given: a resolved scenario writes all of them out, and is the
+/// same scenario.
+fn is_usual(flow: &Flow, name: &str, value: &Value) -> bool {
+    let registry = Registry::default();
+    let Some(descriptor) = registry.get(&flow.cc) else { return false };
+    let profile = match flow.params.get("profile") {
+        Some(Value::Word(word)) => word,
+        _ => descriptor.usual_profile(),
+    };
+    let Some(param) = descriptor.params.iter().find(|param| param.name == name) else { return false };
+    match (descriptor.default_of(param, profile), value.clone()) {
+        (ParamValue::Number(usual), Value::Number(given)) => usual == given,
+        (ParamValue::Flag(usual), Value::Flag(given)) => usual == given,
+        (ParamValue::Word(usual), Value::Word(given)) => usual == given,
+        _ => false,
+    }
+}
+
 /// The first parameter of a flow that the kernel's algorithm can't be given.
 pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &Value)> {
     let granted = |name: &str, value: &Value| {
@@ -67,6 +86,6 @@ pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &Value)> {
                 }
         })
     };
-    let given = flow.params.iter().find(|(name, value)| !granted(name, value));
+    let given = flow.params.iter().find(|(name, value)| !granted(name, value) && !is_usual(flow, name, value));
     given.map(|(name, value)| (name.as_str(), value))
 }

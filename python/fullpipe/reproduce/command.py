@@ -98,10 +98,9 @@ def reproduce(
             if rows:
                 show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
             seconds = time.perf_counter() - start
-            look = "overview.png; table.md" if done.outcomes else "pictures/; table.md"
-            look = f"{look} and the rest are" if simulated else "table.md; the rest is"
+            look = f" or {'overview.png' if done.outcomes else 'pictures/'}" if simulated else ""
             console.print(
-                f"Look at {target}/report.html or {look}; table.md and the rest are beside it ({seconds:.1f} s)",
+                f"Look at {target}/report.html{look}; table.md and the rest are beside it ({seconds:.1f} s)",
                 markup=False,
                 soft_wrap=True,
             )

@@ -25,8 +25,8 @@ def simulated(raw: Table) -> Table:
 def measured(reader: Reader, raw: Table) -> Table:
     """The file as it holds on real stacks.
 
-    The scenario is merged. An algorithm is replaced as a whole, since what it is told here may be refused there. A metric
-    gets another tolerance; exceptions come behind the others and win over them.
+    The scenario is merged. An algorithm is replaced as a whole, since what it is told here may be refused there. A
+    metric gets another tolerance; exceptions come behind the others and win over them.
 
     Raises:
         PublishedError: When `real` is not as it should be.

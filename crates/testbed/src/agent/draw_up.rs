@@ -215,11 +215,16 @@ fn answers(scenario: &Scenario, spec: &Flow, size: Draw<Bytes>, think: Draw<Span
 mod tests {
     use super::*;
 
+    fn text(flow: &str) -> String {
+        format!("duration = \"10s\"\n[path]\nrate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n[[flow]]\n{flow}\n")
+    }
+
     fn plan(flow: &str) -> Result<Plan, String> {
-        let text = format!(
-            "duration = \"10s\"\n[path]\nrate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n[[flow]]\n{flow}\n"
-        );
-        let scenario = Scenario::parse(&text, "test.toml").map_err(|error| error.to_string())?;
+        plan_of(&text(flow))
+    }
+
+    fn plan_of(text: &str) -> Result<Plan, String> {
+        let scenario = Scenario::parse(text, "test.toml").map_err(|error| error.to_string())?;
         let offered: Vec<String> = ["reno", "bbr", "cubic", "vegas"].map(str::to_owned).into();
         let ends = Ends {
             receiver: Ipv4Addr::new(10, 0, 0, 2),
@@ -259,7 +264,11 @@ mod tests {
             ("cc = \"dctcp\"", "flow.0.cc = \"dctcp\": the kernel of --on kernel has no algorithm \"dctcp\""),
             ("cc = \"none\"\napp_rate = \"1mbit\"", "flow.0.cc = \"none\""),
             ("cc = \"cubic\"\nparams = { beta = 0.5 }", "flow.0.params.beta = 0.5"),
-            ("cc = \"cubic\"\nparams = { profile = \"rfc9438\" }", "flow.0.params.profile = \"rfc9438\""),
+            ("cc = \"cubic\"\nparams = { slow_start = \"classic\" }", "flow.0.params.slow_start = \"classic\""),
+            (
+                "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart++\", beta = 0.6 }",
+                "flow.0.params.beta = 0.6",
+            ),
             ("cc = \"cubic\"\nreceiver = \"rledbat\"", "flow.0.receiver = \"rledbat\""),
             ("cc = \"cubic\"\napp = \"on 500kB off 1s\"", "flow.0.app"),
             ("cc = \"cubic\"\necn = \"ect1\"", "flow.0.ecn = \"ect1\""),
@@ -271,6 +280,21 @@ mod tests {
         ] {
             let error = plan(flow).expect_err(flow);
             assert!(error.contains(key) && error.contains("fix: "), "{flow}: {error}");
+        }
+    }
+
+    /// As a kept run and the points of a sweep have it.
+    #[test]
+    fn a_scenario_with_every_default_written_out_is_the_same_one() {
+        let as_linux = "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }";
+        for flow in ["cc = \"cubic\"", as_linux, "cc = \"bbr1\""] {
+            let scenario = Scenario::parse(&text(flow), "test.toml").expect("a scenario");
+            let written = sim::resolved(&scenario, &cc::Registry::default()).to_toml();
+            assert!(written.contains("[flow.params]"), "{written}");
+            let mut plans = [plan_of(&written), plan(flow)].map(|plan| plan.expect("a plan"));
+            // The default window is no limit of the plan's; written out it is one, which nothing reaches.
+            plans.iter_mut().for_each(|plan| plan.flows[0].window_clamp = None);
+            assert_eq!(plans[0], plans[1], "{written}");
         }
     }
 

@@ -117,8 +117,10 @@ def run_command(
     if cc is not None:
         settings["flow.0.cc"] = cc
     with kindly():
-        loaded = _loaded(scenario, point, seed, settings)
-        run(loaded, chosen(on), trace=trace, out=out, qlog=qlog, as_json=as_json)
+        runners = chosen(on)
+        simulated = all(runner.name == "sim" for runner in runners)
+        loaded = _loaded(scenario, point, seed, settings, simulated)
+        run(loaded, runners, trace=trace, out=out, qlog=qlog, as_json=as_json)
 
 
 @app.command("sweep")
@@ -553,13 +555,15 @@ def _setting(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
-def _loaded(scenario: Path, point: int | None, seed: int | None, settings: dict[str, str]) -> Scenario:
-    """A file's scenario, or that of a sweep's point."""
+def _loaded(scenario: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool) -> Scenario:
+    """A file's scenario, or that of a sweep's point; a real sender is not given the jitter that the sweep has added."""
     if (scenario / "sweep.json").exists():
         if point is None:
             fail(f"{scenario} holds a sweep: say which of its points, like --point 0")
         try:
-            return Sweep(scenario).load(point, seed=seed, set=settings)
+            sweep = Sweep(scenario)
+            added = {} if simulated or "send_jitter" not in sweep.about["added_jitter"] else {"send_jitter": "0s"}
+            return sweep.load(point, seed=seed, set={**added, **settings})
         except IndexError as error:
             fail(error)
     if point is not None:

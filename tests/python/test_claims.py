@@ -230,7 +230,7 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
     done = fullpipe("reproduce", "small.toml", "--out", "kept")
     assert (done.returncode, done.stderr) == (0, "")
     assert "4 of 4 judged cells met, 0 missed; 1 reported" in done.stdout
-    assert "Look at kept/pictures/" in done.stdout
+    assert "Look at kept/report.html or pictures/" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
     kept = tmp_path / "kept"
     assert {path.name for path in (kept / "pictures").iterdir()} == {"queues.png", "buffers.png"}

@@ -100,7 +100,7 @@ def reproduce(
             seconds = time.perf_counter() - start
             look = f" or {'overview.png' if done.outcomes else 'pictures/'}" if simulated else ""
             console.print(
-                f"Look at {target}/report.html{look}; table.md and the rest are beside it ({seconds:.1f} s)",
+                f"Look at {target}/report.html{look}; table.md and more beside it ({seconds:.1f} s)",
                 markup=False,
                 soft_wrap=True,
             )

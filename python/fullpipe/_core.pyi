@@ -29,6 +29,7 @@ __all__ = [
     "agent",
     "agent_plan",
     "algorithms",
+    "check_kernel",
     "conformance_case",
     "conformance_cases",
     "impairments",
@@ -40,6 +41,7 @@ __all__ = [
     "queues",
     "rows",
     "run",
+    "run_kernel",
     "scenario_keys",
     "schema",
     "uml_topology",
@@ -777,6 +779,30 @@ def measured(scenario: Scenario, trace: str, folder: str | PathLike[str], facts:
 
     Raises:
         RuntimeError: When a file is missing or breaks off, or a flow failed.
+    """
+
+def check_kernel(scenario: Scenario) -> None:
+    """Refuses by its key what a run on this machine's TCP can't be given.
+
+    Raises:
+        ScenarioError: When there is something of the kind.
+    """
+
+def run_kernel(
+    scenario: Scenario, trace: str, progress: Callable[[float, float, int], object] | None = None
+) -> RunResult:
+    """Runs a scenario on this machine's TCP, in real time.
+
+    Args:
+        scenario: What to run.
+        trace: `off`, or the interval between two rows; `ack` is 1 ms.
+        progress: Called some ten times a second with the seconds done, the seconds in all, and 0.
+
+    Raises:
+        ScenarioError: When it asks for what a kernel has not got, or for more than this machine can pace.
+        OSError: When this machine does not allow it; the text says what to do.
+        RuntimeError: When it was ended from outside, or a recording breaks off.
+        KeyboardInterrupt: On Ctrl-C; nothing is left of the run.
     """
 
 def agent(arguments: Sequence[str]) -> int:

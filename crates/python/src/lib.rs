@@ -41,7 +41,7 @@ mod _core {
     use crate::sweep::{SweepPlan, SweepRun, quantity, rows};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::testbed::{agent, agent_plan, measured};
+    use crate::testbed::{agent, agent_plan, check_kernel, measured, run_kernel};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::uml::uml_topology;

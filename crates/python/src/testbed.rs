@@ -3,12 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use nix::errno::Errno;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use testbed::agent::{Ends, Plan};
+use testbed::kernel;
 use testbed::measured::{Measured, Recording};
 
-use crate::error::refused;
+use crate::error::{ScenarioError, refused};
 use crate::run::RunResult;
 use crate::scenario_file::Scenario;
 
@@ -55,6 +57,56 @@ pub(crate) fn measured(
     let Measured { summary, trace } = measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
     let hash = trace.as_ref().map(trace::Trace::hash);
     RunResult::of(py, &summary, trace, hash)
+}
+
+/// Refuses by its key what a run on this machine's TCP can't be given.
+#[pyfunction]
+pub(crate) fn check_kernel(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> PyResult<()> {
+    kernel::check(&scenario.get().inner).map_err(|error| refused(py, &error))
+}
+
+/// Runs a scenario on this machine's TCP, in real time; Ctrl-C raises KeyboardInterrupt, and nothing is left.
+#[pyfunction]
+#[pyo3(signature = (scenario, trace, progress=None))]
+pub(crate) fn run_kernel(
+    py: Python<'_>,
+    scenario: &Bound<'_, Scenario>,
+    trace: &str,
+    progress: Option<&Bound<'_, PyAny>>,
+) -> PyResult<RunResult> {
+    let (scenario, interval) = (&scenario.get().inner, interval(trace)?);
+    // The interpreter is not released: what is forked off has nothing that another thread is changing.
+    let begun = kernel::start(scenario, interval, trace != "off").map_err(|error| refused(py, &error))?;
+    let mut run = begun.map_err(|trouble| PyOSError::new_err(trouble.to_string()))?;
+    let duration = scenario.duration.as_secs_f64();
+    loop {
+        let sandbox = &mut run.sandbox;
+        let said = match py.detach(|| sandbox.hear()) {
+            Ok(Some(said)) => said,
+            Ok(None) => return Err(PyRuntimeError::new_err("the run was ended from outside")),
+            Err(Errno::EINTR) => {
+                py.check_signals()?;
+                continue;
+            }
+            Err(error) => return Err(PyOSError::new_err(error.desc())),
+        };
+        py.check_signals()?;
+        if let (Some(done), Some(progress)) = (said["progress_s"].as_f64(), progress) {
+            progress.call1((done, duration, 0))?;
+        }
+        if let Some(trouble) = said.get("trouble") {
+            let word = |key: &str| trouble[key].as_str().unwrap_or_default().to_owned();
+            return Err(PyOSError::new_err(format!("{}\n  fix: {}", word("problem"), word("fix"))));
+        }
+        let Some(done) = said.get("done") else { continue };
+        if let Some(refused) = done["refused"].as_str() {
+            return Err(ScenarioError::new_err(refused.to_owned()));
+        }
+        let measured = py.detach(|| run.finish(done));
+        let Measured { summary, trace } = measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
+        let hash = trace.as_ref().map(trace::Trace::hash);
+        return RunResult::of(py, &summary, trace, hash);
+    }
 }
 
 /// Runs the program `fullpipe-agent` with these arguments; gives its exit code.

@@ -11,6 +11,7 @@ mod capacity;
 mod clock;
 mod device;
 mod forward;
+pub mod kernel;
 mod link;
 pub mod measured;
 mod packet;

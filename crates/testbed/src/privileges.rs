@@ -55,9 +55,20 @@ struct Data {
 
 /// This thread, and those it starts, have no capability from here on.
 pub(crate) fn drop_all() -> nix::Result<()> {
+    keep(0)
+}
+
+/// The same, but for that of setting up its network.
+pub(crate) fn keep_network() -> nix::Result<()> {
+    keep(1 << NET_ADMIN)
+}
+
+/// Keeps those of the first 32 whose bits are set.
+fn keep(bits: u32) -> nix::Result<()> {
     // _LINUX_CAPABILITY_VERSION_3
     let header = Header { version: 0x2008_0522, pid: 0 };
-    let none = [Data { effective: 0, permitted: 0, inheritable: 0 }; 2];
+    let none = Data { effective: 0, permitted: 0, inheritable: 0 };
+    let data = [Data { effective: bits, permitted: bits, ..none }, none];
     // SAFETY: both point to what capset(2) reads, and outlive the call.
-    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, none.as_ptr()) }).map(drop)
+    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) }).map(drop)
 }

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use units::Span;
 
 use crate::{FlowMeter, Histogram, LinkMeter};
 
 /// A distribution of durations, in seconds.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Smallest.
     pub min: Option<f64>,
@@ -101,7 +101,7 @@ impl FlowSummary {
 }
 
 /// One link's metrics.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkSummary {
     /// Its name.
     pub name: String,

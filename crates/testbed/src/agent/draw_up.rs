@@ -252,6 +252,8 @@ mod tests {
             "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }\npacing = \"on\"",
             "cc = \"newreno\"\nparams = { abc_limit = 1000000 }\nreceive_window = \"32MiB\"",
             "cc = \"cubic\"\necn = \"ect0\"\necn_feedback = \"classic\"",
+            // What `resolved` writes out.
+            "cc = \"newreno\"\nparams = { abc_limit = 2 }",
         ] {
             plan(flow).expect("it is what the kernel does");
         }

@@ -22,7 +22,9 @@ use nix::errno::Errno;
 
 pub use draw_up::Ends;
 pub use plan::{AppPlan, FlowPlan, Plan, VERSION};
+pub(crate) use receive::receive;
 pub use record::{Header, Kind, Reader, Record, Writer};
+pub(crate) use send::send;
 
 /// What went wrong, in words, with the fix where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +63,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
     let (first, second) = (arguments.get(1).map(Path::new), arguments.get(2).map(Path::new));
     let result = match (words.as_slice(), first, second) {
-        (["receive", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| receive::receive(&plan, out)),
-        (["send", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| send::send(&plan, out)),
+        (["receive", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| receive(&plan, out)),
+        (["send", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| send(&plan, out, sys::now)),
         (["tap", interface, _], _, Some(out)) => tap::tap(interface, out),
         _ => {
             eprintln!("{USAGE}");

@@ -7,8 +7,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
-    AddressFamily, Backlog, MsgFlags, SockFlag, SockType, SockaddrIn, accept4, bind, listen, recv, send as write,
-    setsockopt, socket, sockopt,
+    Backlog, MsgFlags, SockFlag, SockaddrIn, accept4, bind, listen, recv, send as write, setsockopt, sockopt,
 };
 
 use super::plan::{AppPlan, FlowPlan, Plan};
@@ -25,8 +24,12 @@ const GRACE: u64 = 2_000_000_000;
 /// Beside the token of a flow's listening socket: that of its connection.
 const CONNECTION: u64 = 1 << 32;
 
-pub(super) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
+/// Receives; says "ready" when it can.
+pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
     let poll = Poll::new()?;
+    if let Some(most) = plan.flows.iter().filter_map(|flow| flow.receive_buffer).max() {
+        sys::make_room(&sys::stream()?, false, most)?;
+    }
     let mut listening = Vec::new();
     for (index, flow) in plan.flows.iter().enumerate() {
         let socket = listener(plan, flow)?;
@@ -42,8 +45,7 @@ pub(super) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
 }
 
 fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, Failure> {
-    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    let socket = socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(failed("opening a socket"))?;
+    let socket = sys::stream()?;
     setsockopt(&socket, sockopt::ReuseAddr, &true).map_err(failed("SO_REUSEADDR"))?;
     if let Some(name) = &flow.receiver_congestion {
         sys::set_congestion(&socket, &flow.name, name)?;
@@ -53,7 +55,8 @@ fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, Failure> {
     }
     // Those of a connection are those of its listening socket.
     if let Some(bytes) = flow.receive_buffer {
-        sys::set_buffer(&socket, false, bytes)?;
+        // Where this is not allowed, there was made room for it.
+        let _ = sys::set_buffer(&socket, false, bytes);
     }
     if let Some(bytes) = flow.window_clamp {
         sys::set(&socket, sys::Setting::WindowClamp(bytes))?;

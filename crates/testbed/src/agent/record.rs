@@ -48,10 +48,17 @@ pub enum Kind {
     Failure = 10,
     /// The recording is complete.
     Done = 11,
+    /// A packet that passed a link: how long it waited and how long it was sent (u64 each), its size (u32), the link (u8), whether
+    /// it has payload and whether it was marked (u8 each). The time is that of its arrival.
+    Passed = 12,
+    /// One that did not: the link (u8, 255 is none), why (u8: chance, queue, policer), whether it has payload (u8).
+    Dropped = 13,
+    /// One with payload that is at its receiver: how long it waited in all (u64).
+    Arrived = 14,
 }
 
 impl Kind {
-    const ALL: [Kind; 11] = [
+    const ALL: [Kind; 14] = [
         Kind::Info,
         Kind::CcInfo,
         Kind::Read,
@@ -63,6 +70,9 @@ impl Kind {
         Kind::Missed,
         Kind::Failure,
         Kind::Done,
+        Kind::Passed,
+        Kind::Dropped,
+        Kind::Arrived,
     ];
 }
 

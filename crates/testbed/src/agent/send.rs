@@ -7,8 +7,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, Shutdown, SockFlag, SockType, SockaddrIn, connect, getsockopt, recv, send as write,
-    setsockopt, shutdown, socket, sockopt,
+    MsgFlags, Shutdown, SockaddrIn, connect, getsockopt, recv, send as write, setsockopt, shutdown, sockopt,
 };
 
 use super::app::{Allowed, Writes};
@@ -20,10 +19,11 @@ use super::{Failure, failed};
 /// What is handed over at a time.
 const CHUNK: usize = 256 << 10;
 
-pub(super) fn send(plan: &Plan, out: &Path) -> Result<(), Failure> {
+/// Sends; the run began, or begins, when `begins` says.
+pub(crate) fn send(plan: &Plan, out: &Path, begins: impl FnOnce() -> u64) -> Result<(), Failure> {
     check(plan)?;
     let poll = Poll::new()?;
-    let epoch = sys::now();
+    let epoch = begins();
     let writer = Writer::create(out, &Header { agent: "send".to_owned(), epoch, kernel: sys::kernel() })?;
     let flows = plan.flows.iter().map(|flow| Flow::new(flow, epoch)).collect();
     let mut run = Run { plan, epoch, end: epoch + plan.duration, poll, writer, flows, zeros: vec![0; CHUNK] };
@@ -32,17 +32,13 @@ pub(super) fn send(plan: &Plan, out: &Path) -> Result<(), Failure> {
     failure.map_or(Ok(()), |words| Err(Failure::new(words)))
 }
 
-/// Refuses algorithms that this kernel does not offer, before anything begins.
+/// Refuses algorithms that this kernel does not offer, and makes room for buffers, before anything begins.
 fn check(plan: &Plan) -> Result<(), Failure> {
     for flow in &plan.flows {
-        sys::set_congestion(&stream()?, &flow.name, &flow.congestion)?;
+        sys::set_congestion(&sys::stream()?, &flow.name, &flow.congestion)?;
     }
-    Ok(())
-}
-
-fn stream() -> Result<OwnedFd, Failure> {
-    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-    socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(failed("opening a socket"))
+    let most = plan.flows.iter().map(|flow| flow.send_buffer).max();
+    most.map_or(Ok(()), |most| sys::make_room(&sys::stream()?, true, most))
 }
 
 #[derive(Debug)]
@@ -170,9 +166,10 @@ impl Run<'_> {
     fn connect(&mut self, index: usize) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
         let plan = flow.plan;
-        let socket = stream()?;
+        let socket = sys::stream()?;
         sys::set_congestion(&socket, &plan.name, &plan.congestion)?;
-        sys::set_buffer(&socket, true, plan.send_buffer)?;
+        // Where this is not allowed, there was made room for it.
+        let _ = sys::set_buffer(&socket, true, plan.send_buffer);
         // Read when the SYN is made.
         sys::set_sysctl("tcp_ecn", if plan.ecn { "1" } else { "2" })?;
         if let Some(rate) = plan.pacing_rate {

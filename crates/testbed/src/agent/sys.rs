@@ -9,7 +9,7 @@ use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
-use nix::sys::socket::{setsockopt, sockopt};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
 use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::clock_gettime;
@@ -113,6 +113,12 @@ pub(super) fn missed(socket: &OwnedFd) -> u64 {
     if result == 0 { u64::from(statistics[1]) } else { 0 }
 }
 
+/// A socket of TCP that waits for nothing.
+pub(super) fn stream() -> Result<OwnedFd, Failure> {
+    let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
+    socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(failed("opening a socket"))
+}
+
 /// Sets TCP_CONGESTION.
 ///
 /// # Errors
@@ -134,16 +140,24 @@ pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result
 }
 
 /// Sets a buffer's size, above the system's limit where that is allowed.
-pub(super) fn set_buffer(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), Failure> {
+pub(super) fn set_buffer(socket: &OwnedFd, send: bool, bytes: u32) -> nix::Result<()> {
     let bytes = bytes as usize;
-    let done =
-        match send {
-            true => setsockopt(socket, sockopt::SndBufForce, &bytes)
-                .or_else(|_| setsockopt(socket, sockopt::SndBuf, &bytes)),
-            false => setsockopt(socket, sockopt::RcvBufForce, &bytes)
-                .or_else(|_| setsockopt(socket, sockopt::RcvBuf, &bytes)),
-        };
-    done.map_err(failed("setting a socket's buffer"))
+    match send {
+        true => setsockopt(socket, sockopt::SndBufForce, &bytes),
+        false => setsockopt(socket, sockopt::RcvBufForce, &bytes),
+    }
+}
+
+/// Sees to it that a TCP's buffer can be so large: where that of a socket can't be set, in a user namespace, by what those of
+/// this network namespace begin with.
+pub(super) fn make_room(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), Failure> {
+    match set_buffer(socket, send, bytes) {
+        Ok(()) => Ok(()),
+        // Twice, as the kernel does with what a socket is told.
+        Err(_) => {
+            set_sysctl(if send { "tcp_wmem" } else { "tcp_rmem" }, &format!("4096 {0} {0}", u64::from(bytes) * 2))
+        }
+    }
 }
 
 /// Writes a setting of this network namespace, unless it is so already.

@@ -8,6 +8,8 @@ pub(crate) struct Info {
     /// TCP_CA_Open, Disorder, CWR, Recovery, Loss: 0 to 4.
     pub(crate) ca_state: u8,
     pub(crate) mss: u64,
+    /// Written, and not sent yet.
+    pub(crate) unsent: Bytes,
     pub(crate) cwnd: u64,
     /// In packets, as the window is.
     pub(crate) inflight: u64,
@@ -45,6 +47,7 @@ impl Info {
         Info {
             ca_state: bytes.get(1).copied().unwrap_or(0),
             mss,
+            unsent: Bytes::new(count(144)),
             cwnd: count(80),
             inflight: (count(24) + count(36)).saturating_sub(sacked + count(32)),
             ssthresh: Some(word(76)).filter(|ssthresh| *ssthresh != NO_SSTHRESH).map(u64::from),

@@ -2,17 +2,19 @@
 
 use endpoint::{LIMITS, Limit};
 use trace::Window;
-use units::{Span, Time};
+use units::{Bytes, Span, Time};
 
 use super::info::Info;
 
 /// TCP_CA_Recovery.
 const RECOVERY: u8 = 3;
 
-/// What limits a flow with data to send and a window that may not be full. Linux has no clock for these.
+/// What limits a flow with data in flight. Linux has no clock for these.
 fn state(info: &Info, paced: bool) -> Limit {
     if info.ca_state >= RECOVERY {
         Limit::Recovery
+    } else if info.unsent == Bytes::ZERO {
+        Limit::Application
     } else if paced && info.inflight < info.cwnd {
         Limit::Pacing
     } else {
@@ -83,7 +85,8 @@ mod tests {
 
     fn info(busy: u64, receive_window: u64, inflight: u64) -> Info {
         let ms = Span::from_millis;
-        Info { busy: ms(busy), receive_window: ms(receive_window), inflight, cwnd: 10, ..Info::read(&[]) }
+        let (busy, receive_window, unsent) = (ms(busy), ms(receive_window), Bytes::new(1));
+        Info { busy, receive_window, unsent, inflight, cwnd: 10, ..Info::read(&[]) }
     }
 
     #[test]
@@ -96,14 +99,15 @@ mod tests {
             (at(50), info(30, 10, 4)),
             (at(60), recovering),
             (at(70), info(40, 10, 0)),
+            (at(80), Info { unsent: Bytes::ZERO, ..info(50, 10, 3) }),
         ];
         let window = Window { from: at(0), to: at(100) };
-        let (codes, held) = limits(at(0), Some(at(20)), at(70), &samples, true, window);
+        let (codes, held) = limits(at(0), Some(at(20)), at(80), &samples, true, window);
         let named: Vec<&str> = codes.iter().map(|code| LIMITS[usize::from(*code)]).collect();
-        assert_eq!(named, ["cwnd", "cwnd", "receive_window", "pacing", "recovery", "application"]);
+        assert_eq!(named, ["cwnd", "cwnd", "receive_window", "pacing", "recovery", "application", "application"]);
         let ms = |limit: Limit| held[limit as usize].as_nanos() / 1_000_000;
         assert_eq!(ms(Limit::Handshake), 20);
-        let others = [Limit::Cwnd, Limit::ReceiveWindow, Limit::Pacing, Limit::Recovery, Limit::Application];
-        assert_eq!(others.map(ms), [10; 5]);
+        let others = [Limit::Cwnd, Limit::ReceiveWindow, Limit::Pacing, Limit::Recovery];
+        assert_eq!((others.map(ms), ms(Limit::Application)), ([10; 4], 20));
     }
 }

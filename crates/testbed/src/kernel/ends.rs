@@ -1,0 +1,153 @@
+//! The agents' processes: forked, not executed, so that there is no other program to be found.
+#![expect(unsafe_code, reason = "fork has no safe form")]
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe, read, write};
+
+use crate::agent::Failure;
+use crate::{End, Trouble, privileges};
+
+fn cant(error: Errno) -> Trouble {
+    Trouble::new(format!("a process can't be started: {error}"), "look at `ulimit -u`")
+}
+
+/// An agent at work.
+#[derive(Debug)]
+pub(super) struct Child {
+    pid: Pid,
+    /// What it says; ends when it does.
+    says: OwnedFd,
+    said: String,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub(super) enum Ended {
+    Well,
+    /// Its words.
+    Failed(String),
+}
+
+impl Child {
+    /// Runs `work` at an end of the bed.
+    pub(super) fn start(end: &End, work: impl FnOnce() -> Result<(), Failure>) -> Result<Child, Trouble> {
+        let (says, voice) = pipe().map_err(cant)?;
+        // SAFETY: this process has one thread, so whatever the child touches is in order.
+        match unsafe { fork() }.map_err(cant)? {
+            ForkResult::Parent { child } => Ok(Child { pid: child, says, said: String::new() }),
+            ForkResult::Child => {
+                drop(says);
+                let ready = || {
+                    dup2_stdout(&voice)?;
+                    dup2_stderr(&voice)?;
+                    end.enter()?;
+                    privileges::keep_network()
+                };
+                let result =
+                    ready().map_err(|error| Failure::new(format!("an end of the bed: {error}"))).and_then(|()| work());
+                let code = match result {
+                    Ok(()) => 0,
+                    Err(failure) => {
+                        let _ = write(&voice, failure.to_string().as_bytes());
+                        1
+                    }
+                };
+                // SAFETY: ends this process, with none of what the caller's wants done at its end.
+                unsafe { libc::_exit(code) }
+            }
+        }
+    }
+
+    /// Waits until it says that it is ready; false when it ended first.
+    pub(super) fn is_ready(&mut self) -> bool {
+        let mut byte = [0; 64];
+        while !self.said.contains("ready\n") {
+            match read(&self.says, &mut byte) {
+                Ok(0) => return false,
+                Ok(count) => self.said.push_str(&String::from_utf8_lossy(&byte[..count])),
+                Err(Errno::EINTR) => {}
+                Err(_) => return false,
+            }
+        }
+        self.said.clear();
+        true
+    }
+
+    /// Waits for its end; calls `meanwhile` at every `step`.
+    pub(super) fn wait(self, step: Duration, mut meanwhile: impl FnMut()) -> Ended {
+        let step = PollTimeout::try_from(step).unwrap_or(PollTimeout::NONE);
+        loop {
+            let mut fds = [PollFd::new(self.says.as_fd(), PollFlags::POLLIN)];
+            match poll(&mut fds, step) {
+                Ok(0) => meanwhile(),
+                Ok(_) => return self.end(),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Reads what it still says, and waits for its end.
+    pub(super) fn end(self) -> Ended {
+        let mut said = self.said;
+        let _ = File::from(self.says).read_to_string(&mut said);
+        loop {
+            match waitpid(self.pid, None) {
+                Ok(WaitStatus::Exited(_, 0)) => return Ended::Well,
+                Ok(WaitStatus::Signaled(_, signal, _)) => return Ended::Failed(format!("ended by {signal}")),
+                Err(Errno::EINTR) => {}
+                Ok(_) | Err(_) => return Ended::Failed(said),
+            }
+        }
+    }
+}
+
+impl Ended {
+    /// In words.
+    pub(super) fn trouble(self, who: &str) -> Trouble {
+        let words = match self {
+            Ended::Failed(words) => words,
+            Ended::Well => "ended at once".to_owned(),
+        };
+        match words.split_once("\n  fix: ") {
+            Some((problem, fix)) => Trouble::new(format!("{who}: {problem}"), fix.trim()),
+            None => Trouble::new(
+                format!("{who}: {}", words.trim()),
+                "try again; a quieter machine or a slower path may help",
+            ),
+        }
+    }
+}
+
+/// Holds the senders back until the forwarder runs; then they learn when the run began.
+#[derive(Debug)]
+pub(super) struct Gate {
+    waits: OwnedFd,
+    opens: OwnedFd,
+}
+
+impl Gate {
+    pub(super) fn new() -> Result<Gate, Trouble> {
+        let (waits, opens) = pipe().map_err(cant)?;
+        Ok(Gate { waits, opens })
+    }
+
+    /// Waits; when the run began.
+    pub(super) fn pass(&self) -> u64 {
+        let mut bytes = [0; 8];
+        while read(&self.waits, &mut bytes) == Err(Errno::EINTR) {}
+        u64::from_le_bytes(bytes)
+    }
+
+    /// The run began at `zero`.
+    pub(super) fn open(&self, zero: u64) {
+        // Eight bytes always have room in a pipe.
+        let _ = write(&self.opens, &zero.to_le_bytes());
+    }
+}

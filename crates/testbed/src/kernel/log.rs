@@ -1,0 +1,165 @@
+//! What the forwarder saw, in a file: packets at the sender's side, and what the links did with each.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+use emulator::{Cause, Direction, Kind as Counts, Parcel, Passage};
+use units::{Span, Time};
+
+use crate::Trouble;
+use crate::agent::{Failure, Header, Kind, Reader, Record};
+use crate::forward::{Frame, Side, Tap};
+use crate::measured::{Arrived, Dropped, Links, Loss, Passed};
+
+/// What is handed over to the writer at a time.
+const CHUNK: usize = 256 << 10;
+
+/// The longest headers.
+const HEADERS: usize = 20 + 60;
+
+/// Collects records; another thread writes them, so that packets do not wait for the disk.
+#[derive(Debug)]
+pub(super) struct Log {
+    zero: u64,
+    bytes: Vec<u8>,
+    writer: Sender<Vec<u8>>,
+}
+
+/// The thread that writes.
+pub(super) type Written = JoinHandle<std::io::Result<()>>;
+
+impl Log {
+    pub(super) fn start(path: &Path) -> Result<(Log, Written), Trouble> {
+        let mut file = std::fs::File::create(path)
+            .map_err(|error| Trouble::new(format!("{}: {error}", path.display()), "look for room in $TMPDIR"))?;
+        let header = Header { agent: "forwarder".to_owned(), epoch: 0, kernel: String::new() };
+        let mut first = serde_json::to_vec(&header).expect("words and numbers");
+        first.push(b'\n');
+        let (writer, chunks) = channel::<Vec<u8>>();
+        let written = std::thread::spawn(move || {
+            file.write_all(&first)?;
+            chunks.into_iter().try_for_each(|chunk| file.write_all(&chunk))
+        });
+        Ok((Log { zero: 0, bytes: Vec::with_capacity(CHUNK), writer }, written))
+    }
+
+    /// The run began at this time of CLOCK_MONOTONIC.
+    pub(super) fn since(self, zero: Span) -> Log {
+        Log { zero: zero.as_nanos(), ..self }
+    }
+
+    fn add(&mut self, kind: Kind, flow: u32, time: Time, data: &[&[u8]]) {
+        let length: usize = data.iter().map(|part| part.len()).sum();
+        let time = self.zero + time.as_nanos();
+        self.bytes.extend_from_slice(&(kind as u16).to_le_bytes());
+        self.bytes.extend_from_slice(&(flow as u16).to_le_bytes());
+        self.bytes.extend_from_slice(&(length as u32).to_le_bytes());
+        self.bytes.extend_from_slice(&time.to_le_bytes());
+        data.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        if self.bytes.len() + 2 * HEADERS > CHUNK {
+            self.hand_over();
+        }
+    }
+
+    fn hand_over(&mut self) {
+        let chunk = std::mem::replace(&mut self.bytes, Vec::with_capacity(CHUNK));
+        // A writer that has failed says so at the end.
+        let _ = self.writer.send(chunk);
+    }
+
+    /// Waits until everything is written.
+    pub(super) fn finish(mut self, written: Written) -> Result<(), Trouble> {
+        self.add(Kind::Done, 0, Time::ZERO, &[]);
+        self.hand_over();
+        drop(self.writer);
+        let result = written.join().unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
+        result
+            .map_err(|error| Trouble::new(format!("what was seen can't be kept: {error}"), "look for room in $TMPDIR"))
+    }
+
+    fn packet(&mut self, at: Time, out: bool, parcel: &Parcel<Frame>) {
+        let kept = parcel.payload.len().min(HEADERS);
+        let size = parcel.size.get() as u32;
+        self.add(Kind::Packet, parcel.flow, at, &[&[u8::from(out)], &size.to_le_bytes(), &parcel.payload[..kept]]);
+    }
+}
+
+impl Tap for Log {
+    fn entered(&mut self, at: Time, side: Side, parcel: &Parcel<Frame>) {
+        if side == Side::Near {
+            self.packet(at, true, parcel);
+        }
+    }
+
+    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Frame>) {
+        let cause = match cause {
+            Cause::Loss => 0,
+            Cause::Queue => 1,
+            Cause::Policer => 2,
+        };
+        let link = link.map_or(u8::MAX, |link| link as u8);
+        let data = match parcel.kind {
+            Counts::Data => 1,
+            Counts::Ack => 0,
+            Counts::Other => return,
+        };
+        self.add(Kind::Dropped, parcel.flow, at, &[&[link, cause, data]]);
+    }
+
+    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
+        let Passage { link, arrived, start, end, marked } = *passage;
+        let (wait, takes, size) =
+            (start.since(arrived).as_nanos(), end.since(start).as_nanos(), parcel.size.get() as u32);
+        let data = u8::from(parcel.kind == Counts::Data);
+        let flags = [link as u8, data, u8::from(marked)];
+        let parts: [&[u8]; 4] = [&wait.to_le_bytes(), &takes.to_le_bytes(), &size.to_le_bytes(), &flags];
+        self.add(Kind::Passed, parcel.flow, arrived, &parts);
+    }
+
+    fn delivered(&mut self, at: Time, _due: Time, waited: Span, side: Side, parcel: &Parcel<Frame>) {
+        if side == Side::Near {
+            self.packet(at, false, parcel);
+        } else if parcel.direction == Direction::Forward && parcel.kind == Counts::Data {
+            self.add(Kind::Arrived, parcel.flow, at, &[&waited.as_nanos().to_le_bytes()]);
+        }
+    }
+}
+
+/// What links did, in the run's time: the first record's time is not before its beginning.
+pub(super) fn read(path: &Path, zero: u64) -> Result<Links, Failure> {
+    let mut links = Links::default();
+    for record in Reader::open(path)? {
+        let at = Time::from_nanos(record.time.saturating_sub(zero));
+        let flow = u32::from(record.flow);
+        let byte = |place: usize| record.data.get(place).copied().unwrap_or(0);
+        match record.kind {
+            Kind::Passed => {
+                let start = at + Span::from_nanos(record.number(0));
+                links.passed.push(Passed {
+                    link: byte(20).into(),
+                    flow,
+                    data: byte(21) == 1,
+                    size: size(&record),
+                    arrived: at,
+                    start,
+                    end: start + Span::from_nanos(record.number(1)),
+                    marked: byte(22) == 1,
+                });
+            }
+            Kind::Dropped => {
+                let why = [Loss::Chance, Loss::Queue, Loss::Policer][usize::from(byte(1)).min(2)];
+                let link = Some(u32::from(byte(0))).filter(|link| *link != u32::from(u8::MAX));
+                links.dropped.push(Dropped { link, flow, data: byte(2) == 1, at, why });
+            }
+            Kind::Arrived => links.arrived.push(Arrived { flow, at, waited: Span::from_nanos(record.number(0)) }),
+            _ => {}
+        }
+    }
+    Ok(links)
+}
+
+fn size(record: &Record) -> u32 {
+    record.data.get(16..20).map_or(0, |bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+}

@@ -1,0 +1,215 @@
+//! Runner `kernel`: a scenario on this machine's own TCP, between two namespaces, with the emulator between them.
+//!
+//! The agents of both sides and the forwarder are processes of one [`Sandbox`]: they end with it, whatever ends it. What they
+//! write goes to files without a name, so that nothing is left of these either.
+
+mod ends;
+mod facts;
+mod log;
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use emulator::{Direction, Emulator};
+use nix::fcntl::OFlag;
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::Pid;
+use scenario::{Error, Scenario};
+use serde_json::{Value, json};
+use trace::LinkSummary;
+use units::Span;
+
+use crate::agent::{Ends, Failure, Plan};
+use crate::clock::Clock;
+use crate::forward::{Forwarder, Side, Timeliness, hurry};
+use crate::measured::{Facts, Measured, Recording, Watched, measured};
+use crate::{Bed, Inside, Sandbox, Trouble, bed, capacity, privileges};
+use ends::{Child, Ended};
+use log::Log;
+
+/// The name of this runner.
+pub const NAME: &str = "kernel";
+
+/// The first flow's port.
+const FIRST_PORT: u16 = 5001;
+
+/// Between two words about how far it is.
+const STEP: Duration = Duration::from_millis(100);
+
+/// A run that has begun.
+#[derive(Debug)]
+pub struct Run {
+    /// Where it takes place; says `{"progress_s": …}`, then `{"done": …}` or `{"trouble": …}`.
+    pub sandbox: Sandbox,
+    scenario: Scenario,
+    interval: Option<Span>,
+    files: Files,
+}
+
+#[derive(Debug)]
+struct Files {
+    send: File,
+    receive: File,
+    log: File,
+}
+
+/// Refuses what this runner can't do, by its key.
+///
+/// # Errors
+/// When there is something of the kind.
+pub fn check(scenario: &Scenario) -> Result<(), Error> {
+    emulator::check(scenario)?;
+    plan(scenario, Span::from_millis(10)).map(drop)
+}
+
+fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
+    let offered = facts::algorithms();
+    let ends = Ends { receiver: bed::FAR, first_port: FIRST_PORT, interval, offered: Some(&offered), runner: NAME };
+    Plan::of(scenario, &ends)
+}
+
+/// Begins; samples are taken at every `interval`, and become rows if it is to be `traced`.
+///
+/// # Errors
+/// When the scenario asks for what a kernel has not got.
+pub fn start(scenario: &Scenario, interval: Span, traced: bool) -> Result<Result<Run, Trouble>, Error> {
+    emulator::check(scenario)?;
+    let plan = plan(scenario, interval)?;
+    let begin = || {
+        let files = Files { send: unnamed()?, receive: unnamed()?, log: unnamed()? };
+        let [send, receive, log] = [&files.send, &files.receive, &files.log].map(path);
+        let inner = scenario.clone();
+        let sandbox = Sandbox::start(move |inside| run(&inner, &plan, [send, receive, log], inside))?;
+        Ok(Run { sandbox, scenario: scenario.clone(), interval: traced.then_some(interval), files })
+    };
+    Ok(begin())
+}
+
+impl Run {
+    /// What came of it, from what it said last: `{"done": …}`.
+    ///
+    /// # Errors
+    /// When what was written down breaks off.
+    pub fn finish(&self, done: &Value) -> Result<Measured, Failure> {
+        let broken = |error: serde_json::Error| Failure::new(format!("what the sandbox says is broken: {error}"));
+        let links: Vec<LinkSummary> = serde_json::from_value(done["links"].clone()).map_err(broken)?;
+        let facts = Facts {
+            runner: NAME.to_owned(),
+            first_port: FIRST_PORT,
+            paced: false,
+            departs: None,
+            host: serde_json::from_value(done["host"].clone()).map_err(broken)?,
+            warnings: serde_json::from_value(done["warnings"].clone()).map_err(broken)?,
+        };
+        let zero = done["zero_ns"].as_u64().unwrap_or(0);
+        let log = path(&self.files.log);
+        let recording = Recording {
+            send: path(&self.files.send),
+            receive: path(&self.files.receive),
+            sender: log.clone(),
+            links: Watched::Emulator(log::read(&log, zero)?, links),
+        };
+        measured(&self.scenario, recording, facts, self.interval)
+    }
+}
+
+/// A file that is nowhere, and gone with the last who has it open.
+fn unnamed() -> Result<File, Trouble> {
+    let folder = std::env::temp_dir();
+    let flags = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC;
+    let file = nix::fcntl::open(&folder, flags, Mode::S_IRUSR | Mode::S_IWUSR);
+    file.map(File::from).map_err(|error| {
+        let problem =
+            format!("{}: a file without a name (O_TMPFILE) can't be made there: {}", folder.display(), error.desc());
+        Trouble::new(problem, "set TMPDIR to a folder on tmpfs, ext4, xfs or btrfs that can be written")
+    })
+}
+
+/// By which it is opened anew, by whoever has it, too.
+fn path(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// In the sandbox.
+fn run(
+    scenario: &Scenario,
+    plan: &Plan,
+    [send, receive, log]: [PathBuf; 3],
+    inside: &Inside,
+) -> Result<Value, Trouble> {
+    let mut bed = Bed::raise()?;
+    let most = capacity::measure(&bed, scenario)?;
+    if let Err(error) = capacity::check(scenario, most) {
+        return Ok(json!({ "refused": error.to_string() }));
+    }
+    // Forked before there are threads.
+    let mut receiver = Child::start(&bed.far, || crate::agent::receive(plan, &receive))?;
+    if !receiver.is_ready() {
+        return Err(receiver.end().trouble("the receivers"));
+    }
+    let gate = ends::Gate::new()?;
+    let sender = Child::start(&bed.near, || crate::agent::send(plan, &send, || gate.pass()))?;
+    let (log, written) = Log::start(&log)?;
+    let clock = Clock::start();
+    let ports = FIRST_PORT..FIRST_PORT + scenario.flows.len() as u16;
+    let route = move |side: Side, header: &crate::Header| {
+        let (direction, port) = match side {
+            Side::Near => (Direction::Forward, header.ports.1),
+            Side::Far => (Direction::Reverse, header.ports.0),
+        };
+        ports.contains(&port).then(|| (u32::from(port - FIRST_PORT), direction))
+    };
+    let log = log.since(clock.zero());
+    let mut forwarder =
+        Forwarder::new(&bed, Emulator::new(scenario, emulator::whole(scenario)), clock, Side::Near, route, log);
+    let waiting = inside.clone();
+    std::thread::spawn(move || {
+        waiting.wait_for_stop();
+        // Both agents: everything in this PID namespace but us.
+        let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
+    });
+    let before = facts::Cpu::now();
+    let stop = AtomicBool::new(false);
+    let (sender, receiver) = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            hurry();
+            let _ = privileges::drop_all();
+            forwarder.run(&stop);
+        });
+        let _ = privileges::drop_all();
+        gate.open(clock.zero().as_nanos());
+        let sent = sender.wait(STEP, || inside.say(&json!({ "progress_s": clock.now().as_secs_f64() })));
+        // What is on its way is not waited for: the connections are gone. But that they are has to arrive.
+        std::thread::sleep(STEP);
+        let received = receiver.wait(STEP, || {});
+        stop.store(true, Ordering::Relaxed);
+        (sent, received)
+    });
+    let busy = before.busy_since();
+    let end = units::Time::ZERO + scenario.duration;
+    let (path, log, timeliness) = forwarder.finish(&mut bed);
+    let links = path.summaries(end);
+    log.finish(written)?;
+    for (ended, who) in [(sender, "the senders"), (receiver, "the receivers")] {
+        if let Ended::Failed(_) = ended {
+            return Err(ended.trouble(who));
+        }
+    }
+    let zero = clock.zero().as_nanos();
+    Ok(
+        json!({ "zero_ns": zero, "links": links, "host": facts::host(&timeliness, busy), "warnings": warnings(timeliness, busy) }),
+    )
+}
+
+/// CPUs that are busy for a larger part of the run keep somebody waiting.
+const SATURATED: f64 = 0.9;
+
+fn warnings(timeliness: Timeliness, busy: f64) -> Vec<String> {
+    let saturated =
+        format!("the CPUs were busy for {:.0} % of the time: a slower path, or a quieter machine", busy * 100.0);
+    timeliness.doubts.into_iter().chain((busy > SATURATED).then_some(saturated)).collect()
+}

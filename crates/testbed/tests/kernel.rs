@@ -1,0 +1,113 @@
+//! A scenario on this machine's own TCP. Where namespaces or TUN devices are not allowed, the tests say so and pass. What they
+//! claim holds on a busy machine, too.
+
+use scenario::Scenario;
+use testbed::kernel::{self, NAME};
+use testbed::measured::Measured;
+use trace::{Column, Data};
+use units::Span;
+
+fn scenario(duration: &str, flows: &str) -> Scenario {
+    let text =
+        format!("duration = \"{duration}\"\n[path]\nrate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"\n{flows}");
+    Scenario::parse(&text, "test.toml").expect("a valid scenario")
+}
+
+fn run(scenario: &Scenario) -> Option<Measured> {
+    let mut run = match kernel::start(scenario, Span::from_millis(10), true).expect("the kernel has all of it") {
+        Ok(run) => run,
+        Err(trouble) => {
+            eprintln!("skipped: {trouble}");
+            return None;
+        }
+    };
+    let mut heard = 0;
+    while let Some(said) = run.sandbox.hear().expect("it can be heard") {
+        heard += u32::from(said["progress_s"].is_number());
+        if let Some(trouble) = said.get("trouble") {
+            // The machine's namespaces, not the run.
+            assert!(heard == 0, "{trouble}");
+            eprintln!("skipped: {trouble}");
+            return None;
+        }
+        if let Some(done) = said.get("done") {
+            assert!(heard > 0, "it says how far it is");
+            return Some(run.finish(done).expect("the recordings are whole"));
+        }
+    }
+    panic!("it ends without a word");
+}
+
+fn column<'a>(measured: &'a Measured, table: &str, name: &str) -> &'a Column {
+    let tables = &measured.trace.as_ref().expect("it was asked for").tables;
+    let table = tables.iter().find(|known| known.name == table).expect("there is such a table");
+    table.columns.iter().find(|column| column.name == name).unwrap_or_else(|| panic!("no column {name}"))
+}
+
+#[test]
+fn flows_of_two_algorithms_give_the_simulators_metrics() {
+    let scenario = scenario("3s", "[[flow]]\ncc = \"cubic\"\n[[flow]]\ncc = \"newreno\"\nstart = \"500ms\"\n");
+    let Some(measured) = run(&scenario) else { return };
+    let summary = &measured.summary;
+    assert_eq!((summary.runner.as_str(), NAME), ("kernel", "kernel"));
+    for fact in ["kernel", "cpu", "clock source", "offloads", "lateness"] {
+        assert!(!summary.host[fact].is_empty(), "{fact}");
+    }
+    let goodput: f64 = summary.flows.iter().map(|flow| flow.goodput_bps).sum();
+    assert!(goodput > 5e6 && goodput < 11e6, "{goodput} bit/s of 10 Mbit/s");
+    for flow in &summary.flows {
+        let (rtt, queue) = (&flow.rtt_s, &flow.queue_delay_s);
+        let least = rtt.min.expect("ACKs came");
+        assert!((0.040..0.050).contains(&least), "an RTT of {least} s, where the path has 40 ms");
+        // 66 packets of 1.2 ms; what a queue holds is exact, whatever the machine does.
+        assert!(queue.max.expect("packets came") <= 0.081, "{queue:?}");
+        assert!(rtt.mean >= queue.mean, "{rtt:?} has {queue:?} in it");
+        assert!(flow.sent > 100 && flow.retransmits <= flow.sent);
+        assert!((flow.limited_by.values().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", flow.limited_by);
+        assert!(flow.limited_by["receive_window"] < 0.01, "{:?}", flow.limited_by);
+    }
+    let drops: u64 = summary.flows.iter().map(|flow| flow.drops).sum();
+    assert_eq!(drops, summary.links[0].drops, "what the link dropped was somebody's");
+    assert!(summary.links[0].utilisation > 0.4 && summary.links[0].utilisation <= 1.0);
+
+    let Data::U64(cwnd) = &column(&measured, "flows", "cwnd").data else { panic!("bytes are whole") };
+    assert!(cwnd.len() > 300 && cwnd.iter().all(|bytes| bytes % 1448 == 0), "a row each 10 ms, in whole segments");
+    let Data::F32(rtts) = &column(&measured, "flows", "rtt").data else { panic!("RTTs are seconds") };
+    assert!(rtts.iter().filter(|rtt| !rtt.is_nan()).all(|rtt| *rtt >= 0.039));
+    let Data::U64(queue) = &column(&measured, "links", "queue_packets").data else { panic!("packets are whole") };
+    assert!(queue.iter().max() > Some(&10) && queue.iter().all(|packets| *packets <= 67), "{:?}", queue.iter().max());
+}
+
+#[test]
+fn a_transfer_ends_and_bbr_tells_its_state() {
+    let scenario = scenario("6s", "[[flow]]\ncc = \"bbr1\"\nbytes = \"500kB\"\n");
+    if kernel::check(&scenario).is_err() {
+        eprintln!("skipped: this kernel has no bbr");
+        return;
+    }
+    let Some(measured) = run(&scenario) else { return };
+    let flow = &measured.summary.flows[0];
+    let seconds = flow.completion_s.expect("half a megabyte takes half a second");
+    assert!(seconds > 0.4 && seconds < 4.0, "{seconds} s");
+    assert!((flow.goodput_bps * seconds / 8.0 - 500e3).abs() < 1.0, "to the byte");
+    assert_eq!(flow.sent - flow.retransmits, 346, "500 kB in segments of 1448 bytes");
+    assert!(flow.completion_s < Some(measured.summary.duration_s));
+    let Data::Label { codes, labels } = &column(&measured, "flows", "bbr1.state").data else {
+        panic!("states are words")
+    };
+    assert_eq!(labels[usize::from(codes[0])], "startup");
+    let Data::F32(gains) = &column(&measured, "flows", "bbr1.pacing_gain").data else { panic!("gains are numbers") };
+    assert!((gains[0] - 739.0 / 256.0).abs() < 1e-3, "bbr_high_gain of Linux");
+}
+
+#[test]
+fn what_this_kernel_has_not_got_is_refused_before_anything_begins() {
+    let error = kernel::check(&scenario("1s", "[[flow]]\ncc = \"bbr3\"\nparams = { beta = 0.5 }\n"));
+    let text = error.expect_err("no kernel has it by this name").to_string();
+    assert!(
+        text.starts_with("test.toml:7: flow.0.cc = \"bbr3\": the kernel of --on kernel has no algorithm"),
+        "{text}"
+    );
+    let error = kernel::check(&scenario("1s", "[[flow]]\ncc = \"cubic\"\n[host]\nsend = \"1us\"\n"));
+    assert!(error.expect_err("a real host is what it is").to_string().contains("host"));
+}

@@ -1,0 +1,153 @@
+"""`--on kernel`: this machine's own TCP, through the command. What is claimed here holds on a busy machine, too."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import fullpipe
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the kernel runner needs Linux")
+
+RUN = [sys.executable, "-m", "fullpipe", "run"]
+
+SCENARIO = """# on the kernel
+duration = "{duration}"
+
+[path]
+rate = "5mbit"
+rtt = "20ms"
+buffer = "20packets"
+
+[[flow]]
+cc = "newreno"
+"""
+
+
+def written(folder: Path, duration: str = "1s", more: str = "") -> str:
+    file = folder / "scenario.toml"
+    file.write_text(SCENARIO.format(duration=duration) + more)
+    return str(file)
+
+
+@cache
+def _not_allowed(folder: Path) -> str | None:
+    done = subprocess.run([*RUN, written(folder, "50ms"), "--on", "kernel"], capture_output=True, text=True)
+    return None if done.returncode == 0 else done.stderr
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Somewhere to write; tests that use it are skipped where namespaces are not allowed."""
+    if said := _not_allowed(tmp_path):
+        pytest.skip(said)
+    return tmp_path
+
+
+def test_sim_and_kernel_have_one_schema_and_one_report(folder: Path) -> None:
+    out = folder / "both"
+    command = [*RUN, written(folder, "2s"), "--on", "sim,kernel", "--trace", "10ms", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    sim, kernel = (json.loads((out / name / "metrics.json").read_text()) for name in ("sim", "kernel"))
+    assert sim.keys() == kernel.keys()
+    assert sim["flows"][0].keys() == kernel["flows"][0].keys()
+    assert kernel["runner"] == "kernel"
+    assert {"kernel", "cpu", "clock source", "lateness"} <= kernel["host"].keys()
+    flow = kernel["flows"][0]
+    assert 2e6 < flow["goodput_bps"] < 5e6 * 1448 / 1500 * 1.02
+    assert 0.020 <= flow["rtt_s"]["min"] < 0.030
+    assert flow["queue_delay_s"]["max"] <= 20 * 0.0024 + 1e-6, "20 packets of 2.4 ms"
+    assert any((out / "kernel").glob("*.parquet"))
+
+
+def test_python_runs_it_and_has_its_trace(folder: Path) -> None:
+    run = fullpipe.run(written(folder, "1s"), on="kernel", trace="10ms")
+    flows = run.trace("flows")
+    assert flows["time"].is_sorted()
+    assert 50 < flows.height <= 102
+    assert flows["cwnd"].min() >= 1448  # type: ignore[operator]
+
+
+def test_many_runs_and_an_expectation(folder: Path) -> None:
+    file = written(folder, "600ms", 'receive_window = "64kB"\n')
+    text = Path(file).read_text().replace("\n\n[path]", '\nexpect = ["flow.newreno.goodput > 1mbit"]\n\n[path]', 1)
+    Path(file).write_text(text)
+    command = [sys.executable, "-m", "fullpipe", "check", file, "--on", "kernel", "--repeat", "2"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_a_kernel_has_not_got_is_refused(tmp_path: Path) -> None:
+    for more, key in [
+        ("params = { abc_limit = 3 }", "flow.0.params.abc_limit = 3"),
+        ('receiver = "rledbat"', 'flow.0.receiver = "rledbat"'),
+        ("ack_delay = '1ms'", 'flow.0.ack_delay = "1ms"'),
+        ('[[flow]]\ncc = "bbr3"', 'flow.1.cc = "bbr3"'),
+        ('[[flow]]\ncc = "none"\napp_rate = "1mbit"', 'flow.1.cc = "none"'),
+    ]:
+        done = subprocess.run(
+            [*RUN, written(tmp_path, "1s", more), "--on", "kernel"], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 2, done.stdout + done.stderr
+        assert key in done.stderr
+        assert "fix: " in done.stderr
+
+
+def test_what_the_machine_cannot_pace_is_refused_before_it_begins(folder: Path) -> None:
+    before = time.monotonic()
+    done = subprocess.run(
+        [*RUN, written(folder, "60s"), "--on", "kernel", "--set", "path.rate=900gbit"], capture_output=True, text=True
+    )
+    assert done.returncode == 2, done.stderr
+    assert "faster than this machine can pace packet by packet" in done.stderr
+    assert time.monotonic() - before < 50
+
+
+def _named(file: str) -> list[str]:
+    """Processes with this file among their arguments."""
+    found = []
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and process.name != str(os.getpid()):
+            try:
+                arguments = (process / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if file.encode() in arguments:
+                found.append(process.name)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_of_a_run_that_is_ended(folder: Path, number: signal.Signals) -> None:
+    file = written(folder, "30s")
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    # Under nohup and the like SIGINT is ignored; here it is not.
+    command = subprocess.Popen(
+        [*RUN, file, "--on", "kernel"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+    )
+    deadline = time.monotonic() + 20
+    while len(_named(file)) < 5 and time.monotonic() < deadline:  # the command, a keeper, its first process, two agents
+        time.sleep(0.05)
+    assert len(_named(file)) >= 5
+    command.send_signal(number)
+    assert command.wait(20) != 0
+    deadline = time.monotonic() + 10
+    while (left := _named(file)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not left
+    assert not list(temporary.iterdir())

@@ -138,7 +138,7 @@ def test_nothing_is_left_of_a_run_that_is_ended(folder: Path, number: signal.Sig
         env=environment,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # noqa: PLW1509
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline = time.monotonic() + 20
     while len(_named(file)) < 5 and time.monotonic() < deadline:  # the command, a keeper, its first process, two agents

@@ -101,6 +101,13 @@ fn a_transfer_ends_and_bbr_tells_its_state() {
 }
 
 #[test]
+fn a_run_that_is_over_before_its_connection_opens_is_a_run() {
+    let Some(measured) = run(&scenario("150ms", "[[flow]]\ncc = \"cubic\"\nstart = \"140ms\"\n")) else { return };
+    let flow = &measured.summary.flows[0];
+    assert_eq!((flow.goodput_bps, flow.sent, flow.rtt_s.mean), (0.0, 0, None), "an RTT is 40 ms");
+}
+
+#[test]
 fn what_this_kernel_has_not_got_is_refused_before_anything_begins() {
     let error = kernel::check(&scenario("1s", "[[flow]]\ncc = \"bbr3\"\nparams = { beta = 0.5 }\n"));
     let text = error.expect_err("no kernel has it by this name").to_string();

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe, read, write};
 
@@ -91,6 +92,11 @@ impl Child {
                 Err(_) => {}
             }
         }
+    }
+
+    /// Asks it to keep what it has, and end.
+    pub(super) fn stop(&self) {
+        let _ = kill(self.pid, Signal::SIGTERM);
     }
 
     /// Reads what it still says, and waits for its end.

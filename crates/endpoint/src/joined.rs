@@ -5,7 +5,7 @@ use units::{Bytes, Rate, Span, Time};
 
 /// One sample each `least`: in between the last one is repeated (picoquic: picoquic_estimate_path_bandwidth).
 #[derive(Debug)]
-pub(crate) struct Joined {
+pub struct Joined {
     least: Span,
     /// The newest acknowledged segment's time of sending, its ACK's time, and what was delivered, as of the last sample.
     since: Option<(Time, Time, Bytes)>,
@@ -13,12 +13,13 @@ pub(crate) struct Joined {
 }
 
 impl Joined {
-    pub(crate) fn new(least: Span) -> Joined {
+    /// Nothing sampled yet; at `least` zero each sample stands for itself.
+    pub fn new(least: Span) -> Joined {
         Joined { least, since: None, last: None }
     }
 
     /// What an ACK at `now` of a segment sent at `sent` tells, when `delivered` bytes were: `sample` by itself.
-    pub(crate) fn join(&mut self, now: Time, sent: Time, delivered: Bytes, sample: RateSample) -> RateSample {
+    pub fn join(&mut self, now: Time, sent: Time, delivered: Bytes, sample: RateSample) -> RateSample {
         let Some((sent_then, then, delivered_then)) = self.since else {
             self.since = Some((sent, now, delivered));
             return sample;

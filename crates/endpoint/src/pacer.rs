@@ -2,7 +2,6 @@
 
 use units::{Bytes, Rate, Span, Time};
 
-use crate::rtt::RttEstimator;
 use crate::wire::SMSS;
 
 /// Whether a flow is paced.
@@ -24,12 +23,13 @@ const MAX_QUANTUM: Bytes = Bytes::new(65_536);
 
 /// The pacing gate.
 #[derive(Clone, Debug)]
-pub(crate) struct Pacer {
-    pub(crate) mode: Pacing,
-    pub(crate) rate: Option<Rate>,
+pub struct Pacer {
+    mode: Pacing,
+    /// The rate in force; none when not paced.
+    pub rate: Option<Rate>,
     quantum: Bytes,
     /// When the next burst may leave.
-    pub(crate) next: Time,
+    pub next: Time,
     /// What is left of the burst that is leaving.
     budget: Bytes,
     burst: Bytes,
@@ -54,7 +54,7 @@ impl Pacer {
 
     /// A leaky bucket of a quantum in place of Linux's departure times: who wakes late sends what has become due since,
     /// up to a quantum.
-    pub(crate) fn bucket(mode: Pacing) -> Pacer {
+    pub fn bucket(mode: Pacing) -> Pacer {
         Pacer { unpaced: u64::MAX, ..Pacer::new(mode) }
     }
 
@@ -65,41 +65,51 @@ impl Pacer {
     }
 
     /// The controller's wish, or Linux's rule for a controller that has none; `outstanding` is what lies between SND.UNA
-    /// and SND.NXT.
+    /// and SND.NXT, then come smoothed and least RTT.
     #[inline]
-    pub(crate) fn set(
+    pub fn set(
         &mut self,
         wanted: Option<Rate>,
         quantum: Bytes,
         cwnd: Bytes,
         outstanding: Bytes,
         ssthresh: Bytes,
-        rtt: &RttEstimator,
+        (srtt, min_rtt): (Span, Span),
     ) {
         let rate = match (self.mode, wanted) {
             (Pacing::Off, _) | (Pacing::Auto, None) => None,
             (_, Some(rate)) => Some(rate),
-            (Pacing::On, None) => from_window(cwnd, outstanding, ssthresh, rtt.srtt),
+            (Pacing::On, None) => from_window(cwnd, outstanding, ssthresh, srtt),
         };
         if rate == self.rate && quantum == Bytes::ZERO {
             return;
         }
         self.rate = rate;
         self.quantum = match rate {
-            Some(rate) if quantum == Bytes::ZERO => autosize(rate, rtt.min),
+            Some(rate) if quantum == Bytes::ZERO => autosize(rate, min_rtt),
             _ => quantum.max(SMSS),
         };
     }
 
     /// Whether a packet may leave at `now`.
     #[inline]
-    pub(crate) fn open(&self, now: Time) -> bool {
+    pub fn open(&self, now: Time) -> bool {
         self.rate.is_none() || self.budget > Bytes::ZERO || now >= self.next
+    }
+
+    /// How much may leave at once at `now`: what is left of a burst, or a whole one.
+    pub fn allowance(&self, now: Time) -> Bytes {
+        match self.rate {
+            None => Bytes::MAX,
+            Some(_) if self.budget > Bytes::ZERO => self.budget,
+            Some(_) if now >= self.next => self.quantum,
+            Some(_) => Bytes::ZERO,
+        }
     }
 
     /// Some of a burst has left, and there is room in it for more.
     #[inline]
-    pub(crate) fn is_in_burst(&self) -> bool {
+    pub fn is_in_burst(&self) -> bool {
         self.budget > Bytes::ZERO
     }
 
@@ -110,7 +120,7 @@ impl Pacer {
 
     /// A packet leaves.
     #[inline]
-    pub(crate) fn on_sent(&mut self, now: Time, size: Bytes) {
+    pub fn on_sent(&mut self, now: Time, size: Bytes) {
         if self.rate.is_none() {
             return;
         }
@@ -127,7 +137,7 @@ impl Pacer {
 
     /// The burst is over, full or not: the next one may leave when this one has been paid for.
     #[inline]
-    pub(crate) fn end_burst(&mut self, now: Time) {
+    pub fn end_burst(&mut self, now: Time) {
         self.budget = Bytes::ZERO;
         let (burst, Some(rate)) = (core::mem::take(&mut self.burst), self.rate) else { return };
         if burst == Bytes::ZERO || self.sent < self.unpaced {

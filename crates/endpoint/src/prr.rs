@@ -2,29 +2,29 @@
 
 use units::Bytes;
 
-use crate::wire::SMSS;
-
 /// One recovery episode.
 #[derive(Clone, Debug)]
-pub(crate) struct Prr {
+pub struct Prr {
+    smss: Bytes,
     ssthresh: Bytes,
     /// What can still be delivered, at entry (RFC 9937 §6).
     recover_fs: Bytes,
     delivered: Bytes,
     out: Bytes,
-    pub(crate) cwnd: Bytes,
+    /// The window in force.
+    pub cwnd: Bytes,
 }
 
 impl Prr {
     /// Recovery begins: `recover_fs` is what was outstanding and not yet delivered before the ACK that began it.
-    pub(crate) fn new(ssthresh: Bytes, recover_fs: Bytes) -> Prr {
-        let recover_fs = recover_fs.max(SMSS);
-        Prr { ssthresh, recover_fs, delivered: Bytes::ZERO, out: Bytes::ZERO, cwnd: ssthresh }
+    pub fn new(smss: Bytes, ssthresh: Bytes, recover_fs: Bytes) -> Prr {
+        let recover_fs = recover_fs.max(smss);
+        Prr { smss, ssthresh, recover_fs, delivered: Bytes::ZERO, out: Bytes::ZERO, cwnd: ssthresh }
     }
 
     /// One ACK of the episode (RFC 9937 §6.2). `delivered` counts what it newly acknowledged, cumulatively or
     /// selectively; `safe` says that SND.UNA advanced and nothing was newly lost.
-    pub(crate) fn on_ack(&mut self, delivered: Bytes, inflight: Bytes, safe: bool) {
+    pub fn on_ack(&mut self, delivered: Bytes, inflight: Bytes, safe: bool) {
         self.delivered += delivered;
         let mut count = if inflight > self.ssthresh {
             let product = u128::from(self.delivered.get()) * u128::from(self.ssthresh.get());
@@ -33,20 +33,20 @@ impl Prr {
         } else {
             let mut count = self.delivered.saturating_sub(self.out).max(delivered);
             if safe {
-                count += SMSS;
+                count += self.smss;
             }
             count.min(self.ssthresh - inflight)
         };
         if self.out == Bytes::ZERO {
             // The fast retransmit goes out whatever the arithmetic says.
-            count = count.max(SMSS);
+            count = count.max(self.smss);
         }
         self.cwnd = inflight + count;
     }
 
     /// Data left during the episode.
     #[inline]
-    pub(crate) fn on_sent(&mut self, size: Bytes) {
+    pub fn on_sent(&mut self, size: Bytes) {
         self.out += size;
     }
 }
@@ -54,6 +54,7 @@ impl Prr {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::SMSS;
 
     /// Plays an episode of `acks` one-segment ACKs and counts the segments sent.
     fn play(mut prr: Prr, mut inflight: u64, acks: u64, safe: bool) -> (u64, u64) {
@@ -72,27 +73,27 @@ mod tests {
 
     #[test]
     fn half_the_window_sends_one_for_two() {
-        let (sent, inflight) = play(Prr::new(SMSS * 50, SMSS * 100), 100, 99, true);
+        let (sent, inflight) = play(Prr::new(SMSS, SMSS * 50, SMSS * 100), 100, 99, true);
         assert_eq!((sent, inflight), (49, 50), "of 99 that can still arrive; it ends at ssthresh");
     }
 
     #[test]
     fn a_cubic_reduction_keeps_seven_tenths() {
-        let (sent, _) = play(Prr::new(SMSS * 70, SMSS * 100), 100, 90, true);
+        let (sent, _) = play(Prr::new(SMSS, SMSS * 70, SMSS * 100), 100, 90, true);
         assert_eq!(sent, 63);
     }
 
     #[test]
     fn below_ssthresh_conserves_packets_and_grows_only_when_safe() {
-        let (careful, inflight) = play(Prr::new(SMSS * 50, SMSS * 100), 20, 10, false);
+        let (careful, inflight) = play(Prr::new(SMSS, SMSS * 50, SMSS * 100), 20, 10, false);
         assert_eq!((careful, inflight), (10, 20), "one out for one in");
-        let (growing, inflight) = play(Prr::new(SMSS * 50, SMSS * 100), 20, 10, true);
+        let (growing, inflight) = play(Prr::new(SMSS, SMSS * 50, SMSS * 100), 20, 10, true);
         assert_eq!((growing, inflight), (20, 30), "slow start towards ssthresh");
     }
 
     #[test]
     fn the_fast_retransmit_is_never_withheld() {
-        let mut prr = Prr::new(SMSS * 2, SMSS * 100);
+        let mut prr = Prr::new(SMSS, SMSS * 2, SMSS * 100);
         prr.on_ack(SMSS, SMSS * 96, false);
         assert_eq!(prr.cwnd, SMSS * 97);
     }

@@ -1,11 +1,12 @@
 //! What an ACK does: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in the contract's order.
 
-use cc::{Controller, EcnCounts, Probe, RateSample, Recovery, RttSample};
+use cc::{Controller, EcnCounts, Probe, Recovery, RttSample};
 use units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
 use super::recovery::Phase;
 use crate::rack::order;
+use crate::rate::rate_sample;
 use crate::sent::{Sent, State};
 use crate::wire::{Ack, AckKind, Block};
 
@@ -131,7 +132,7 @@ impl<C: Controller> Sender<C> {
         }
 
         let newest = self.bursts.snapshot(&record);
-        let mut rate = self.sample_rate(now, &newest);
+        let mut rate = rate_sample(now, &self.conn, &newest);
         if HOSTED {
             rate = self.joined.join(now, sent, self.conn.delivered, rate);
         }
@@ -295,25 +296,6 @@ impl<C: Controller> Sender<C> {
         self.conn.srtt = self.rtt.srtt;
         self.conn.min_rtt = self.rtt.min;
         Some(rtt)
-    }
-
-    /// draft-ietf-ccwg-bbr-06 §4.1.2.3: the sample of this ACK.
-    #[inline]
-    fn sample_rate(&self, now: Time, newest: &cc::Snapshot) -> RateSample {
-        let send_elapsed = newest.sent - newest.first_sent;
-        let ack_elapsed = now - newest.delivered_at;
-        let interval = send_elapsed.max(ack_elapsed);
-        let delivered = self.conn.delivered - newest.delivered;
-        // Too short an interval comes of a retransmission whose original was acknowledged.
-        let valid = interval >= self.rtt.min && interval > Span::ZERO;
-        RateSample {
-            rate: valid.then(|| Rate::from_delivery(delivered, interval)),
-            interval,
-            delivered,
-            lost: self.conn.lost - newest.lost,
-            delivered_ce: self.conn.delivered_ce - newest.delivered_ce,
-            app_limited: newest.app_limited,
-        }
     }
 
     /// The recovery change of this ACK was reported: tells the controller.

@@ -400,7 +400,7 @@ impl<C: Controller> Sender<C> {
         }
         let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
         let outstanding = SMSS * (self.next - self.una);
-        self.pacer.set(pacing_rate, send_quantum, cwnd, outstanding, ssthresh, &self.rtt);
+        self.pacer.set(pacing_rate, send_quantum, cwnd, outstanding, ssthresh, (self.rtt.srtt, self.rtt.min));
         self.conn.pacing_rate = self.pacer.rate;
         self.conn.paced = self.pacer.rate.is_some();
     }

@@ -9,7 +9,7 @@ use super::Sender;
 use crate::ecn::EcnFeedback;
 use crate::prr::Prr;
 use crate::sent::{Sent, State};
-use crate::wire::{Ack, Block};
+use crate::wire::{Ack, Block, SMSS};
 
 /// Where the sender stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl<C: Controller> Sender<C> {
         self.episode = self.begin_episode();
         self.tell(now, Recovery::Enter(RecoveryCause::Loss), probe);
         if self.owner == RecoveryOwner::Prr {
-            self.prr = Some(Prr::new(self.controller.decision().ssthresh, recover_fs));
+            self.prr = Some(Prr::new(SMSS, self.controller.decision().ssthresh, recover_fs));
         }
     }
 
@@ -88,7 +88,7 @@ impl<C: Controller> Sender<C> {
         self.ecn.cwr = self.ecn.feedback == EcnFeedback::Classic;
         self.tell(now, Recovery::Enter(RecoveryCause::Ecn), probe);
         if self.owner == RecoveryOwner::Prr {
-            self.prr = Some(Prr::new(self.controller.decision().ssthresh, recover_fs));
+            self.prr = Some(Prr::new(SMSS, self.controller.decision().ssthresh, recover_fs));
         }
     }
 

@@ -194,7 +194,7 @@ mod tests {
     fn paces_at_the_rate() {
         let mut pacer = Pacer::new(Pacing::Auto);
         let rate = Rate::from_mbps(100);
-        pacer.set(Some(rate), SMSS * 8, SMSS * 100, SMSS * 100, Bytes::MAX, &RttEstimator::new());
+        pacer.set(Some(rate), SMSS * 8, SMSS * 100, SMSS * 100, Bytes::MAX, (Span::ZERO, Span::MAX));
         let (mut now, mut sent) = (Time::from_nanos(1), 0);
         let end = now + Span::from_secs(1);
         while now < end {
@@ -212,7 +212,7 @@ mod tests {
     fn a_bucket_gives_back_what_became_due_up_to_a_quantum() {
         let mut pacer = Pacer::bucket(Pacing::Auto);
         let rate = Rate::from_bps(1448 * 8 * 1_000);
-        pacer.set(Some(rate), SMSS * 5, SMSS * 100, SMSS * 100, Bytes::MAX, &RttEstimator::new());
+        pacer.set(Some(rate), SMSS * 5, SMSS * 100, SMSS * 100, Bytes::MAX, (Span::ZERO, Span::MAX));
         let mut sent_at = |ms: u64| {
             let now = Time::ZERO + Span::from_millis(ms);
             let mut sent = 0;
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn unpaced_is_always_open() {
         let mut pacer = Pacer::new(Pacing::Off);
-        pacer.set(Some(Rate::from_mbps(1)), SMSS, SMSS, SMSS, SMSS, &RttEstimator::new());
+        pacer.set(Some(Rate::from_mbps(1)), SMSS, SMSS, SMSS, SMSS, (Span::ZERO, Span::MAX));
         for _ in 0..100 {
             assert!(pacer.open(Time::ZERO));
             pacer.on_sent(Time::ZERO, SMSS);

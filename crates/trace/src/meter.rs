@@ -118,6 +118,13 @@ impl FlowMeter {
         }
     }
 
+    /// The same with what another meter of this flow saw at the receiver, in place of its own.
+    #[must_use]
+    pub fn with_receiver(self, receiver: FlowMeter) -> FlowMeter {
+        let FlowMeter { queue, delivered, last_byte, responses, .. } = receiver;
+        FlowMeter { queue, delivered, last_byte, responses, ..self }
+    }
+
     /// The transfer's last byte is there.
     pub fn on_complete(&mut self, now: Time) {
         if now <= self.window.to {

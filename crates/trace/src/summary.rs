@@ -228,6 +228,20 @@ mod tests {
     }
 
     #[test]
+    fn what_the_ends_saw_each_comes_to_one_flow() {
+        let window = Window { from: at(1_000), to: at(5_000) };
+        let (mut sender, mut receiver) = (FlowMeter::new(window, at(0)), FlowMeter::new(window, at(0)));
+        sender.on_sent(at(1_000), false);
+        sender.on_sent(at(1_001), true);
+        receiver.on_received(at(999), Bytes::new(1));
+        receiver.on_received(at(3_000), Bytes::new(250_000));
+        receiver.on_complete(at(3_000));
+        let flow = FlowSummary::new("a".into(), "cubic".into(), &sender.with_receiver(receiver), &[], &[]);
+        assert_eq!((flow.sent, flow.retransmits, flow.goodput_bps), (2, 1, 1e6));
+        assert_eq!((flow.completion_s, flow.queue_delay_s.mean), (Some(3.0), None), "nobody saw a queue");
+    }
+
+    #[test]
     fn a_response_counts_when_it_ends_within_the_window() {
         let mut meter = FlowMeter::new(Window { from: at(1_000), to: at(5_000) }, at(0)).with_responses(true);
         let response = |start, end| Response { start: at(start), end: at(end), bytes: Bytes::new(1) };

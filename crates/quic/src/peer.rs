@@ -1,0 +1,346 @@
+//! The two ends, sans-IO: a server that sends what its client asks for. Both clocks drive them by [`Peer`].
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use endpoint::Limit;
+use noq_proto::{Dir, EcnCodepoint, Event, ReadError, StreamEvent, StreamId};
+use trace::FlowMeter;
+use units::{Bytes, Rate, Span, Time};
+
+use crate::control::{Control, ControlConfig};
+use crate::half::{Clock, Half, MTU, Settings};
+use crate::mailbox::{Mail, Mailbox};
+use crate::output::{Output, Stopped};
+use crate::tape::Tape;
+use crate::tls::Identity;
+
+/// Datagrams of one system call at most: what fits into 64 KiB.
+pub(crate) const BATCH: usize = 65_507 / MTU as usize;
+
+/// Datagrams that leave together.
+#[derive(Clone, Copy, Debug)]
+pub struct Burst<'a> {
+    /// One behind the other.
+    pub data: &'a [u8],
+    /// The size of each but the last.
+    pub segment: usize,
+    /// Their codepoint.
+    pub ecn: Option<EcnCodepoint>,
+}
+
+impl<'a> Burst<'a> {
+    /// Each datagram.
+    pub fn datagrams(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.data.chunks(self.segment)
+    }
+}
+
+/// One end, as a clock drives it. Times never go back.
+pub trait Peer {
+    /// A datagram arrives.
+    fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut);
+    /// What [`wake_at`](Peer::wake_at) said may be due.
+    fn on_time(&mut self, now: Time);
+    /// What leaves next; to be asked after each of the above until there is nothing.
+    fn burst(&mut self, now: Time) -> Option<Burst<'_>>;
+    /// When it wants to be called, if nothing arrives.
+    fn wake_at(&self) -> Option<Time>;
+    /// How the connection came to its end, once it has.
+    fn ended(&self) -> Option<&Result<(), String>>;
+}
+
+/// The server of a flow.
+#[derive(Debug)]
+pub struct Source {
+    half: Half,
+    mailbox: Arc<Mailbox>,
+    mail: Mail,
+    /// What control will be made of, until the request is there.
+    config: Option<(ControlConfig, FlowMeter)>,
+    control: Option<Control>,
+    output: Option<Output>,
+    rate: Option<Rate>,
+    /// The request's stream, and what is read of it.
+    request: (Option<StreamId>, Vec<u8>),
+    ecn: bool,
+    /// What holds it back since the last burst.
+    limit: Limit,
+    tape: Tape,
+}
+
+impl Source {
+    pub(crate) fn new(
+        clock: Clock,
+        identity: &Identity,
+        settings: &Settings,
+        peer: SocketAddr,
+        config: (ControlConfig, FlowMeter),
+        rate: Option<Rate>,
+        ecn: bool,
+        tape: Tape,
+    ) -> Source {
+        let mailbox = Arc::new(Mailbox::default());
+        let half = Half::server(clock, identity, settings, mailbox.clone(), peer);
+        Source {
+            half,
+            mailbox,
+            mail: Mail::default(),
+            config: Some(config),
+            control: None,
+            output: None,
+            rate,
+            request: (None, Vec::new()),
+            ecn,
+            limit: Limit::Handshake,
+            tape,
+        }
+    }
+
+    /// Its congestion control, once there is something to send.
+    pub fn control(&mut self) -> Option<&mut Control> {
+        self.control.as_mut()
+    }
+
+    /// What was taken down.
+    pub(crate) fn into_parts(self) -> (Option<Control>, Option<FlowMeter>, Tape) {
+        (self.control, self.config.map(|(_, meter)| meter), self.tape)
+    }
+
+    /// Hands what noq told to control, and control's window to noq.
+    fn take_mail(&mut self, now: Time) {
+        self.mailbox.take(&mut self.mail);
+        let Some(control) = self.control.as_mut().filter(|_| !self.mail.is_empty()) else { return };
+        let acked = control.on_mail(now, &self.mail, self.half.srtt(), &mut self.tape);
+        self.mailbox.set_window(control.window());
+        if acked {
+            self.tape.on_ack(now, control);
+        }
+    }
+
+    fn events(&mut self, now: Time) {
+        while let Some(event) = self.half.poll() {
+            match event {
+                Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
+                    self.request.0 = self.half.conn().and_then(|conn| conn.streams().accept(Dir::Bi));
+                    self.read_request(now);
+                }
+                Event::Stream(StreamEvent::Readable { .. }) => self.read_request(now),
+                _ => {}
+            }
+        }
+    }
+
+    /// The request is the number of bytes that are wanted; with it begins the data, and congestion control.
+    fn read_request(&mut self, now: Time) {
+        let (Some(id), text) = &mut self.request else { return };
+        let Some(conn) = self.half.conn() else { return };
+        let mut stream = conn.recv_stream(*id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+            text.extend_from_slice(&chunk.bytes);
+        }
+        let _ = chunks.finalize();
+        let wanted = text.as_slice().try_into().map(u64::from_be_bytes);
+        if let (Ok(wanted), Some((config, meter))) = (wanted, self.config.take()) {
+            // What was told of the handshake's packets has numbers of other spaces.
+            self.mailbox.take(&mut self.mail);
+            let control = Control::new(config, now, meter);
+            self.mailbox.set_window(control.window());
+            self.control = Some(control);
+            self.output = Some(Output::new(wanted, self.rate, now));
+        }
+    }
+
+    /// What stops it at `now` before noq is asked; else how many datagrams may leave.
+    fn may_send(&mut self, now: Time) -> Result<(usize, Stopped), Limit> {
+        let Some(control) = &mut self.control else { return Ok((BATCH, Stopped::Application)) };
+        let stopped = match (&mut self.output, self.half.conn()) {
+            (Some(output), Some(conn)) => output.fill(now, conn),
+            _ => Stopped::Application,
+        };
+        let allowance = control.allowance(now);
+        if allowance == Bytes::ZERO {
+            let full = control.conn().inflight + control.conn().smss > control.cwnd();
+            return Err(if full { Limit::Cwnd } else { Limit::Pacing });
+        }
+        let most = allowance.get().div_ceil(MTU.into()).min(BATCH as u64) as usize;
+        Ok((most, stopped))
+    }
+}
+
+impl Peer for Source {
+    fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
+        self.half.receive(now, ecn, data);
+        self.take_mail(now);
+        self.events(now);
+    }
+
+    fn on_time(&mut self, now: Time) {
+        self.half.on_time(now);
+        self.take_mail(now);
+        if let Some(control) = &mut self.control {
+            control.on_time(now, &mut self.tape);
+            self.mailbox.set_window(control.window());
+        }
+        self.events(now);
+    }
+
+    fn burst(&mut self, now: Time) -> Option<Burst<'_>> {
+        let limit = match self.may_send(now) {
+            Err(limit) => limit,
+            Ok((most, stopped)) => {
+                let transmit = self.half.transmit(now, most);
+                self.take_mail(now);
+                match transmit {
+                    Some(transmit) => {
+                        let data = &self.half.datagrams()[..transmit.size];
+                        let ecn = transmit.ecn.filter(|_| self.ecn);
+                        return Some(Burst { data, segment: transmit.segment_size.unwrap_or(transmit.size), ecn });
+                    }
+                    None if self.mail.cwnd_limited => Limit::Cwnd,
+                    None if self.control.is_none() => Limit::Handshake,
+                    None if stopped == Stopped::ReceiveWindow => Limit::ReceiveWindow,
+                    None => Limit::Application,
+                }
+            }
+        };
+        self.limit = limit;
+        if let Some(control) = &mut self.control {
+            control.on_limit(now, limit);
+        }
+        None
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        let control = self.control.as_ref();
+        let departure = control.filter(|_| self.limit == Limit::Pacing).map(Control::next_departure);
+        let more = self.output.as_ref().filter(|_| self.limit == Limit::Application).and_then(Output::next_at);
+        [self.half.timer_at(), departure, more, control.and_then(Control::wake_at)].into_iter().flatten().min()
+    }
+
+    fn ended(&self) -> Option<&Result<(), String>> {
+        self.half.ended()
+    }
+}
+
+/// The client of a flow.
+#[derive(Debug)]
+pub struct Sink {
+    half: Half,
+    /// What it asks for; `u64::MAX` for data without end.
+    wanted: u64,
+    got: u64,
+    meter: FlowMeter,
+}
+
+impl Sink {
+    pub(crate) fn new(
+        clock: Clock,
+        identity: &Identity,
+        settings: &Settings,
+        peer: SocketAddr,
+        wanted: Option<Bytes>,
+        meter: FlowMeter,
+        now: Time,
+    ) -> Sink {
+        let half = Half::client(clock, identity, settings, Arc::default(), peer, now);
+        Sink { half, wanted: wanted.map_or(u64::MAX, Bytes::get), got: 0, meter }
+    }
+
+    /// Bytes that arrived so far, each stream's in order.
+    pub fn got(&self) -> u64 {
+        self.got
+    }
+
+    /// What it measured.
+    pub(crate) fn meter(&self) -> &FlowMeter {
+        &self.meter
+    }
+
+    /// The same, to add a queue's wait to.
+    pub(crate) fn meter_mut(&mut self) -> &mut FlowMeter {
+        &mut self.meter
+    }
+
+    /// The run is over: says so to the server.
+    pub(crate) fn stop(&mut self, now: Time) {
+        self.half.close(now);
+    }
+
+    fn events(&mut self, now: Time) {
+        while let Some(event) = self.half.poll() {
+            match event {
+                Event::Connected => self.ask(),
+                Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
+                    while let Some(id) = self.half.conn().and_then(|conn| conn.streams().accept(Dir::Uni)) {
+                        self.read(now, id);
+                    }
+                }
+                Event::Stream(StreamEvent::Readable { id }) => self.read(now, id),
+                _ => {}
+            }
+        }
+    }
+
+    fn ask(&mut self) {
+        let wanted = self.wanted.to_be_bytes();
+        let Some(conn) = self.half.conn() else { return };
+        let id = conn.streams().open(Dir::Bi).expect("a server takes a hundred of these");
+        let mut stream = conn.send_stream(id);
+        let written = stream.write(&wanted);
+        debug_assert_eq!(written.ok(), Some(wanted.len()), "the first eight bytes fit into any window");
+        let _ = stream.finish();
+    }
+
+    fn read(&mut self, now: Time, id: StreamId) {
+        let Some(conn) = self.half.conn() else { return };
+        let mut stream = conn.recv_stream(id);
+        let Ok(mut chunks) = stream.read(true) else { return };
+        let before = self.got;
+        loop {
+            match chunks.next(usize::MAX) {
+                Ok(Some(chunk)) => self.got += chunk.bytes.len() as u64,
+                Ok(None) | Err(ReadError::Blocked | ReadError::Reset(_)) => break,
+            }
+        }
+        // Whether a window's update is due noq finds out by itself when it is asked for what to send.
+        let _ = chunks.finalize();
+        self.meter.on_received(now, Bytes::new(self.got - before));
+        if self.got >= self.wanted {
+            self.meter.on_complete(now);
+            self.half.close(now);
+        }
+    }
+}
+
+impl Peer for Sink {
+    fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
+        self.half.receive(now, ecn, data);
+        self.events(now);
+    }
+
+    fn on_time(&mut self, now: Time) {
+        self.half.on_time(now);
+        self.events(now);
+    }
+
+    fn burst(&mut self, now: Time) -> Option<Burst<'_>> {
+        let transmit = self.half.transmit(now, BATCH)?;
+        let data = &self.half.datagrams()[..transmit.size];
+        // ACKs are not ECN-capable, as TCP's are not.
+        Some(Burst { data, segment: transmit.segment_size.unwrap_or(transmit.size), ecn: None })
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        self.half.timer_at()
+    }
+
+    fn ended(&self) -> Option<&Result<(), String>> {
+        self.half.ended()
+    }
+}
+
+/// How long the two ends wait for each other at most.
+pub(crate) const DEADLINE: Span = Span::from_secs(35);

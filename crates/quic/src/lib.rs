@@ -2,11 +2,24 @@
 //!
 //! - [`Mailbox`] stands in noq as its congestion controller; [`Control`] makes the contract's calls of what it collects.
 //! - [`Source`] and [`Sink`] are the two ends, sans-IO: a server that sends what a client asks for.
-//! - [`virtual_time`] runs both over the path's elements; [`udp`] runs them on sockets.
+//! - [`virtual_time`] runs both over the path's elements.
 
+mod build;
 mod control;
+mod half;
 mod mailbox;
+mod outcome;
+mod output;
+mod peer;
 mod ring;
+mod tape;
+mod tls;
+pub mod virtual_time;
 
+pub use build::{Runner, check};
 pub use control::{Control, ControlConfig, PROVIDES};
+pub use half::{Clock, HEADERS, MTU};
 pub use mailbox::{Mail, Mailbox};
+pub use peer::{Burst, Peer, Sink, Source};
+pub use tape::Tape;
+pub use tls::Identity;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
 use endpoint::SMSS;
 use scenario::{Ecn, EcnFeedback, EcnField, Error, Flow, ReceiveWindow, Scenario, Value};
-use units::nearest;
+use units::{Bytes, nearest};
 
 /// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
 pub const PROVIDES: Signals = Signals::RATE_SAMPLE
@@ -21,6 +21,17 @@ fn provides(spec: &Flow) -> Signals {
     let ect1 = matches!(spec.ecn, Ecn::Auto | Ecn::Ect1) && spec.ecn_feedback == EcnFeedback::Accurate;
     let with = |yes: bool, signal: Signals| if yes { signal } else { Signals::NONE };
     PROVIDES.and(with(counts, Signals::ECN_COUNTS)).and(with(ect1, Signals::ECT1))
+}
+
+/// What a runner gives the controllers of its senders.
+#[derive(Clone, Copy, Debug)]
+pub struct Runner {
+    /// The signals.
+    pub provides: Signals,
+    /// Signals of ECN that are not among these are missing by the flow's own choice.
+    pub marks: bool,
+    /// Bytes of a full segment, or of a packet where windows count those.
+    pub smss: Bytes,
 }
 
 /// The sender of a flow whose cc is an algorithm of the receiver.
@@ -43,13 +54,26 @@ pub(crate) fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> R
         let fix = "remove receiver, or name the sender's algorithm as cc, like \"cubic\"";
         return Err(scenario.error(&spec.key("receiver"), quoted(spec.receiver.as_deref()), problem, fix));
     }
-    provided(scenario, spec, "cc", window, provides(spec))?;
+    provided(scenario, spec, "cc", window, &of_flow(spec))?;
     let usual = registry.get(USUAL).expect("CUBIC is built in");
-    let config = config(scenario, spec, "params", &spec.params, window)?;
+    let config = config(scenario, spec, "params", &spec.params, window, SMSS)?;
     Ok(Algorithms { sender: (usual, Config::defaults(usual)), receiver: Some((window, config)) })
 }
 
 fn sender(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<(&'static Descriptor, Config), Error> {
+    controller(scenario, spec, registry, &of_flow(spec))
+}
+
+/// What the sender of `spec` runs, under any runner.
+///
+/// # Errors
+/// When there is no such algorithm, or it needs what the runner does not give, or refuses a parameter.
+pub fn controller(
+    scenario: &Scenario,
+    spec: &Flow,
+    registry: &Registry,
+    runner: &Runner,
+) -> Result<(&'static Descriptor, Config), Error> {
     let Some(descriptor) = registry.get(&spec.cc) else {
         let known = registry.names();
         let list = known.join(", ");
@@ -59,9 +83,9 @@ fn sender(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<(&'st
         };
         return Err(scenario.error(&spec.key("cc"), quoted(Some(&spec.cc)), "no algorithm of this name", &fix));
     };
-    provided(scenario, spec, "cc", descriptor, provides(spec))?;
+    provided(scenario, spec, "cc", descriptor, runner)?;
     not_stripped(scenario, spec, "cc", descriptor)?;
-    Ok((descriptor, config(scenario, spec, "params", &spec.params, descriptor)?))
+    Ok((descriptor, config(scenario, spec, "params", &spec.params, descriptor, runner.smss)?))
 }
 
 fn receiver(
@@ -76,24 +100,29 @@ fn receiver(
         let problem = "no algorithm of a receiver has this name";
         return Err(scenario.error(&spec.key("receiver"), quoted(Some(name)), problem, fix));
     };
-    provided(scenario, spec, "receiver", descriptor, provides(spec))?;
-    Ok((descriptor, config(scenario, spec, "receiver_params", &spec.receiver_params, descriptor)?))
+    provided(scenario, spec, "receiver", descriptor, &of_flow(spec))?;
+    Ok((descriptor, config(scenario, spec, "receiver_params", &spec.receiver_params, descriptor, SMSS)?))
 }
 
-/// Refuses an algorithm, named by `key`, that can't do without a signal which is not among `provides`.
+fn of_flow(spec: &Flow) -> Runner {
+    Runner { provides: provides(spec), marks: true, smss: SMSS }
+}
+
+/// Refuses an algorithm, named by `key`, that can't do without a signal which the runner does not give.
 fn provided<Build>(
     scenario: &Scenario,
     spec: &Flow,
     key: &str,
     descriptor: &Descriptor<Build>,
-    provides: Signals,
+    &Runner { provides, marks, .. }: &Runner,
 ) -> Result<(), Error> {
     let missing = descriptor.needs.missing_from(provides);
     if missing.is_empty() {
         return Ok(());
     }
     let (name, what) = (descriptor.name, missing.join(" and "));
-    let by_choice = descriptor.needs.missing_from(provides.and(Signals::ECN_COUNTS).and(Signals::ECT1)).is_empty();
+    let by_choice =
+        marks && descriptor.needs.missing_from(provides.and(Signals::ECN_COUNTS).and(Signals::ECT1)).is_empty();
     let (who, fix) = match by_choice {
         true => ("this flow's ecn and ecn_feedback do not give", "remove them, or use another algorithm"),
         false => ("this runner does not give", "use another runner or algorithm"),
@@ -132,6 +161,7 @@ fn config<Build>(
     table: &str,
     params: &BTreeMap<String, Value>,
     descriptor: &Descriptor<Build>,
+    smss: Bytes,
 ) -> Result<Config, Error> {
     let given = params.iter().map(|(name, value)| {
         let value = match value {
@@ -141,7 +171,7 @@ fn config<Build>(
         };
         (name.clone(), value)
     });
-    Config::new(descriptor, &given.collect(), SMSS, SMSS * 10).map_err(|error| {
+    Config::new(descriptor, &given.collect(), smss, smss * 10).map_err(|error| {
         let key = spec.key(&format!("{table}.{}", error.name));
         scenario.error(&key, &error.value, &error.problem, &error.fix)
     })
@@ -189,7 +219,10 @@ mod tests {
                     cc = \"cubic\"\nreceiver = \"rledbat\"\n";
         let scenario = Scenario::parse(text, "test.toml").expect("a valid scenario");
         let window = Registry::default().window("rledbat").expect("it is built in");
-        let check = |provides| provided(&scenario, &scenario.flows[0], "receiver", window, provides);
+        let check = |provides| {
+            let runner = Runner { provides, marks: true, smss: SMSS };
+            provided(&scenario, &scenario.flows[0], "receiver", window, &runner)
+        };
         assert!(check(PROVIDES).is_ok());
         let error = check(Signals::RATE_SAMPLE).expect_err("it has no timestamps");
         assert_eq!(

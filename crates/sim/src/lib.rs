@@ -30,7 +30,7 @@ mod prefetch;
 mod reverse;
 mod shelf;
 
-pub use algorithms::{PROVIDES, resolved};
+pub use algorithms::{PROVIDES, Runner, controller, resolved};
 pub use engine::Simulation;
 pub use memory::memory_needed;
 

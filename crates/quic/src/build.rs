@@ -1,0 +1,180 @@
+//! From a scenario to the ends of its flows; what this runner can't do is refused, by its key.
+
+use cc::Registry;
+use endpoint::Pacing;
+use scenario::{Ecn, Error, Flow, ReceiveWindow, Scenario};
+use sim::TraceLevel;
+use trace::{FlowMeter, Window};
+use units::{Bytes, Rng, Span, Time};
+
+use crate::control::{ControlConfig, PROVIDES};
+use crate::half::{MTU, Settings};
+use crate::tape::{self, Tape};
+
+/// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an ACK. The longest that one
+/// waits is 25 ms there and 40 ms here.
+const USUAL_ACKS: (u32, Span) = (2, Span::from_millis(40));
+
+/// Which clock runs it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runner {
+    /// Virtual time, over the scenario's path.
+    Virtual,
+    /// The machine's clock, over its loopback.
+    Loopback,
+}
+
+impl Runner {
+    /// As `--on` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Runner::Virtual => "quic-virtual",
+            Runner::Loopback => "quic",
+        }
+    }
+}
+
+/// What one flow's two ends are made of.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) index: u32,
+    pub(crate) start: Time,
+    pub(crate) settings: Settings,
+    pub(crate) control: ControlConfig,
+    pub(crate) meter: FlowMeter,
+    pub(crate) ecn: bool,
+    pub(crate) tape: Tape,
+    pub(crate) descriptor: &'static cc::Descriptor,
+}
+
+/// The plans of all flows.
+///
+/// # Errors
+/// When the scenario has what this runner does not do.
+pub(crate) fn plans(scenario: &Scenario, runner: Runner, level: TraceLevel) -> Result<Vec<Plan>, Error> {
+    check(scenario, runner)?;
+    let registry = Registry::default();
+    let flows = scenario.flows.iter().enumerate();
+    flows.map(|(index, spec)| plan(scenario, index, spec, &registry, level)).collect()
+}
+
+/// Whether this runner can do it, with no run.
+///
+/// # Errors
+/// When it can't.
+pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
+    match runner {
+        Runner::Virtual => {
+            emulator::check(scenario)?;
+            if scenario.host.is_some() {
+                let fix = "leave [host] out, or run it with --on quic, where the machine is the host";
+                return Err(scenario.error("host", "{ … }", "in virtual time QUIC's programs take no time", fix));
+            }
+        }
+        Runner::Loopback if !is_loopback(scenario) => {
+            let problem = "QUIC on the real clock runs over this machine's loopback, which is not such a path";
+            let fix = "write profile = \"loopback\" above [path], or run it with --on quic-virtual";
+            return Err(scenario.error("path.rate", format!("\"{}\"", scenario.path.link.rate), problem, fix));
+        }
+        Runner::Loopback => {}
+    }
+    let registry = Registry::default();
+    scenario.flows.iter().try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
+}
+
+/// The profile says that the path is this machine.
+fn is_loopback(scenario: &Scenario) -> bool {
+    scenario.profile.as_ref().is_some_and(|applied| applied.name == "loopback")
+}
+
+fn check_flow(
+    scenario: &Scenario,
+    spec: &Flow,
+    registry: &Registry,
+) -> Result<(&'static cc::Descriptor, cc::Config), Error> {
+    let refuse = |key: &str, value: &str, problem: &str, fix: &str| {
+        Err(scenario.error(&spec.key(key), value, problem, fix))
+    };
+    if spec.is_unresponsive() {
+        return refuse("cc", "\"none\"", "QUIC's flows have a congestion control", "name one, like \"cubic\"");
+    }
+    if registry.window(&spec.cc).is_some() || spec.receiver.is_some() {
+        let key = if spec.receiver.is_some() { "receiver" } else { "cc" };
+        let name = spec.receiver.as_deref().unwrap_or(&spec.cc);
+        let problem = "an algorithm of the receiver needs timestamps, which QUIC has not got";
+        return refuse(key, &format!("{name:?}"), problem, "use an algorithm of the sender, like \"cubic\"");
+    }
+    if spec.app.is_some() || !spec.app_schedule.is_empty() {
+        let key = if spec.app.is_some() { "app" } else { "app_schedule" };
+        return refuse(key, "…", "under QUIC there are transfers alone", "leave it out, or give bytes or app_rate");
+    }
+    if let Some(ReceiveWindow::Auto { .. }) = spec.receive_window {
+        return refuse("receive_window", "\"auto\"", "QUIC's window is not tuned here", "give a size");
+    }
+    if spec.ecn == Ecn::Ect1 {
+        return refuse("ecn", "\"ect1\"", "noq sends with ECT(0) or without", "write \"ect0\", or leave it out");
+    }
+    if spec.gro > Span::ZERO {
+        return refuse("gro", &format!("\"{}\"", spec.gro), "QUIC's receiver takes what the socket gives", "leave it out");
+    }
+    let runner = sim::Runner { provides: PROVIDES, marks: false, smss: Bytes::new(MTU.into()) };
+    sim::controller(scenario, spec, registry, &runner)
+}
+
+fn plan(
+    scenario: &Scenario,
+    index: usize,
+    spec: &Flow,
+    registry: &Registry,
+    level: TraceLevel,
+) -> Result<Plan, Error> {
+    let (descriptor, config) = check_flow(scenario, spec, registry)?;
+    let start = Time::ZERO + spec.start + jittered(scenario, spec);
+    let window = Window { from: Time::ZERO + scenario.measure_from, to: Time::ZERO + scenario.duration };
+    let controller = (descriptor.build)(&config);
+    let ecn = match spec.ecn {
+        Ecn::Auto => cc::Controller::decision(&controller).ecn != cc::Ecn::NotEct,
+        ecn => ecn == Ecn::Ect0,
+    };
+    let pacing = match spec.pacing {
+        scenario::Pacing::Auto => Pacing::Auto,
+        scenario::Pacing::On => Pacing::On,
+        scenario::Pacing::Off => Pacing::Off,
+    };
+    // An ACK answers two packets at most often; with all that the path and its time can carry of them.
+    let packets = spec.bytes.map_or(u64::MAX, Bytes::get).min(scenario.fastest().bytes_in(scenario.duration).get());
+    let acks = packets / u64::from(MTU) + 1024;
+    let tape = tape::reserve(index as u32, level, descriptor.fields.len(), acks)
+        .map_err(|problem| scenario.error("duration", format!("\"{}\"", scenario.duration), problem, "trace less often"))?;
+    let delayed_ack = (spec.delayed_ack, spec.ack_delay);
+    Ok(Plan {
+        index: index as u32,
+        start,
+        settings: Settings {
+            receive_window: scenario.receive_window(spec),
+            delayed_ack: (delayed_ack != USUAL_ACKS).then_some(delayed_ack),
+            seed: Rng::stream(scenario.seed, &spec.name, "quic").next_u64(),
+        },
+        control: ControlConfig {
+            controller,
+            owner: descriptor.recovery,
+            pacing,
+            rate_interval: scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval),
+            rng: Rng::stream(scenario.seed, &spec.name, "controller"),
+            smss: Bytes::new(MTU.into()),
+            measure_from: window.from,
+        },
+        meter: FlowMeter::new(window, start),
+        ecn,
+        tape,
+        descriptor,
+    })
+}
+
+fn jittered(scenario: &Scenario, spec: &Flow) -> Span {
+    let most = scenario.start_jitter.as_nanos();
+    match most {
+        0 => Span::ZERO,
+        _ => Span::from_nanos(Rng::stream(scenario.seed, &spec.name, "start").below(most + 1)),
+    }
+}

@@ -1,0 +1,94 @@
+//! What a run leaves behind: the summary and the trace, as every runner's.
+
+use std::collections::BTreeMap;
+
+use endpoint::LIMITS;
+use scenario::Scenario;
+use sim::{Run, TraceLevel};
+use trace::{FlowSummary, LinkRow, LinkSummary, Recorder, Summary, jain};
+use units::Time;
+
+use crate::build::Runner;
+use crate::peer::{Sink, Source};
+
+/// A flow that is over.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) source: Source,
+    pub(crate) sink: Sink,
+    pub(crate) descriptor: &'static cc::Descriptor,
+    /// What the path dropped and marked of it.
+    pub(crate) tallied: trace::Tallied,
+}
+
+/// What there is besides the flows.
+#[derive(Debug)]
+pub(crate) struct Rest {
+    pub(crate) runner: Runner,
+    pub(crate) end: Time,
+    pub(crate) links: Vec<LinkSummary>,
+    pub(crate) link_rows: Vec<LinkRow>,
+    pub(crate) events: u64,
+    pub(crate) facts: BTreeMap<String, String>,
+}
+
+/// Everything in its place.
+pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished>, rest: Rest) -> Run {
+    let mut recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
+    let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut flows, mut rates, mut tapes, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for (spec, flow) in scenario.flows.iter().zip(finished) {
+        let Finished { source, sink, descriptor, tallied } = flow;
+        let (control, unused, tape) = source.into_parts();
+        let (meter, held) = match (control, unused) {
+            (Some(mut control), _) => control.finish(rest.end),
+            (None, meter) => (meter.expect("a meter waits for its control"), Vec::new()),
+        };
+        let mut meter = meter.with_receiver(sink.meter().clone());
+        meter.on_tally(tallied);
+        rates.push(meter.goodput().as_f64());
+        flows.push(FlowSummary::new(spec.name.clone(), spec.cc.clone(), &meter, &LIMITS, &held));
+        if tape.overwritten() > 0 {
+            warnings.push(format!(
+                "the trace of {} was full: its first {} rows are gone",
+                spec.name,
+                tape.overwritten()
+            ));
+        }
+        let group = recorder.as_mut().map_or(0, |recorder| {
+            *groups.entry(descriptor.name).or_insert_with(|| {
+                let fields = descriptor.fields.iter().map(|field| (field.name, field.unit, field.labels));
+                recorder.declare(descriptor.name, fields)
+            })
+        });
+        tapes.push((group, tape));
+    }
+    if let Some(recorder) = &mut recorder {
+        let mut rows: Vec<_> =
+            tapes.iter().flat_map(|(group, tape)| tape.rows().map(move |(row, values)| (row, *group, values))).collect();
+        rows.sort_by_key(|(row, ..)| (row.time, row.flow));
+        for (row, group, values) in rows {
+            recorder.flow(row, group, |to| to.extend_from_slice(values));
+        }
+        let mut transitions: Vec<_> = tapes.iter().flat_map(|(_, tape)| tape.transitions()).collect();
+        transitions.sort_by_key(|row| (row.time, row.flow));
+        transitions.into_iter().for_each(|row| recorder.transition(row));
+        rest.link_rows.into_iter().for_each(|row| recorder.link(row));
+    }
+    let packets = rest.links.first().map_or_else(|| flows.iter().map(|flow| flow.sent).sum(), |link| link.packets);
+    let summary = Summary {
+        version: env!("CARGO_PKG_VERSION"),
+        runner: rest.runner.name().to_owned(),
+        host: rest.facts,
+        warnings,
+        seed: scenario.seed,
+        duration_s: scenario.duration.as_secs_f64(),
+        measure_from_s: scenario.measure_from.as_secs_f64(),
+        flows,
+        links: rest.links,
+        jain: jain(&rates),
+        packets,
+        events: rest.events,
+    };
+    Run { summary, trace: recorder.map(Recorder::finish) }
+}

@@ -1,0 +1,352 @@
+//! QUIC in virtual time: both ends of every flow over the scenario's path, one thread, the same run for the same seed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::BytesMut;
+use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+use noq_proto::EcnCodepoint;
+use path::{Ecn, Serialiser};
+use scenario::{Error, Scenario};
+use sim::{Run, TraceLevel};
+use trace::{FlowMeter, LinkRow, Tallied, Window};
+use units::{Rate, Rng, Span, Time};
+
+use crate::build::{Plan, Runner, plans};
+use crate::half::{Clock, HEADERS, addresses};
+use crate::outcome::{self, Finished, Rest};
+use crate::peer::{Peer, Sink, Source};
+use crate::tls::Identity;
+
+/// An access link is this much faster than the fastest link, as the simulator's.
+const ACCESS_SPEED: u64 = 10;
+
+/// Links are sampled this often when flows are at every ACK.
+const LINK_INTERVAL: Span = Span::from_millis(1);
+
+type Payload = Box<[u8]>;
+
+/// A flow's two ends, and what has left one and not yet reached the path.
+struct Flow {
+    source: Source,
+    sink: Sink,
+    descriptor: &'static cc::Descriptor,
+    start: Time,
+    started: bool,
+    access: Serialiser,
+    jitter: Option<(Rng, Span)>,
+    last_entry: Time,
+    entering: VecDeque<(Time, Parcel<Payload>)>,
+    /// When an end wants to be called.
+    wakes: [Option<Time>; 2],
+}
+
+/// What the path does with packets.
+struct Watcher {
+    delivered: Vec<(Span, Parcel<Payload>)>,
+    window: Window,
+    flows: Vec<Tallied>,
+    links: Vec<(u64, u64)>,
+}
+
+impl Watch<Payload> for Watcher {
+    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Payload>) {
+        if parcel.kind == Kind::Other {
+            return;
+        }
+        if self.window.holds(at) {
+            let tallied = &mut self.flows[parcel.flow as usize];
+            match parcel.kind {
+                Kind::Data => tallied.drops += 1,
+                Kind::Ack | Kind::Other => tallied.ack_drops += 1,
+            }
+        }
+        if let Some(link) = link.filter(|_| parcel.kind == Kind::Data && cause != Cause::Loss) {
+            self.links[link].0 += 1;
+        }
+    }
+
+    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Payload>) {
+        if passage.marked && parcel.kind == Kind::Data {
+            self.links[passage.link].1 += 1;
+            self.flows[parcel.flow as usize].marks += u64::from(self.window.holds(passage.start));
+        }
+    }
+
+    fn delivered(&mut self, _: Time, waited: Span, parcel: Parcel<Payload>) {
+        self.delivered.push((waited, parcel));
+    }
+}
+
+/// A run in progress.
+pub struct Virtual {
+    scenario: Scenario,
+    level: TraceLevel,
+    path: Emulator<Payload>,
+    watcher: Watcher,
+    flows: Vec<Flow>,
+    now: Time,
+    end: Time,
+    sample: Option<(Span, Time)>,
+    link_rows: Vec<LinkRow>,
+    events: u64,
+}
+
+impl std::fmt::Debug for Virtual {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Virtual").field("now", &self.now).field("events", &self.events).finish_non_exhaustive()
+    }
+}
+
+impl Virtual {
+    /// A run about to begin.
+    ///
+    /// # Errors
+    /// When the scenario has what this runner does not do.
+    pub fn new(scenario: &Scenario, level: TraceLevel) -> Result<Virtual, Error> {
+        let (clock, identity) = (Clock::start(), Identity::new());
+        let window = emulator::whole(scenario);
+        let plans = plans(scenario, Runner::Virtual, level)?;
+        let flows = plans.into_iter().map(|plan| flow(scenario, plan, clock, &identity)).collect::<Vec<_>>();
+        let interval = match level {
+            TraceLevel::Off => None,
+            TraceLevel::Every(interval) => Some(interval),
+            TraceLevel::Acks => Some(LINK_INTERVAL),
+        };
+        let links = scenario.links().count();
+        Ok(Virtual {
+            path: Emulator::new(scenario, window),
+            watcher: Watcher {
+                delivered: Vec::new(),
+                window,
+                flows: vec![Tallied::default(); flows.len()],
+                links: vec![(0, 0); links],
+            },
+            scenario: scenario.clone(),
+            level,
+            flows,
+            now: Time::ZERO,
+            end: Time::ZERO + scenario.duration,
+            sample: interval.map(|interval| (interval, Time::ZERO + interval)),
+            link_rows: Vec::new(),
+            events: 0,
+        })
+    }
+
+    /// Goes on for about `steps` steps; true when the run is over.
+    pub fn advance(&mut self, steps: u64) -> bool {
+        let until = self.events.saturating_add(steps);
+        while self.events < until {
+            match self.next_at() {
+                Some(at) if at <= self.end => {
+                    self.now = at.max(self.now);
+                    self.happen();
+                }
+                _ => {
+                    self.now = self.end;
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// The time reached.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Steps taken.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// The server of a flow.
+    pub fn source(&mut self, flow: usize) -> &mut Source {
+        &mut self.flows[flow].source
+    }
+
+    /// The connections that came to an end other than by their client's goodbye: (flow, why).
+    pub fn failures(&self) -> Vec<(String, String)> {
+        let names = self.scenario.flows.iter().map(|spec| spec.name.clone());
+        let ends = |flow: &Flow| [flow.sink.ended().cloned(), flow.source.ended().cloned()];
+        let failed = |flow: &Flow| ends(flow).into_iter().flatten().find_map(Result::err);
+        names.zip(&self.flows).filter_map(|(name, flow)| Some((name, failed(flow)?))).collect()
+    }
+
+    fn next_at(&self) -> Option<Time> {
+        let flow = |flow: &Flow| {
+            let start = (!flow.started).then_some(flow.start);
+            let entry = flow.entering.front().map(|(at, _)| *at);
+            [start, entry, flow.wakes[0], flow.wakes[1]].into_iter().flatten().min()
+        };
+        let sample = self.sample.map(|(_, at)| at).filter(|_| self.path.in_flight() > 0 || !self.is_idle());
+        self.flows.iter().filter_map(flow).chain(self.path.next_at()).chain(sample).min()
+    }
+
+    /// Every connection is over.
+    fn is_idle(&self) -> bool {
+        self.flows.iter().all(|flow| flow.started && flow.sink.ended().is_some() && flow.source.ended().is_some())
+    }
+
+    /// Everything that is due now: first on the path, then flow by flow.
+    fn happen(&mut self) {
+        self.events += 1;
+        let now = self.now;
+        if let Some((interval, at)) = self.sample.filter(|(_, at)| *at <= now) {
+            self.sample = Some((interval, at + interval));
+            self.sample_links(at);
+        }
+        self.path.advance(now, &mut self.watcher);
+        for index in 0..self.flows.len() {
+            while let Some((_, parcel)) = self.flows[index].entering.pop_front_if(|(at, _)| *at <= now) {
+                self.path.arrive(now, parcel, &mut self.watcher);
+            }
+        }
+        for (waited, parcel) in std::mem::take(&mut self.watcher.delivered) {
+            self.deliver(waited, parcel);
+        }
+        for index in 0..self.flows.len() {
+            let flow = &mut self.flows[index];
+            if !flow.started && flow.start <= now {
+                flow.started = true;
+                self.call(index, Direction::Reverse);
+                continue;
+            }
+            for (end, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
+                if self.flows[index].wakes[end].is_some_and(|at| at <= now) {
+                    match direction {
+                        Direction::Forward => self.flows[index].source.on_time(now),
+                        Direction::Reverse => self.flows[index].sink.on_time(now),
+                    }
+                    self.call(index, direction);
+                }
+            }
+        }
+    }
+
+    /// A packet is at its other end.
+    fn deliver(&mut self, waited: Span, parcel: Parcel<Payload>) {
+        let (now, index) = (self.now, parcel.flow as usize);
+        let flow = &mut self.flows[index];
+        let ecn = match parcel.ecn {
+            Ecn::NotEct => None,
+            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
+            Ecn::Ce => Some(EcnCodepoint::Ce),
+        };
+        let data = BytesMut::from(&parcel.payload[..]);
+        match parcel.direction {
+            Direction::Forward => {
+                if parcel.kind == Kind::Data {
+                    flow.sink.meter_mut().on_delivered(now, waited, units::Bytes::ZERO);
+                }
+                flow.sink.receive(now, ecn, data);
+                self.call(index, Direction::Reverse);
+            }
+            Direction::Reverse => {
+                flow.source.receive(now, ecn, data);
+                self.call(index, Direction::Forward);
+            }
+        }
+    }
+
+    /// An end of a flow says what leaves, in that direction, and when it wants to be called.
+    fn call(&mut self, index: usize, direction: Direction) {
+        let now = self.now;
+        let flow = &mut self.flows[index];
+        let (number, open) = (index as u32, flow.source.control().is_some());
+        let kind = match direction {
+            _ if !open => Kind::Other,
+            Direction::Forward => Kind::Data,
+            Direction::Reverse => Kind::Ack,
+        };
+        let Flow { source, sink, access, jitter, last_entry, entering, wakes, .. } = flow;
+        let (peer, end): (&mut dyn Peer, usize) = match direction {
+            Direction::Forward => (source, 0),
+            Direction::Reverse => (sink, 1),
+        };
+        while let Some(burst) = peer.burst(now) {
+            for datagram in burst.datagrams() {
+                let size = HEADERS + units::Bytes::new(datagram.len() as u64);
+                let mut parcel = Parcel::new(number, direction, kind, size, Payload::from(datagram));
+                if burst.ecn.is_some() {
+                    parcel.ecn = Ecn::Ect0;
+                }
+                if direction == Direction::Reverse {
+                    self.path.arrive(now, parcel, &mut self.watcher);
+                    continue;
+                }
+                let (_, mut at) = access.transmit(now, size);
+                if let Some((rng, most)) = jitter {
+                    at = (at + Span::from_nanos(rng.below(most.as_nanos() + 1))).max(*last_entry);
+                    *last_entry = at;
+                }
+                entering.push_back((at, parcel));
+            }
+        }
+        wakes[end] = peer.wake_at();
+    }
+
+    fn sample_links(&mut self, at: Time) {
+        for (link, (drops, marks)) in self.watcher.links.iter().enumerate() {
+            let (queue_packets, queue_bytes, sojourn) = self.path.backlog(link, at);
+            let (link, drops, marks) = (link as u32, *drops, *marks);
+            self.link_rows.push(LinkRow { time: at, link, queue_packets, queue_bytes, sojourn, drops, marks });
+        }
+    }
+
+    /// The run's results.
+    pub fn finish(self) -> Run {
+        let links = self.path.summaries(self.end);
+        let finished = self.flows.into_iter().zip(&self.watcher.flows).map(|(flow, tallied)| Finished {
+            source: flow.source,
+            sink: flow.sink,
+            descriptor: flow.descriptor,
+            tallied: *tallied,
+        });
+        let rest = Rest {
+            runner: Runner::Virtual,
+            end: self.end,
+            links,
+            link_rows: self.link_rows,
+            events: self.events,
+            facts: BTreeMap::new(),
+        };
+        outcome::run(&self.scenario, self.level, finished.collect(), rest)
+    }
+}
+
+fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> Flow {
+    let Plan { index, start, settings, control, meter, ecn, tape, descriptor } = plan;
+    let spec = &scenario.flows[index as usize];
+    let (server, client) = addresses();
+    let sink_meter: FlowMeter = meter.clone();
+    let sink = Sink::new(clock, identity, &settings, server, spec.bytes, sink_meter, start);
+    let source =
+        Source::new(clock, identity, &settings, client, (control, meter), spec.app_rate, ecn, tape);
+    let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
+    let jitter = (scenario.send_jitter > Span::ZERO)
+        .then(|| (Rng::stream(scenario.seed, &spec.name, "jitter"), scenario.send_jitter));
+    Flow {
+        source,
+        sink,
+        descriptor,
+        start,
+        started: false,
+        access: Serialiser::new(access),
+        jitter,
+        last_entry: Time::ZERO,
+        entering: VecDeque::new(),
+        wakes: [None, None],
+    }
+}
+
+/// Runs a scenario to its end.
+///
+/// # Errors
+/// When the scenario has what this runner does not do.
+pub fn run(scenario: &Scenario, level: TraceLevel) -> Result<Run, Error> {
+    let mut run = Virtual::new(scenario, level)?;
+    while !run.advance(u64::MAX) {}
+    Ok(run.finish())
+}

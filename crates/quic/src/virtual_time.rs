@@ -198,7 +198,9 @@ impl Virtual {
         }
         self.path.advance(now, &mut self.watcher);
         for index in 0..self.flows.len() {
-            while let Some((_, parcel)) = self.flows[index].entering.pop_front_if(|(at, _)| *at <= now) {
+            let entering = &mut self.flows[index].entering;
+            while entering.front().is_some_and(|(at, _)| *at <= now) {
+                let (_, parcel) = entering.pop_front().expect("there is a first one");
                 self.path.arrive(now, parcel, &mut self.watcher);
             }
         }

@@ -23,7 +23,7 @@ pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict
 pub(crate) fn units<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let units = PyDict::new(py);
     for column in &table.columns {
-        units.set_item(&column.name, column.unit)?;
+        units.set_item(&column.name, column.unit.as_ref())?;
     }
     Ok(units)
 }

@@ -5,7 +5,7 @@ use endpoint::Pacing;
 use scenario::{Ecn, Error, Flow, ReceiveWindow, Scenario};
 use sim::TraceLevel;
 use trace::{FlowMeter, Window};
-use units::{Bytes, Rng, Span, Time};
+use units::{Bytes, Rate, Rng, Span, Time};
 
 use crate::control::{ControlConfig, PROVIDES};
 use crate::half::{MTU, Settings};
@@ -14,6 +14,9 @@ use crate::tape::{self, Tape};
 /// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an ACK. The longest that one
 /// waits is 25 ms there and 40 ms here.
 const USUAL_ACKS: (u32, Span) = (2, Span::from_millis(40));
+
+/// On the loopback silence is no outage of the path: the other end is gone.
+const PATIENCE: Span = Span::from_secs(5);
 
 /// Which clock runs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,9 +56,8 @@ pub(crate) struct Plan {
 /// When the scenario has what this runner does not do.
 pub(crate) fn plans(scenario: &Scenario, runner: Runner, level: TraceLevel) -> Result<Vec<Plan>, Error> {
     check(scenario, runner)?;
-    let registry = Registry::default();
     let flows = scenario.flows.iter().enumerate();
-    flows.map(|(index, spec)| plan(scenario, index, spec, &registry, level)).collect()
+    flows.map(|(index, spec)| plan(scenario, runner, index, spec, level)).collect()
 }
 
 /// Whether this runner can do it, with no run.
@@ -73,7 +75,7 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
         }
         Runner::Loopback if !is_loopback(scenario) => {
             let problem = "QUIC on the real clock runs over this machine's loopback, which is not such a path";
-            let fix = "write profile = \"loopback\" above [path], or run it with --on quic-virtual";
+            let fix = "write profile = \"loopback\" in place of [path], or run it with --on quic-virtual";
             return Err(scenario.error("path.rate", format!("\"{}\"", scenario.path.link.rate), problem, fix));
         }
         Runner::Loopback => {}
@@ -82,9 +84,20 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
     scenario.flows.iter().try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
 }
 
-/// The profile says that the path is this machine.
+/// The programs at its ends are the path: what lies between them is memory, as in the profile `loopback`.
 fn is_loopback(scenario: &Scenario) -> bool {
-    scenario.profile.as_ref().is_some_and(|applied| applied.name == "loopback")
+    let path = &scenario.path;
+    let link = &path.link;
+    let bare = path.changes.is_empty()
+        && path.wifi.is_none()
+        && path.suspend.is_none()
+        && link.policer.is_none()
+        && link.shaper.is_none()
+        && link.rate_pattern.is_none()
+        && !(link.loss.is_random() || path.reverse_loss.is_random())
+        && scenario.links().count() == 1;
+    let memory = link.rate >= Rate::from_bps(10_000_000_000) && path.rtt <= Span::from_micros(100);
+    bare && memory && scenario.host.is_some()
 }
 
 fn check_flow(
@@ -92,9 +105,8 @@ fn check_flow(
     spec: &Flow,
     registry: &Registry,
 ) -> Result<(&'static cc::Descriptor, cc::Config), Error> {
-    let refuse = |key: &str, value: &str, problem: &str, fix: &str| {
-        Err(scenario.error(&spec.key(key), value, problem, fix))
-    };
+    let refuse =
+        |key: &str, value: &str, problem: &str, fix: &str| Err(scenario.error(&spec.key(key), value, problem, fix));
     if spec.is_unresponsive() {
         return refuse("cc", "\"none\"", "QUIC's flows have a congestion control", "name one, like \"cubic\"");
     }
@@ -115,20 +127,19 @@ fn check_flow(
         return refuse("ecn", "\"ect1\"", "noq sends with ECT(0) or without", "write \"ect0\", or leave it out");
     }
     if spec.gro > Span::ZERO {
-        return refuse("gro", &format!("\"{}\"", spec.gro), "QUIC's receiver takes what the socket gives", "leave it out");
+        return refuse(
+            "gro",
+            &format!("\"{}\"", spec.gro),
+            "QUIC's receiver takes what the socket gives",
+            "leave it out",
+        );
     }
     let runner = sim::Runner { provides: PROVIDES, marks: false, smss: Bytes::new(MTU.into()) };
     sim::controller(scenario, spec, registry, &runner)
 }
 
-fn plan(
-    scenario: &Scenario,
-    index: usize,
-    spec: &Flow,
-    registry: &Registry,
-    level: TraceLevel,
-) -> Result<Plan, Error> {
-    let (descriptor, config) = check_flow(scenario, spec, registry)?;
+fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: TraceLevel) -> Result<Plan, Error> {
+    let (descriptor, config) = check_flow(scenario, spec, &Registry::default())?;
     let start = Time::ZERO + spec.start + jittered(scenario, spec);
     let window = Window { from: Time::ZERO + scenario.measure_from, to: Time::ZERO + scenario.duration };
     let controller = (descriptor.build)(&config);
@@ -144,8 +155,9 @@ fn plan(
     // An ACK answers two packets at most often; with all that the path and its time can carry of them.
     let packets = spec.bytes.map_or(u64::MAX, Bytes::get).min(scenario.fastest().bytes_in(scenario.duration).get());
     let acks = packets / u64::from(MTU) + 1024;
-    let tape = tape::reserve(index as u32, level, descriptor.fields.len(), acks)
-        .map_err(|problem| scenario.error("duration", format!("\"{}\"", scenario.duration), problem, "trace less often"))?;
+    let tape = tape::reserve(index as u32, level, descriptor.fields.len(), acks).map_err(|problem| {
+        scenario.error("duration", format!("\"{}\"", scenario.duration), problem, "trace less often")
+    })?;
     let delayed_ack = (spec.delayed_ack, spec.ack_delay);
     Ok(Plan {
         index: index as u32,
@@ -153,6 +165,7 @@ fn plan(
         settings: Settings {
             receive_window: scenario.receive_window(spec),
             delayed_ack: (delayed_ack != USUAL_ACKS).then_some(delayed_ack),
+            patience: (runner == Runner::Loopback).then_some(PATIENCE),
             seed: Rng::stream(scenario.seed, &spec.name, "quic").next_u64(),
         },
         control: ControlConfig {

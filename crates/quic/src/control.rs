@@ -14,11 +14,8 @@ use crate::ring::Ring;
 
 /// The signals that noq gives a controller, by way of [`Control`]. Of marks it says only that there were more of them, it sends
 /// with ECT(0) or not at all, and QUIC has no timestamps.
-pub const PROVIDES: Signals = Signals::RATE_SAMPLE
-    .and(Signals::LOST_EACH)
-    .and(Signals::TX_INFLIGHT)
-    .and(Signals::SPURIOUS)
-    .and(Signals::PACING);
+pub const PROVIDES: Signals =
+    Signals::RATE_SAMPLE.and(Signals::LOST_EACH).and(Signals::TX_INFLIGHT).and(Signals::SPURIOUS).and(Signals::PACING);
 
 /// What a [`Control`] is made of.
 #[derive(Debug)]
@@ -265,7 +262,11 @@ impl Control {
         }
         // What PRR lets go counts from the threshold that the controller has now decided.
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(delivery.bytes, self.conn.inflight, delivery.lost == Bytes::ZERO && delivery.bytes > Bytes::ZERO);
+            prr.on_ack(
+                delivery.bytes,
+                self.conn.inflight,
+                delivery.lost == Bytes::ZERO && delivery.bytes > Bytes::ZERO,
+            );
         }
         delivery.newest.is_some()
     }

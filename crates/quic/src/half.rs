@@ -25,9 +25,6 @@ pub const HEADERS: Bytes = Bytes::new(28);
 /// with some 700 packets one can't have as many.
 pub(crate) const STREAM: u64 = 1_000_000;
 
-/// An end that hears nothing for so long gives up.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 /// Times of a run as noq wants them.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
@@ -63,6 +60,8 @@ pub(crate) struct Settings {
     pub(crate) receive_window: Bytes,
     /// Packets an ACK, and the longest that one waits, if not QUIC's own.
     pub(crate) delayed_ack: Option<(u32, Span)>,
+    /// An end that hears nothing for so long gives up, if ever.
+    pub(crate) patience: Option<Span>,
     /// noq's random numbers.
     pub(crate) seed: u64,
 }
@@ -227,6 +226,8 @@ fn endpoint_config(settings: &Settings, usage: &str) -> Arc<EndpointConfig> {
 
 fn transport(settings: &Settings, mailbox: Arc<Mailbox>) -> TransportConfig {
     let window = VarInt::from_u64(settings.receive_window.get()).unwrap_or(VarInt::MAX);
+    let patience =
+        settings.patience.map(|span| VarInt::from_u64(span.as_nanos() / 1_000_000).unwrap_or(VarInt::MAX).into());
     let mut transport = TransportConfig::default();
     transport
         .congestion_controller_factory(Arc::new(Deliver(mailbox)))
@@ -240,7 +241,7 @@ fn transport(settings: &Settings, mailbox: Arc<Mailbox>) -> TransportConfig {
         .max_concurrent_uni_streams(VarInt::from_u32(4096))
         .send_window(settings.receive_window.get().saturating_mul(2).max(4 * STREAM))
         .allow_spin(false)
-        .max_idle_timeout(Some(PATIENCE.try_into().expect("30 s are a timeout that QUIC can say")));
+        .max_idle_timeout(patience);
     if let Some((every, delay)) = settings.delayed_ack {
         let mut frequency = AckFrequencyConfig::default();
         frequency

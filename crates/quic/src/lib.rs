@@ -2,7 +2,7 @@
 //!
 //! - [`Mailbox`] stands in noq as its congestion controller; [`Control`] makes the contract's calls of what it collects.
 //! - [`Source`] and [`Sink`] are the two ends, sans-IO: a server that sends what a client asks for.
-//! - [`virtual_time`] runs both over the path's elements.
+//! - [`virtual_time`] runs both over the path's elements; [`udp`] runs them on sockets of this machine's loopback.
 
 mod build;
 mod control;
@@ -14,6 +14,7 @@ mod peer;
 mod ring;
 mod tape;
 mod tls;
+pub mod udp;
 pub mod virtual_time;
 
 pub use build::{Runner, check};

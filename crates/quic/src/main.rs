@@ -1,1 +1,127 @@
-fn main() {}
+//! `fullpipe-quic`: runs what a plan says, for `fullpipe run --on quic`.
+//!
+//! `fullpipe-quic check PLAN` says whether this runner can do it, `fullpipe-quic run PLAN OUT` does it. `OUT` is written whole or not
+//! at all. While it goes on, standard output has a line `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went
+//! wrong, 2 when it was refused, with the reason on standard error.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use quic::udp::{self, Failure, Options};
+use quic::virtual_time::Virtual;
+use quic::{Runner, check};
+use scenario::Scenario;
+use serde::Deserialize;
+use sim::{Run, TraceLevel};
+use trace::handover;
+use units::{Span, Time};
+
+/// What is to be run.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Plan {
+    /// The scenario, as TOML.
+    scenario: String,
+    /// What errors call it.
+    file: String,
+    /// `quic` or `quic-virtual`.
+    on: String,
+    /// `off`, `ack`, or the interval between two rows.
+    #[serde(default)]
+    trace: Option<String>,
+    /// The CPUs of server and client.
+    #[serde(default)]
+    pin: Option<[usize; 2]>,
+    /// Never sleep.
+    #[serde(default)]
+    busy: bool,
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match args[..] {
+        ["check", plan] => load(plan).and_then(|(scenario, runner, _)| Ok(check(&scenario, runner)?)),
+        ["run", plan, out] => load(plan).and_then(|loaded| run(&loaded, Path::new(out))),
+        _ => {
+            eprintln!("usage: fullpipe-quic check PLAN | run PLAN OUT");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure::Refused(error)) => {
+            let parts = [
+                ("file", error.file()),
+                ("key", error.key()),
+                ("value", error.value()),
+                ("problem", error.problem()),
+                ("fix", error.fix()),
+            ];
+            let parts: serde_json::Map<_, _> =
+                parts.into_iter().map(|(name, part)| (name.to_owned(), part.into())).collect();
+            eprintln!("{}", serde_json::Value::from(parts));
+            ExitCode::from(2)
+        }
+        Err(Failure::Broken(why)) => {
+            eprintln!("{why}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+fn load(path: &str) -> Result<(Scenario, Runner, Plan), Failure> {
+    let broken = |why: String| Failure::Broken(format!("{path}: {why}"));
+    let text = fs::read_to_string(path).map_err(|error| broken(error.to_string()))?;
+    let plan: Plan = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
+    let runners = [Runner::Loopback, Runner::Virtual];
+    let runner = runners.into_iter().find(|runner| runner.name() == plan.on);
+    let runner = runner.ok_or_else(|| broken(format!("on = {:?} is neither quic nor quic-virtual", plan.on)))?;
+    Ok((Scenario::parse(&plan.scenario, &plan.file)?, runner, plan))
+}
+
+fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Result<(), Failure> {
+    let level = match plan.trace.as_deref() {
+        None | Some("off") => TraceLevel::Off,
+        Some("ack") => TraceLevel::Acks,
+        Some(interval) => {
+            TraceLevel::Every(interval.parse().map_err(|_| Failure::Broken(format!("no trace level: {interval}")))?)
+        }
+    };
+    let duration = scenario.duration;
+    let run = match runner {
+        Runner::Virtual => in_virtual_time(scenario, level)?,
+        Runner::Loopback => {
+            let options = Options { pin: plan.pin, busy: plan.busy };
+            udp::run(scenario, level, &options, |now, got| progress(now, duration, got))?
+        }
+    };
+    keep(&run, out).map_err(|error| Failure::Broken(format!("{}: {error}", out.display())))
+}
+
+fn in_virtual_time(scenario: &Scenario, level: TraceLevel) -> Result<Run, Failure> {
+    let mut run = Virtual::new(scenario, level)?;
+    while !run.advance(20_000) {
+        progress(run.now(), scenario.duration, run.events());
+    }
+    if let Some((flow, why)) = run.failures().first() {
+        return Err(Failure::Broken(format!("{flow}: the connection ended: {why}")));
+    }
+    Ok(run.finish())
+}
+
+fn progress(now: Time, duration: Span, events: u64) {
+    // Whoever does not read it any more will end us.
+    let _ = writeln!(io::stdout(), "progress {} {} {events}", now.as_secs_f64(), duration.as_secs_f64());
+}
+
+/// Made aside and renamed.
+fn keep(run: &Run, out: &Path) -> io::Result<()> {
+    let aside = out.with_extension("part");
+    let mut file = BufWriter::new(File::create(&aside)?);
+    handover::write(&mut file, &run.summary, run.trace.as_ref())?;
+    file.into_inner()?.sync_all()?;
+    fs::rename(aside, out)
+}

@@ -30,13 +30,14 @@ pub(crate) struct Rest {
     pub(crate) link_rows: Vec<LinkRow>,
     pub(crate) events: u64,
     pub(crate) facts: BTreeMap<String, String>,
+    pub(crate) warnings: Vec<String>,
 }
 
 /// Everything in its place.
 pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished>, rest: Rest) -> Run {
     let mut recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut flows, mut rates, mut tapes, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut flows, mut rates, mut tapes, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), rest.warnings);
     for (spec, flow) in scenario.flows.iter().zip(finished) {
         let Finished { source, sink, descriptor, tallied } = flow;
         let (control, unused, tape) = source.into_parts();
@@ -64,8 +65,10 @@ pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished
         tapes.push((group, tape));
     }
     if let Some(recorder) = &mut recorder {
-        let mut rows: Vec<_> =
-            tapes.iter().flat_map(|(group, tape)| tape.rows().map(move |(row, values)| (row, *group, values))).collect();
+        let mut rows: Vec<_> = tapes
+            .iter()
+            .flat_map(|(group, tape)| tape.rows().map(move |(row, values)| (row, *group, values)))
+            .collect();
         rows.sort_by_key(|(row, ..)| (row.time, row.flow));
         for (row, group, values) in rows {
             recorder.flow(row, group, |to| to.extend_from_slice(values));

@@ -7,7 +7,7 @@ use bytes::BytesMut;
 use endpoint::Limit;
 use noq_proto::{Dir, EcnCodepoint, Event, ReadError, StreamEvent, StreamId};
 use trace::FlowMeter;
-use units::{Bytes, Rate, Span, Time};
+use units::{Bytes, Rate, Time};
 
 use crate::control::{Control, ControlConfig};
 use crate::half::{Clock, Half, MTU, Settings};
@@ -341,6 +341,3 @@ impl Peer for Sink {
         self.half.ended()
     }
 }
-
-/// How long the two ends wait for each other at most.
-pub(crate) const DEADLINE: Span = Span::from_secs(35);

@@ -313,6 +313,7 @@ impl Virtual {
             link_rows: self.link_rows,
             events: self.events,
             facts: BTreeMap::new(),
+            warnings: Vec::new(),
         };
         outcome::run(&self.scenario, self.level, finished.collect(), rest)
     }
@@ -324,8 +325,7 @@ fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> F
     let (server, client) = addresses();
     let sink_meter: FlowMeter = meter.clone();
     let sink = Sink::new(clock, identity, &settings, server, spec.bytes, sink_meter, start);
-    let source =
-        Source::new(clock, identity, &settings, client, (control, meter), spec.app_rate, ecn, tape);
+    let source = Source::new(clock, identity, &settings, client, (control, meter), spec.app_rate, ecn, tape);
     let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
     let jitter = (scenario.send_jitter > Span::ZERO)
         .then(|| (Rng::stream(scenario.seed, &spec.name, "jitter"), scenario.send_jitter));

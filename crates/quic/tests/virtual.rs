@@ -20,7 +20,10 @@ fn one_flow_of_each_kind_fills_the_link() {
     for cc in ["newreno", "cubic", "bbr1", "bbr2", "bbr3", "ledbat++"] {
         let run = run(&scenario(DSL, &format!("cc = \"{cc}\"")), TraceLevel::Off);
         let flow = &run.summary.flows[0];
-        eprintln!("{cc}: {:?}", (flow.goodput_bps / 1e6, flow.rtt_s.mean, flow.retransmits, &flow.limited_by, run.summary.events));
+        eprintln!(
+            "{cc}: {:?}",
+            (flow.goodput_bps / 1e6, flow.rtt_s.mean, flow.retransmits, &flow.limited_by, run.summary.events)
+        );
         // Of a packet of 1500 bytes some 1440 are the application's.
         assert!((17.5e6..19.3e6).contains(&flow.goodput_bps), "{cc}: {} Mbit/s", flow.goodput_bps / 1e6);
     }

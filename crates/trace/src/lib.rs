@@ -3,6 +3,7 @@
 //!
 //! `docs/metrics.md` gives each metric its formula.
 
+pub mod handover;
 mod histogram;
 mod meter;
 mod recorder;

@@ -214,7 +214,8 @@ impl Recorder {
     /// Hands everything on, with no copy of a flow's columns.
     pub fn finish(mut self) -> Trace {
         self.settle();
-        let column = |name: &str, unit: &'static str, data: Data| Column { name: name.to_owned(), unit, data };
+        let column =
+            |name: &str, unit: &'static str, data: Data| Column { name: name.to_owned(), unit: unit.into(), data };
         let mut flows = vec![
             column("time", "ns", Data::U64(self.time)),
             column("flow", "", Data::U32(self.flow)),
@@ -235,7 +236,7 @@ impl Recorder {
                 Field::Number(values) => Data::F32(values),
                 Field::Label(codes, labels) => Data::Label { codes, labels: owned(labels) },
             };
-            flows.push(Column { name, unit, data });
+            flows.push(Column { name, unit: unit.into(), data });
         }
 
         let each = |f: fn(&LinkRow) -> u64| Data::U64(self.links.iter().map(f).collect());
@@ -280,7 +281,7 @@ impl Recorder {
 }
 
 fn responses(rows: &[(u32, Response)]) -> Vec<Column> {
-    let column = |name: &str, unit, data| Column { name: name.to_owned(), unit, data };
+    let column = |name: &str, unit: &'static str, data| Column { name: name.to_owned(), unit: unit.into(), data };
     let each = |of: fn(&Response) -> u64| Data::U64(rows.iter().map(|(_, response)| of(response)).collect());
     vec![
         column("start", "ns", each(|response| response.start.as_nanos())),

@@ -1,5 +1,7 @@
 //! Columns, as they are handed on.
 
+use std::borrow::Cow;
+
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub struct Trace {
@@ -22,7 +24,7 @@ pub struct Column {
     /// Its name; an algorithm's own is `<algorithm>.<field>`.
     pub name: String,
     /// Unit of its numbers, or empty.
-    pub unit: &'static str,
+    pub unit: Cow<'static, str>,
     /// Its values.
     pub data: Data,
 }

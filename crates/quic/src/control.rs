@@ -73,7 +73,16 @@ pub struct Control {
     last: (Option<Span>, Option<Rate>),
     meter: FlowMeter,
     /// Every call, for a replay.
-    record: Option<Vec<Event>>,
+    record: Option<Box<Record>>,
+}
+
+/// What a controller was told, and what it decided.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// Every call.
+    pub events: Vec<Event>,
+    /// Each decision that was read, and after how many calls.
+    pub decisions: Vec<(usize, Decision)>,
 }
 
 /// What was acknowledged and lost by one event, while it is worked out.
@@ -140,12 +149,12 @@ impl Control {
 
     /// Keeps every call from now on, for a replay.
     pub fn record(&mut self) {
-        self.record = Some(Vec::new());
+        self.record = Some(Box::default());
     }
 
-    /// The calls that were kept.
-    pub fn take_record(&mut self) -> Vec<Event> {
-        self.record.take().unwrap_or_default()
+    /// What was kept.
+    pub fn take_record(&mut self) -> Record {
+        self.record.take().map(|record| *record).unwrap_or_default()
     }
 
     /// All that one event told, and noq's smoothed RTT after it. True if it was an ACK of our packets.
@@ -390,13 +399,16 @@ impl Control {
             Call::Timer => self.controller.on_timer(cx),
         }
         if let Some(record) = &mut self.record {
-            record.push(Event { now, conn: self.conn.clone(), call });
+            record.events.push(Event { now, conn: self.conn.clone(), call });
         }
     }
 
     /// Reads the controller's decision, after the calls of one event.
     fn decide(&mut self) {
         self.decision = self.controller.decision();
+        if let Some(record) = &mut self.record {
+            record.decisions.push((record.events.len(), self.decision));
+        }
         let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
         let rtt = (self.conn.srtt, self.conn.min_rtt);
         self.pacer.set(pacing_rate, send_quantum, cwnd, self.conn.inflight, ssthresh, rtt);

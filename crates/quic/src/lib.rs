@@ -18,7 +18,7 @@ pub mod udp;
 pub mod virtual_time;
 
 pub use build::{Runner, check};
-pub use control::{Control, ControlConfig, PROVIDES};
+pub use control::{Control, ControlConfig, PROVIDES, Record};
 pub use half::{Clock, HEADERS, MTU};
 pub use mailbox::{Mail, Mailbox};
 pub use peer::{Burst, Peer, Sink, Source};

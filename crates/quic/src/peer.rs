@@ -65,6 +65,7 @@ pub struct Source {
     /// The request's stream, and what is read of it.
     request: (Option<StreamId>, Vec<u8>),
     ecn: bool,
+    record: bool,
     /// What holds it back since the last burst.
     limit: Limit,
     tape: Tape,
@@ -93,9 +94,15 @@ impl Source {
             rate,
             request: (None, Vec::new()),
             ecn,
+            record: false,
             limit: Limit::Handshake,
             tape,
         }
+    }
+
+    /// Keeps what its controller is told, from the first call on.
+    pub fn record(&mut self) {
+        self.record = true;
     }
 
     /// Its congestion control, once there is something to send.
@@ -146,7 +153,10 @@ impl Source {
         if let (Ok(wanted), Some((config, meter))) = (wanted, self.config.take()) {
             // What was told of the handshake's packets has numbers of other spaces.
             self.mailbox.take(&mut self.mail);
-            let control = Control::new(config, now, meter);
+            let mut control = Control::new(config, now, meter);
+            if self.record {
+                control.record();
+            }
             self.mailbox.set_window(control.window());
             self.control = Some(control);
             self.output = Some(Output::new(wanted, self.rate, now));

@@ -32,6 +32,7 @@ __all__ = [
     "check_kernel",
     "conformance_case",
     "conformance_cases",
+    "handed_over",
     "impairments",
     "link",
     "measured",
@@ -718,6 +719,17 @@ def memory_needed(scenario: Scenario, trace: str) -> int:
 
     Raises:
         ScenarioError: When `trace` is no level.
+    """
+
+def handed_over(path: str | PathLike[str], repeatable: bool) -> RunResult:
+    """The results that a runner in another process wrote to a file.
+
+    Args:
+        path: The file.
+        repeatable: The same scenario and seed give the same trace, so that its fingerprint means something.
+
+    Raises:
+        OSError: When it can't be read, or has no results.
     """
 
 def algorithms() -> list[Algorithm]:

@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use crate::link::{LinkRun, link};
     #[pymodule_export]
-    use crate::run::{RunResult, memory_needed, run};
+    use crate::run::{RunResult, handed_over, memory_needed, run};
     #[pymodule_export]
     use crate::scenario_file::Scenario;
     #[pymodule_export]

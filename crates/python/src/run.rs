@@ -1,9 +1,15 @@
-//! One run in virtual time, in slices between which Python may interrupt it.
+//! One run in virtual time, in slices between which Python may interrupt it; and results from elsewhere.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::PathBuf;
 
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sim::{Simulation, TraceLevel};
+use trace::Trace;
+use trace::handover::{self, Received};
 use units::Span;
 
 use crate::controller::guarded;
@@ -45,11 +51,20 @@ pub(crate) fn run(
     }
     let finish = || {
         let run = simulation.finish();
-        let hash = run.trace.as_ref().map(trace::Trace::hash);
+        let hash = run.trace.as_ref().map(Trace::hash);
         (run, hash)
     };
     let (run, trace_hash) = py.detach(|| guarded(finish))?;
     RunResult::of(py, &run.summary, run.trace, trace_hash)
+}
+
+/// The results that a runner in another process wrote to a file. Its trace has no fingerprint unless it is `repeatable`.
+#[pyfunction]
+pub(crate) fn handed_over(py: Python<'_>, path: PathBuf, repeatable: bool) -> PyResult<RunResult> {
+    let read = || handover::read(&mut BufReader::new(File::open(path)?));
+    let Received { summary, trace } = py.detach(read)?;
+    let trace_hash = trace.as_ref().filter(|_| repeatable).map(Trace::hash);
+    RunResult::made(py, summary, trace, trace_hash)
 }
 
 /// An upper estimate of the memory that a run holds at once, in bytes.
@@ -94,10 +109,15 @@ impl RunResult {
     pub(crate) fn of(
         py: Python<'_>,
         summary: &trace::Summary,
-        trace: Option<trace::Trace>,
+        trace: Option<Trace>,
         trace_hash: Option<u64>,
     ) -> PyResult<RunResult> {
         let metrics = serde_json::to_string(summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        RunResult::made(py, metrics, trace, trace_hash)
+    }
+
+    /// The same with the metrics as JSON.
+    fn made(py: Python<'_>, metrics: String, trace: Option<Trace>, trace_hash: Option<u64>) -> PyResult<RunResult> {
         let mut tables = Vec::new();
         for table in trace.into_iter().flat_map(|trace| trace.tables) {
             let (name, units) = (table.name, table::units(py, &table)?.unbind());

@@ -140,7 +140,7 @@ fn check_flow(
 
 fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: TraceLevel) -> Result<Plan, Error> {
     let (descriptor, config) = check_flow(scenario, spec, &Registry::default())?;
-    let start = Time::ZERO + spec.start + jittered(scenario, spec);
+    let start = Time::ZERO + scenario.start(spec);
     let window = Window { from: Time::ZERO + scenario.measure_from, to: Time::ZERO + scenario.duration };
     let controller = (descriptor.build)(&config);
     let ecn = match spec.ecn {
@@ -182,12 +182,4 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
         tape,
         descriptor,
     })
-}
-
-fn jittered(scenario: &Scenario, spec: &Flow) -> Span {
-    let most = scenario.start_jitter.as_nanos();
-    match most {
-        0 => Span::ZERO,
-        _ => Span::from_nanos(Rng::stream(scenario.seed, &spec.name, "start").below(most + 1)),
-    }
 }

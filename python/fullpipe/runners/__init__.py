@@ -1,4 +1,5 @@
-"""What a scenario can run on: the simulator, and real stacks. A module here is a runner, and its name the runner's.
+"""What a scenario can run on: the simulator, and real stacks. A module here is a runner, and its name the runner's, with
+hyphens in place of underscores.
 
 Such a module has one value, `RUNNER`, a :class:`Runner`; nothing else has to be told of it. Modules that begin with `_`
 are parts of others. A runner that is not of this package is named as `my.module:MyRunner`, like a user's own algorithm.
@@ -142,7 +143,8 @@ def every() -> list[Runner]:
 
 def names() -> list[str]:
     """Their names: the simulator's first."""
-    found = sorted(each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
+    modules = (each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
+    found = sorted(name.replace("_", "-") for name in modules)
     return sorted(found, key=lambda name: name != "sim")
 
 
@@ -153,7 +155,7 @@ def _named(name: str) -> Runner:
         near = get_close_matches(name, names(), n=1)
         fix = f"did you mean {near[0]}? {_there()}" if near else _there()
         raise RunnerError(f"--on {name}: no runner of this name\n  fix: {fix}")
-    return cast("Runner", import_module(f"{__name__}.{name}").RUNNER)
+    return cast("Runner", import_module(f"{__name__}.{name.replace('-', '_')}").RUNNER)
 
 
 def _imported(name: str) -> Runner:

@@ -7,7 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 # What the installed package is made of.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml) $(shell find crates/*/src -name '*.rs')
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml) $(shell find crates/*/src -name '*.rs'))
 
 # Side by side, make's job server is not for cargo to join.
 ALONE := env -u MAKEFLAGS -u MFLAGS
@@ -17,7 +17,7 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: run gallery setup oracle browser vendor test test-rust test-example test-python test-ray lint lint-web bench-smoke clean
+.PHONY: run gallery setup oracle browser vendor test test-rust test-example test-python test-ray quic lint lint-quic lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
@@ -66,6 +66,15 @@ test-ray: setup
 	$(ALONE) $(UV) sync --locked --inexact --extra ray
 	$(BIN)/pytest tests/python/test_ray.py
 
+# Real QUIC, an extra: built for some minutes, put beside the command, and tested.
+QUIC := --manifest-path crates/quic/Cargo.toml --target-dir target/quic --locked
+
+quic: setup
+	$(ALONE) cargo build $(QUIC) --release
+	install target/quic/release/fullpipe-quic $(BIN)/
+	$(ALONE) cargo test $(QUIC)
+	$(BIN)/pytest tests/python/test_quic.py
+
 # What the page of a report is linted and tested with, not in the set-up: npm's packages as locked, and a Chromium.
 browser: web/node_modules/.ready
 	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)
@@ -88,6 +97,10 @@ lint: setup lint-web
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest fullpipe._core
+
+lint-quic:
+	cd crates/quic && cargo fmt --check
+	cargo clippy $(QUIC) --all-targets -- --deny warnings
 
 lint-web:
 	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings; \

@@ -152,10 +152,14 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
         scenario::Pacing::On => Pacing::On,
         scenario::Pacing::Off => Pacing::Off,
     };
-    // An ACK answers two packets at most often; with all that the path and its time can carry of them.
-    let packets = spec.bytes.map_or(u64::MAX, Bytes::get).min(scenario.fastest().bytes_in(scenario.duration).get());
-    let acks = packets / u64::from(MTU) + 1024;
-    let tape = tape::reserve(index as u32, level, descriptor.fields.len(), acks).map_err(|problem| {
+    // An ACK answers a packet at least; with all packets that the path and its time can carry.
+    let bytes = spec.bytes.map_or(u64::MAX, Bytes::get).min(scenario.fastest().bytes_in(scenario.duration).get());
+    let acks = bytes / u64::from(MTU) + 1024;
+    let rows = match level {
+        TraceLevel::Every(interval) => acks.min(scenario.duration.as_nanos() / interval.as_nanos() + 1),
+        TraceLevel::Off | TraceLevel::Acks => acks,
+    };
+    let tape = tape::reserve(index as u32, level, descriptor.fields.len(), rows, available()).map_err(|problem| {
         scenario.error("duration", format!("\"{}\"", scenario.duration), problem, "trace less often")
     })?;
     let delayed_ack = (spec.delayed_ack, spec.ack_delay);
@@ -182,4 +186,12 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
         tape,
         descriptor,
     })
+}
+
+/// Memory that is there to be had, as Linux estimates it.
+fn available() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kib.map_or(u64::MAX, |kib| kib << 10)
 }

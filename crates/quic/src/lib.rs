@@ -6,6 +6,8 @@
 
 mod build;
 mod control;
+#[cfg(test)]
+mod faults;
 mod half;
 mod mailbox;
 mod outcome;

@@ -32,18 +32,18 @@ pub struct Tape {
     transitions_written: usize,
 }
 
-/// The memory that a run's trace takes, or what is wrong with it.
+/// A tape for so many rows, if `available` bytes are enough for it.
 ///
 /// # Errors
-/// When that much memory can't be had.
-pub(crate) fn reserve(flow: u32, level: TraceLevel, fields: usize, acks: u64) -> Result<Tape, String> {
+/// When they are not.
+pub(crate) fn reserve(flow: u32, level: TraceLevel, fields: usize, rows: u64, available: u64) -> Result<Tape, String> {
     let every = match level {
         TraceLevel::Off => None,
         TraceLevel::Every(span) => Some(span),
         TraceLevel::Acks => Some(Span::ZERO),
     };
     let row = size_of::<FlowRow>() + fields * size_of::<f64>();
-    let count = if every.is_some() { usize::try_from(acks).unwrap_or(usize::MAX).clamp(1024, MOST / row) } else { 0 };
+    let count = if every.is_some() { usize::try_from(rows).unwrap_or(usize::MAX).clamp(1024, MOST / row) } else { 0 };
     let transitions = if every.is_some() { TRANSITIONS.min(count) } else { 0 };
     let mut tape = Tape {
         flow,
@@ -57,6 +57,14 @@ pub(crate) fn reserve(flow: u32, level: TraceLevel, fields: usize, acks: u64) ->
         transitions: Vec::new(),
         transitions_written: 0,
     };
+    let needed = (count * row) as u64;
+    if needed > available {
+        return Err(format!(
+            "its trace takes {} MB of memory, and there are {} MB",
+            needed / 1_000_000,
+            available / 1_000_000
+        ));
+    }
     let refused = |_| format!("there is no memory for {count} rows of {row} bytes");
     tape.rows.try_reserve_exact(count).map_err(refused)?;
     tape.values.try_reserve_exact(count * fields).map_err(refused)?;

@@ -29,10 +29,19 @@ const ALLOWED: [(&str, &[&str]); 13] = [
 /// Crates that no crate of the default build may pull in: they would make set-up slow.
 const BANNED: [&str; 8] = ["arrow", "arrow-array", "parquet", "polars", "tokio", "quinn", "noq", "noq-proto"];
 
+/// The crate with a workspace of its own: real QUIC.
+const QUIC: &[&str] = &["units", "scenario", "path", "cc", "trace", "endpoint", "emulator", "sim"];
+
 fn metadata() -> serde_json::Value {
+    metadata_of("Cargo.toml", &[])
+}
+
+fn metadata_of(manifest: &str, further: &[&str]) -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--locked", "--manifest-path"])
-        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml"))
+        .args(["metadata", "--format-version", "1", "--locked"])
+        .args(further)
+        .arg("--manifest-path")
+        .arg(format!("{}/../../{manifest}", env!("CARGO_MANIFEST_DIR")))
         .output()
         .expect("cargo runs, since it runs this test");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
@@ -64,6 +73,18 @@ fn crates_depend_only_along_the_arrows() {
         seen.insert(name);
     }
     assert_eq!(seen, allowed.keys().copied().collect(), "every crate of the arrows exists");
+}
+
+#[test]
+fn what_is_outside_the_workspace_keeps_to_the_arrows() {
+    let metadata = metadata_of("crates/quic/Cargo.toml", &["--no-deps"]);
+    for package in list(&metadata["packages"]) {
+        for dependency in list(&package["dependencies"]) {
+            if let Some(on) = text(&dependency["name"]).strip_prefix("fullpipe-") {
+                assert!(QUIC.contains(&on), "quic must not depend on {on}: see the arrows in ARCHITECTURE.md");
+            }
+        }
+    }
 }
 
 #[test]

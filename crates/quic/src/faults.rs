@@ -1,0 +1,169 @@
+//! What goes wrong on purpose: each has its words, and none hangs.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use bytes::BytesMut;
+use endpoint::Pacing;
+use noq_proto::EcnCodepoint;
+use scenario::Scenario;
+use sim::TraceLevel;
+use units::{Bytes, Span, Time};
+
+use crate::build::{Plan, Runner, plans};
+use crate::half::{Clock, addresses};
+use crate::peer::{Peer, Sink, Source};
+use crate::tape;
+use crate::tls::Identity;
+use crate::udp::{self, Failure, Options};
+
+const LOOPBACK: &str = "duration = \"20s\"\n[path]\nrate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"16MB\"\n[host]\n[[flow]]\n\
+                        name = \"download\"\ncc = \"cubic\"\nreceive_window = \"8MB\"\n";
+
+fn scenario(more: &str) -> Scenario {
+    Scenario::parse(&format!("{LOOPBACK}{more}\n"), "test.toml").expect("a valid scenario")
+}
+
+fn plan(scenario: &Scenario) -> Plan {
+    plans(scenario, Runner::Loopback, TraceLevel::Off).expect("for QUIC").remove(0)
+}
+
+/// The two ends of a flow, with the identities that the server has and the client believes in.
+fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, Sink) {
+    let clock = Clock::start();
+    let Plan { start, settings, control, meter, tape, .. } = plan(scenario);
+    let (server_at, client_at) = addresses();
+    let bytes = scenario.flows[0].bytes;
+    let sink = Sink::new(clock, client, &settings, server_at, bytes, meter.clone(), start);
+    (Source::new(clock, server, &settings, client_at, (control, meter), None, false, tape), sink)
+}
+
+/// What is on its way: when it arrives, whether at the client, and what.
+type Wire = VecDeque<(Time, bool, Vec<u8>)>;
+
+/// Carries datagrams for 5 ms each way, those that `passes` lets, until both ends are done or for a minute of virtual time.
+fn carry(source: &mut Source, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> bool) -> Time {
+    let (mut now, mut wire) = (Time::ZERO, Wire::new());
+    let mut send = |peer: &mut dyn Peer, now: Time, to_client: bool, wire: &mut Wire| {
+        while let Some(burst) = peer.burst(now) {
+            for datagram in burst.datagrams().filter(|datagram| passes(datagram)) {
+                wire.push_back((now + Span::from_millis(5), to_client, datagram.to_vec()));
+            }
+        }
+    };
+    let end = Time::ZERO + Span::from_secs(60);
+    while now < end && (source.ended().is_none() || sink.ended().is_none()) {
+        send(source, now, true, &mut wire);
+        send(sink, now, false, &mut wire);
+        let arrival = wire.front().map(|(at, ..)| *at);
+        let Some(next) = [arrival, source.wake_at(), sink.wake_at()].into_iter().flatten().min() else { break };
+        now = next.max(now);
+        while wire.front().is_some_and(|(at, ..)| *at <= now) {
+            let (_, to_client, data) = wire.pop_front().expect("there is a first one");
+            let peer: &mut dyn Peer = if to_client { sink } else { source };
+            peer.receive(now, None::<EcnCodepoint>, BytesMut::from(&data[..]));
+        }
+        source.on_time(now);
+        sink.on_time(now);
+    }
+    now
+}
+
+fn words(ended: Option<&Result<(), String>>) -> &str {
+    ended.expect("it has ended").as_ref().expect_err("and not well")
+}
+
+#[test]
+fn a_certificate_that_the_client_does_not_know_ends_it_at_once() {
+    let (mut source, mut sink) = ends(&scenario("bytes = \"1MB\""), &Identity::new(), &Identity::new());
+    let at = carry(&mut source, &mut sink, |_| true);
+    assert!(words(sink.ended()).contains("certificate"), "{:?}", sink.ended());
+    assert!(at < Time::ZERO + Span::from_secs(1), "{at:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_given_up() {
+    let identity = Identity::new();
+    let (mut source, mut sink) = ends(&scenario("bytes = \"1MB\""), &identity, &identity);
+    let at = carry(&mut source, &mut sink, |_| false);
+    assert_eq!(words(sink.ended()), "timed out");
+    assert!(at < Time::ZERO + Span::from_secs(6), "{at:?}");
+}
+
+#[test]
+fn a_peer_that_dies_is_given_up_by_the_other() {
+    let identity = Identity::new();
+    let (mut source, mut sink) = ends(&scenario("bytes = \"50MB\""), &identity, &identity);
+    let mut passed = 0;
+    let at = carry(&mut source, &mut sink, |_| {
+        passed += 1;
+        passed < 2_000
+    });
+    assert_eq!((words(sink.ended()), words(source.ended())), ("timed out", "timed out"));
+    assert!(at < Time::ZERO + Span::from_secs(20), "{at:?}");
+}
+
+#[test]
+fn a_path_that_swallows_large_packets_is_crossed_with_smaller_ones() {
+    let identity = Identity::new();
+    let (mut source, mut sink) = ends(&scenario("bytes = \"2MB\""), &identity, &identity);
+    carry(&mut source, &mut sink, |datagram| datagram.len() <= 1_300);
+    assert_eq!(sink.ended(), Some(&Ok(())), "{} bytes arrived", sink.got());
+    assert_eq!(source.control().expect("a request").conn().smss, Bytes::new(1_200));
+}
+
+#[test]
+fn a_path_that_loses_every_third_packet_is_crossed() {
+    let identity = Identity::new();
+    let (mut source, mut sink) = ends(&scenario("bytes = \"300kB\""), &identity, &identity);
+    let mut count = 0_u64;
+    carry(&mut source, &mut sink, |_| {
+        // Not in step with anything that has a period.
+        count += 1;
+        (count.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 10 >= 3
+    });
+    assert_eq!(sink.ended(), Some(&Ok(())), "{} bytes arrived", sink.got());
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let (socket, _) = udp::bind(0, &mut Vec::new()).expect("some port is free");
+    let port = socket.local_addr().expect("it is bound").port();
+    let Err(Failure::Broken(why)) = udp::bind(port, &mut Vec::new()) else { panic!("it was taken") };
+    assert!(why.contains(&port.to_string()) && why.contains("take another port"), "{why}");
+}
+
+#[test]
+fn a_trace_that_does_not_fit_is_refused_before_it_begins() {
+    let why = tape::reserve(0, TraceLevel::Acks, 20, 1_000_000, 100_000_000).expect_err("280 MB do not fit");
+    assert!(why.contains("memory"), "{why}");
+    assert!(tape::reserve(0, TraceLevel::Off, 20, u64::MAX, 0).is_ok(), "nothing is no trace");
+}
+
+#[test]
+fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
+    let mut plan = plan(&scenario(""));
+    plan.control.pacing = Pacing::Off;
+    let mut tape = tape::reserve(0, TraceLevel::Acks, plan.descriptor.fields.len(), 10, u64::MAX).expect("room");
+    let control = crate::Control::new(plan.control, Time::ZERO, plan.meter);
+    for ms in 0..3_000 {
+        tape.on_ack(Time::ZERO + Span::from_millis(ms), &control);
+    }
+    let times: Vec<u64> = tape.rows().map(|(row, _)| row.time.as_nanos() / 1_000_000).collect();
+    assert_eq!(tape.overwritten() + times.len(), 3_000);
+    assert!(tape.overwritten() > 0);
+    assert_eq!(times, ((3_000 - times.len() as u64)..3_000).collect::<Vec<_>>());
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "this is about the machine's clock")]
+fn a_run_whose_time_is_up_ends_and_leaves_nothing_behind() {
+    let begun = Instant::now();
+    let scenario = Scenario::parse(&LOOPBACK.replace("20s", "300ms"), "test.toml").expect("a valid scenario");
+    let run = udp::run(&scenario, TraceLevel::Off, &Options::default(), |_, _| ()).expect("the loopback works");
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    let flow = &run.summary.flows[0];
+    assert!(flow.goodput_bps > 1e6 && flow.completion_s.is_none(), "{flow:?}");
+    // Both threads are joined by then, or this would not be reached.
+    assert_eq!(run.summary.runner, "quic");
+}

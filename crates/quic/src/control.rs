@@ -369,6 +369,11 @@ impl Control {
         }
     }
 
+    /// Datagrams leave at `now`: until something else holds it back, what does is how long that takes.
+    pub fn on_burst(&mut self, now: Time) {
+        self.limits.set(now, Limit::Host);
+    }
+
     /// Nothing more leaves at `now`, because of `limit`.
     pub fn on_limit(&mut self, now: Time, limit: Limit) {
         self.pacer.end_burst(now);

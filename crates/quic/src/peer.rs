@@ -205,6 +205,9 @@ impl Peer for Source {
                 self.take_mail(now);
                 match transmit {
                     Some(transmit) => {
+                        if let Some(control) = &mut self.control {
+                            control.on_burst(now);
+                        }
                         let data = &self.half.datagrams()[..transmit.size];
                         let ecn = transmit.ecn.filter(|_| self.ecn);
                         return Some(Burst { data, segment: transmit.segment_size.unwrap_or(transmit.size), ecn });

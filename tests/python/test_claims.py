@@ -136,7 +136,11 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         ("seeds = 2\n[runs.reno]", "[runs.reno]\nseeds = 0", ["runs.reno.seeds = 0"]),
         ('measure = "goodput_mbps"', 'measure = "goodput"', ['claim[0].measure = "goodput": is unknown', "use one of"]),
         ('trace = "10ms"\n', "", ["claim[3].measure", "needs a trace of cubic", 'add trace = "10ms" to [runs.cubic]']),
-        ('of = ["reno"]', 'of = ["reno", "cubic"]', ["claim[0].of", "has 2 groups", "two for ratio, difference, wins"]),
+        (
+            'of = ["reno"]',
+            'of = ["reno", "cubic"]',
+            ["claim[0].of", "has 2 groups", "two for ratio, difference, wins, superiority, mann_whitney"],
+        ),
         ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' fits no point"]),
         ('of = ["buffers"]', 'of = ["reno"]', ["claim[1].of", "has a single point", "fix: name a group with a sweep"]),
         ('compare = "rise"', 'compare = "rises"', ['claim[1].compare = "rises": is unknown']),

@@ -97,7 +97,9 @@ def test_the_loopback_carries_what_was_asked_for(tmp_path: Path) -> None:
         ({"path.loss": "1%"}, "quic", "over this machine's loopback"),
     ],
 )
-def test_what_quic_has_not_got_is_refused_by_name(scenario: Path, change: dict[str, str], on: str, message: str) -> None:
+def test_what_quic_has_not_got_is_refused_by_name(
+    scenario: Path, change: dict[str, str], on: str, message: str
+) -> None:
     with pytest.raises(fullpipe.ScenarioError, match=message):
         runner(on)
         fullpipe.run(scenario, set=change, on=on)

@@ -279,3 +279,12 @@ def test_digits_are_two() -> None:
     cases = {0.0: "0", 0.0123: "0.012", 4.96: "5.0", 9.99: "10.0", 41.2: "41", 99.6: "100", 12345.0: "12,345"}
     assert {value: digits(value) for value in cases} == cases
     assert digits(math.nan) == "–"
+
+
+def test_runs_that_have_no_seeds_in_common_are_compared_by_rank() -> None:
+    from fullpipe.reproduce.estimate import mann_whitney, superiority
+
+    # Of nine pairs the first has more in eight, and one is a tie.
+    assert superiority("mean", [3, 4, 5], [1, 2, 3]).value == pytest.approx(8.5 / 9)
+    # All four above all four: 2 of the 70 ways to share out eight ranks.
+    assert mann_whitney("mean", [5, 6, 7, 8], [1, 2, 3, 4]).value == pytest.approx(2 / 70)

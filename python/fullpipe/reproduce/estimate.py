@@ -107,10 +107,29 @@ def wins(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimat
     return Estimate(won.value, low=won.low, high=won.high)
 
 
+def superiority(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """How often a run of the first has more than one of the second, ties by half, with the bootstrap's interval."""
+
+    def above(one: Values, other: Values) -> float:
+        return fmean(float(a > b) + float(a == b) / 2 for a in one for b in other)
+
+    low, high = bootstrap(above, first, second)
+    return Estimate(above(first, second), low=low, high=high)
+
+
+def mann_whitney(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """The p-value of Mann's and Whitney's test, two-sided: how likely ranks so far apart are by chance."""
+    from scipy.stats import mannwhitneyu
+
+    return Estimate(float(mannwhitneyu(first, second, alternative="two-sided").pvalue))
+
+
 COMPARE: dict[str, Callable[[str, Sequence[float], Sequence[float]], Estimate]] = {
     "ratio": ratio,
     "difference": difference,
     "wins": wins,
+    "superiority": superiority,
+    "mann_whitney": mann_whitney,
 }
 """How the runs of two kinds are compared."""
 

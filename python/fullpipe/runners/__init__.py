@@ -1,7 +1,7 @@
-"""What a scenario can run on: the simulator, and real stacks. A module here is a runner, and its name the runner's, with
-hyphens in place of underscores.
+"""What a scenario can run on: the simulator, and real stacks. A module here is a runner, and its name the runner's.
 
-Such a module has one value, `RUNNER`, a :class:`Runner`; nothing else has to be told of it. Modules that begin with `_`
+Hyphens in a runner's name are underscores in the module's. Such a module has one value, `RUNNER`, a :class:`Runner`;
+nothing else has to be told of it. Modules that begin with `_`
 are parts of others. A runner that is not of this package is named as `my.module:MyRunner`, like a user's own algorithm.
 """
 

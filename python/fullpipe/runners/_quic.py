@@ -52,7 +52,7 @@ class Quic:
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             out = Path(folder) / "out"
             errors = Path(folder) / "errors"
-            command = [_there(), "run", self._plan(scenario, trace, Path(folder)), out]
+            command = [_there(), "run", str(self._plan(scenario, trace, Path(folder))), str(out)]
             with (
                 errors.open("wb") as stderr,
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as running,
@@ -94,8 +94,6 @@ def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
         return
     if code == 2 and words.startswith("{"):
         parts: dict[str, str] = json.loads(words.splitlines()[-1])
-        raise refusal(
-            parts["problem"], parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"]
-        )
+        raise refusal(parts["problem"], parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"])
     problem = words or f"{PROGRAM} ended with exit code {code} and without a word"
-    raise refusal(problem, "run it again; if it stays so, another runner tells whether it is the scenario", place=f"--on {name}")
+    raise refusal(problem, "run it again, or with --on sim to see whether it is the scenario", place=f"--on {name}")

@@ -195,7 +195,7 @@ class Run:
     @property
     def has_trace(self) -> bool:
         """Whether a trace was recorded."""
-        return self.trace_hash is not None
+        return bool(self._result.tables)
 
     @property
     def tables(self) -> list[str]:

@@ -12,7 +12,7 @@ use units::{Bytes, Span, Time};
 
 use crate::build::{Plan, Runner, plans};
 use crate::half::{Clock, addresses};
-use crate::peer::{Peer, Sink, Source};
+use crate::peer::{Parts, Peer, Sink, Source};
 use crate::tape;
 use crate::tls::Identity;
 use crate::udp::{self, Failure, Options};
@@ -35,7 +35,7 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, S
     let (server_at, client_at) = addresses();
     let bytes = scenario.flows[0].bytes;
     let sink = Sink::new(clock, client, &settings, server_at, bytes, meter.clone(), start);
-    (Source::new(clock, server, &settings, client_at, (control, meter), None, false, tape), sink)
+    (Source::new(clock, server, &settings, client_at, Parts { control, meter, rate: None, ecn: false, tape }), sink)
 }
 
 /// What is on its way: when it arrives, whether at the client, and what.

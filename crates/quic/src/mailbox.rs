@@ -42,9 +42,10 @@ impl Mail {
 
     /// For the next event; keeps what is allocated.
     pub fn clear(&mut self) {
-        let Mail { sent, acked, lost, .. } = self;
-        (sent.clear(), acked.clear(), lost.clear());
-        let (sent, acked, lost) = (std::mem::take(sent), std::mem::take(acked), std::mem::take(lost));
+        let Mail { mut sent, mut acked, mut lost, .. } = std::mem::take(self);
+        sent.clear();
+        acked.clear();
+        lost.clear();
         *self = Mail { sent, acked, lost, ..Mail::default() };
     }
 }

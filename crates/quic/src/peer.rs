@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use endpoint::Limit;
-use noq_proto::{Dir, EcnCodepoint, Event, ReadError, StreamEvent, StreamId};
+use noq_proto::{Dir, EcnCodepoint, Event, StreamEvent, StreamId};
 use trace::FlowMeter;
 use units::{Bytes, Rate, Time};
 
@@ -51,6 +51,18 @@ pub trait Peer {
     fn ended(&self) -> Option<&Result<(), String>>;
 }
 
+/// What a server is made of besides its connection.
+#[derive(Debug)]
+pub(crate) struct Parts {
+    pub(crate) control: ControlConfig,
+    pub(crate) meter: FlowMeter,
+    /// At which the application writes, if not all the time.
+    pub(crate) rate: Option<Rate>,
+    /// Its packets are ECN-capable.
+    pub(crate) ecn: bool,
+    pub(crate) tape: Tape,
+}
+
 /// The server of a flow.
 #[derive(Debug)]
 pub struct Source {
@@ -77,18 +89,16 @@ impl Source {
         identity: &Identity,
         settings: &Settings,
         peer: SocketAddr,
-        config: (ControlConfig, FlowMeter),
-        rate: Option<Rate>,
-        ecn: bool,
-        tape: Tape,
+        parts: Parts,
     ) -> Source {
+        let Parts { control, meter, rate, ecn, tape } = parts;
         let mailbox = Arc::new(Mailbox::default());
         let half = Half::server(clock, identity, settings, mailbox.clone(), peer);
         Source {
             half,
             mailbox,
             mail: Mail::default(),
-            config: Some(config),
+            config: Some((control, meter)),
             control: None,
             output: None,
             rate,
@@ -312,11 +322,8 @@ impl Sink {
         let mut stream = conn.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
         let before = self.got;
-        loop {
-            match chunks.next(usize::MAX) {
-                Ok(Some(chunk)) => self.got += chunk.bytes.len() as u64,
-                Ok(None) | Err(ReadError::Blocked | ReadError::Reset(_)) => break,
-            }
+        while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
+            self.got += chunk.bytes.len() as u64;
         }
         // Whether a window's update is due noq finds out by itself when it is asked for what to send.
         let _ = chunks.finalize();

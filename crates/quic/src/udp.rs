@@ -21,7 +21,7 @@ use units::{Span, Time};
 use crate::build::{Plan, Runner, plans};
 use crate::half::Clock;
 use crate::outcome::{self, Finished, Rest};
-use crate::peer::{Peer, Sink, Source};
+use crate::peer::{Parts, Peer, Sink, Source};
 use crate::tls::Identity;
 
 /// How it is run, besides what the scenario says.
@@ -194,7 +194,8 @@ fn stations(
     };
     let (server_at, client_at) = (at(&server.0)?, at(&client.0)?);
     let sink = Sink::new(clock, identity, &settings, server_at, spec.bytes, meter.clone(), start);
-    let source = Source::new(clock, identity, &settings, client_at, (control, meter), spec.app_rate, ecn, tape);
+    let source =
+        Source::new(clock, identity, &settings, client_at, Parts { control, meter, rate: spec.app_rate, ecn, tape });
     let station = |(socket, state), to| (socket, state, to);
     let (socket, state, to) = station(server, client_at);
     let source = Station { socket, state, peer: source, to, waiting: None, start: Time::ZERO };

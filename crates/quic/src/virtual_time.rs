@@ -14,7 +14,7 @@ use units::{Rate, Rng, Span, Time};
 use crate::build::{Plan, Runner, plans};
 use crate::half::{Clock, HEADERS, addresses};
 use crate::outcome::{self, Finished, Rest};
-use crate::peer::{Peer, Sink, Source};
+use crate::peer::{Parts, Peer, Sink, Source};
 use crate::tls::Identity;
 
 /// An access link is this much faster than the fastest link, as the simulator's.
@@ -325,7 +325,8 @@ fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> F
     let (server, client) = addresses();
     let sink_meter: FlowMeter = meter.clone();
     let sink = Sink::new(clock, identity, &settings, server, spec.bytes, sink_meter, start);
-    let source = Source::new(clock, identity, &settings, client, (control, meter), spec.app_rate, ecn, tape);
+    let source =
+        Source::new(clock, identity, &settings, client, Parts { control, meter, rate: spec.app_rate, ecn, tape });
     let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
     let jitter = (scenario.send_jitter > Span::ZERO)
         .then(|| (Rng::stream(scenario.seed, &spec.name, "jitter"), scenario.send_jitter));

@@ -78,7 +78,7 @@ fn check_replay(cc: &str, seed: u64, record: &Record) {
     let config = Config::new(descriptor, &Default::default(), SMSS, SMSS * 10).expect("defaults");
     let mut controller = (descriptor.build)(&config);
     let decisions = replay(&mut controller, &mut Rng::stream(seed, "flow", "controller"), &record.events);
-    assert!(record.decisions.len() > 10, "there was something to decide");
+    assert!(record.decisions.len() > 1, "there was something to decide");
     for (calls, decision) in record.decisions.iter().filter(|(calls, _)| *calls > 0) {
         assert_eq!(decisions[*calls - 1], *decision, "{cc} after {calls} calls");
     }

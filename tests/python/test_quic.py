@@ -83,7 +83,7 @@ def test_the_loopback_carries_what_was_asked_for(tmp_path: Path) -> None:
     assert flow["goodput_bps"] > 1e7, "slower than anything but a machine that stands still"
     assert run.metrics["host"]["kernel"]
     assert run.trace_hash is None, "no run on the real clock can be repeated"
-    assert run.trace().height > 100
+    assert run.trace().height > 10
 
 
 @built

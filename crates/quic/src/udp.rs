@@ -54,11 +54,11 @@ const ROOM: usize = 4 << 20;
 /// What a socket should have at least, doubled as Linux counts: some milliseconds' worth.
 const LEAST_ROOM: usize = 2 << 20;
 
-/// Receive calls, and bursts, of a turn at most, before the other is looked after.
-const TURN: usize = 8;
+/// Bursts of a turn at most, before it is looked what has come.
+const TURN: usize = 4;
 
-/// Receive buffers of a call, each for as much as the kernel joins.
-const BUFFERS: usize = 4;
+/// Receive buffers of a call, each for as much as the kernel joins: what is read at once is acknowledged at once.
+const BUFFERS: usize = 1;
 
 /// No wait is longer: the flags are looked at.
 const NAP: Span = Span::from_millis(20);
@@ -304,31 +304,21 @@ impl<P: Peer> Station<P> {
 
     fn receive(&mut self, clock: Clock, buffers: &mut [Vec<u8>]) -> io::Result<bool> {
         let mut meta = [RecvMeta::default(); BUFFERS];
-        for turn in 0..TURN {
-            let mut slices: [IoSliceMut<'_>; BUFFERS] = buffers
-                .iter_mut()
-                .map(|buffer| IoSliceMut::new(buffer))
-                .collect::<Vec<_>>()
-                .try_into()
-                .map_err(|_| ErrorKind::Other)?;
-            let count = match self.state.recv((&self.socket).into(), &mut slices, &mut meta) {
-                Ok(count) => count,
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(turn > 0),
-                // What an earlier datagram met: nobody at the other port. The timers see to it.
-                Err(error) if error.kind() == ErrorKind::ConnectionRefused => continue,
-                Err(error) => return Err(error),
-            };
-            let now = clock.now();
-            for (buffer, meta) in buffers.iter().zip(&meta[..count]) {
-                let mut data = BytesMut::from(&buffer[..meta.len]);
-                let ecn = meta.ecn.and_then(|ecn| noq_proto::EcnCodepoint::from_bits(ecn as u8));
-                while !data.is_empty() {
-                    let datagram = data.split_to(meta.stride.min(data.len()));
-                    self.peer.receive(now, ecn, datagram);
-                }
-            }
-            if count < BUFFERS {
-                return Ok(true);
+        let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
+        let count = match self.state.recv((&self.socket).into(), &mut slices, &mut meta) {
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            // What an earlier datagram met: nobody at the other port. The timers see to it.
+            Err(error) if error.kind() == ErrorKind::ConnectionRefused => return Ok(true),
+            Err(error) => return Err(error),
+        };
+        let now = clock.now();
+        for (buffer, meta) in buffers.iter().zip(&meta[..count]) {
+            let mut data = BytesMut::from(&buffer[..meta.len]);
+            let ecn = meta.ecn.and_then(|ecn| noq_proto::EcnCodepoint::from_bits(ecn as u8));
+            while !data.is_empty() {
+                let datagram = data.split_to(meta.stride.min(data.len()));
+                self.peer.receive(now, ecn, datagram);
             }
         }
         Ok(true)

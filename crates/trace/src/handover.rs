@@ -98,7 +98,8 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Received> {
 
 fn table(head: TableHead, from: &mut impl Read) -> io::Result<Table> {
     let name = TABLES.into_iter().find(|name| *name == head.name);
-    let name = name.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("no table is named {:?}", head.name)))?;
+    let name =
+        name.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("no table is named {:?}", head.name)))?;
     let columns = head.columns.into_iter().map(|head| column(head, from)).collect::<io::Result<_>>()?;
     Ok(Table { name, columns })
 }

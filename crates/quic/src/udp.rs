@@ -55,10 +55,13 @@ const ROOM: usize = 4 << 20;
 const LEAST_ROOM: usize = 2 << 20;
 
 /// Bursts of a turn at most, before it is looked what has come.
-const TURN: usize = 4;
+const BURSTS: usize = 8;
 
-/// Receive buffers of a call, each for as much as the kernel joins: what is read at once is acknowledged at once.
-const BUFFERS: usize = 1;
+/// Receiving calls of a turn at most: what a turn reads is acknowledged by one ACK.
+const READS: usize = 8;
+
+/// Receive buffers of a call, each for as much as the kernel joins.
+const BUFFERS: usize = 4;
 
 /// No wait is longer: the flags are looked at.
 const NAP: Span = Span::from_millis(20);
@@ -292,7 +295,13 @@ fn fetch(now: Time, stations: &mut [Station<Sink>], end: Time, shared: &Shared) 
 impl<P: Peer> Station<P> {
     /// Reads what has come, and sends what may leave; true if there was anything.
     fn turn(&mut self, clock: Clock, buffers: &mut [Vec<u8>]) -> io::Result<bool> {
-        let received = self.receive(clock, buffers)?;
+        let mut received = false;
+        for _ in 0..READS {
+            if !self.receive(clock, buffers)? {
+                break;
+            }
+            received = true;
+        }
         let now = clock.now();
         let due = self.peer.wake_at().is_some_and(|at| now >= at);
         if due {
@@ -302,6 +311,7 @@ impl<P: Peer> Station<P> {
         Ok(received || due || sent)
     }
 
+    /// One call; false when nothing was there.
     fn receive(&mut self, clock: Clock, buffers: &mut [Vec<u8>]) -> io::Result<bool> {
         let mut meta = [RecvMeta::default(); BUFFERS];
         let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
@@ -333,7 +343,7 @@ impl<P: Peer> Station<P> {
             }
             *waiting = None;
         }
-        for turn in 0..TURN {
+        for turn in 0..BURSTS {
             let Some(burst) = peer.burst(clock.now()) else { return Ok(turn > 0) };
             let ecn = burst.ecn.and_then(|ecn| EcnCodepoint::from_bits(ecn as u8));
             if !offer(socket, state, *to, burst.data, burst.segment, ecn)? {

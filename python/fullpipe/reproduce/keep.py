@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fullpipe.reproduce import show, show_claims
 from fullpipe.reproduce.measures.link import lost
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from fullpipe.metrics import Metrics
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.reproduce.published import Published
     from fullpipe.reproduce.runner import Setup
@@ -123,9 +124,12 @@ def frame(study: Study) -> pl.DataFrame:
     """Every flow of every run as a row: rates in bit/s, delays in s, counts in data packets.
 
     `link_lost` counts what queues and policers dropped and chance took, of all flows of the run;
-    queueing delays are the link's.
+    queueing delays are the link's. Where there is no link, as on a loopback, its columns have no value.
     """
     import polars as pl
+
+    def queue(run: Metrics, quantile: Literal["p50", "p99"]) -> float | None:
+        return run["links"][0]["queue_delay_s"][quantile] if run["links"] else None
 
     return pl.DataFrame(
         [
@@ -140,9 +144,9 @@ def frame(study: Study) -> pl.DataFrame:
                 "sent": flow["sent"],
                 "retransmits": flow["retransmits"],
                 "link_lost": sum(lost(link) for link in run["links"]),
-                "utilisation": run["links"][0]["utilisation"],
-                "queue_p50_s": run["links"][0]["queue_delay_s"]["p50"],
-                "queue_p99_s": run["links"][0]["queue_delay_s"]["p99"],
+                "utilisation": run["links"][0]["utilisation"] if run["links"] else None,
+                "queue_p50_s": queue(run, "p50"),
+                "queue_p99_s": queue(run, "p99"),
                 "jain": run["jain"],
             }
             for point, samples in study.samples.items()
@@ -150,7 +154,7 @@ def frame(study: Study) -> pl.DataFrame:
             for number, flow in enumerate(run["flows"], 1)
         ],
         schema_overrides=dict.fromkeys(
-            ("completion_s", "rtt_mean_s", "queue_p50_s", "queue_p99_s", "jain"), pl.Float64
+            ("completion_s", "rtt_mean_s", "utilisation", "queue_p50_s", "queue_p99_s", "jain"), pl.Float64
         ),
         infer_schema_length=None,
     )

@@ -10,7 +10,7 @@ use units::{Bytes, Span, Time};
 use crate::link::{Fate, Link};
 use crate::shelf::{Shelf, Travelling};
 use crate::way::{Way, takes};
-use crate::{Cause, Direction, Parcel, Watch};
+use crate::{Cause, Direction, Kind, Parcel, Watch};
 
 /// Everything between the flows' two ends.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl<P: Clone> Emulator<P> {
             return watch.dropped(now, first, Cause::Loss, &parcel);
         }
         if way.doubles(now, parcel.kind) {
-            if let Some(link) = first {
+            if let Some(link) = first.filter(|_| parcel.kind == Kind::Data) {
                 self.links[link].double(now);
             }
             self.enter(now, parcel.clone(), watch);

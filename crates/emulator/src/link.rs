@@ -152,7 +152,7 @@ impl Link {
         self.count_drop(now, kind, Cause::Loss);
     }
 
-    /// A packet comes twice.
+    /// A packet of data comes twice.
     pub(crate) fn double(&mut self, now: Time) {
         self.meter.on_duplicate(now);
     }

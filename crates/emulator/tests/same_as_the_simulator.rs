@@ -119,6 +119,24 @@ fn every_queue_and_impairment_does_what_it_does_in_the_simulator() {
     }
 }
 
+/// docs/metrics.md: a link's duplicates are copies of data packets.
+#[test]
+fn a_copy_of_an_ack_is_none_of_data() {
+    let text = "duration = \"9s\"\n[path]\nrate = \"20mbit\"\nrtt = \"5ms\"\nbuffer = \"20packets\"\nduplicate = \"99.9999%\"\n\
+                [[flow]]\ncc = \"cubic\"";
+    let scenario = Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
+    let mut path = Emulator::new(&scenario, whole(&scenario));
+    struct Ignore;
+    impl Watch<()> for Ignore {
+        fn delivered(&mut self, _: Time, _: Span, _: Parcel<()>) {}
+    }
+    for (kind, size) in [(Kind::Data, 1_500), (Kind::Ack, 52), (Kind::Other, 60)] {
+        path.arrive(Time::ZERO, Parcel::new(0, Direction::Forward, kind, Bytes::new(size), ()), &mut Ignore);
+    }
+    assert_eq!(path.in_flight(), 5, "two of data, two ACKs, one that begins a connection");
+    assert_eq!(path.summaries(Time::ZERO + scenario.duration)[0].duplicates, 1);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]

@@ -58,22 +58,21 @@ pub(crate) fn links(
     at: impl Fn(u64) -> Time,
 ) -> Links {
     let mut links = Links::default();
-    let dropped = |packet: &Packet, flow: u32, why| Dropped {
-        link: Some(0),
-        flow,
-        data: packet.payload > 0,
-        at: at(packet.time),
-        why,
+    // What has no payload on its way there is of a handshake, or an end, and in no count.
+    let mut drop = |packet: &Packet, flow, why| {
+        if packet.payload > 0 {
+            links.dropped.push(Dropped { link: Some(0), flow, data: true, at: at(packet.time), why });
+        }
     };
     for ((flow, packet), (passed, under_way)) in sent.iter().zip(matched(sent, front)) {
         if passed.is_none() && !under_way {
-            links.dropped.push(dropped(packet, *flow, Loss::Chance));
+            drop(packet, *flow, Loss::Chance);
         }
     }
     for ((flow, packet), (passed, under_way)) in front.iter().zip(matched(front, behind)) {
         let Some(number) = passed else {
             if !under_way {
-                links.dropped.push(dropped(packet, *flow, Loss::Queue));
+                drop(packet, *flow, Loss::Queue);
             }
             continue;
         };
@@ -94,4 +93,51 @@ pub(crate) fn links(
     links.dropped.sort_by_key(|packet| packet.at);
     links.arrived.sort_by_key(|packet| packet.at);
     links
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(ms: u64, id: u16, payload: u32) -> Seen {
+        let packet = Packet {
+            time: ms * 1_000_000,
+            out: true,
+            source: 1,
+            destination: 2,
+            id,
+            size: 52 + payload,
+            payload,
+            seq: u32::from(id) * 1448,
+            ack: 0,
+            syn: false,
+            ce: false,
+            stamps: Some((ms as u32, 0)),
+            blocks: vec![],
+        };
+        (0, packet)
+    }
+
+    #[test]
+    fn what_was_seen_in_front_and_never_behind_was_dropped_unless_it_may_be_under_way() {
+        let front = [packet(0, 0, 0), packet(1, 1, 1448), packet(2, 2, 1448), packet(3, 3, 0), packet(4, 4, 1448)];
+        let sent = [&front[..], &[packet(3, 9, 1448), packet(5, 5, 1448)]].concat();
+        let sent: Vec<Seen> = {
+            let mut sent = sent;
+            sent.sort_by_key(|(_, packet)| packet.time);
+            sent
+        };
+        let behind = [packet(9, 2, 1448)].map(|(flow, seen)| (flow, Packet { stamps: Some((2, 0)), ..seen }));
+        let links = links(&sent, &front, &behind, Departs::Last, Rate::from_mbps(12), Time::from_nanos);
+        let dropped: Vec<_> =
+            links.dropped.iter().map(|packet| (packet.at.as_nanos() / 1_000_000, packet.why)).collect();
+        // A SYN (at 0 ms) and an ACK of the sender's (at 3 ms) are in no count; what came after 2 ms may be in the queue.
+        assert_eq!(dropped, [(1, Loss::Queue), (3, Loss::Chance)]);
+        let (passed, arrived) = (links.passed[0], links.arrived[0]);
+        assert_eq!(
+            (passed.arrived, passed.start, passed.end),
+            (Time::from_nanos(2_000_000), Time::from_nanos(8_000_000), Time::from_nanos(9_000_000))
+        );
+        assert_eq!((arrived.at, arrived.waited.as_nanos()), (passed.end, 6_000_000));
+    }
 }

@@ -258,6 +258,18 @@ fn an_absent_server_and_an_absent_client_are_said_in_time() {
 }
 
 #[test]
+fn a_first_flow_that_starts_late_is_waited_for() {
+    let Some(lab) = Lab::new("late") else { return };
+    let late = FlowPlan { start: 700 * MS, ..flow("late", 5001, writes(None, &[], Some(10_000))) };
+    let plan = Plan { patience: 300 * MS, ..plan(1_200 * MS, vec![late]) };
+    let receiver = lab.receive(&plan);
+    let output = lab.send(&plan);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = receiver.wait_with_output().expect("it ends by itself");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn a_peer_that_dies_breaks_its_flows_and_says_so() {
     let Some(lab) = Lab::new("dies") else { return };
     let plan = plan(5_000 * MS, vec![flow("one", 5001, writes(Some(1_000_000), &[], None))]);

@@ -23,7 +23,7 @@ pub struct Plan {
     pub measure_from: u64,
     /// Between two samples.
     pub interval: u64,
-    /// How long a connection may take to open, and the first to come.
+    /// How long a connection may take to open, and the first one beyond its start to come.
     pub patience: u64,
     /// The flows, in the scenario's order.
     pub flows: Vec<FlowPlan>,

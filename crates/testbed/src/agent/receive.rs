@@ -41,7 +41,8 @@ pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
     let flows = plan.flows.iter().map(Flow::new).collect();
     let mut run = Run { plan, poll, writer, listening, flows, buffer: vec![0; CHUNK], end: None };
     println!("ready");
-    run.run(begun.saturating_add(plan.patience))
+    let first = plan.flows.iter().map(|flow| flow.start).min().unwrap_or(0);
+    run.run(begun.saturating_add(first).saturating_add(plan.patience))
 }
 
 fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, Failure> {

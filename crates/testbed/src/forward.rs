@@ -4,6 +4,7 @@
 //! without a pause for the rest.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +20,7 @@ use units::{Bytes, Span, Time};
 
 use crate::clock::Clock;
 use crate::packet::{Header, set_ecn};
-use crate::{Bed, device};
+use crate::{Bed, device, privileges, sandbox};
 
 /// So long before something is due the thread no longer sleeps: what waking up takes, in most cases.
 const SPIN: Span = Span::from_micros(40);
@@ -142,6 +143,16 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         Forwarder { path, clock, route, out, ignored: 0 }
     }
 
+    /// The work of a thread of its own in a [`Sandbox`](crate::Sandbox): before all others, without capabilities. With a panic all
+    /// ends: else its processes would wait for packets forever.
+    pub(crate) fn run_in_front(&mut self, stop: &AtomicBool) {
+        hurry();
+        let _ = privileges::drop_all();
+        if catch_unwind(AssertUnwindSafe(|| self.run(stop))).is_err() {
+            sandbox::quit(101);
+        }
+    }
+
     /// Forwards until `stop`.
     pub fn run(&mut self, stop: &AtomicBool) {
         // Timers are exact, and where it is allowed the thread goes before others.
@@ -235,7 +246,7 @@ fn sleep(span: Span) {
 }
 
 /// Puts this thread before others, where that is allowed: before all that are not of real time, if they have another core.
-pub(crate) fn hurry() {
+fn hurry() {
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let first = libc::sched_param { sched_priority: 1 };
     #[expect(unsafe_code, reason = "sched_setscheduler and setpriority have no safe form")]

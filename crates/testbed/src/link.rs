@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::io;
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,9 +22,9 @@ use trace::{LinkSummary, Window};
 use units::{Span, Time};
 
 use crate::clock::{self, Clock};
-use crate::forward::{Forwarder, Frame, Side, Tap, Timeliness, hurry};
+use crate::forward::{Forwarder, Frame, Side, Tap, Timeliness};
 use crate::uplink::{self, Uplink};
-use crate::{Bed, Capture, End, Inside, Sandbox, Trouble, capacity, privileges, sandbox};
+use crate::{Bed, Capture, End, Inside, Sandbox, Trouble, capacity, privileges};
 
 /// What is to run, and how.
 #[derive(Clone, Debug, Default)]
@@ -137,16 +136,9 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
     let open = Window { from: Time::ZERO, to: Time::MAX };
     let mut forwarder = Forwarder::new(&bed, Emulator::new(scenario, open), clock, sender, route, tap);
     let status = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            hurry();
-            let _ = privileges::drop_all();
-            // Without it the command would wait forever.
-            if catch_unwind(AssertUnwindSafe(|| forwarder.run(&stop))).is_err() {
-                sandbox::quit(101);
-            }
-        });
-        // Threads have capabilities of their own.
-        let _ = privileges::drop_all();
+        scope.spawn(|| forwarder.run_in_front(&stop));
+        // Threads have capabilities of their own. The command may be somebody else's by the time that it is to end.
+        let _ = privileges::keep_kill();
         follow(inside, link.live.then(|| (Arc::clone(&seen), clock)));
         let status = wait(&command);
         stop.store(true, Ordering::Relaxed);

@@ -8,6 +8,8 @@ use std::thread::JoinHandle;
 
 use units::{Span, Time};
 
+use crate::privileges;
+
 /// A capture of one device.
 #[derive(Debug)]
 pub struct Capture {
@@ -28,6 +30,7 @@ impl Capture {
         header(&mut file, device)?;
         let (to, from) = channel::<(Time, Box<[u8]>)>();
         let thread = std::thread::Builder::new().name("capture".into()).spawn(move || {
+            let _ = privileges::drop_all();
             while let Ok((at, packet)) = from.recv() {
                 self::packet(&mut file, zero + Span::from_nanos(at.as_nanos()), &packet)?;
             }

@@ -28,6 +28,10 @@ pub(crate) fn is_admin() -> bool {
 
 /// What is executed from here on gets no capability but the harmless ones, and those only as root.
 pub(crate) fn limit() -> nix::Result<()> {
+    // Root gets inheritable ones past the bounding set, and anybody gets ambient ones, which are inheritable, too.
+    let mut sets = held()?;
+    sets.iter_mut().for_each(|set| set.inheritable = 0);
+    set(&sets)?;
     for cap in (0..64).filter(|cap| !HARMLESS.contains(cap)) {
         // SAFETY: takes numbers only.
         match Errno::result(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0) }) {
@@ -53,7 +57,7 @@ struct Data {
     inheritable: u32,
 }
 
-/// This thread, and those it starts, have no capability from here on.
+/// This thread, and those it starts, have no capability from here on. Each thread that is there already has to do so itself.
 pub(crate) fn drop_all() -> nix::Result<()> {
     keep(0)
 }
@@ -63,12 +67,32 @@ pub(crate) fn keep_network() -> nix::Result<()> {
     keep(1 << NET_ADMIN)
 }
 
-/// Keeps those of the first 32 whose bits are set.
+/// The same, but for that of ending processes that have become somebody else's.
+pub(crate) fn keep_kill() -> nix::Result<()> {
+    keep(1 << KILL)
+}
+
+/// Keeps those of the first 32 whose bits are set, if they are there.
 fn keep(bits: u32) -> nix::Result<()> {
-    // _LINUX_CAPABILITY_VERSION_3
-    let header = Header { version: 0x2008_0522, pid: 0 };
+    let bits = held()?[0].permitted & bits;
     let none = Data { effective: 0, permitted: 0, inheritable: 0 };
-    let data = [Data { effective: bits, permitted: bits, ..none }, none];
+    set(&[Data { effective: bits, permitted: bits, ..none }, none])
+}
+
+// _LINUX_CAPABILITY_VERSION_3, of this thread.
+const HEADER: Header = Header { version: 0x2008_0522, pid: 0 };
+
+/// The sets of this thread, 32 bits of each at a time.
+fn held() -> nix::Result<[Data; 2]> {
+    let mut sets = [Data { effective: 0, permitted: 0, inheritable: 0 }; 2];
+    let mut header = HEADER;
+    // SAFETY: capget(2) reads and writes the header and writes both sets; they outlive the call.
+    Errno::result(unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) })?;
+    Ok(sets)
+}
+
+fn set(sets: &[Data; 2]) -> nix::Result<()> {
+    let header = HEADER;
     // SAFETY: both point to what capset(2) reads, and outlive the call.
-    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, data.as_ptr()) }).map(drop)
+    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) }).map(drop)
 }

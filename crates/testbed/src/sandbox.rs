@@ -10,19 +10,20 @@
 #![expect(unsafe_code, reason = "fork")]
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use nix::errno::Errno;
+use nix::fcntl::OFlag;
 use nix::mount::{MsFlags, mount};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
 use nix::sys::wait::waitpid;
-use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe};
+use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
 
 use crate::{Trouble, privileges};
@@ -48,9 +49,8 @@ impl Sandbox {
     /// Runs `body` as the first process of a PID namespace, where it may make network namespaces. What it gives is the last
     /// that is [heard](Sandbox::hear).
     pub fn start(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Result<Sandbox, Trouble> {
-        let cant = |error: Errno| Trouble::new(format!("a process can't be started: {error}"), "look at `ulimit -u`");
-        let (lifeline_inside, lifeline) = close_on_exec(pipe().map_err(cant)?)?;
-        let (said, voice) = close_on_exec(pipe().map_err(cant)?)?;
+        let (lifeline_inside, lifeline) = pipe2(OFlag::O_CLOEXEC).map_err(cant)?;
+        let (said, voice) = pipe2(OFlag::O_CLOEXEC).map_err(cant)?;
         let caller = nix::unistd::getpid();
         // SAFETY: the child is single-threaded and runs our code only, which takes no lock that a thread of the caller's may
         // hold but the allocator's, and that one the C library keeps usable across fork.
@@ -166,8 +166,8 @@ fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value
             0
         }
         Err(error) => {
-            let problem = format!("a process can't be started: {error}");
-            inside.say(&json!({ "trouble": { "problem": problem, "fix": "look at `ulimit -u`" } }));
+            let trouble = cant(error);
+            inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
             1
         }
     }
@@ -217,12 +217,6 @@ fn own_proc() {
     }
 }
 
-fn close_on_exec((read, write): (OwnedFd, OwnedFd)) -> Result<(OwnedFd, OwnedFd), Trouble> {
-    use nix::fcntl::{FcntlArg, FdFlag, fcntl};
-    for fd in [&read, &write] {
-        fcntl(fd, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC))
-            .map_err(io::Error::from)
-            .map_err(|error| Trouble::new(format!("a pipe can't be made: {error}"), "look at `ulimit -n`"))?;
-    }
-    Ok((read, write))
+pub(crate) fn cant(error: Errno) -> Trouble {
+    Trouble::new(format!("a process can't be started: {error}"), "look at `ulimit -u` and `ulimit -n`")
 }

@@ -9,6 +9,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::privileges;
+
 /// Where it listens.
 pub(crate) const PORT: u16 = 1_080;
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -40,6 +42,8 @@ impl Uplink {
     pub(crate) fn prepare() -> Uplink {
         let (to, from) = channel::<TcpListener>();
         thread::spawn(move || {
+            // It is in the caller's network namespace, and does what the command says.
+            let _ = privileges::drop_all();
             let Ok(listener) = from.recv() else { return };
             for client in listener.incoming().flatten() {
                 // A connection that fails is told to the client, and concerns nobody else.

@@ -13,11 +13,8 @@ use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe, read, write};
 
 use crate::agent::Failure;
+use crate::sandbox::cant;
 use crate::{End, Trouble, privileges};
-
-fn cant(error: Errno) -> Trouble {
-    Trouble::new(format!("a process can't be started: {error}"), "look at `ulimit -u`")
-}
 
 /// An agent at work.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use std::thread::JoinHandle;
 use emulator::{Cause, Direction, Kind as Counts, Parcel, Passage};
 use units::{Span, Time};
 
-use crate::Trouble;
 use crate::agent::{Failure, Header, Kind, Reader, Record};
 use crate::forward::{Frame, Side, Tap};
 use crate::measured::{Arrived, Dropped, Links, Loss, Passed};
+use crate::{Trouble, privileges};
 
 /// What is handed over to the writer at a time.
 const CHUNK: usize = 256 << 10;
@@ -39,6 +39,7 @@ impl Log {
         first.push(b'\n');
         let (writer, chunks) = channel::<Vec<u8>>();
         let written = std::thread::spawn(move || {
+            let _ = privileges::drop_all();
             file.write_all(&first)?;
             chunks.into_iter().try_for_each(|chunk| file.write_all(&chunk))
         });

@@ -25,7 +25,7 @@ use units::Span;
 
 use crate::agent::{Ends, Failure, Plan};
 use crate::clock::Clock;
-use crate::forward::{Forwarder, Side, Timeliness, hurry};
+use crate::forward::{Forwarder, Side, Timeliness};
 use crate::measured::{Facts, Measured, Recording, Watched, measured};
 use crate::{Bed, Inside, Sandbox, Trouble, bed, capacity, privileges};
 use ends::{Child, Ended};
@@ -168,6 +168,7 @@ fn run(
         Forwarder::new(&bed, Emulator::new(scenario, emulator::whole(scenario)), clock, Side::Near, route, log);
     let waiting = inside.clone();
     std::thread::spawn(move || {
+        let _ = privileges::drop_all();
         waiting.wait_for_stop();
         // Both agents: everything in this PID namespace but us.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
@@ -175,11 +176,7 @@ fn run(
     let before = facts::Cpu::now();
     let stop = AtomicBool::new(false);
     let (sender, receiver) = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            hurry();
-            let _ = privileges::drop_all();
-            forwarder.run(&stop);
-        });
+        scope.spawn(|| forwarder.run_in_front(&stop));
         let _ = privileges::drop_all();
         gate.open(clock.zero().as_nanos());
         let sent = sender.wait(STEP, || inside.say(&json!({ "progress_s": clock.now().as_secs_f64() })));

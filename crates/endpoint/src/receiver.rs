@@ -9,19 +9,18 @@ use crate::early::Early;
 use crate::ecn::{Echo, EcnFeedback};
 use crate::offer::Offer;
 use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, SMSS, Segment};
-
-/// Blocks that the receiver remembers (Linux: TCP_NUM_SACKS).
-const REMEMBERED: usize = 4;
-/// Segments acknowledged at once at the start of a connection (Linux: TCP_MAX_QUICKACKS).
-const QUICK_ACKS: u32 = 16;
 /// Segments that coalescing merges at most: 64 KiB.
 const MAX_COALESCED: u32 = 44;
+/// Blocks that the receiver remembers (Linux: TCP_NUM_SACKS).
+const REMEMBERED: usize = 4;
 
 /// When to acknowledge.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPolicy {
     /// One ACK for so many full segments (RFC 5681 §4.2: at least every second).
     pub every: u32,
+    /// How many of the first ACKs are sent at once, for whatever arrives (Linux: quickack mode).
+    pub quick: u32,
     /// How long a lone segment may wait (RFC 1122 §4.2.3.2; Linux: TCP_DELACK_MIN).
     pub delay: Span,
     /// GRO-like coalescing: segments that arrive so soon after the first are handled as one; zero for none.
@@ -85,7 +84,7 @@ impl Receiver {
             pending: 0,
             train_since: Time::ZERO,
             due: None,
-            quick: QUICK_ACKS,
+            quick: policy.quick,
             echo: Echo::default(),
             attentive: false,
             ts_recent: Time::ZERO,
@@ -327,7 +326,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const POLICY: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(40), coalesce: Span::ZERO };
+    const POLICY: AckPolicy = AckPolicy { every: 2, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
 
     fn ms(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -450,6 +449,16 @@ mod tests {
         assert_eq!(bench.log[1].1.echo, ms(1), "(B): a segment behind a hole does not count");
         bench.receive(ms(4), 18);
         assert_eq!(bench.log[2].1.echo, ms(4), "(C): the one that fills it does");
+    }
+
+    #[test]
+    fn quick_acks_are_as_many_as_its_policy_says() {
+        let mut receiver = Receiver::new(AckPolicy { quick: 3, ..POLICY }, SMSS * 1000);
+        let mut acked = Vec::new();
+        for seq in 0..7 {
+            receiver.on_segment(ms(seq), &segment(seq, ms(seq)), |_, ack, _| acked.push(ack.next));
+        }
+        assert_eq!(acked, [1, 2, 3, 5, 7], "then one for two");
     }
 
     #[test]

@@ -45,6 +45,6 @@ pub use model::{
     Value, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
-pub use raw::{ACK_DELAY, DELAYED_ACK};
+pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
 pub use sweep::Sweep;
 pub use template::Template;

@@ -220,6 +220,8 @@ pub struct Flow {
     pub receive_window: Option<ReceiveWindow>,
     /// Segments per ACK.
     pub delayed_ack: u32,
+    /// How many of the first ACKs are for one segment each.
+    pub quick_acks: u32,
     /// The longest that an ACK waits for more segments.
     pub ack_delay: Span,
     /// Segments that arrive within this much of each other reach the receiver as one; zero is off.

@@ -28,6 +28,8 @@ pub(crate) const MOST_FLOWS: u64 = 1_000_000;
 
 /// Segments per ACK, by default.
 pub const DELAYED_ACK: u32 = 2;
+/// ACKs of one segment each, by default (Linux: TCP_MAX_QUICKACKS).
+pub const QUICK_ACKS: u32 = 16;
 /// Packets that a system call of a host takes, by default: 64 KiB in segments of 1448 bytes, as with GSO.
 pub(crate) const BATCH: u32 = 45;
 /// How long an ACK may wait, by default.
@@ -395,6 +397,11 @@ pub(crate) struct Flow {
     /// Segments per ACK.
     #[serde(default = "two_segments")]
     pub(crate) delayed_ack: Leaf<Whole<1, 64>>,
+    /// How many of the first ACKs are for one segment each. Linux's receiver begins with 16; and it acknowledges each segment
+    /// while the window that it offers grows, which it does from 64 kB on by two segments a segment.
+    #[serde(default = "quick_acks")]
+    #[schemars(example = 2000)]
+    pub(crate) quick_acks: Leaf<Whole<0, 1_000_000>>,
     /// The longest that an ACK waits for more segments.
     #[serde(default = "ack_delay")]
     #[schemars(example = "40ms")]
@@ -503,6 +510,10 @@ fn auto() -> Leaf<Pacing> {
 
 fn two_segments() -> Leaf<Whole<1, 64>> {
     Leaf::of(&Whole(DELAYED_ACK.into()))
+}
+
+fn quick_acks() -> Leaf<Whole<0, 1_000_000>> {
+    Leaf::of(&Whole(QUICK_ACKS.into()))
 }
 
 fn ack_delay() -> Leaf<Delay> {

@@ -19,7 +19,7 @@ use crate::model::{
 };
 use crate::profile::Applied;
 use crate::queue;
-use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS};
+use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS, QUICK_ACKS};
 use crate::source::{Source, join};
 use crate::topology;
 
@@ -370,6 +370,7 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
     let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
     let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
+    let Whole(quick_acks) = raw.quick_acks.get(source, &key("quick_acks"))?;
     let params = |table: &str, raw: &BTreeMap<String, Leaf<Value>>| {
         let value = |(name, leaf): (&String, &Leaf<Value>)| {
             Ok((name.clone(), leaf.get(source, &key(&format!("{table}.{name}")))?))
@@ -402,6 +403,7 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
         receiver_params: params("receiver_params", &raw.receiver_params)?,
         receive_window: optional(&raw.receive_window, source, &key("receive_window"))?,
         delayed_ack: u32::try_from(delayed_ack).expect("its kind allows at most 64"),
+        quick_acks: u32::try_from(quick_acks).expect("its kind allows at most a million"),
         ack_delay,
         gro,
         table: Written(i),
@@ -465,7 +467,7 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
             "remove it, or give the flow a cc",
         ));
     }
-    let given: [Option<(&str, String)>; 10] = [
+    let given: [Option<(&str, String)>; 11] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.reverse_route.show())),
         raw.app.as_ref().map(|app| ("app", app.show())),
         (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.ecn_feedback.show())),
@@ -474,6 +476,7 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
         raw.receive_window.as_ref().map(|window| ("receive_window", window.show())),
         (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.pacing.show())),
         (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.delayed_ack.show())),
+        (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.quick_acks.show())),
         (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.ack_delay.show())),
         (flow.gro != Span::ZERO).then(|| ("gro", raw.gro.show())),
     ];

@@ -145,6 +145,7 @@ impl Flow {
             receiver_params: written(&flow.receiver_params),
             receive_window: optional(&flow.receive_window),
             delayed_ack: Leaf::of(&Whole(u64::from(flow.delayed_ack))),
+            quick_acks: Leaf::of(&Whole(u64::from(flow.quick_acks))),
             ack_delay: Leaf::of(&Delay(flow.ack_delay)),
             gro: Leaf::of(&Delay(flow.gro)),
             params: written(&flow.params),

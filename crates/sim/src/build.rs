@@ -242,7 +242,8 @@ fn program(
 }
 
 fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
-    let policy = AckPolicy { every: spec.delayed_ack, delay: spec.ack_delay, coalesce: spec.gro };
+    let policy =
+        AckPolicy { every: spec.delayed_ack, quick: spec.quick_acks, delay: spec.ack_delay, coalesce: spec.gro };
     let receiver = Receiver::new(policy, scenario.receive_window(spec));
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => receiver.with_auto_tuning(),

@@ -46,7 +46,7 @@ fn respond(
         },
         Time::ZERO,
     );
-    let policy = AckPolicy { every: 1, delay: Span::from_millis(40), coalesce: Span::ZERO };
+    let policy = AckPolicy { every: 1, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
     let mut receiver = Receiver::new(policy, Bytes::new(1 << 40));
     let mut acks: VecDeque<(Time, Ack, Vec<Block>)> = VecDeque::new();
     let (mut now, mut sent, mut dropped) = (Time::ZERO, 0_u64, 0_u64);

@@ -7,7 +7,7 @@ use units::{Bytes, Span, Time};
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
 
-const POLICY: AckPolicy = AckPolicy { every: 2, delay: Span::from_millis(40), coalesce: Span::ZERO };
+const POLICY: AckPolicy = AckPolicy { every: 2, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
 
 fn segment(seq: u64, ce: bool) -> Segment {
     let sent = Time::ZERO + ms(seq as f64);

@@ -20,7 +20,7 @@ fn repair(n: u64, reordered: bool) -> usize {
         rng: Rng::stream(1, "test", "controller"),
     };
     let mut sender = Sender::new(config, Time::ZERO);
-    let policy = AckPolicy { every: 1, delay: ms(40.0), coalesce: Span::ZERO };
+    let policy = AckPolicy { every: 1, quick: 16, delay: ms(40.0), coalesce: Span::ZERO };
     let mut receiver = Receiver::new(policy, segments(2 * n));
     let mut now = Time::ZERO;
     let mut flight = VecDeque::from([sender.syn(now)]);

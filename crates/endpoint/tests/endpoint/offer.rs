@@ -9,7 +9,7 @@ use units::{Bytes, Rng, Span, Time};
 
 use crate::script::{Test, ms, segments};
 
-const POLICY: AckPolicy = AckPolicy { every: 1, delay: Span::from_millis(40), coalesce: Span::ZERO };
+const POLICY: AckPolicy = AckPolicy { every: 1, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
 
 /// Decides what it is told to, and keeps what it hears.
 #[derive(Clone, Debug, Default)]
@@ -143,7 +143,7 @@ proptest! {
         coalesce in 0_u64..3,
     ) {
         let puppet = Puppet::default();
-        let policy = AckPolicy { every, delay: Span::from_millis(40), coalesce: Span::from_millis(coalesce) };
+        let policy = AckPolicy { every, quick: 16, delay: Span::from_millis(40), coalesce: Span::from_millis(coalesce) };
         let mut receiver = receiver(&puppet, policy);
         let (mut now, mut base, mut edge, mut seen) = (0.0, 0, 0, 0);
         for (ahead, window, wait, echo) in steps {

@@ -228,7 +228,7 @@ impl Simulation {
             rng: Rng::stream(world.seed, "sender", "controller"),
         };
         let coalesce = Span::from_millis(world.coalesce);
-        let policy = AckPolicy { every: 2, delay: Span::from_millis(40), coalesce };
+        let policy = AckPolicy { every: 2, quick: 16, delay: Span::from_millis(40), coalesce };
         let receiver = Receiver::new(policy, SMSS * u64::from(world.window)).with_ecn_feedback(world.feedback);
         let mut simulation = Simulation {
             rng: Rng::stream(world.seed, "path", "all"),

@@ -326,6 +326,7 @@ const EDITS: &[(&str, &str)] = &[
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nreceiver = \"rledbat\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nreceive_window = \"3MB\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\ndelayed_ack = 1"),
+    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nquick_acks = 0"),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nack_delay = \"1ms\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\ngro = \"1ms\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\nparams = { beta = 0.7 }"),

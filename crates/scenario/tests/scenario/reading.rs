@@ -70,6 +70,7 @@ count = 2
 pacing = "on"
 receive_window = "64KiB"
 delayed_ack = 1
+quick_acks = 2000
 ack_delay = "25ms"
 gro = "1ms"
 params = { beta = 0.7, friendly = true, mode = "fast", rounds = 3 }
@@ -128,7 +129,8 @@ fn every_key_is_read() {
     let changes = [(2_000, Some(Rate::from_mbps(1))), (6_000, Some(Rate::ZERO)), (8_500, None)];
     assert_eq!(flow.app_schedule, changes.map(|(ms, rate)| (Span::from_millis(ms), rate)));
     assert_eq!((flow.pacing, flow.receive_window), (Pacing::On, Some(ReceiveWindow::Fixed(Bytes::new(65_536)))));
-    assert_eq!((flow.delayed_ack, flow.ack_delay, flow.gro), (1, Span::from_millis(25), Span::from_millis(1)));
+    assert_eq!((flow.delayed_ack, flow.quick_acks), (1, 2000));
+    assert_eq!((flow.ack_delay, flow.gro), (Span::from_millis(25), Span::from_millis(1)));
     let params: Vec<_> = flow.params.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
     let expected = [
         ("beta", Value::Number(0.7)),
@@ -208,6 +210,7 @@ fn every_default_is_filled_in() {
         count = 1
         pacing = "auto"
         delayed_ack = 2
+        quick_acks = 16
         ack_delay = "40ms"
         gro = "0s"
         params = {}

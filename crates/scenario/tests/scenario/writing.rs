@@ -100,6 +100,7 @@ count = 1
 pacing = "on"
 receive_window = "65.536kB"
 delayed_ack = 1
+quick_acks = 2000
 ack_delay = "25ms"
 gro = "1ms"
 

@@ -386,6 +386,9 @@ def validate_command(
     record: Annotated[
         bool, typer.Option("--record", help="Run Linux's own TCP first, and keep what it does (needs make oracle).")
     ] = False,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write all numbers, with intervals, as Markdown.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a list of the numbers, and nothing else.")] = False,
 ) -> None:
     """Hold the simulator against what Linux's own TCP did. Exit code 1 when less than 90 % of the cells are met.
@@ -397,7 +400,7 @@ def validate_command(
 
     try:
         with kindly():
-            enough = validate(cell or (), seeds=seeds, record=record, as_json=as_json)
+            enough = validate(cell or (), seeds=seeds, record=record, out=out, as_json=as_json)
     except PublishedError as error:
         fail(error)
     if not enough:

@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.estimate import Estimate
     from fullpipe.validate.judge import CellOutcome, Judged
 
-_COLUMNS = ("goodput", "share", "RTT", "queue p95", "resent")
-_NAME = 29
+_COLUMNS = {"goodput": 10, "RTT": 10, "queue p95": 11, "resent": 11}
+_NAME = 30
 
 
 def show(outcomes: Sequence[CellOutcome], console: Console) -> None:
     """A line a cell and algorithm, with the kernel's number and ours; then what was missed, and by how much."""
     console.print(
-        "Linux | fullpipe: goodput in Mbit/s (of several flows their sum), mean RTT and 95th percentile of\n"
-        "the queueing delay in ms, data packets sent again; share of the first algorithm, or the largest",
+        "Linux|fullpipe. goodput: Mbit/s, of several flows their sum; RTT: mean, ms;\n"
+        "queue p95: of its delay, ms; resent: data packets; share: of the first algorithm,\n"
+        "or of the largest flow",
         style="dim",
     )
-    console.print(
-        Text(f"\n{'':<{_NAME}}" + "".join(f"{name:>13}" for name in ("goodput", *_COLUMNS[2:])), style="bold")
-    )
+    heads = "".join(f"{name:>{width}}" for name, width in _COLUMNS.items())
+    console.print(Text(f"\n{'':<{_NAME}}{heads}", style="bold"))
     for outcome in outcomes:
         _show_cell(outcome, console)
     missed = [outcome for outcome in outcomes if outcome.verdict is Verdict.MISSED]
@@ -72,31 +72,33 @@ def interval(estimate: Estimate) -> str:
 
 
 def digits(value: float) -> str:
-    """Three significant digits, more for large numbers."""
+    """Three significant digits, fewer of small numbers, more of large ones."""
     if math.isnan(value):
         return "–"
+    if abs(value) < 1:
+        return f"{value:.2g}" if value == round(value, 2) else f"{value:.2f}"
     return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
 
 
 def _show_cell(outcome: CellOutcome, console: Console) -> None:
     by_name = {judged.name: judged for judged in outcome.judged}
-    mixed = len(outcome.cell.algorithms) > 1
+    algorithms = outcome.cell.algorithms
     share = next((judged for name, judged in by_name.items() if "share" in name), None)
-    for number, algorithm in enumerate(outcome.cell.algorithms):
-        behind = f" {algorithm}" if mixed else ""
+    for number, algorithm in enumerate(algorithms):
+        behind = f" {algorithm}" if len(algorithms) > 1 else ""
         first = by_name["goodput"] if number == 0 else share
         line = Text(f"{outcome.cell.name if number == 0 else '  share':<{_NAME}}")
-        for judged in (first, *(by_name[f"{name}{behind}"] for name in _COLUMNS[2:])):
-            line.append_text(_pair(judged))
+        for name, width in _COLUMNS.items():
+            line.append_text(_pair(first if name == "goodput" else by_name[f"{name}{behind}"], width))
         if number == 0:
             line.append(f" {outcome.verdict.value}", style=STYLES[outcome.verdict])
         console.print(line)
-    if share is not None and not mixed:
-        console.print(Text(f"{'  share':<{_NAME}}").append_text(_pair(share)))
+    if share is not None and len(algorithms) == 1:
+        console.print(Text(f"{'  share':<{_NAME}}").append_text(_pair(share, _COLUMNS["goodput"])))
 
 
-def _pair(judged: Judged | None) -> Text:
+def _pair(judged: Judged | None, width: int) -> Text:
     if judged is None:
-        return Text(" " * 13)
+        return Text(" " * width)
     text = f"{digits(judged.kernel.value)}|{digits(judged.ours.value)}"
-    return Text(f"{text:>13}", style="" if judged.verdict is Verdict.MET else STYLES[judged.verdict])
+    return Text(f"{text:>{width}}", style="" if judged.verdict is Verdict.MET else STYLES[judged.verdict])

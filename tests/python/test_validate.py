@@ -1,0 +1,121 @@
+"""The simulator against what Linux's own TCP did: the recorded cells, and a live one where the oracle was built."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fullpipe
+from fullpipe.reproduce.reader import PublishedError
+from fullpipe.reproduce.verdict import Verdict
+from fullpipe.runners import uml
+from fullpipe.validate import cells, recorded
+from fullpipe.validate.cells import Close
+from fullpipe.validate.command import ENOUGH, outcomes_of
+from fullpipe.validate.judge import judge
+
+if TYPE_CHECKING:
+    from fullpipe.validate.judge import CellOutcome
+    from fullpipe.validate.recorded import FlowNumbers
+
+PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
+
+
+def numbers(goodput: float = 10e6, rtt: float = 0.040, queue: float = 0.020, resent: int = 30) -> FlowNumbers:
+    return {"goodput_bps": goodput, "rtt_mean_s": rtt, "queue_p95_s": queue, "sent": 1000, "retransmits": resent}
+
+
+def cell(name: str) -> cells.Cell:
+    return next(each for each in cells.load().cells if each.name == name)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> list[CellOutcome]:
+    known = cells.load()
+    return outcomes_of(known, known.cells, seeds=10)
+
+
+def test_there_are_at_most_sixty_cells_and_they_are_what_their_names_say() -> None:
+    known = cells.load()
+    assert len({each.name for each in known.cells}) == len(known.cells) <= 60
+    for each in known.cells:
+        scenario = each.setup.scenario(1)
+        assert scenario.duration_s == 20
+        rate, rtt = map(int, re.findall(r"-(\d+)ms?\b", each.name))
+        assert (scenario.rate_bps, round(scenario.rtt_s * 1e3)) == (rate * 10**6, rtt)
+        assert each.name.endswith("-loss") == each.lossy == ("loss" in each.setup.text)
+
+
+def test_enough_of_the_cells_are_met(outcomes: list[CellOutcome]) -> None:
+    met = [outcome.cell.name for outcome in outcomes if outcome.verdict is Verdict.MET]
+    missed = [outcome.cell.name for outcome in outcomes if outcome.verdict is not Verdict.MET]
+    assert len(met) >= ENOUGH * len(outcomes), missed
+
+
+def test_each_cell_that_is_missed_is_explained(outcomes: list[CellOutcome]) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    explained = page[page.index("## What differs") :]
+    for outcome in outcomes:
+        if outcome.verdict is Verdict.MISSED:
+            assert f"`{outcome.cell.name}`" in explained
+
+
+def test_a_recorded_result_is_its_cells_or_refused() -> None:
+    results = recorded.read()
+    of = cell("cubic-10m-5ms-8bdp")
+    assert len(recorded.of(results, of)["repeats"]) >= 1
+    results["cells"][of.name]["fingerprint"] = "0" * 16
+    with pytest.raises(PublishedError, match=r"recorded for another scenario\n  fix: run fullpipe validate --record"):
+        recorded.of(results, of)
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    results, file = recorded.read(), tmp_path / "linux.json"
+    recorded.write(results, cells.load().cells, file)
+    assert recorded.read(file) == results == json.loads(recorded.RESULTS.read_text(encoding="utf-8"))
+    assert file.read_text() == recorded.RESULTS.read_text(), "rewriting changes nothing"
+
+
+def test_whichever_rule_allows_more_decides() -> None:
+    assert Close(relative=0.1, absolute=1.0).interval(5.0) == (4.0, 6.0)
+    assert Close(relative=0.1, absolute=1.0).interval(50.0) == (45.0, 55.0)
+    assert Close(factor=2.0, absolute=10.0).interval(4.0) == (-6.0, 14.0)
+    assert Close(factor=2.0, absolute=10.0).interval(100.0) == (50.0, 200.0)
+
+
+def test_a_number_that_is_off_misses_its_cell_and_says_by_how_much() -> None:
+    of, close = cell("cubic-20m-20ms-2bdp"), cells.load().close
+    assert judge(of, [[numbers()]], [[numbers(rtt=0.0439)]], close).verdict is Verdict.MET
+    missed = judge(of, [[numbers()]], [[numbers(rtt=0.045)]], close)
+    assert missed.verdict is Verdict.MISSED
+    assert [each.reason for each in missed.judged if each.verdict is Verdict.MISSED] == ["1 too high"]
+
+
+def test_with_random_loss_two_intervals_that_meet_are_enough() -> None:
+    close = cells.load().close
+    kernel = [[numbers(goodput)] for goodput in (8e6, 9e6, 10e6)]
+    ours = [[numbers(goodput)] for goodput in (9e6, 10e6, 11e6)]
+    lossy = judge(cell("cubic-10m-20ms-2bdp-loss"), kernel, ours, close)
+    assert (lossy.verdict, lossy.judged[0].reason) == (Verdict.MET, "the intervals meet")
+    assert judge(cell("cubic-20m-20ms-2bdp"), kernel, ours, close).verdict is Verdict.MISSED
+
+
+def test_of_several_flows_their_sum_counts_and_who_has_how_much_of_it() -> None:
+    of, close = cell("cubic-bbr-20m-40ms-1bdp"), cells.load().close
+    kernel = [[numbers(12e6), numbers(6e6)]]
+    assert judge(of, kernel, [[numbers(12.5e6), numbers(5.5e6)]], close).verdict is Verdict.MET
+    missed = judge(of, kernel, [[numbers(6e6), numbers(12e6)]], close)
+    assert [each.name for each in missed.judged if each.verdict is Verdict.MISSED] == ["share of cubic"]
+
+
+@pytest.mark.skipif(uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle")
+def test_the_oracle_does_again_what_was_recorded() -> None:
+    of = cell("cubic-10m-5ms-8bdp")
+    run = fullpipe.run(of.setup.scenario(1), on="uml", trace="10ms")
+    (now,), (then,) = recorded.numbers(run.metrics), recorded.of(recorded.read(), of)["repeats"][0]
+    assert now == pytest.approx(then, rel=0.002)
+    assert run.trace()["cwnd"].drop_nulls().gt(0).all()

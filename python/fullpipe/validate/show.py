@@ -26,8 +26,8 @@ def show(outcomes: Sequence[CellOutcome], console: Console) -> None:
     """A line a cell and algorithm, with the kernel's number and ours; then what was missed, and by how much."""
     console.print(
         "Linux|fullpipe. goodput: Mbit/s, of several flows their sum; RTT: mean, ms;\n"
-        "queue p95: of its delay, ms; resent: data packets; share: of the first algorithm,\n"
-        "or of the largest flow",
+        "queue p95: of its delay, ms; resent: data packets;\n"
+        "share: of the first algorithm, or of the largest flow",
         style="dim",
     )
     heads = "".join(f"{name:>{width}}" for name, width in _COLUMNS.items())

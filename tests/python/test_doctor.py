@@ -72,3 +72,30 @@ def test_what_the_kernel_does_not_say_is_unknown(proc: Path) -> None:
         file.unlink()
     states = {each.what: each.state for each in doctor.machine()}
     assert states["TCP algorithms"] == states["receive buffer"] == states["send buffer"] == "unknown"
+
+
+def test_only_who_may_not_do_without_needs_a_user_namespace(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    class Libc:
+        def unshare(self, flags: int) -> int:
+            asked.append(flags)
+            return 0
+
+    def forked() -> int:
+        return 0
+
+    def left(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(doctor.ctypes, "CDLL", lambda *_args, **_more: Libc())
+    monkeypatch.setattr(os, "fork", forked)
+    monkeypatch.setattr(os, "_exit", left)
+    for capabilities in (0, 1 << 12 | 1 << 21):
+        monkeypatch.setattr(doctor, "_capabilities", lambda held=capabilities: held)
+        with pytest.raises(SystemExit) as ended:
+            doctor._namespaces()
+        assert ended.value.code == 0
+    user, admin = asked
+    assert user == admin | 0x10000000
+    assert not admin & 0x10000000

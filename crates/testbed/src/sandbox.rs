@@ -32,7 +32,7 @@ use crate::{Trouble, privileges};
 #[derive(Debug)]
 pub struct Sandbox {
     keeper: Pid,
-    /// Closed, it tells those inside to end.
+    /// Written to, or closed when we are gone, it tells those inside to end.
     lifeline: Option<OwnedFd>,
     said: BufReader<File>,
     over: bool,
@@ -86,7 +86,10 @@ impl Sandbox {
 
     /// Asks those inside to end; what they have to say until then can be heard.
     pub fn stop(&mut self) {
-        self.lifeline = None;
+        if let Some(lifeline) = self.lifeline.take() {
+            // To close it is not enough: what else was forked off meanwhile, another sandbox, may have it open, too.
+            let _ = nix::unistd::write(lifeline, b".");
+        }
     }
 
     /// Waits until all are gone.
@@ -116,7 +119,7 @@ impl Inside {
 
     /// Waits until the caller wants an end, or is gone.
     pub fn wait_for_stop(&self) {
-        let mut fds = [PollFd::new(self.lifeline.as_fd(), PollFlags::empty())];
+        let mut fds = [PollFd::new(self.lifeline.as_fd(), PollFlags::POLLIN)];
         while poll(&mut fds, PollTimeout::NONE) == Err(Errno::EINTR) {}
     }
 }

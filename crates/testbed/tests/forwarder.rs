@@ -166,3 +166,27 @@ fn a_panic_ends_the_sandbox_and_not_more() {
     sandbox.end();
     assert_eq!(std::process::id(), caller);
 }
+
+/// Whoever begins a second one while a first goes on, forks off what the first is told by.
+#[test]
+fn a_sandbox_is_stopped_while_another_goes_on() {
+    let wait = |inside: &Inside| {
+        inside.say(&json!("here"));
+        inside.wait_for_stop();
+        Ok(json!("stopped"))
+    };
+    let mut first = Sandbox::start(wait).expect("a process can be started");
+    let said = first.hear().unwrap().expect("something is said");
+    if said.get("trouble").is_some() {
+        return eprintln!("SKIPPED: {said}");
+    }
+    let mut second = Sandbox::start(wait).expect("a process can be started");
+    assert_eq!(second.hear().unwrap(), Some(json!("here")));
+    first.stop();
+    let (to, from) = std::sync::mpsc::channel();
+    std::thread::spawn(move || to.send((first.hear(), first.end())));
+    let (said, ()) = from.recv_timeout(Duration::from_secs(20)).expect("it does not wait for the second");
+    assert_eq!(said.unwrap(), Some(json!({ "done": "stopped" })));
+    second.stop();
+    assert_eq!(second.hear().unwrap(), Some(json!({ "done": "stopped" })));
+}

@@ -39,6 +39,9 @@ const MOST_BUFFER: u64 = 512 << 20;
 const AHEAD: Span = Span::from_millis(5);
 const LEAST_AHEAD: u64 = 16 << 10;
 
+/// Samples come no more often, whatever a trace asks for: each is two system calls a flow.
+pub(crate) const LEAST_INTERVAL: Span = Span::from_millis(1);
+
 /// A rate that paces, and never limits.
 const ANY_RATE: u64 = 1 << 40;
 
@@ -56,6 +59,14 @@ impl Plan {
             let problem = format!("a modelled host, where --on {runner} has a real one");
             return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));
         }
+        let mut tuned = scenario.flows.iter().filter_map(|flow| Some((flow, auto_tuning(flow)?)));
+        if let Some((_, most)) = tuned.next()
+            && let Some((other, _)) = tuned.find(|(_, max)| *max != most)
+        {
+            let problem = "auto-tuning has one limit for all flows of a kernel (tcp_rmem)";
+            let fix = "give all flows the same, or run it on sim";
+            return Err(scenario.error(&other.key("receive_window"), "\"auto\"", problem, fix));
+        }
         let last = usize::from(ends.first_port) + scenario.flows.len();
         if last > usize::from(u16::MAX) {
             let problem = format!("each flow has a port, and {last} is beyond the last");
@@ -67,10 +78,18 @@ impl Plan {
             receiver: ends.receiver,
             duration: scenario.duration.as_nanos(),
             measure_from: scenario.measure_from.as_nanos(),
-            interval: ends.interval.as_nanos(),
+            interval: ends.interval.max(LEAST_INTERVAL).as_nanos(),
             patience: PATIENCE.as_nanos(),
             flows: flows.collect::<Result<_, Error>>()?,
         })
+    }
+}
+
+/// The largest buffer that auto-tuning may give it, if it has some.
+fn auto_tuning(spec: &Flow) -> Option<u32> {
+    match spec.receive_window {
+        Some(ReceiveWindow::Auto { max }) => Some(max.get().min(MOST_BUFFER) as u32),
+        _ => None,
     }
 }
 
@@ -78,10 +97,10 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16, ends: &Ends) -> Result<Flow
     check(scenario, spec, ends)?;
     let (window, twin) = (scenario.receive_window(spec), twin(&spec.cc));
     let plenty = (window.get().saturating_mul(PLENTY)).clamp(LEAST_BUFFER, MOST_BUFFER) as u32;
-    let (receive_buffer, auto_tuning, window_clamp) = match spec.receive_window {
-        Some(ReceiveWindow::Auto { max }) => (None, Some(max.get().min(MOST_BUFFER) as u32), None),
-        Some(ReceiveWindow::Fixed(window)) => (Some(plenty), None, Some(window.get().min(MOST_BUFFER) as u32)),
-        None => (Some(plenty), None, None),
+    let (receive_buffer, window_clamp) = match spec.receive_window {
+        Some(ReceiveWindow::Auto { .. }) => (None, None),
+        Some(ReceiveWindow::Fixed(window)) => (Some(plenty), Some(window.get().min(MOST_BUFFER) as u32)),
+        None => (Some(plenty), None),
     };
     let app = app(scenario, spec);
     // What is in the socket when the pause begins would be sent in it.
@@ -105,7 +124,7 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16, ends: &Ends) -> Result<Flow
         pacing_rate: (spec.pacing == Pacing::On).then_some(ANY_RATE),
         send_buffer: plenty,
         receive_buffer,
-        auto_tuning,
+        auto_tuning: auto_tuning(spec),
         window_clamp,
         written_ahead,
     })
@@ -224,12 +243,16 @@ mod tests {
     }
 
     fn plan_of(text: &str) -> Result<Plan, String> {
+        plan_at(text, Span::from_millis(10))
+    }
+
+    fn plan_at(text: &str, interval: Span) -> Result<Plan, String> {
         let scenario = Scenario::parse(text, "test.toml").map_err(|error| error.to_string())?;
         let offered: Vec<String> = ["reno", "bbr", "cubic", "vegas"].map(str::to_owned).into();
         let ends = Ends {
             receiver: Ipv4Addr::new(10, 0, 0, 2),
             first_port: 5001,
-            interval: Span::from_millis(10),
+            interval,
             offered: Some(&offered),
             runner: "kernel",
         };
@@ -298,6 +321,21 @@ mod tests {
             plans.iter_mut().for_each(|plan| plan.flows[0].window_clamp = None);
             assert_eq!(plans[0], plans[1], "{written}");
         }
+    }
+
+    #[test]
+    fn samples_come_each_millisecond_at_most() {
+        let interval = |us| plan_at(&text("cc = \"cubic\""), Span::from_micros(us)).expect("a plan").interval;
+        assert_eq!([10, 1_000, 5_000].map(interval), [1_000_000, 1_000_000, 5_000_000]);
+    }
+
+    #[test]
+    fn two_limits_of_auto_tuning_are_refused() {
+        let tuned = |max: &str| format!("cc = \"cubic\"\nreceive_window = \"auto max {max}\"\n");
+        let two = |other| format!("{}[[flow]]\nname = \"other\"\n{}", tuned("1MiB"), tuned(other));
+        assert!(plan(&two("1MiB")).is_ok());
+        let error = plan(&two("2MiB")).expect_err("tcp_rmem is one");
+        assert!(error.contains("flow.1.receive_window") && error.contains("one limit for all flows"), "{error}");
     }
 
     #[test]

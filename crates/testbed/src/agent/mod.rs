@@ -21,6 +21,7 @@ use std::path::Path;
 use nix::errno::Errno;
 
 pub use draw_up::Ends;
+pub(crate) use draw_up::LEAST_INTERVAL;
 pub use plan::{AppPlan, FlowPlan, Plan, VERSION};
 pub(crate) use receive::receive;
 pub use record::{Header, Kind, Reader, Record, Writer};

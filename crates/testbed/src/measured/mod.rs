@@ -18,7 +18,7 @@ use serde::Deserialize;
 use trace::{FlowMeter, FlowSummary, LinkSummary, Response, Summary, Trace, Window, jain};
 use units::{Bytes, Span, Time};
 
-use crate::agent::{Failure, Kind, Reader, Record};
+use crate::agent::{Failure, Kind, LEAST_INTERVAL, Reader, Record};
 use crate::algorithms::twin;
 use info::Info;
 use packet::Packet;
@@ -149,7 +149,8 @@ pub fn measured(
     for packet in links.passed.iter().filter(|packet| packet.marked && packet.data && window.holds(packet.start)) {
         flows[packet.flow as usize].meter.on_tally(trace::Tallied { marks: 1, ..trace::Tallied::default() });
     }
-    let mut recorder = interval.map(|interval| rows::Rows::new(scenario, &links, interval, window.to));
+    let mut recorder =
+        interval.map(|interval| rows::Rows::new(scenario, &links, interval.max(LEAST_INTERVAL), window.to));
     let mut summary = Vec::with_capacity(flows.len());
     for (index, (flow, spec)) in flows.iter_mut().zip(&scenario.flows).enumerate() {
         let paced = facts.paced || spec.pacing == scenario::Pacing::On || twin(&spec.cc).is_some_and(|twin| twin.paces);

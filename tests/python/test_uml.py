@@ -37,6 +37,14 @@ def test_without_the_oracle_the_step_that_makes_it_is_named(monkeypatch: pytest.
     assert "make oracle" in missing.fix
 
 
+def test_without_the_hosts_tools_the_step_that_brings_them_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_uml_boot, "kernel", dict)
+    monkeypatch.setattr(_uml_boot, "SEARCHED", "/nowhere")
+    missing = uml.RUNNER.missing()
+    assert missing is not None
+    assert (missing.problem, missing.root) == ("there is no setpriv", True)
+
+
 @pytest.mark.parametrize(
     ("key", "settings"),
     [

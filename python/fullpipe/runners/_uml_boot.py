@@ -18,6 +18,10 @@ from fullpipe import _core
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+TOOLS = ("setpriv", "unshare", "ip", "tc")
+SEARCHED = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Programs of the host that a boot needs, and where: inside, nothing else is looked at."""
+
 _LOOK_S = 0.1
 _MEMORY = "2048M"
 _SHOWN = 2_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
@@ -28,6 +29,8 @@ class _Uml:
     def missing(self) -> Missing | None:
         if _uml_boot.kernel() is None:
             return Missing("user-mode Linux has not been built", "run make oracle (some 6 minutes, cached)")
+        if absent := [tool for tool in _uml_boot.TOOLS if not shutil.which(tool, path=_uml_boot.SEARCHED)]:
+            return Missing(f"there is no {absent[0]}", "apt-get install util-linux iproute2", root=True)
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:

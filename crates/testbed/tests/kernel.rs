@@ -118,3 +118,13 @@ fn what_this_kernel_has_not_got_is_refused_before_anything_begins() {
     let error = kernel::check(&scenario("1s", "[[flow]]\ncc = \"cubic\"\n[host]\nsend = \"1us\"\n"));
     assert!(error.expect_err("a real host is what it is").to_string().contains("host"));
 }
+
+#[test]
+fn a_path_that_this_machine_cant_pace_is_refused_before_the_first_of_many_runs() {
+    let Some(_) = run(&scenario("50ms", "[[flow]]\ncc = \"cubic\"\n")) else { return };
+    let text = "duration = \"1s\"\n[path]\nrate = \"900gbit\"\nrtt = \"4us\"\nbuffer = \"99packets\"\n[[flow]]\ncc = \"cubic\"\n";
+    let fast = Scenario::parse(text, "test.toml").expect("a valid scenario");
+    let error = kernel::check(&fast).expect_err("no machine can").to_string();
+    assert!(error.contains("path.rate") && error.contains("faster than this machine can pace"), "{error}");
+    assert!(kernel::check(&scenario("1s", "[[flow]]\ncc = \"cubic\"\n")).is_ok(), "10 Mbit/s");
+}

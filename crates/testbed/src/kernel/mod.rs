@@ -10,10 +10,12 @@ mod log;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use emulator::{Direction, Emulator};
+use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
@@ -21,7 +23,7 @@ use nix::unistd::Pid;
 use scenario::{Error, Scenario};
 use serde_json::{Value, json};
 use trace::LinkSummary;
-use units::Span;
+use units::{Rate, Span};
 
 use crate::agent::{Ends, Failure, Plan};
 use crate::clock::Clock;
@@ -57,13 +59,30 @@ struct Files {
     log: File,
 }
 
-/// Refuses what this runner can't do, by its key.
+/// Refuses what this runner can't do, by its key, and what this machine can't.
 ///
 /// # Errors
 /// When there is something of the kind.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
     emulator::check(scenario)?;
-    plan(scenario, Span::from_millis(10)).map(drop)
+    plan(scenario, Span::from_millis(10))?;
+    // Of many runs each is looked at before the first begins, so that is measured once. A run measures again.
+    static MOST: OnceLock<Option<Rate>> = OnceLock::new();
+    MOST.get_or_init(|| most(scenario)).map_or(Ok(()), |most| capacity::check(scenario, most))
+}
+
+/// What this machine can pace; none where it allows no bed, which a run will say.
+fn most(scenario: &Scenario) -> Option<Rate> {
+    let scenario = scenario.clone();
+    let measure = move |_: &Inside| Ok(json!(capacity::measure(&Bed::raise()?, &scenario)?.as_bps()));
+    let mut sandbox = Sandbox::start(measure).ok()?;
+    loop {
+        match sandbox.hear() {
+            Ok(Some(said)) => return said["done"].as_u64().map(Rate::from_bps),
+            Err(Errno::EINTR) => {}
+            Ok(None) | Err(_) => return None,
+        }
+    }
 }
 
 fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {

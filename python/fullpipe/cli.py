@@ -382,10 +382,27 @@ def validate_command(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Only cells that fit, like 'bbr-*' or '*-loss'; repeatable."),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Our runs of a cell in which chance has a part.")] = 10,
+    on: Annotated[
+        str,
+        typer.Option(
+            metavar="RUNNER", help="What is held against Linux: sim, or another; in real time a part of the cells."
+        ),
+    ] = "sim",
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs of a cell in which chance has a part: 10 simulated, 3 on others."),
+    ] = None,
     record: Annotated[
         bool, typer.Option("--record", help="Run Linux's own TCP first, and keep what it does (needs make oracle).")
     ] = False,
+    traces: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            parser=_directory,
+            help="Run each cell with a trace, on Linux, too (needs make oracle), and keep a page of it in a new directory.",
+        ),
+    ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write all numbers, with intervals, as Markdown.")
     ] = None,
@@ -400,7 +417,15 @@ def validate_command(
 
     try:
         with kindly():
-            enough = validate(cell or (), seeds=seeds, record=record, out=out, as_json=as_json)
+            enough = validate(
+                cell or (),
+                runner=one_runner(on),
+                seeds=seeds,
+                record=record,
+                traces=traces,
+                out=out,
+                as_json=as_json,
+            )
     except PublishedError as error:
         fail(error)
     if not enough:

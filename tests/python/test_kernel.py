@@ -86,6 +86,17 @@ def test_many_runs_and_an_expectation(folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_short_cell_is_near_what_was_recorded_of_linux(folder: Path) -> None:
+    command = [sys.executable, "-m", "fullpipe", "validate", "--on", "kernel", "--cell", "reno-10m-20ms-2bdp-5s"]
+    done = subprocess.run([*command, "--seeds", "1", "--json"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode in {0, 1}, done.stderr  # on a busy machine it may be missed
+    found = {each["metric"]: (each["published"], each["ours"]) for each in json.loads(done.stdout)}
+    assert found.keys() == {"goodput", "RTT", "queue p95", "resent"}
+    for metric, allowed in {"goodput": 0.15, "RTT": 0.3, "queue p95": 0.3}.items():
+        recorded, live = found[metric]
+        assert live == pytest.approx(recorded, rel=allowed), metric
+
+
 def test_what_a_kernel_has_not_got_is_refused(tmp_path: Path) -> None:
     for more, key in [
         ("params = { abc_limit = 3 }", "flow.0.params.abc_limit = 3"),

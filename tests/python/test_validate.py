@@ -8,17 +8,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 import fullpipe
 from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.verdict import Verdict
-from fullpipe.runners import uml
-from fullpipe.validate import cells, recorded
+from fullpipe.runners import RunnerError, _uml_boot, uml
+from fullpipe.runners.sim import RUNNER as SIMULATOR
+from fullpipe.validate import cells, recorded, show
 from fullpipe.validate.cells import Close
-from fullpipe.validate.command import ENOUGH, outcomes_of
+from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
 from fullpipe.validate.judge import judge
+from fullpipe.validate.traces import keep_traces
 
 if TYPE_CHECKING:
+    from fullpipe.runners import Progress, Result
     from fullpipe.validate.judge import CellOutcome
     from fullpipe.validate.recorded import FlowNumbers
 
@@ -44,10 +48,20 @@ def test_there_are_at_most_sixty_cells_and_they_are_what_their_names_say() -> No
     assert len({each.name for each in known.cells}) == len(known.cells) <= 60
     for each in known.cells:
         scenario = each.setup.scenario(1)
-        assert scenario.duration_s == 20
+        assert scenario.duration_s == (5 if each.name.endswith("-5s") else 20)
         rate, rtt = map(int, re.findall(r"-(\d+)ms?\b", each.name))
         assert (scenario.rate_bps, round(scenario.rtt_s * 1e3)) == (rate * 10**6, rtt)
         assert each.name.endswith("-loss") == each.lossy == ("loss" in each.setup.text)
+
+
+def test_the_live_part_is_what_a_small_machine_can_pace() -> None:
+    live = [each for each in cells.load().cells if each.live]
+    assert 6 <= len(live) <= 10
+    assert {name for each in live for name in each.flows} == {"cubic", "reno", "bbr"}
+    assert all(10e6 <= each.setup.scenario(1).rate_bps <= 100e6 for each in live)
+    assert any(each.lossy for each in live)
+    assert any("fq_codel" in each.name for each in live)
+    assert any(len(each.flows) == 2 for each in live)
 
 
 def test_enough_of_the_cells_are_met(outcomes: list[CellOutcome]) -> None:
@@ -110,6 +124,65 @@ def test_of_several_flows_their_sum_counts_and_who_has_how_much_of_it() -> None:
     assert judge(of, kernel, [[numbers(12.5e6), numbers(5.5e6)]], close).verdict is Verdict.MET
     missed = judge(of, kernel, [[numbers(6e6), numbers(12e6)]], close)
     assert [each.name for each in missed.judged if each.verdict is Verdict.MISSED] == ["share of cubic"]
+
+
+class Elsewhere:
+    """The simulator as a runner that has no BBR, on a clock of its own."""
+
+    name, about, real_time = "elsewhere", "the simulator in disguise", True
+
+    def missing(self) -> None:
+        return None
+
+    def refuse(self, scenario: fullpipe.Scenario, trace: str) -> None:
+        if "bbr" in scenario.source:
+            raise fullpipe.ScenarioError(f"{scenario.file}: there is no bbr here")
+
+    def execute(self, scenario: fullpipe.Scenario, trace: str, progress: Progress | None) -> Result:
+        return SIMULATOR.execute(scenario, trace, progress)
+
+
+def test_what_a_runner_can_not_do_is_skipped_and_said(capsys: pytest.CaptureFixture[str]) -> None:
+    known = cells.load()
+    two = [cell("cubic-20m-20ms-2bdp"), cell("bbr-20m-20ms-2bdp")]
+    run, left = outcomes_of(known, two, 2, Elsewhere())
+    assert (run.verdict, left.verdict) == (Verdict.MET, Verdict.SKIPPED)
+    assert met([run, left])
+    show.show([run, left], show.sides("elsewhere"), Console())
+    said = capsys.readouterr().out
+    assert "recorded|elsewhere. goodput" in said
+    assert "Skipped\nbbr-20m-20ms-2bdp: bbr-20m-20ms-2bdp: there is no bbr here" in said
+    assert show.summary([run, left]) == "1 of 1 cells met, 100%; 4 of 4 numbers; 1 skipped"
+    with pytest.raises(fullpipe.ScenarioError, match="there is no bbr here"):
+        outcomes_of(known, two[1:], 2, Elsewhere())
+
+
+def test_in_real_time_the_live_part_is_run_and_others_when_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    def run(*patterns: str) -> set[str]:
+        validate(patterns, runner=Elsewhere(), seeds=1, record=False, traces=None, out=None, as_json=True)
+        return {each["case"] for each in json.loads(capsys.readouterr().out)}
+
+    assert run() == {each.name for each in cells.load().cells if each.live}
+    assert run("reno-10m-5ms-*") == {"reno-10m-5ms-8bdp"}
+
+
+def test_traces_need_the_oracle_and_say_so_before_anything_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_uml_boot, "kernel", lambda: None)
+    with pytest.raises(RunnerError, match=r"has not been built\n  fix: run make oracle"):
+        keep_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle")
+def test_traces_of_a_cell_are_one_page_with_both(tmp_path: Path) -> None:
+    (page,) = keep_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
+    assert page == tmp_path / "traces" / "reno-10m-20ms-2bdp-5s" / "report.html"
+    for runner in ("sim", "uml"):
+        assert (page.parent / runner / "trace.parquet").exists()
+        assert f"reno, {runner}" in page.read_text(encoding="utf-8")
+    assert str(page.parent) in page.read_text(encoding="utf-8"), "commands that replay it name the directory as it is"
 
 
 @pytest.mark.skipif(uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle")

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 FILE = Path(__file__).resolve().parents[3] / "tests" / "oracle" / "cells.toml"
 
-_CELL = ("name", "flows", "rate", "rtt", "buffer", "queue", "loss")
+_PATH = ("rate", "rtt", "buffer", "queue", "loss")
+_CELL = ("name", "flows", *_PATH, "duration", "live")
 METRICS = ("goodput", "rtt", "queue", "resent", "share")
 
 
@@ -40,11 +41,15 @@ class Close:
 
 @dataclass(frozen=True)
 class Cell:
-    """A bottleneck and its flows: their algorithms by Linux's names, in order, and the scenario."""
+    """A bottleneck and its flows: their algorithms by Linux's names, in order, and the scenario.
+
+    `live` is whether it is of the part that is run in real time, too.
+    """
 
     name: str
     flows: tuple[str, ...]
     lossy: bool
+    live: bool
     setup: Setup
 
     @property
@@ -118,11 +123,14 @@ def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -
     flows = tuple(
         reader.one_of(each, f"{where}.flows", known) for each in reader.texts(row.get("flows"), f"{where}.flows")
     )
-    path = {key: reader.text(row[key], f"{where}.{key}") for key in _CELL[2:] if key in row}
+    path = {key: reader.text(row[key], f"{where}.{key}") for key in _PATH if key in row}
+    live = row.get("live", False)
+    if not isinstance(live, bool):
+        reader.refuse(f"{where}.live", live, "is neither true nor false", "write live = true, or leave it out")
     lines = [
         f"# {name}",
         "# A cell of fullpipe validate, as Linux's own TCP ran it, too.",
-        f"duration = {_toml(duration)}",
+        f"duration = {_toml(reader.text(row.get('duration', duration), f'{where}.duration'))}",
     ]
     if len(flows) > 1:  # or they would go on in step
         lines.append(f"start_jitter = {_toml(path['rtt'])}")
@@ -136,7 +144,7 @@ def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -
             f"name = {_toml(numbered)}",
             *(f"{key} = {_toml(value)}" for key, value in keys.items()),
         ]
-    return Cell(name, flows, "loss" in path, Setup("\n".join(lines) + "\n", name, trace="10ms"))
+    return Cell(name, flows, "loss" in path, live, Setup("\n".join(lines) + "\n", name, trace="10ms"))
 
 
 def _toml(value: Json) -> str:

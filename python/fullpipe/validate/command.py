@@ -4,40 +4,61 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime
 from os import cpu_count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from fullpipe._core import ScenarioError
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.reproduce.runner import side_by_side
+from fullpipe.reproduce.verdict import Verdict
+from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells as read_cells
 from fullpipe.validate import recorded, show
-from fullpipe.validate.judge import judge, records
+from fullpipe.validate.judge import judge, records, skipped
+from fullpipe.validate.traces import keep_traces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe.run import Run
+    from fullpipe.runners import Runner
     from fullpipe.validate.cells import Cell, Cells
     from fullpipe.validate.judge import CellOutcome
     from fullpipe.validate.recorded import FlowNumbers
+
+_SEEDS = 10
 
 ENOUGH = 0.9
 """The share of the cells that have to be met."""
 
 
-def validate(patterns: Sequence[str], *, seeds: int, record: bool, out: Path | None, as_json: bool) -> bool:
-    """Holds the simulator against the recorded kernel, and prints what came of it.
+def validate(
+    patterns: Sequence[str],
+    *,
+    runner: Runner,
+    seeds: int | None,
+    record: bool,
+    traces: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> bool:
+    """Holds the simulator, or another runner, against the recorded kernel, and prints what came of it.
 
     Args:
-        patterns: Only cells that fit one of these, as `fnmatch` reads them; all when empty.
-        seeds: The simulator's runs of each cell in which chance has a part.
+        patterns: Only cells that fit one of these, as `fnmatch` reads them; when empty all, in real time those that are
+            marked for it.
+        runner: What is held against the kernel.
+        seeds: Its runs of each cell in which chance has a part; None for 10 of the simulator, and of others as many as
+            the kernel's.
         record: Run the kernel first, and keep what it does.
+        traces: A new directory for a traced run of each cell on simulator and oracle, with a page that has both.
         out: Where to write the whole table, with intervals, as Markdown.
         as_json: Print only the list of :class:`fullpipe.reproduce.verdict.Record`.
 
@@ -46,64 +67,125 @@ def validate(patterns: Sequence[str], *, seeds: int, record: bool, out: Path | N
 
     Raises:
         PublishedError: When the cells or the results are refused.
-        RunnerError: When the kernel is to be recorded and there is none.
+        RunnerError: When the kernel is to be recorded or traced and there is none.
+        ScenarioError: When the runner can do none of the cells.
     """
     known = read_cells.load()
     chosen = read_cells.only(known.cells, patterns)
+    if runner.real_time and not patterns:
+        chosen = tuple(cell for cell in chosen if cell.live)
     if record:
         record_anew(known, chosen)
-    outcomes = outcomes_of(known, chosen, seeds)
+    if seeds is None:
+        seeds = _SEEDS if runner.name == "sim" else known.repeats
+    pages: list[Path] = []
+    if traces is not None:
+        refused = _refused(chosen, runner)
+        pages = keep_traces([cell for cell in chosen if cell.name not in refused], runner, traces)
+    outcomes = outcomes_of(known, chosen, seeds, runner)
+    both = show.sides(runner.name)
     if out is not None:
-        out.write_text("\n".join(_page(outcomes)), encoding="utf-8")
+        out.write_text("\n".join(_page(outcomes, both)), encoding="utf-8")
     with printing():
         if as_json:
             print(json.dumps(records(outcomes)))
         else:
             console = Console(highlight=False)
-            show.show(outcomes, console)
+            show.show(outcomes, both, console)
             console.print(Text(f"\n{show.summary(outcomes)}", style="bold"))
+            for page in pages:
+                console.print(f"both over time: {page}", markup=False, soft_wrap=True)
     return met(outcomes)
 
 
-def _page(outcomes: Sequence[CellOutcome]) -> list[str]:
+def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
     kernels = ", ".join(recorded.read()["kernels"])
+    hosts = [", ".join(f"{name} {text}" for name, text in each.host.items()) for each in outcomes if each.host]
+    simulated = both == show.sides("sim")
+    command = "fullpipe validate" if simulated else f"fullpipe validate --on {both.ours}"
     return [
-        "# The simulator against Linux, number by number",
+        f"# {'The simulator' if simulated else both.ours} against Linux, number by number",
         "",
-        "Made by `fullpipe validate --out FILE`. Means, with half of their 95 % intervals where runs differ; goodput",
+        f"Made by `{command} --out FILE`. Means, with half of their 95 % intervals where runs differ; goodput",
         "in Mbit/s, times in ms, `resent` in data packets.",
         "",
-        f"Linux is {kernels}. {show.summary(outcomes)}.",
+        f"{both.kernel.capitalize()} is {kernels}. {show.summary(outcomes)}.",
         "",
-        *show.markdown(outcomes),
+        *([f"Of {both.ours}, in its first run: {hosts[0]}.", ""] if hosts else []),
+        *show.markdown(outcomes, both),
         "",
     ]
 
 
 def met(outcomes: Sequence[CellOutcome]) -> bool:
-    """Whether enough of the cells are."""
-    return sum(outcome.verdict.value == "met" for outcome in outcomes) >= ENOUGH * len(outcomes)
+    """Whether enough of the cells are that were run."""
+    verdicts = [outcome.verdict for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
+    return verdicts.count(Verdict.MET) >= ENOUGH * len(verdicts)
 
 
-def outcomes_of(known: Cells, chosen: Sequence[Cell], seeds: int) -> list[CellOutcome]:
-    """The simulator's runs of some cells, held against the kernel's.
+class _Ran(NamedTuple):
+    """What is kept of a run."""
+
+    numbers: list[FlowNumbers]
+    warnings: list[str]
+    host: dict[str, str]
+
+
+def outcomes_of(known: Cells, chosen: Sequence[Cell], seeds: int, runner: Runner = SIMULATOR) -> list[CellOutcome]:
+    """A runner's runs of some cells, held against the kernel's.
+
+    In real time chance has a part in every cell. Cells that the runner can't do are skipped.
 
     Raises:
         PublishedError: When a cell was not recorded.
+        ScenarioError: When it can do none of them.
     """
     results = recorded.read()
-    kernel = [recorded.of(results, cell)["repeats"] for cell in chosen]
+    kernel = {cell.name: recorded.of(results, cell)["repeats"] for cell in chosen}
+    refused = _refused(chosen, runner)
+    doing = "simulating" if runner.name == "sim" else f"running on {runner.name}"
     bar = counting()
-    running = bar.add_task("simulating", total=None)
+    running = bar.add_task(doing, total=None)
 
-    def reduced(run: Run) -> list[FlowNumbers]:
-        return recorded.numbers(run.metrics)
+    def reduced(run: Run) -> _Ran:
+        return _Ran(recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"])
 
-    jobs = [(cell.setup, seeds if cell.setup.scenario(1).is_random else 1, "off", reduced) for cell in chosen]
-    with stoppable(lambda: "while simulating"), bar:
+    def runs(cell: Cell) -> int:
+        return seeds if runner.real_time or cell.setup.scenario(1).is_random else 1
+
+    run = [cell for cell in chosen if cell.name not in refused]
+    jobs = [(cell.setup, runs(cell), "off", reduced) for cell in run]
+    with stoppable(lambda: f"while {doing}"), bar:
         bar.update(running, total=sum(job[1] for job in jobs))
-        ours = side_by_side(jobs, lambda: bar.advance(running))
-    return [judge(*each, known.close) for each in zip(chosen, kernel, ours, strict=True)]
+        done = side_by_side(jobs, lambda: bar.advance(running), runner)
+    ours = {cell.name: each for cell, each in zip(run, done, strict=True)}
+
+    def outcome(cell: Cell) -> CellOutcome:
+        if cell.name in refused:
+            return skipped(cell, kernel[cell.name], known.close, str(refused[cell.name]))
+        those = ours[cell.name]
+        judged = judge(cell, kernel[cell.name], [each.numbers for each in those], known.close)
+        warnings = dict.fromkeys(text for each in those for text in each.warnings)
+        return replace(judged, warnings=tuple(warnings), host=those[0].host)
+
+    return [outcome(cell) for cell in chosen]
+
+
+def _refused(chosen: Sequence[Cell], runner: Runner) -> dict[str, ScenarioError]:
+    """What a runner can't do, with its reason.
+
+    Raises:
+        ScenarioError: When that is all.
+    """
+    refused = {}
+    for cell in chosen:
+        try:
+            runner.refuse(cell.setup.scenario(1), "off")
+        except ScenarioError as error:
+            refused[cell.name] = error
+    if len(refused) == len(chosen):
+        raise next(iter(refused.values()))
+    return refused
 
 
 def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,14 +44,21 @@ class Judged:
 
 @dataclass(frozen=True)
 class CellOutcome:
-    """A cell: met when all of its quantities are."""
+    """A cell: met when all of its quantities are.
+
+    `warnings` are what spoiled runs on a machine's own time, `host` is what the first of them says of the machine.
+    """
 
     cell: Cell
     judged: tuple[Judged, ...]
+    warnings: tuple[str, ...] = ()
+    host: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
         """Of the cell."""
+        if all(each.verdict is Verdict.SKIPPED for each in self.judged):
+            return Verdict.SKIPPED
         return Verdict.MET if all(each.verdict is Verdict.MET for each in self.judged) else Verdict.MISSED
 
 
@@ -76,6 +83,16 @@ def quantities(cell: Cell) -> list[Quantity]:
 def judge(cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Close]) -> CellOutcome:
     """Compares the repeats of a cell."""
     return CellOutcome(cell, tuple(_judged(cell, each, kernel, ours, close[each.rule]) for each in quantities(cell)))
+
+
+def skipped(cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Close], reason: str) -> CellOutcome:
+    """A cell that was not run."""
+    those = [(each, estimate("mean", [each.of(repeat) for repeat in kernel])) for each in quantities(cell)]
+    judged = (
+        Judged(each.name, theirs, Estimate(math.nan), close[each.rule].interval(theirs.value), Verdict.SKIPPED, reason)
+        for each, theirs in those
+    )
+    return CellOutcome(cell, tuple(judged))
 
 
 def _judged(cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close) -> Judged:

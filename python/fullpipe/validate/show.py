@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
@@ -22,10 +22,22 @@ _COLUMNS = {"goodput": 10, "RTT": 10, "queue p95": 11, "resent": 11}
 _NAME = 30
 
 
-def show(outcomes: Sequence[CellOutcome], console: Console) -> None:
+class Sides(NamedTuple):
+    """What the two numbers of a cell are called."""
+
+    kernel: str
+    ours: str
+
+
+def sides(runner: str) -> Sides:
+    """Of what was recorded, and of what a runner did."""
+    return Sides("Linux", "fullpipe") if runner == "sim" else Sides("recorded", runner)
+
+
+def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None:
     """A line a cell and algorithm, with the kernel's number and ours; then what was missed, and by how much."""
     console.print(
-        "Linux|fullpipe. goodput: Mbit/s, of several flows their sum; RTT: mean, ms;\n"
+        f"{both.kernel}|{both.ours}. goodput: Mbit/s, of several flows their sum; RTT: mean, ms;\n"
         "queue p95: of its delay, ms; resent: data packets;\n"
         "share: of the first algorithm, or of the largest flow",
         style="dim",
@@ -42,19 +54,24 @@ def show(outcomes: Sequence[CellOutcome], console: Console) -> None:
             if judged.verdict is Verdict.MISSED:
                 text = f"{judged.name} {interval(judged.ours)} for {interval(judged.kernel)}, {judged.reason}"
                 console.print(Text(f"{outcome.cell.name}: ", style="bold").append(text, style="default"))
+    _show_notes("Skipped", [(each.cell.name, each.judged[0].reason) for each in _skipped(outcomes)], console)
+    _show_notes("What spoiled runs", [(each.cell.name, text) for each in outcomes for text in each.warnings], console)
 
 
 def summary(outcomes: Sequence[CellOutcome]) -> str:
     """One line: how many cells are met, and how many of their numbers."""
-    met = sum(outcome.verdict is Verdict.MET for outcome in outcomes)
-    numbers = [judged.verdict for outcome in outcomes for judged in outcome.judged]
-    share = f", {met / len(outcomes):.0%}" if outcomes else ""
-    return f"{met} of {len(outcomes)} cells met{share}; {numbers.count(Verdict.MET)} of {len(numbers)} numbers"
+    skipped = len(_skipped(outcomes))
+    run = [outcome for outcome in outcomes if outcome.verdict is not Verdict.SKIPPED]
+    met = sum(outcome.verdict is Verdict.MET for outcome in run)
+    numbers = [judged.verdict for outcome in run for judged in outcome.judged]
+    share = f", {met / len(run):.0%}" if run else ""
+    left = f"; {skipped} skipped" if skipped else ""
+    return f"{met} of {len(run)} cells met{share}; {numbers.count(Verdict.MET)} of {len(numbers)} numbers{left}"
 
 
-def markdown(outcomes: Sequence[CellOutcome]) -> list[str]:
+def markdown(outcomes: Sequence[CellOutcome], both: Sides) -> list[str]:
     """The whole table as lines; intervals are those of the mean, 95 %."""
-    lines = ["| cell | number | Linux | fullpipe | close enough | verdict |", "|---|---|--:|--:|--:|---|"]
+    lines = [f"| cell | number | {both.kernel} | {both.ours} | close enough | verdict |", "|---|---|--:|--:|--:|---|"]
     for outcome in outcomes:
         for number, judged in enumerate(outcome.judged):
             name = f"`{outcome.cell.name}`" if number == 0 else ""
@@ -78,6 +95,17 @@ def digits(value: float) -> str:
     if abs(value) < 1:
         return f"{value:.2g}" if value == round(value, 2) else f"{value:.2f}"
     return f"{value:.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
+def _skipped(outcomes: Sequence[CellOutcome]) -> list[CellOutcome]:
+    return [outcome for outcome in outcomes if outcome.verdict is Verdict.SKIPPED]
+
+
+def _show_notes(head: str, notes: Sequence[tuple[str, str]], console: Console) -> None:
+    if notes:
+        console.print(Text(f"\n{head}", style="bold"))
+    for cell, text in notes:
+        console.print(Text(f"{cell}: ", style="bold").append(text, style="default"))
 
 
 def _show_cell(outcome: CellOutcome, console: Console) -> None:

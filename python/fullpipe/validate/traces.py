@@ -1,0 +1,45 @@
+"""One traced run of a cell on the simulator and on Linux, and the page that has both over each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fullpipe.errors import stoppable
+from fullpipe.progress import counting
+from fullpipe.report import write_report
+from fullpipe.results import fresh_directory, write_runs
+from fullpipe.run import Run
+from fullpipe.runners import chosen
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fullpipe.runners import Runner
+    from fullpipe.validate.cells import Cell
+
+
+def keep_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
+    """Runs each cell with its first seed on the simulator, on Linux in simulated time, and on a runner that is neither.
+
+    Returns:
+        A page a cell; each lies in a directory as `fullpipe run --on sim,uml --out` makes it.
+
+    Raises:
+        RunnerError: When there is no Linux in simulated time.
+        FileExistsError: When there is something in the directory.
+        OSError: When it can't be written.
+    """
+    runners = [*chosen("sim,uml"), *([runner] if runner.name not in ("sim", "uml") else [])]
+    bar = counting()
+    running = bar.add_task("tracing", total=len(cells) * len(runners))
+    with stoppable(lambda: "while tracing"), fresh_directory(directory, called=f"--traces {directory}") as aside, bar:
+        for cell in cells:
+            scenario = cell.setup.scenario(1)
+            done = []
+            for each in runners:
+                done.append(Run(scenario, each.execute(scenario, cell.setup.trace, None)))
+                bar.advance(running)
+            (aside / cell.name).mkdir()
+            write_runs(done, aside / cell.name)
+    return [write_report(directory / cell.name) for cell in cells]

@@ -400,7 +400,7 @@ def validate_command(
         typer.Option(
             metavar="DIR",
             parser=_directory,
-            help="Run each cell with a trace, on Linux, too (needs make oracle), and keep a page of it in a new directory.",
+            help="Run each cell traced, on Linux, too (needs make oracle), and keep a page of each in a new directory.",
         ),
     ] = None,
     out: Annotated[

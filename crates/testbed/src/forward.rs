@@ -19,6 +19,7 @@ use trace::Histogram;
 use units::{Bytes, Span, Time};
 
 use crate::clock::Clock;
+use crate::cpu::Cpu;
 use crate::packet::{Header, set_ecn};
 use crate::{Bed, device, privileges, sandbox};
 
@@ -26,10 +27,10 @@ use crate::{Bed, device, privileges, sandbox};
 const SPIN: Span = Span::from_micros(40);
 /// Packets that are read from one end before it looks at the other.
 const BATCH: usize = 16;
-/// After so long without a sleep it takes a short one. It goes before all other threads, and a kernel that finds them starved
-/// on its core would let them have that for 50 ms.
-const AWAKE: Span = Span::from_millis(1);
-const BREATH: Span = Span::from_micros(60);
+/// It goes before all other threads for so long in each millisecond. The rest is theirs, in pieces of 0.1 ms: a thread with a
+/// fixed priority (SCHED_FIFO) would have to give way for 50 ms in one piece when the kernel finds that others starve.
+const AWAKE: Span = Span::from_micros(900);
+const PERIOD: Span = Span::from_millis(1);
 /// The longest sleep: how soon it heeds an end of the run.
 const NAP: Span = Span::from_millis(20);
 /// Packets are later than this at most, all but one in a hundred, or the run is not to be trusted.
@@ -93,6 +94,7 @@ pub struct Forwarder<R, T> {
     route: R,
     out: Out<T>,
     ignored: u64,
+    since: Cpu,
 }
 
 impl<R, T> std::fmt::Debug for Forwarder<R, T> {
@@ -140,7 +142,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     pub fn new(bed: &Bed, path: Emulator<Frame>, clock: Clock, sender: Side, route: R, tap: T) -> Forwarder<R, T> {
         let (near, far) = (Arc::clone(&bed.near.tun), Arc::clone(&bed.far.tun));
         let out = Out { clock, near, far, sender, lateness: Histogram::default(), tap };
-        Forwarder { path, clock, route, out, ignored: 0 }
+        Forwarder { path, clock, route, out, ignored: 0, since: Cpu::now() }
     }
 
     /// The work of a thread of its own in a [`Sandbox`](crate::Sandbox): before all others, without capabilities. With a panic all
@@ -159,7 +161,6 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         let _ = prctl::set_timerslack(1);
         let mut buffer = [0; device::MTU];
         let mut tick = Time::ZERO;
-        let mut awake_since = self.clock.now();
         while !stop.load(Ordering::Relaxed) {
             let now = self.clock.now();
             self.path.advance(now, &mut self.out);
@@ -168,11 +169,8 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
                 tick = now + Span::from_millis(100);
             }
             let read = self.read(Side::Near, &mut buffer) + self.read(Side::Far, &mut buffer);
-            if read == 0 && self.wait() {
-                awake_since = self.clock.now();
-            } else if now.since(awake_since) > AWAKE {
-                sleep(BREATH);
-                awake_since = self.clock.now();
+            if read == 0 {
+                self.wait();
             }
         }
     }
@@ -198,17 +196,17 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         BATCH
     }
 
-    /// Sleeps until something comes, or is nearly due; whether it did.
-    fn wait(&self) -> bool {
+    /// Sleeps until something comes, or is nearly due.
+    fn wait(&self) {
         let now = self.clock.now();
         let due = self.path.next_at().unwrap_or(Time::MAX);
         let sleep = due.since(now).saturating_sub(SPIN).min(NAP);
         if sleep == Span::ZERO {
-            return false;
+            return;
         }
         let mut fds = [&self.out.near, &self.out.far].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
         match ppoll(&mut fds, Some(TimeSpec::nanoseconds(sleep.as_nanos() as i64)), None) {
-            Ok(_) | Err(Errno::EINTR) => true,
+            Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => unreachable!("two descriptors can be polled: {error}"),
         }
     }
@@ -222,9 +220,11 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         let p99 = lateness.quantile(0.99).unwrap_or(Span::ZERO);
         if p99 > TRUSTED {
             let late = Span::from_micros(p99.as_nanos() / 1_000);
-            doubts.push(format!(
-                "one packet in a hundred was {late} late or more, beyond {TRUSTED}: the machine was too busy"
-            ));
+            let why = match self.since.stolen_since() {
+                Span::ZERO => "the machine was too busy".to_owned(),
+                stolen => format!("the machine was too busy, or its host, which took {stolen} of its processors' time"),
+            };
+            doubts.push(format!("one packet in a hundred was {late} late or more, beyond {TRUSTED}: {why}"));
         }
         if overflown > 0 {
             doubts.push(format!("{overflown} packets came faster than they could be read, and were dropped unseen"));
@@ -241,19 +241,23 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     }
 }
 
-fn sleep(span: Span) {
-    std::thread::sleep(std::time::Duration::from_nanos(span.as_nanos()));
-}
-
-/// Puts this thread before others, where that is allowed: before all that are not of real time, if they have another core.
+/// Puts this thread before others, where that is allowed (Linux' SCHED_DEADLINE; it takes CAP_SYS_NICE).
 fn hurry() {
+    let attributes = libc::sched_attr {
+        size: size_of::<libc::sched_attr>() as u32,
+        sched_policy: libc::SCHED_DEADLINE as u32,
+        sched_flags: libc::SCHED_FLAG_RESET_ON_FORK as u64,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: AWAKE.as_nanos(),
+        sched_deadline: PERIOD.as_nanos(),
+        sched_period: PERIOD.as_nanos(),
+    };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    let first = libc::sched_param { sched_priority: 1 };
-    #[expect(unsafe_code, reason = "sched_setscheduler and setpriority have no safe form")]
-    // SAFETY: the parameters outlive the call, which reads them; the other call takes numbers only. Both are for this thread.
+    #[expect(unsafe_code, reason = "sched_setattr and setpriority have no safe form")]
+    // SAFETY: the attributes outlive the call, which reads them; the other call takes numbers only. Both are for this thread.
     unsafe {
-        if cores < 2 || libc::sched_setscheduler(0, libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, &raw const first) != 0
-        {
+        if cores < 2 || libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) != 0 {
             libc::setpriority(libc::PRIO_PROCESS, 0, -20);
         }
     }

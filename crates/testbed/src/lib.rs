@@ -9,6 +9,7 @@ pub mod algorithms;
 mod bed;
 mod capacity;
 mod clock;
+mod cpu;
 mod device;
 mod forward;
 pub mod kernel;

@@ -11,7 +11,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
@@ -22,6 +22,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::{SigHandler, Signal, signal};
+use nix::sys::socket::{AddressFamily, MsgFlags, SockFlag, SockType, send, socketpair};
 use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
@@ -49,7 +50,8 @@ impl Sandbox {
     /// Runs `body` as the first process of a PID namespace, where it may make network namespaces. What it gives is the last
     /// that is [heard](Sandbox::hear).
     pub fn start(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Result<Sandbox, Trouble> {
-        let (lifeline_inside, lifeline) = pipe2(OFlag::O_CLOEXEC).map_err(cant)?;
+        let (lifeline_inside, lifeline) =
+            socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC).map_err(cant)?;
         let (said, voice) = pipe2(OFlag::O_CLOEXEC).map_err(cant)?;
         let caller = nix::unistd::getpid();
         // SAFETY: the child is single-threaded and runs our code only, which takes no lock that a thread of the caller's may
@@ -88,7 +90,8 @@ impl Sandbox {
     pub fn stop(&mut self) {
         if let Some(lifeline) = self.lifeline.take() {
             // To close it is not enough: what else was forked off meanwhile, another sandbox, may have it open, too.
-            let _ = nix::unistd::write(lifeline, b".");
+            // Those inside may be gone: that is no reason for a SIGPIPE.
+            let _ = send(lifeline.as_raw_fd(), b".", MsgFlags::MSG_NOSIGNAL);
         }
     }
 

@@ -14,31 +14,6 @@ pub(super) fn algorithms() -> Vec<String> {
     read("/proc/sys/net/ipv4/tcp_available_congestion_control").split_whitespace().map(str::to_owned).collect()
 }
 
-/// Ticks of all CPUs so far, and of those the busy ones.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cpu {
-    all: u64,
-    busy: u64,
-}
-
-impl Cpu {
-    /// proc(5): user, nice, system, idle, iowait, irq, softirq, steal.
-    pub(super) fn now() -> Cpu {
-        let text = read("/proc/stat");
-        let line = text.lines().next().unwrap_or_default();
-        let ticks: Vec<u64> = line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
-        let idle = ticks.iter().skip(3).take(2).sum::<u64>();
-        let all = ticks.iter().sum();
-        Cpu { all, busy: all - idle }
-    }
-
-    /// The share of the time that CPUs were busy, since then.
-    pub(super) fn busy_since(self) -> f64 {
-        let now = Cpu::now();
-        (now.busy - self.busy) as f64 / (now.all - self.all).max(1) as f64
-    }
-}
-
 /// Facts in words.
 pub(super) fn host(timeliness: &Timeliness, busy: f64) -> BTreeMap<&'static str, String> {
     let cpuinfo = read("/proc/cpuinfo");

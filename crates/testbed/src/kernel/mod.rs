@@ -27,6 +27,7 @@ use units::{Rate, Span};
 
 use crate::agent::{Ends, Failure, Plan};
 use crate::clock::Clock;
+use crate::cpu::Cpu;
 use crate::forward::{Forwarder, Side, Timeliness};
 use crate::measured::{Facts, Measured, Recording, Watched, measured};
 use crate::{Bed, Inside, Sandbox, Trouble, bed, capacity, privileges};
@@ -192,7 +193,7 @@ fn run(
         // Both agents: everything in this PID namespace but us.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     });
-    let before = facts::Cpu::now();
+    let before = Cpu::now();
     let stop = AtomicBool::new(false);
     let (sender, receiver) = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));

@@ -24,8 +24,8 @@ pub struct Ends<'a> {
     pub runner: &'a str,
 }
 
-/// Connections have this long to open.
-const PATIENCE: Span = Span::from_secs(5);
+/// Connections have this long to open: four SYNs may be lost (after 1, 2, 4 and 8 s the next one leaves).
+const PATIENCE: Span = Span::from_secs(30);
 
 /// Buffers are at least as large, and at least [so many](PLENTY) times what the path and its queues hold: so neither limits,
 /// unless the scenario says that one shall.

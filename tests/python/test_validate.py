@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -155,6 +156,13 @@ def test_what_a_runner_can_not_do_is_skipped_and_said(capsys: pytest.CaptureFixt
     assert show.summary([run, left]) == "1 of 1 cells met, 100%; 4 of 4 numbers; 1 skipped"
     with pytest.raises(fullpipe.ScenarioError, match="there is no bbr here"):
         outcomes_of(known, two[1:], 2, Elsewhere())
+
+
+def test_what_spoiled_a_run_is_said_once_a_cell() -> None:
+    known, of = cells.load(), cell("cubic-20m-20ms-2bdp")
+    judged = judge(of, [[numbers()]], [[numbers()]], known.close)
+    late = replace(judged, runs=3, spoiled=("packets were late", "packets were later"))
+    assert show.spoiled([judged, late]) == [(of.name, "2 of 3 runs, the first: packets were late")]
 
 
 def test_in_real_time_the_live_part_is_run_and_others_when_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:

@@ -101,6 +101,7 @@ def validate(
 def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
     kernels = ", ".join(recorded.read()["kernels"])
     hosts = [", ".join(f"{name} {text}" for name, text in each.host.items()) for each in outcomes if each.host]
+    spoiled = show.spoiled(outcomes)
     simulated = both == show.sides("sim")
     command = "fullpipe validate" if simulated else f"fullpipe validate --on {both.ours}"
     return [
@@ -109,10 +110,11 @@ def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
         f"Made by `{command} --out FILE`. Means, with half of their 95 % intervals where runs differ; goodput",
         "in Mbit/s, times in ms, `resent` in data packets.",
         "",
-        f"{both.kernel.capitalize()} is {kernels}. {show.summary(outcomes)}.",
+        f"{'Linux' if simulated else 'What was recorded'} is {kernels}. {show.summary(outcomes)}.",
         "",
         *([f"Of {both.ours}, in its first run: {hosts[0]}.", ""] if hosts else []),
         *show.markdown(outcomes, both),
+        *(["", "What spoiled runs:", "", *(f"- `{cell}`: {text}" for cell, text in spoiled)] if spoiled else []),
         "",
     ]
 
@@ -165,8 +167,8 @@ def outcomes_of(known: Cells, chosen: Sequence[Cell], seeds: int, runner: Runner
             return skipped(cell, kernel[cell.name], known.close, str(refused[cell.name]))
         those = ours[cell.name]
         judged = judge(cell, kernel[cell.name], [each.numbers for each in those], known.close)
-        warnings = dict.fromkeys(text for each in those for text in each.warnings)
-        return replace(judged, warnings=tuple(warnings), host=those[0].host)
+        spoiled = tuple("; ".join(each.warnings) for each in those if each.warnings)
+        return replace(judged, runs=len(those), spoiled=spoiled, host=those[0].host)
 
     return [outcome(cell) for cell in chosen]
 

@@ -46,12 +46,14 @@ class Judged:
 class CellOutcome:
     """A cell: met when all of its quantities are.
 
-    `warnings` are what spoiled runs on a machine's own time, `host` is what the first of them says of the machine.
+    `spoiled` are its runs on a machine's own time that say what spoiled them, each in words; `runs` is how many there
+    were, and `host` what the first of them says of the machine.
     """
 
     cell: Cell
     judged: tuple[Judged, ...]
-    warnings: tuple[str, ...] = ()
+    runs: int = 0
+    spoiled: tuple[str, ...] = ()
     host: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -55,7 +55,16 @@ def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None
                 text = f"{judged.name} {interval(judged.ours)} for {interval(judged.kernel)}, {judged.reason}"
                 console.print(Text(f"{outcome.cell.name}: ", style="bold").append(text, style="default"))
     _show_notes("Skipped", [(each.cell.name, each.judged[0].reason) for each in _skipped(outcomes)], console)
-    _show_notes("What spoiled runs", [(each.cell.name, text) for each in outcomes for text in each.warnings], console)
+    _show_notes("What spoiled runs", spoiled(outcomes), console)
+
+
+def spoiled(outcomes: Sequence[CellOutcome]) -> list[tuple[str, str]]:
+    """Cells with runs that were, each with how many, and what spoiled the first of them."""
+    return [
+        (each.cell.name, f"{len(each.spoiled)} of {each.runs} runs, the first: {each.spoiled[0]}")
+        for each in outcomes
+        if each.spoiled
+    ]
 
 
 def summary(outcomes: Sequence[CellOutcome]) -> str:

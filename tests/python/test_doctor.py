@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 from typing import TYPE_CHECKING
@@ -88,7 +89,7 @@ def test_only_who_may_not_do_without_needs_a_user_namespace(monkeypatch: pytest.
     def left(code: int) -> None:
         raise SystemExit(code)
 
-    monkeypatch.setattr(doctor.ctypes, "CDLL", lambda *_args, **_more: Libc())
+    monkeypatch.setattr(ctypes, "CDLL", lambda *_args, **_more: Libc())
     monkeypatch.setattr(os, "fork", forked)
     monkeypatch.setattr(os, "_exit", left)
     for capabilities in (0, 1 << 12 | 1 << 21):

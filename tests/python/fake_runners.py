@@ -46,8 +46,8 @@ class Timed(Fake):
     name, real_time = "timed", True
     pause_s = float(os.environ.get("PAUSE_S", "0.01"))
     def execute(self, scenario, trace, progress):
-        os.mkdir("busy")  # fails when there are two
-        try:
+        try:  # an interrupt right after mkdir is one in the run
+            os.mkdir("busy")  # fails when there are two
             for step in range(10):
                 time.sleep(self.pause_s / 10)
                 if progress is not None:

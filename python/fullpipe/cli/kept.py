@@ -1,0 +1,48 @@
+"""Commands that make something of what a run has kept."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fullpipe.errors import fail, kindly
+from fullpipe.report import Form, write_report
+
+
+def report_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What a run, a sweep or reproduce has kept.")],
+    form: Annotated[Form, typer.Option("--format", help="A page, Markdown, a PDF, or pictures alone.")] = Form.HTML,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Where to, instead of report.html and so on in DIR.")
+    ] = None,
+) -> None:
+    """Make one page of kept results: summary in words, tables, charts, and the command that replays each run.
+
+    For example: fullpipe report results/first
+    """
+    from fullpipe.report.kept import NoResultsError
+
+    with kindly():
+        try:
+            made = write_report(directory, form, out)
+        except NoResultsError as error:
+            fail(error)
+    typer.echo(f"{made}")
+
+
+def qlog_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `run --out` has kept.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new one: .qlog is JSON, .sqlog is JSON-SEQ.")],
+    flow: Annotated[str | None, typer.Option(metavar="NAME", help="This flow alone.")] = None,
+) -> None:
+    """Write a kept trace as qlog 0.3, for qvis.
+
+    For example: fullpipe qlog results/first first.qlog
+    """
+    from fullpipe.qlog import QlogError, of_kept, write
+
+    with kindly():
+        try:
+            typer.echo(f"{write(of_kept(directory), file, flow=flow)}")
+        except QlogError as error:
+            fail(error)

@@ -125,6 +125,15 @@ def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None
     numbers = [cell.value for cell in row[2:] if isinstance(cell, Number)]
     ours, theirs = goodput["sim"][0], goodput["other"][0]
     assert numbers == pytest.approx([ours, theirs, theirs / ours - 1])
+    written = fake / "kept" / "other" / "metrics.json"
+    nudged = json.loads(written.read_text())
+    nudged["flows"][0]["goodput_bps"] = ours * (1 + 1e-9)
+    written.write_text(json.dumps(nudged))
+    after = next(section for section in build(fake / "kept").sections if section.title == "Runners side by side")
+    assert isinstance(after.blocks[0], Table)
+    (row,) = [row for row in after.blocks[0].rows if row[:2] == ("cubic", "Goodput, Mbit/s")]
+    assert isinstance(row[-1], Number)
+    assert row[-1].text == "+0 %", "rounding of computers is no difference"
     (timeline,) = next(section for section in report.sections if section.title == "Over time").blocks
     assert isinstance(timeline, Timeline)
     (recorded,) = timeline.runs

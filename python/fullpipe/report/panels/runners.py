@@ -79,7 +79,12 @@ def _apart(metric: Quantity, first: Interval | None, other: Interval | None) -> 
         return Number(None, "–")
     difference = other.value - first.value
     if metric.unit in ("", "%"):
-        return Number(difference, f"{difference * metric.scale:+.3g}{' points' if metric.unit else ''}")
+        return Number(difference, f"{_signed(difference * metric.scale)}{' points' if metric.unit else ''}")
     if first.value == 0:
         return Number(None, "–")
-    return Number(difference / first.value, f"{100 * difference / first.value:+.3g} %")
+    return Number(difference / first.value, f"{_signed(100 * difference / first.value)} %")
+
+
+def _signed(value: float) -> str:
+    """Three digits, but none below a thousandth: what computers round is no difference."""
+    return f"{round(value, 3) + 0.0:+.3g}"

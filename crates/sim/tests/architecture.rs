@@ -3,26 +3,28 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace} <- endpoint <- sim <- { conformance, sweep, testbed } <- python`.
+/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace, workload} <- endpoint <- sim <- { conformance, sweep, testbed } <- python`.
 /// `cc` knows nothing but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues there are,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 13] = [
+const ALLOWED: [(&str, &[&str]); 14] = [
     ("units", &[]),
-    ("scenario", &["units", "path"]),
+    ("scenario", &["units", "path", "workload"]),
     ("path", &["units"]),
     ("cc", &["units"]),
     ("trace", &["units"]),
+    // Flows that arrive: the scenario names their models, the engine opens them.
+    ("workload", &["units"]),
     ("endpoint", &["units", "cc"]),
     // The path of a scenario for packets from outside; its tests hold it against `sim`.
     ("emulator", &["units", "scenario", "path", "trace", "cc", "sim"]),
-    ("sim", &["units", "scenario", "path", "cc", "trace", "endpoint"]),
+    ("sim", &["units", "scenario", "path", "cc", "trace", "endpoint", "workload"]),
     // Cases with conditions on what runs show.
     ("conformance", &["units", "scenario", "cc", "trace", "endpoint", "sim"]),
     // Many runs, point by point, on threads.
     ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
     // Real packets on the real clock: `path` as the simulator builds it, metrics by `trace`.
-    ("testbed", &["emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim"]),
-    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance", "sweep", "testbed", "emulator"]),
+    ("testbed", &["emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim", "workload"]),
+    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance", "sweep", "testbed", "emulator", "workload"]),
     ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep"]),
 ];
 

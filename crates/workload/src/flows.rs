@@ -1,0 +1,166 @@
+//! What was seen to arrive: flows in columns.
+
+use core::fmt;
+
+use units::{Bytes, Span, Time};
+
+/// A part of a flow that its application writes at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunk {
+    /// Since the flow's start.
+    pub offset: Span,
+    /// Its size.
+    pub bytes: Bytes,
+}
+
+/// Where a flow's chunks stand among all; none means that everything is written at the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Chunks {
+    first: u32,
+    count: u32,
+}
+
+impl Chunks {
+    /// Whether everything is written at the start.
+    pub fn is_whole(self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Flows in order of their start, in columns: 16 bytes each, 4 more and 16 a chunk where there are pauses.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Flows {
+    starts: Vec<Time>,
+    bytes: Vec<Bytes>,
+    /// Of flow i: from `first_chunks[i]` up to that of the next. Empty when no flow has pauses.
+    first_chunks: Vec<u32>,
+    chunks: Vec<Chunk>,
+}
+
+/// Why columns are no flows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FlowsError {
+    /// There is no row.
+    Empty,
+    /// There are more rows, or chunks, than 32 bits count.
+    TooMany,
+    /// Columns are of different lengths.
+    Lengths,
+    /// This row starts before the one ahead of it.
+    Unsorted(usize),
+    /// This row has no bytes.
+    Nothing(usize),
+    /// The chunks of this row do not begin at its start, are not in order, one is empty, or their sum is not its bytes.
+    Chunks(usize),
+}
+
+impl fmt::Display for FlowsError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FlowsError::Empty => write!(out, "there are no flows"),
+            FlowsError::TooMany => write!(out, "there are more than 4,294,967,295 flows, or chunks"),
+            FlowsError::Lengths => write!(out, "the columns are of different lengths"),
+            FlowsError::Unsorted(row) => write!(out, "row {row} starts before row {}", row - 1),
+            FlowsError::Nothing(row) => write!(out, "row {row} has no bytes"),
+            FlowsError::Chunks(row) => {
+                write!(
+                    out,
+                    "the chunks of row {row} do not begin at 0, in order, none empty, with the flow's bytes as their sum"
+                )
+            }
+        }
+    }
+}
+
+impl std::error::Error for FlowsError {}
+
+impl Flows {
+    /// Flows without pauses.
+    pub fn new(starts: Vec<Time>, bytes: Vec<Bytes>) -> Result<Flows, FlowsError> {
+        Flows::with_chunks(starts, bytes, Vec::new(), Vec::new())
+    }
+
+    /// Flows with their chunks: those of flow i stand at `first_chunks[i]..first_chunks[i + 1]`, as Arrow's lists have it.
+    pub fn with_chunks(
+        starts: Vec<Time>,
+        bytes: Vec<Bytes>,
+        first_chunks: Vec<u32>,
+        chunks: Vec<Chunk>,
+    ) -> Result<Flows, FlowsError> {
+        let flows = Flows { starts, bytes, first_chunks, chunks };
+        flows.check()?;
+        Ok(flows)
+    }
+
+    fn check(&self) -> Result<(), FlowsError> {
+        let count = self.starts.len();
+        if count == 0 {
+            return Err(FlowsError::Empty);
+        }
+        if u32::try_from(count).is_err() || u32::try_from(self.chunks.len()).is_err() {
+            return Err(FlowsError::TooMany);
+        }
+        let listed =
+            if self.first_chunks.is_empty() { self.chunks.is_empty() } else { self.first_chunks.len() == count + 1 };
+        if self.bytes.len() != count || !listed {
+            return Err(FlowsError::Lengths);
+        }
+        if let Some(row) = (1..count).find(|row| self.starts[*row] < self.starts[row - 1]) {
+            return Err(FlowsError::Unsorted(row));
+        }
+        if let Some(row) = (0..count).find(|row| self.bytes[*row] == Bytes::ZERO) {
+            return Err(FlowsError::Nothing(row));
+        }
+        match self.first_chunks.windows(2).enumerate().find(|(row, ends)| !self.are_chunks(*row, ends[0], ends[1])) {
+            Some((row, _)) => Err(FlowsError::Chunks(row)),
+            None => Ok(()),
+        }
+    }
+
+    fn are_chunks(&self, row: usize, first: u32, end: u32) -> bool {
+        let Some(chunks) = self.chunks.get(first as usize..end as usize) else { return false };
+        let Some(begin) = chunks.first() else { return true };
+        begin.offset == Span::ZERO
+            && chunks.windows(2).all(|pair| pair[0].offset < pair[1].offset)
+            && chunks.iter().all(|chunk| chunk.bytes > Bytes::ZERO)
+            && chunks.iter().map(|chunk| chunk.bytes).sum::<Bytes>() == self.bytes[row]
+    }
+
+    /// How many flows.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// When flow `row` starts.
+    pub fn start(&self, row: usize) -> Time {
+        self.starts[row]
+    }
+
+    /// What flow `row` carries.
+    pub fn bytes(&self, row: usize) -> Bytes {
+        self.bytes[row]
+    }
+
+    /// Where the chunks of flow `row` stand; a single one is none.
+    pub fn chunks_of(&self, row: usize) -> Chunks {
+        let Some(ends) = self.first_chunks.get(row..row + 2) else { return Chunks::default() };
+        let count = ends[1] - ends[0];
+        if count < 2 { Chunks::default() } else { Chunks { first: ends[0], count } }
+    }
+
+    /// The chunks themselves.
+    pub fn chunks(&self, of: Chunks) -> &[Chunk] {
+        &self.chunks[of.first as usize..][..of.count as usize]
+    }
+
+    /// From the first start to the last.
+    pub fn span(&self) -> Span {
+        self.starts[self.len() - 1].since(self.starts[0])
+    }
+
+    /// The bytes of all.
+    pub fn total(&self) -> Bytes {
+        self.bytes.iter().copied().sum()
+    }
+}

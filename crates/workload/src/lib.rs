@@ -1,8 +1,30 @@
 //! Flows that arrive while a run goes on: many short ones and few long ones, as captures have them, or drawn.
 //! Sans-IO and deterministic: columns come in, arrivals in order of time go out.
+//!
+//! ```
+//! # use units::{Rate, Span};
+//! # use workload::{Model, Source};
+//! let model = Model::parse("bounded_pareto shape 1.2 min 1kB max 10MB")?;
+//! let source = Source::new(&model, None)?.at_load(0.5, Rate::from_mbps(100))?;
+//! for arrival in source.arrivals(1, "web", Span::from_secs(1)) {
+//!     println!("{:?}: {}", arrival.at, arrival.bytes);
+//! }
+//! # Ok::<(), workload::Refusal>(())
+//! ```
 
+mod cdf;
 mod flows;
+mod ideal;
+mod law;
+mod model;
+mod preset;
+mod servers;
 mod source;
 
+pub use cdf::{Cdf, CdfError};
 pub use flows::{Chunk, Chunks, Flows, FlowsError};
-pub use source::{Arrival, Arrivals, Source};
+pub use ideal::{Jobs, Wire};
+pub use law::{BoundedPareto, Law, Lognormal};
+pub use model::{Described, MODELS, Model, Needs, Refusal};
+pub use preset::{PRESETS, Pauses, Preset};
+pub use source::{Arrival, Arrivals, Input, Source};

@@ -2,9 +2,13 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, Rate, Time};
+use units::{Bytes, Draw, Rate, Rng, Span, Time};
 
+use crate::cdf::Cdf;
 use crate::flows::{Chunk, Chunks, Flows};
+use crate::law::Law;
+use crate::model::{Model, Needs, Refusal};
+use crate::preset::Preset;
 
 /// A flow that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,87 +17,232 @@ pub struct Arrival {
     pub at: Time,
     /// What it carries.
     pub bytes: Bytes,
-    /// Its pauses, if it has any: [`Source::chunks`].
+    /// Its pauses, if it has any: [`Arrivals::chunks`].
     pub chunks: Chunks,
+}
+
+/// What a model works on.
+#[derive(Clone, Debug)]
+pub enum Input {
+    /// Flows that were seen.
+    Flows(Arc<Flows>),
+    /// A capture by its name.
+    Preset(&'static Preset),
+    /// Sizes with shares.
+    Cdf(Arc<Cdf>),
 }
 
 /// A workload, ready to be drawn from; cloning it copies no flows.
 #[derive(Clone, Debug)]
 pub struct Source {
-    model: Model,
-    /// Gaps between starts are so many times as long as in the model.
+    kind: Kind,
+    /// Gaps between starts are so many times as long as in the model; a law's are a second in the mean.
     stretch: f64,
 }
 
 #[derive(Clone, Debug)]
-enum Model {
-    Replay(Arc<Flows>),
-    Collapsed(Arc<Flows>),
+enum Kind {
+    Seen { trace: Trace, order: Order },
+    Drawn(Law),
+}
+
+/// Flows that were seen, or could have been.
+#[derive(Clone, Debug)]
+enum Trace {
+    Flows(Arc<Flows>),
+    Preset(&'static Preset),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    Replay,
+    Collapsed,
+    Synthetic,
 }
 
 impl Source {
-    /// Flows as they were seen: each chunk at its offset, pauses kept.
-    pub fn replay(flows: Arc<Flows>) -> Source {
-        Source { model: Model::Replay(flows), stretch: 1.0 }
+    /// A model on its input.
+    ///
+    /// # Errors
+    /// When the two don't go together.
+    pub fn new(model: &Model, input: Option<Input>) -> Result<Source, Refusal> {
+        let kind = match (model, input) {
+            (Model::BoundedPareto(law), None) => Kind::Drawn(Law::BoundedPareto(*law)),
+            (Model::Lognormal(parts), None) => Kind::Drawn(Law::Lognormal(parts.clone())),
+            (Model::Cdf, Some(Input::Cdf(cdf))) => Kind::Drawn(Law::Cdf(cdf)),
+            (Model::Replay, Some(input)) => Kind::seen(Order::Replay, input, model)?,
+            (Model::Collapsed, Some(input)) => Kind::seen(Order::Collapsed, input, model)?,
+            (Model::Synthetic, Some(input)) => Kind::seen(Order::Synthetic, input, model)?,
+            (model, _) => return Err(mismatch(model)),
+        };
+        Ok(Source { kind, stretch: 1.0 })
     }
 
-    /// Each flow as one transfer at its start.
-    pub fn collapsed(flows: Arc<Flows>) -> Source {
-        Source { model: Model::Collapsed(flows), stretch: 1.0 }
+    /// Whether a load must be given: a law has no rate of its own.
+    pub fn needs_load(&self) -> bool {
+        matches!(self.kind, Kind::Drawn(_))
     }
 
-    /// The same flows, arriving faster or slower, so that what they carry is `load` of `capacity`. Pauses within a flow stay.
-    /// Load counts what applications send, without headers.
-    pub fn at_load(mut self, load: f64, capacity: Rate) -> Source {
-        self.stretch *= self.offered() / (load * capacity.as_f64());
-        self
-    }
-
-    /// What the flows carry in the mean, bit/s; infinite where all start at once.
-    pub fn offered(&self) -> f64 {
-        match &self.model {
-            Model::Replay(flows) | Model::Collapsed(flows) => {
-                flows.total().as_f64() * 8.0 / (flows.span().as_secs_f64() * self.stretch)
-            }
+    /// The same flows, arriving faster or slower, so that what they carry is `load` of `capacity` in the mean. Pauses
+    /// within a flow stay. What they carry is payload, so `capacity` is what a link has left for that.
+    ///
+    /// # Errors
+    /// When all flows start at once.
+    pub fn at_load(mut self, load: f64, capacity: Rate) -> Result<Source, Refusal> {
+        let offered = self.offered();
+        if !offered.is_finite() {
+            return Err(Refusal::new(
+                "all its flows start at once",
+                "leave load out, or give flows that start one after the other",
+            ));
         }
+        self.stretch *= offered / (load * capacity.as_f64());
+        Ok(self)
     }
 
-    /// The arrivals of a run, in order of time. `name` is the workload's.
-    pub fn arrivals(&self, _seed: u64, _name: &str) -> Arrivals {
-        Arrivals { source: self.clone(), next: 0 }
+    /// What the flows carry in the mean, bit/s; infinite where all start at once. For a preset, as its law says.
+    pub fn offered(&self) -> f64 {
+        let model = match &self.kind {
+            Kind::Seen { trace: Trace::Flows(flows), .. } => flows.total().as_f64() * 8.0 / flows.span().as_secs_f64(),
+            Kind::Seen { trace: Trace::Preset(preset), .. } => preset.offered(),
+            Kind::Drawn(law) => law.mean() * 8.0,
+        };
+        model / self.stretch
     }
 
-    /// The chunks of an arrival; none where everything is written at its start.
-    pub fn chunks(&self, of: Chunks) -> &[Chunk] {
-        match &self.model {
-            Model::Replay(flows) => flows.chunks(of),
-            Model::Collapsed(_) => &[],
+    /// The arrivals of a run up to `until`, in order of time. `name` is the workload's.
+    pub fn arrivals(&self, seed: u64, name: &str, until: Span) -> Arrivals {
+        let stream = |usage| Rng::stream(seed, name, usage);
+        let state = match &self.kind {
+            Kind::Seen { trace, order } => {
+                let flows = match trace {
+                    Trace::Flows(flows) => flows.clone(),
+                    Trace::Preset(preset) => Arc::new(preset.flows(seed, name, until.mul_f64(1.0 / self.stretch))),
+                };
+                State::seen(flows, *order, stream)
+            }
+            Kind::Drawn(law) => {
+                let gap = Draw::Exponential { mean: Span::from_secs_f64(self.stretch) };
+                State::Drawn { law: law.clone(), gap, gaps: stream("gaps"), volumes: stream("volumes"), at: Time::ZERO }
+            }
+        };
+        Arrivals { state, stretch: self.stretch, until: Time::ZERO + until }
+    }
+}
+
+impl Kind {
+    fn seen(order: Order, input: Input, model: &Model) -> Result<Kind, Refusal> {
+        match input {
+            Input::Flows(flows) => Ok(Kind::Seen { trace: Trace::Flows(flows), order }),
+            Input::Preset(preset) => Ok(Kind::Seen { trace: Trace::Preset(preset), order }),
+            Input::Cdf(_) => Err(mismatch(model)),
         }
     }
 }
 
-/// Arrivals, one after the other.
+fn mismatch(model: &Model) -> Refusal {
+    let described = model.described();
+    let (needs, fix) = match described.source {
+        Needs::Flows => ("flows", "give flows.parquet as `fullpipe workload extract` makes it, or a preset"),
+        Needs::Cdf => ("a distribution", "give a file of lines \"BYTES SHARE\""),
+        Needs::Nothing => ("no source", "leave source out"),
+    };
+    Refusal::new(format!("{} needs {needs}", described.name), fix)
+}
+
+/// Arrivals, one after the other; memory beside the flows is 8 bytes each where they are shuffled.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    source: Source,
-    next: usize,
+    state: State,
+    stretch: f64,
+    until: Time,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    /// One after the other.
+    InOrder {
+        flows: Arc<Flows>,
+        replayed: bool,
+        next: usize,
+    },
+    /// Each gap and each volume once, in an order of its own.
+    Shuffled {
+        flows: Arc<Flows>,
+        gaps: Vec<u32>,
+        volumes: Vec<u32>,
+        next: usize,
+        since: Span,
+    },
+    Drawn {
+        law: Law,
+        gap: Draw<Span>,
+        gaps: Rng,
+        volumes: Rng,
+        at: Time,
+    },
+}
+
+impl State {
+    fn seen(flows: Arc<Flows>, order: Order, stream: impl Fn(&'static str) -> Rng) -> State {
+        if order != Order::Synthetic {
+            return State::InOrder { flows, replayed: order == Order::Replay, next: 0 };
+        }
+        let count = flows.len() as u32;
+        let gaps = shuffled(1..count, &mut stream("shuffled gaps"));
+        let volumes = shuffled(0..count, &mut stream("shuffled volumes"));
+        State::Shuffled { flows, gaps, volumes, next: 0, since: Span::ZERO }
+    }
+}
+
+/// Fisher and Yates'.
+fn shuffled(rows: core::ops::Range<u32>, rng: &mut Rng) -> Vec<u32> {
+    let mut rows: Vec<u32> = rows.collect();
+    for last in (1..rows.len()).rev() {
+        rows.swap(last, rng.below(last as u64 + 1) as usize);
+    }
+    rows
+}
+
+impl Arrivals {
+    /// The chunks of an arrival; none where everything is written at its start.
+    pub fn chunks(&self, of: Chunks) -> &[Chunk] {
+        match &self.state {
+            State::InOrder { flows, .. } => flows.chunks(of),
+            State::Shuffled { .. } | State::Drawn { .. } => &[],
+        }
+    }
 }
 
 impl Iterator for Arrivals {
     type Item = Arrival;
 
     fn next(&mut self) -> Option<Arrival> {
-        let row = self.next;
-        let (flows, replayed) = match &self.source.model {
-            Model::Replay(flows) => (flows, true),
-            Model::Collapsed(flows) => (flows, false),
+        let arrival = match &mut self.state {
+            State::InOrder { flows, replayed, next } => {
+                let row = *next;
+                if row == flows.len() {
+                    return None;
+                }
+                *next += 1;
+                let since = flows.start(row).since(flows.start(0)).mul_f64(self.stretch);
+                let chunks = if *replayed { flows.chunks_of(row) } else { Chunks::default() };
+                Arrival { at: Time::ZERO + since, bytes: flows.bytes(row), chunks }
+            }
+            State::Shuffled { flows, gaps, volumes, next, since } => {
+                let bytes = flows.bytes(*volumes.get(*next)? as usize);
+                if *next > 0 {
+                    let row = gaps[*next - 1] as usize;
+                    *since += flows.start(row).since(flows.start(row - 1));
+                }
+                *next += 1;
+                Arrival { at: Time::ZERO + since.mul_f64(self.stretch), bytes, chunks: Chunks::default() }
+            }
+            State::Drawn { law, gap, gaps, volumes, at } => {
+                *at += gap.next(gaps);
+                Arrival { at: *at, bytes: law.draw(volumes), chunks: Chunks::default() }
+            }
         };
-        if row == flows.len() {
-            return None;
-        }
-        self.next += 1;
-        let since = flows.start(row).since(flows.start(0)).mul_f64(self.source.stretch);
-        let chunks = if replayed { flows.chunks_of(row) } else { Chunks::default() };
-        Some(Arrival { at: Time::ZERO + since, bytes: flows.bytes(row), chunks })
+        (arrival.at <= self.until).then_some(arrival)
     }
 }

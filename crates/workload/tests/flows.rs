@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use units::{Bytes, Rate, Span, Time};
-use workload::{Arrival, Chunk, Flows, FlowsError, Source};
+use workload::{Arrival, Arrivals, Chunk, Flows, FlowsError, Input, Model, Source};
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
@@ -20,29 +20,86 @@ fn three() -> Arc<Flows> {
     Arc::new(Flows::with_chunks(vec![at(5), at(10), at(25)], bytes, vec![0, 1, 3, 4], chunks).expect("these are flows"))
 }
 
+fn source(model: &str) -> Source {
+    let model = Model::parse(model).expect("a model");
+    Source::new(&model, Some(Input::Flows(three()))).expect("flows go with it")
+}
+
+fn arrivals(source: &Source) -> Arrivals {
+    source.arrivals(1, "web", Span::from_secs(1))
+}
+
+fn told(arrivals: Arrivals) -> Vec<(Time, Bytes)> {
+    arrivals.map(|one| (one.at, one.bytes)).collect()
+}
+
 #[test]
 fn a_replay_keeps_the_pauses_and_a_collapsed_flow_has_none() {
-    let replay = Source::replay(three());
-    let arrivals: Vec<Arrival> = replay.arrivals(1, "web").collect();
-    let collapsed: Vec<Arrival> = Source::collapsed(three()).arrivals(1, "web").collect();
-    let told = |arrivals: &[Arrival]| arrivals.iter().map(|one| (one.at, one.bytes)).collect::<Vec<_>>();
-    assert_eq!(told(&arrivals), [(at(0), Bytes::new(1000)), (at(5), Bytes::new(1000)), (at(20), Bytes::new(500))]);
-    assert_eq!(told(&arrivals), told(&collapsed), "the first flow starts the workload");
-    assert_eq!(replay.chunks(arrivals[1].chunks), [chunk(0, 600), chunk(200, 400)]);
-    assert!(arrivals[0].chunks.is_whole() && arrivals[2].chunks.is_whole(), "one chunk is no pause");
-    assert!(collapsed.iter().all(|one| one.chunks.is_whole()));
+    let replay = source("replay");
+    let collapsed = source("collapsed");
+    let three = [(at(0), Bytes::new(1000)), (at(5), Bytes::new(1000)), (at(20), Bytes::new(500))];
+    assert_eq!(told(arrivals(&replay)), three, "the first flow starts the workload");
+    assert_eq!(told(arrivals(&collapsed)), three);
+    let replayed: Vec<Arrival> = arrivals(&replay).collect();
+    assert_eq!(arrivals(&replay).chunks(replayed[1].chunks), [chunk(0, 600), chunk(200, 400)]);
+    assert!(replayed[0].chunks.is_whole() && replayed[2].chunks.is_whole(), "one chunk is no pause");
+    assert!(arrivals(&collapsed).all(|one| one.chunks.is_whole()));
+    assert_eq!(replay.arrivals(1, "web", Span::from_millis(19)).count(), 2);
 }
 
 #[test]
 fn a_load_moves_the_starts_and_not_the_pauses() {
     // 2500 B in 20 ms are 1 Mbit/s.
-    let source = Source::replay(three());
+    let source = source("replay");
     assert!((source.offered() - 1e6).abs() < 1e-6);
-    let source = source.at_load(0.5, Rate::from_mbps(1));
+    let source = source.at_load(0.5, Rate::from_mbps(1)).expect("they do not all start at once");
     assert!((source.offered() - 0.5e6).abs() < 1e-6);
-    let arrivals: Vec<Arrival> = source.arrivals(1, "web").collect();
-    assert_eq!(arrivals.iter().map(|one| one.at).collect::<Vec<_>>(), [at(0), at(10), at(40)]);
-    assert_eq!(source.chunks(arrivals[1].chunks)[1].offset, Span::from_millis(200));
+    let all: Vec<Arrival> = arrivals(&source).collect();
+    assert_eq!(all.iter().map(|one| one.at).collect::<Vec<_>>(), [at(0), at(10), at(40)]);
+    assert_eq!(arrivals(&source).chunks(all[1].chunks)[1].offset, Span::from_millis(200));
+}
+
+#[test]
+fn synthetic_flows_are_the_same_gaps_and_volumes_in_other_orders() {
+    let starts: Vec<u64> = (0..1000).map(|i| i * i).collect();
+    let bytes: Vec<u64> = (0..1000).map(|i| 1 + i * 7).collect();
+    let flows = Flows::new(
+        starts.iter().map(|ns| Time::from_nanos(*ns)).collect(),
+        bytes.iter().map(|bytes| Bytes::new(*bytes)).collect(),
+    );
+    let source = Source::new(&Model::Synthetic, Some(Input::Flows(Arc::new(flows.expect("these are flows")))))
+        .expect("they fit");
+    let drawn = |seed, name| told(source.arrivals(seed, name, Span::MAX));
+    let one = drawn(1, "web");
+    let sorted = |mut values: Vec<u64>| {
+        values.sort_unstable();
+        values
+    };
+    let gaps = |starts: &[u64]| sorted(starts.windows(2).map(|pair| pair[1] - pair[0]).collect());
+    let drawn_starts: Vec<u64> = one.iter().map(|(at, _)| at.as_nanos()).collect();
+    assert_eq!(gaps(&drawn_starts), gaps(&starts));
+    assert_eq!(sorted(one.iter().map(|(_, bytes)| bytes.get()).collect()), bytes);
+    assert_eq!(one.last().expect("a thousand").0, Time::from_nanos(999 * 999), "so the load is the same");
+    assert_ne!(drawn_starts, starts);
+    assert_eq!(one, drawn(1, "web"));
+    assert_ne!(one, drawn(2, "web"));
+    assert_ne!(one, drawn(1, "mail"));
+}
+
+#[test]
+fn a_model_and_its_source_must_go_together() {
+    let refused = |model: &str, input| {
+        let refusal = Source::new(&Model::parse(model).expect("a model"), input).expect_err("they don't go together");
+        format!("{}; {}", refusal.problem, refusal.fix)
+    };
+    assert!(refused("replay", None).starts_with("replay needs flows; give flows.parquet"));
+    assert!(refused("cdf", Some(Input::Flows(three()))).starts_with("cdf needs a distribution"));
+    assert!(
+        refused("bounded_pareto shape 1 min 1kB max 1MB", Some(Input::Flows(three()))).contains("leave source out")
+    );
+    let at_once = Arc::new(Flows::new(vec![at(1), at(1)], vec![Bytes::new(1); 2]).expect("these are flows"));
+    let at_once = Source::new(&Model::Replay, Some(Input::Flows(at_once))).expect("they fit");
+    assert!(at_once.at_load(0.5, Rate::from_mbps(1)).is_err());
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! What this machine can do: the CPU time that a packet takes in the forwarder, measured before a run.
 
 use std::net::{Ipv4Addr, UdpSocket};
+use std::sync::OnceLock;
 
 use emulator::{Direction, Emulator, Watch};
+use nix::errno::Errno;
 use scenario::{Error, PACKET, Scenario};
+use serde_json::json;
 use units::{Rate, Span, Time};
 
 use crate::clock::{Clock, thread_cpu};
 use crate::forward::{Frame, sample};
-use crate::{Bed, Trouble, device};
+use crate::{Bed, Inside, Sandbox, Trouble, device};
 
 /// Packets that are measured, in parts of which the fastest counts: others were disturbed.
 const PARTS: usize = 8;
@@ -57,6 +60,30 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
     }
     let per_second = 1e9 / fastest.as_nanos().max(1) as f64 / PER_DATA_PACKET;
     Ok(Rate::from_bps_f64(per_second * PACKET.as_f64() * 8.0))
+}
+
+/// Refuses a path that is faster than this machine can pace, before a run. Of many runs each is looked at before the first
+/// begins, so that is measured once. A run measures again.
+///
+/// # Errors
+/// When it is.
+pub fn check_pace(scenario: &Scenario) -> Result<(), Error> {
+    static MOST: OnceLock<Option<Rate>> = OnceLock::new();
+    MOST.get_or_init(|| most(scenario)).map_or(Ok(()), |most| check(scenario, most))
+}
+
+/// What this machine can pace; none where it allows no bed, which a run will say.
+fn most(scenario: &Scenario) -> Option<Rate> {
+    let scenario = scenario.clone();
+    let measure = move |_: &Inside| Ok(json!(measure(&Bed::raise()?, &scenario)?.as_bps()));
+    let mut sandbox = Sandbox::start(measure).ok()?;
+    loop {
+        match sandbox.hear() {
+            Ok(Some(said)) => return said["done"].as_u64().map(Rate::from_bps),
+            Err(Errno::EINTR) => {}
+            Ok(None) | Err(_) => return None,
+        }
+    }
 }
 
 /// Refuses what is faster than that.

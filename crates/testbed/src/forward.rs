@@ -48,9 +48,10 @@ pub enum Side {
     Far,
 }
 
-/// Whose way through the scenario a packet goes: the number of a flow, and the direction. None drops it.
-pub trait Route: FnMut(Side, &Header) -> Option<(u32, Direction)> {}
-impl<F: FnMut(Side, &Header) -> Option<(u32, Direction)>> Route for F {}
+/// Whose way through the scenario a packet goes, by its header and all of it: the number of a flow, the direction, and what it
+/// counts as. None drops it.
+pub trait Route: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, Kind)> {}
+impl<F: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, Kind)>> Route for F {}
 
 /// Is told of every packet, besides what a [`Watch`] is told.
 pub trait Tap: Send {
@@ -183,11 +184,11 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
             let now = self.clock.now();
             let packet = &buffer[..size];
             let header = Header::read(packet);
-            let Some((header, (flow, direction))) = header.and_then(|it| Some((it, (self.route)(side, &it)?))) else {
+            let way = header.and_then(|header| Some((header, (self.route)(side, &header, packet)?)));
+            let Some((Header { ecn, key, .. }, (flow, direction, kind))) = way else {
                 self.ignored += 1;
                 continue;
             };
-            let Header { ecn, kind, key, .. } = header;
             let size = Bytes::new(size as u64);
             let parcel = Parcel { flow, direction, kind, key, size, ecn, payload: packet.into() };
             self.out.tap.entered(now, side, &parcel);

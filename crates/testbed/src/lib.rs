@@ -7,10 +7,12 @@
 pub mod agent;
 pub mod algorithms;
 mod bed;
+mod between;
 mod capacity;
 mod clock;
 mod cpu;
 mod device;
+mod facts;
 mod forward;
 pub mod kernel;
 mod link;
@@ -24,6 +26,8 @@ pub mod uml;
 mod uplink;
 
 pub use bed::{Bed, End};
+pub use between::{Between, between, raise};
+pub use capacity::check_pace;
 pub use clock::Clock;
 pub use forward::{Forwarder, Frame, Route, Side, TRUSTED, Tap, Timeliness};
 pub use link::{Link, start};

@@ -130,8 +130,8 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
         true => (Side::Near, Side::Far),
         false => (Side::Far, Side::Near),
     };
-    let route = move |side: Side, _: &crate::Header| {
-        Some((0, if side == back { Direction::Reverse } else { Direction::Forward }))
+    let route = move |side: Side, header: &crate::Header, _: &[u8]| {
+        Some((0, if side == back { Direction::Reverse } else { Direction::Forward }, header.kind))
     };
     let open = Window { from: Time::ZERO, to: Time::MAX };
     let mut forwarder = Forwarder::new(&bed, Emulator::new(scenario, open), clock, sender, route, tap);

@@ -84,8 +84,9 @@ fn flood(queue: &str) -> Result<Value, Trouble> {
     source.connect((bed.near.address, 5_000)).unwrap();
 
     let (log, stop) = (Log::default(), AtomicBool::new(false));
-    let route =
-        |side, _: &testbed::Header| Some((0, if side == Side::Far { Direction::Forward } else { Direction::Reverse }));
+    let route = |side, header: &testbed::Header, _: &[u8]| {
+        Some((0, if side == Side::Far { Direction::Forward } else { Direction::Reverse }, header.kind))
+    };
     let path = Emulator::new(&scenario, whole(&scenario));
     let mut forwarder = Forwarder::new(&bed, path, Clock::start(), Side::Far, route, log.clone());
     sink.set_nonblocking(true).unwrap();

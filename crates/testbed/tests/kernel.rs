@@ -100,6 +100,19 @@ fn a_transfer_ends_and_bbr_tells_its_state() {
     assert!((gains[0] - 739.0 / 256.0).abs() < 1e-3, "bbr_high_gain of Linux");
 }
 
+/// The request is no data of the flow's, and the sender's ACK of it is no ACK of the receiver's.
+#[test]
+fn a_packet_counts_by_its_way() {
+    let flow = "[[flow]]\ncc = \"cubic\"\napp = \"request 100kB think 50ms\"\nreverse_route = [\"up\"]\n";
+    let up = "[[link]]\nname = \"up\"\nrate = \"1mbit\"\nbuffer = \"9packets\"\nloss = \"10%\"\n";
+    let Some(measured) = run(&scenario("2s", &format!("{flow}{up}"))) else { return };
+    let [down, up] = &measured.summary.links[..] else { panic!("two links") };
+    assert_eq!((up.packets, up.drops, up.losses, down.acks, down.ack_drops), (0, 0, 0, 0, 0), "{up:?} {down:?}");
+    assert!(up.acks > 20 && up.ack_drops > 5, "{up:?}");
+    let flow = &measured.summary.flows[0];
+    assert_eq!((flow.drops, flow.ack_drops), (down.drops + down.losses, up.ack_drops));
+}
+
 #[test]
 fn a_run_that_is_over_before_its_connection_opens_is_a_run() {
     let Some(measured) = run(&scenario("150ms", "[[flow]]\ncc = \"cubic\"\nstart = \"140ms\"\n")) else { return };

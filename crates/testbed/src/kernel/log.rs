@@ -87,6 +87,11 @@ impl Log {
     }
 }
 
+/// A link's, as a record has it: a scenario has a hundred links at most.
+fn number(link: usize) -> u8 {
+    u8::try_from(link).expect("the number of a link is checked with its scenario")
+}
+
 impl Tap for Log {
     fn entered(&mut self, at: Time, side: Side, parcel: &Parcel<Frame>) {
         if side == Side::Near {
@@ -100,7 +105,7 @@ impl Tap for Log {
             Cause::Queue => 1,
             Cause::Policer => 2,
         };
-        let link = link.map_or(u8::MAX, |link| link as u8);
+        let link = link.map_or(u8::MAX, number);
         let data = match parcel.kind {
             Counts::Data => 1,
             Counts::Ack => 0,
@@ -114,7 +119,7 @@ impl Tap for Log {
         let (wait, takes, size) =
             (start.since(arrived).as_nanos(), end.since(start).as_nanos(), parcel.size.get() as u32);
         let data = u8::from(parcel.kind == Counts::Data);
-        let flags = [link as u8, data, u8::from(marked)];
+        let flags = [number(link), data, u8::from(marked)];
         let parts: [&[u8]; 4] = [&wait.to_le_bytes(), &takes.to_le_bytes(), &size.to_le_bytes(), &flags];
         self.add(Kind::Passed, parcel.flow, arrived, &parts);
     }

@@ -4,18 +4,14 @@
 //! write goes to files without a name, so that nothing is left of these either.
 
 mod ends;
-mod facts;
 mod log;
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::path::PathBuf;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use emulator::{Direction, Emulator};
-use nix::errno::Errno;
+use emulator::{Direction, Kind};
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
@@ -23,14 +19,14 @@ use nix::unistd::Pid;
 use scenario::{Error, Scenario};
 use serde_json::{Value, json};
 use trace::LinkSummary;
-use units::{Rate, Span};
+use units::Span;
 
 use crate::agent::{Ends, Failure, Plan};
 use crate::clock::Clock;
-use crate::cpu::Cpu;
-use crate::forward::{Forwarder, Side, Timeliness};
+use crate::between::{Between, between, raise};
+use crate::forward::Side;
 use crate::measured::{Facts, Measured, Recording, Watched, measured};
-use crate::{Bed, Inside, Sandbox, Trouble, bed, capacity, privileges};
+use crate::{Header, Inside, Sandbox, Trouble, bed, capacity, facts, privileges};
 use ends::{Child, Ended};
 use log::Log;
 
@@ -67,23 +63,7 @@ struct Files {
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
     emulator::check(scenario)?;
     plan(scenario, Span::from_millis(10))?;
-    // Of many runs each is looked at before the first begins, so that is measured once. A run measures again.
-    static MOST: OnceLock<Option<Rate>> = OnceLock::new();
-    MOST.get_or_init(|| most(scenario)).map_or(Ok(()), |most| capacity::check(scenario, most))
-}
-
-/// What this machine can pace; none where it allows no bed, which a run will say.
-fn most(scenario: &Scenario) -> Option<Rate> {
-    let scenario = scenario.clone();
-    let measure = move |_: &Inside| Ok(json!(capacity::measure(&Bed::raise()?, &scenario)?.as_bps()));
-    let mut sandbox = Sandbox::start(measure).ok()?;
-    loop {
-        match sandbox.hear() {
-            Ok(Some(said)) => return said["done"].as_u64().map(Rate::from_bps),
-            Err(Errno::EINTR) => {}
-            Ok(None) | Err(_) => return None,
-        }
-    }
+    capacity::check_pace(scenario)
 }
 
 fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
@@ -161,11 +141,10 @@ fn run(
     [send, receive, log]: [PathBuf; 3],
     inside: &Inside,
 ) -> Result<Value, Trouble> {
-    let mut bed = Bed::raise()?;
-    let most = capacity::measure(&bed, scenario)?;
-    if let Err(error) = capacity::check(scenario, most) {
-        return Ok(json!({ "refused": error.to_string() }));
-    }
+    let mut bed = match raise(scenario)? {
+        Ok(bed) => bed,
+        Err(error) => return Ok(json!({ "refused": error.to_string() })),
+    };
     // Forked before there are threads.
     let mut receiver = Child::start(&bed.far, || crate::agent::receive(plan, &receive))?;
     if !receiver.is_ready() {
@@ -176,16 +155,14 @@ fn run(
     let (log, written) = Log::start(&log)?;
     let clock = Clock::start();
     let ports = FIRST_PORT..FIRST_PORT + scenario.flows.len() as u16;
-    let route = move |side: Side, header: &crate::Header| {
+    let route = move |side: Side, header: &Header, _: &[u8]| {
         let (direction, port) = match side {
             Side::Near => (Direction::Forward, header.ports.1),
             Side::Far => (Direction::Reverse, header.ports.0),
         };
-        ports.contains(&port).then(|| (u32::from(port - FIRST_PORT), direction))
+        ports.contains(&port).then(|| (u32::from(port - FIRST_PORT), direction, counts(direction, header.kind)))
     };
     let log = log.since(clock.zero());
-    let mut forwarder =
-        Forwarder::new(&bed, Emulator::new(scenario, emulator::whole(scenario)), clock, Side::Near, route, log);
     let waiting = inside.clone();
     std::thread::spawn(move || {
         let _ = privileges::drop_all();
@@ -193,42 +170,32 @@ fn run(
         // Both agents: everything in this PID namespace but us.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     });
-    let before = Cpu::now();
-    let stop = AtomicBool::new(false);
-    let (sender, receiver) = std::thread::scope(|scope| {
-        scope.spawn(|| forwarder.run_in_front(&stop));
-        let _ = privileges::drop_all();
-        gate.open(clock.zero().as_nanos());
-        let sent = sender.wait(STEP, || inside.say(&json!({ "progress_s": clock.now().as_secs_f64() })));
-        // What is on its way is not waited for: the connections are gone. But that they are has to arrive.
-        std::thread::sleep(STEP);
-        // A flow that never came is not waited for either.
-        receiver.stop();
-        let received = receiver.wait(STEP, || {});
-        stop.store(true, Ordering::Relaxed);
-        (sent, received)
-    });
-    let busy = before.busy_since();
-    let end = units::Time::ZERO + scenario.duration;
-    let (path, log, timeliness) = forwarder.finish(&mut bed);
-    let links = path.summaries(end);
-    log.finish(written)?;
+    let ((sender, receiver), Between { tap, links, host, warnings }) =
+        between(&mut bed, scenario, clock, route, log, || {
+            gate.open(clock.zero().as_nanos());
+            let sent = sender.wait(STEP, || inside.say(&json!({ "progress_s": clock.now().as_secs_f64() })));
+            // What is on its way is not waited for: the connections are gone. But that they are has to arrive.
+            std::thread::sleep(STEP);
+            // A flow that never came is not waited for either.
+            receiver.stop();
+            (sent, receiver.wait(STEP, || {}))
+        });
+    tap.finish(written)?;
     for (ended, who) in [(sender, "the senders"), (receiver, "the receivers")] {
         if let Ended::Failed(_) = ended {
             return Err(ended.trouble(who));
         }
     }
     let zero = clock.zero().as_nanos();
-    Ok(
-        json!({ "zero_ns": zero, "links": links, "host": facts::host(&timeliness, busy), "warnings": warnings(timeliness, busy) }),
-    )
+    Ok(json!({ "zero_ns": zero, "links": links, "host": host, "warnings": warnings }))
 }
 
-/// CPUs that are busy for a larger part of the run keep somebody waiting.
-const SATURATED: f64 = 0.9;
-
-fn warnings(timeliness: Timeliness, busy: f64) -> Vec<String> {
-    let saturated =
-        format!("the CPUs were busy for {:.0} % of the time: a slower path, or a quieter machine", busy * 100.0);
-    timeliness.doubts.into_iter().chain((busy > SATURATED).then_some(saturated)).collect()
+/// What a packet of TCP counts as on its way. A request carries an ACK on the way of ACKs; an ACK of the sender's, which answers it,
+/// is nobody's.
+fn counts(direction: Direction, kind: Kind) -> Kind {
+    match (direction, kind) {
+        (Direction::Reverse, Kind::Data) => Kind::Ack,
+        (Direction::Forward, Kind::Ack) => Kind::Other,
+        (_, kind) => kind,
+    }
 }

@@ -94,7 +94,7 @@ impl Links {
     }
 
     /// Rows of a link at every `interval` until `end`.
-    pub(crate) fn rows(&self, link: u32, interval: Span, end: Time, recorder: &mut Vec<LinkRow>) {
+    pub fn rows(&self, link: u32, interval: Span, end: Time, recorder: &mut Vec<LinkRow>) {
         let mut arrivals: Vec<&Passed> = self.passed.iter().filter(|packet| packet.link == link).collect();
         let mut starts = arrivals.clone();
         arrivals.sort_by_key(|packet| packet.arrived);

@@ -10,12 +10,12 @@ fn read(path: &str) -> String {
 }
 
 /// The algorithms that the kernel offers.
-pub(super) fn algorithms() -> Vec<String> {
+pub(crate) fn algorithms() -> Vec<String> {
     read("/proc/sys/net/ipv4/tcp_available_congestion_control").split_whitespace().map(str::to_owned).collect()
 }
 
 /// Facts in words.
-pub(super) fn host(timeliness: &Timeliness, busy: f64) -> BTreeMap<&'static str, String> {
+pub(crate) fn host(timeliness: &Timeliness, busy: f64) -> BTreeMap<&'static str, String> {
     let cpuinfo = read("/proc/cpuinfo");
     let model = cpuinfo.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
     let cpus = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();

@@ -1,0 +1,80 @@
+//! What runs in real time share: the path between the ends of a bed, for as long as something goes on there.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use emulator::Emulator;
+use scenario::{Error, Scenario};
+use trace::LinkSummary;
+
+use crate::cpu::Cpu;
+use crate::forward::{Forwarder, Route, Side, Tap, Timeliness};
+use crate::{Bed, Clock, Trouble, capacity, facts, privileges};
+
+/// What came of the path.
+#[derive(Debug)]
+pub struct Between<T> {
+    /// The tap, with what it was told.
+    pub tap: T,
+    /// The links' metrics.
+    pub links: Vec<LinkSummary>,
+    /// What is to be known of the machine.
+    pub host: BTreeMap<&'static str, String>,
+    /// What spoils the run.
+    pub warnings: Vec<String>,
+}
+
+/// A bed on a machine that can pace the scenario's path.
+///
+/// # Errors
+/// When the machine does not allow a bed; within, when it can't pace that path.
+pub fn raise(scenario: &Scenario) -> Result<Result<Bed, Error>, Trouble> {
+    let bed = Bed::raise()?;
+    let most = capacity::measure(&bed, scenario)?;
+    Ok(capacity::check(scenario, most).map(|()| bed))
+}
+
+/// CPUs that are busy for a larger part of the run keep somebody waiting.
+const SATURATED: f64 = 0.9;
+
+/// Forwards between the ends of `bed` over the scenario's path while `work` goes on, in this thread and without capabilities.
+/// What goes forward comes from the near end.
+pub fn between<T: Tap, R>(
+    bed: &mut Bed,
+    scenario: &Scenario,
+    clock: Clock,
+    route: impl Route + Send,
+    tap: T,
+    work: impl FnOnce() -> R,
+) -> (R, Between<T>) {
+    let path = Emulator::new(scenario, emulator::whole(scenario));
+    let mut forwarder = Forwarder::new(bed, path, clock, Side::Near, route, tap);
+    let before = Cpu::now();
+    let stop = AtomicBool::new(false);
+    let result = std::thread::scope(|scope| {
+        scope.spawn(|| forwarder.run_in_front(&stop));
+        let _ = privileges::drop_all();
+        // Also when the work panics, for which the scope waits.
+        let _stopper = Stopper(&stop);
+        work()
+    });
+    let busy = before.busy_since();
+    let (path, tap, timeliness) = forwarder.finish(bed);
+    let links = path.summaries(units::Time::ZERO + scenario.duration);
+    let host = facts::host(&timeliness, busy);
+    (result, Between { tap, links, host, warnings: warnings(timeliness, busy) })
+}
+
+struct Stopper<'a>(&'a AtomicBool);
+
+impl Drop for Stopper<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+fn warnings(timeliness: Timeliness, busy: f64) -> Vec<String> {
+    let saturated =
+        format!("the CPUs were busy for {:.0} % of the time: a slower path, or a quieter machine", busy * 100.0);
+    timeliness.doubts.into_iter().chain((busy > SATURATED).then_some(saturated)).collect()
+}

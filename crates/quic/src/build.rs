@@ -23,8 +23,8 @@ const PATIENCE: Span = Span::from_secs(5);
 pub enum Runner {
     /// Virtual time, over the scenario's path.
     Virtual,
-    /// The machine's clock, over its loopback.
-    Loopback,
+    /// The machine's clock, over its loopback or behind the scenario's path.
+    Real,
 }
 
 impl Runner {
@@ -32,7 +32,7 @@ impl Runner {
     pub fn name(self) -> &'static str {
         match self {
             Runner::Virtual => "quic-virtual",
-            Runner::Loopback => "quic",
+            Runner::Real => "quic",
         }
     }
 }
@@ -65,27 +65,22 @@ pub(crate) fn plans(scenario: &Scenario, runner: Runner, level: TraceLevel) -> R
 /// # Errors
 /// When it can't.
 pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
-    match runner {
-        Runner::Virtual => {
-            emulator::check(scenario)?;
-            if scenario.host.is_some() {
-                let fix = "leave [host] out, or run it with --on quic, where the machine is the host";
-                return Err(scenario.error("host", "{ … }", "in virtual time QUIC's programs take no time", fix));
-            }
+    if runner == Runner::Virtual || !is_loopback(scenario) {
+        emulator::check(scenario)?;
+        if scenario.host.is_some() {
+            let problem = match runner {
+                Runner::Virtual => "in virtual time QUIC's programs take no time",
+                Runner::Real => "behind a path the machine is what hosts are",
+            };
+            return Err(scenario.error("host", "{ … }", problem, "leave [host] out"));
         }
-        Runner::Loopback if !is_loopback(scenario) => {
-            let problem = "QUIC on the real clock runs over this machine's loopback, which is not such a path";
-            let fix = "write profile = \"loopback\" in place of [path], or run it with --on quic-virtual";
-            return Err(scenario.error("path.rate", format!("\"{}\"", scenario.path.link.rate), problem, fix));
-        }
-        Runner::Loopback => {}
     }
     let registry = Registry::default();
     scenario.flows.iter().try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
 }
 
 /// The programs at its ends are the path: what lies between them is memory, as in the profile `loopback`.
-fn is_loopback(scenario: &Scenario) -> bool {
+pub fn is_loopback(scenario: &Scenario) -> bool {
     let path = &scenario.path;
     let link = &path.link;
     let bare = path.changes.is_empty()
@@ -169,7 +164,7 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
         settings: Settings {
             receive_window: scenario.receive_window(spec),
             delayed_ack: (delayed_ack != USUAL_ACKS).then_some(delayed_ack),
-            patience: (runner == Runner::Loopback).then_some(PATIENCE),
+            patience: (runner == Runner::Real && is_loopback(scenario)).then_some(PATIENCE),
             seed: Rng::stream(scenario.seed, &spec.name, "quic").next_u64(),
         },
         control: ControlConfig {

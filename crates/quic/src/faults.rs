@@ -13,9 +13,9 @@ use units::{Bytes, Span, Time};
 use crate::build::{Plan, Runner, plans};
 use crate::half::{Clock, addresses};
 use crate::peer::{Parts, Peer, Sink, Source};
+use crate::real::{self, Options};
 use crate::tape;
 use crate::tls::Identity;
-use crate::udp::{self, Failure, Options};
 
 const LOOPBACK: &str = "duration = \"20s\"\n[path]\nrate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"16MB\"\n[host]\n[[flow]]\n\
                         name = \"download\"\ncc = \"cubic\"\nreceive_window = \"8MB\"\n";
@@ -25,7 +25,7 @@ fn scenario(more: &str) -> Scenario {
 }
 
 fn plan(scenario: &Scenario) -> Plan {
-    plans(scenario, Runner::Loopback, TraceLevel::Off).expect("for QUIC").remove(0)
+    plans(scenario, Runner::Real, TraceLevel::Off).expect("for QUIC").remove(0)
 }
 
 /// The two ends of a flow, with the identities that the server has and the client believes in.
@@ -127,9 +127,10 @@ fn a_path_that_loses_every_third_packet_is_crossed() {
 
 #[test]
 fn a_port_that_is_taken_is_named() {
-    let (socket, _) = udp::bind(0, &mut Vec::new()).expect("some port is free");
+    let (socket, _) = real::loopback(0).expect("some port is free");
     let port = socket.local_addr().expect("it is bound").port();
-    let Err(Failure::Broken(why)) = udp::bind(port, &mut Vec::new()) else { panic!("it was taken") };
+    let Err(why) = real::loopback(port) else { panic!("it was taken") };
+    let why = why.to_string();
     assert!(why.contains(&port.to_string()) && why.contains("take another port"), "{why}");
 }
 
@@ -160,7 +161,8 @@ fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
 fn a_run_whose_time_is_up_ends_and_leaves_nothing_behind() {
     let begun = Instant::now();
     let scenario = Scenario::parse(&LOOPBACK.replace("20s", "300ms"), "test.toml").expect("a valid scenario");
-    let run = udp::run(&scenario, TraceLevel::Off, &Options::default(), |_, _| ()).expect("the loopback works");
+    let run =
+        real::on_loopback(&scenario, TraceLevel::Off, &Options::default(), |_, _| ()).expect("the loopback works");
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     let flow = &run.summary.flows[0];
     assert!(flow.goodput_bps > 1e6 && flow.completion_s.is_none(), "{flow:?}");

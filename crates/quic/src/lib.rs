@@ -2,7 +2,8 @@
 //!
 //! - [`Mailbox`] stands in noq as its congestion controller; [`Control`] makes the contract's calls of what it collects.
 //! - [`Source`] and [`Sink`] are the two ends, sans-IO: a server that sends what a client asks for.
-//! - [`virtual_time`] runs both over the path's elements; [`udp`] runs them on sockets of this machine's loopback.
+//! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this machine's loopback or behind the
+//!   path.
 
 mod build;
 mod control;
@@ -13,13 +14,15 @@ mod mailbox;
 mod outcome;
 mod output;
 mod peer;
+pub mod real;
 mod ring;
+mod tap;
 mod tape;
 mod tls;
-pub mod udp;
+mod udp;
 pub mod virtual_time;
 
-pub use build::{Runner, check};
+pub use build::{Runner, check, is_loopback};
 pub use control::{Control, ControlConfig, PROVIDES, Record};
 pub use half::{Clock, HEADERS, MTU};
 pub use mailbox::{Mail, Mailbox};

@@ -9,9 +9,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use quic::udp::{self, Failure, Options};
+use quic::real::{self, Failure, Options};
 use quic::virtual_time::Virtual;
-use quic::{Runner, check};
+use quic::{Runner, check, is_loopback};
 use scenario::Scenario;
 use serde::Deserialize;
 use sim::{Run, TraceLevel};
@@ -43,7 +43,13 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match args[..] {
-        ["check", plan] => load(plan).and_then(|(scenario, runner, _)| Ok(check(&scenario, runner)?)),
+        ["check", plan] => load(plan).and_then(|(scenario, runner, _)| {
+            check(&scenario, runner)?;
+            if runner == Runner::Real && !is_loopback(&scenario) {
+                testbed::check_pace(&scenario)?;
+            }
+            Ok(())
+        }),
         ["run", plan, out] => load(plan).and_then(|loaded| run(&loaded, Path::new(out))),
         _ => {
             eprintln!("usage: fullpipe-quic check PLAN | run PLAN OUT");
@@ -76,7 +82,7 @@ fn load(path: &str) -> Result<(Scenario, Runner, Plan), Failure> {
     let broken = |why: String| Failure::Broken(format!("{path}: {why}"));
     let text = fs::read_to_string(path).map_err(|error| broken(error.to_string()))?;
     let plan: Plan = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
-    let runners = [Runner::Loopback, Runner::Virtual];
+    let runners = [Runner::Real, Runner::Virtual];
     let runner = runners.into_iter().find(|runner| runner.name() == plan.on);
     let runner = runner.ok_or_else(|| broken(format!("on = {:?} is neither quic nor quic-virtual", plan.on)))?;
     Ok((Scenario::parse(&plan.scenario, &plan.file)?, runner, plan))
@@ -90,15 +96,19 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
             TraceLevel::Every(interval.parse().map_err(|_| Failure::Broken(format!("no trace level: {interval}")))?)
         }
     };
-    let duration = scenario.duration;
-    let run = match runner {
-        Runner::Virtual => in_virtual_time(scenario, level)?,
-        Runner::Loopback => {
-            let options = Options { pin: plan.pin, busy: plan.busy };
-            udp::run(scenario, level, &options, |now, got| progress(now, duration, got))?
-        }
-    };
-    keep(&run, out).map_err(|error| Failure::Broken(format!("{}: {error}", out.display())))
+    let broken = |error: io::Error| Failure::Broken(format!("{}: {error}", out.display()));
+    // Made aside and renamed.
+    let aside = out.with_extension("part");
+    let file = File::create(&aside).map_err(broken)?;
+    let options = Options { pin: plan.pin, busy: plan.busy };
+    let progress = |now, got| progress(now, scenario.duration, got);
+    let keep = |run: &Run| keep(run, &file).map_err(broken);
+    match runner {
+        Runner::Virtual => keep(&in_virtual_time(scenario, level)?)?,
+        Runner::Real if is_loopback(scenario) => keep(&real::on_loopback(scenario, level, &options, progress)?)?,
+        Runner::Real => real::behind_path(scenario, level, &options, &file, progress)?,
+    }
+    fs::rename(aside, out).map_err(broken)
 }
 
 fn in_virtual_time(scenario: &Scenario, level: TraceLevel) -> Result<Run, Failure> {
@@ -117,11 +127,8 @@ fn progress(now: Time, duration: Span, events: u64) {
     let _ = writeln!(io::stdout(), "progress {} {} {events}", now.as_secs_f64(), duration.as_secs_f64());
 }
 
-/// Made aside and renamed.
-fn keep(run: &Run, out: &Path) -> io::Result<()> {
-    let aside = out.with_extension("part");
-    let mut file = BufWriter::new(File::create(&aside)?);
-    handover::write(&mut file, &run.summary, run.trace.as_ref())?;
-    file.into_inner()?.sync_all()?;
-    fs::rename(aside, out)
+fn keep(run: &Run, file: &File) -> io::Result<()> {
+    let mut to = BufWriter::new(file);
+    handover::write(&mut to, &run.summary, run.trace.as_ref())?;
+    to.into_inner()?.sync_all()
 }

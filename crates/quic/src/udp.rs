@@ -1,8 +1,7 @@
-//! QUIC on the real clock: a thread a side, each with its flows' sockets on this machine's loopback.
+//! QUIC on the real clock: a thread a side, each with its flows' sockets.
 
-use std::collections::BTreeMap;
 use std::io::{self, ErrorKind, IoSliceMut};
-use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -14,45 +13,11 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use nix::unistd::Pid;
 use noq_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
-use scenario::{Error, Scenario};
-use sim::{Run, TraceLevel};
 use units::{Span, Time};
 
-use crate::build::{Plan, Runner, plans};
 use crate::half::Clock;
-use crate::outcome::{self, Finished, Rest};
-use crate::peer::{Parts, Peer, Sink, Source};
-use crate::tls::Identity;
-
-/// How it is run, besides what the scenario says.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The CPUs that server and client stay on, if they are told to.
-    pub pin: Option<[usize; 2]>,
-    /// Never sleep: one CPU a side is always busy, and no wake-up is late.
-    pub busy: bool,
-}
-
-/// Why there is no result.
-#[derive(Debug)]
-pub enum Failure {
-    /// The scenario is not for this runner.
-    Refused(Box<Error>),
-    /// The run went wrong: what, and what helps.
-    Broken(String),
-}
-
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Refused(Box::new(error))
-    }
-}
-
-/// Sockets ask for so much room; Linux may give less (net.core.rmem_max, wmem_max).
-const ROOM: usize = 4 << 20;
-
-/// What a socket should have at least, doubled as Linux counts: some milliseconds' worth.
-const LEAST_ROOM: usize = 2 << 20;
+use crate::peer::{Peer, Sink, Source};
+use crate::real::Options;
 
 /// Bursts of a turn at most, before it is looked what has come.
 const BURSTS: usize = 8;
@@ -71,15 +36,15 @@ const FAREWELL: Span = Span::from_millis(500);
 
 /// An end of a flow, and its socket.
 #[derive(Debug)]
-struct Station<P> {
-    socket: UdpSocket,
-    state: UdpSocketState,
-    peer: P,
-    to: SocketAddr,
+pub(crate) struct Station<P> {
+    pub(crate) socket: UdpSocket,
+    pub(crate) state: UdpSocketState,
+    pub(crate) peer: P,
+    pub(crate) to: SocketAddr,
     /// What the kernel had no room for: data, segment size, codepoint.
-    waiting: Option<(Vec<u8>, usize, Option<EcnCodepoint>)>,
+    pub(crate) waiting: Option<(Vec<u8>, usize, Option<EcnCodepoint>)>,
     /// Not before.
-    start: Time,
+    pub(crate) start: Time,
 }
 
 /// What both sides look at.
@@ -91,33 +56,21 @@ struct Shared {
     got: AtomicU64,
 }
 
-/// Runs a scenario on the loopback; `progress` is told of the time and the bytes that have arrived.
-///
-/// # Errors
-/// When the scenario is not for this runner, or the run goes wrong.
-pub fn run(
-    scenario: &Scenario,
-    level: TraceLevel,
+/// Runs both sides, a thread each, to their end; `progress` is told of the time and the bytes that have arrived. Gives the number
+/// of their turns.
+pub(crate) fn run(
+    (sources, sinks): (&mut [Station<Source>], &mut [Station<Sink>]),
+    clock: Clock,
+    end: Time,
     options: &Options,
     mut progress: impl FnMut(Time, u64),
-) -> Result<Run, Failure> {
-    let plans = plans(scenario, Runner::Loopback, level)?;
-    let clock = Clock::start();
-    let end = Time::ZERO + scenario.duration;
-    let (mut sources, mut sinks, mut descriptors) = (Vec::new(), Vec::new(), Vec::new());
-    let mut warnings = Vec::new();
-    for plan in plans {
-        descriptors.push(plan.descriptor);
-        let (source, sink) = stations(scenario, plan, clock, &Identity::new(), &mut warnings)?;
-        sources.push(source);
-        sinks.push(sink);
-    }
-    let shared = Shared::default();
+) -> io::Result<u64> {
+    let shared = &Shared::default();
     let [server_cpu, client_cpu] = options.pin.map_or([None; 2], |pin| pin.map(Some));
-    let turns = thread::scope(|scope| {
-        let (shared, sources, sinks) = (&shared, &mut sources, &mut sinks);
+    thread::scope(|scope| {
+        let mut over_since = None;
         let server = scope.spawn(move || {
-            side(server_cpu, sources, clock, options, |now, stations| serve(now, stations, end, shared))
+            side(server_cpu, sources, clock, options, |now, stations| serve(now, stations, &mut over_since, shared))
         });
         let client = scope
             .spawn(move || side(client_cpu, sinks, clock, options, |now, stations| fetch(now, stations, end, shared)));
@@ -128,104 +81,8 @@ pub fn run(
         let joined = |side: thread::ScopedJoinHandle<'_, io::Result<u64>>| {
             side.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        Ok::<u64, io::Error>(joined(server)? + joined(client)?)
-    });
-    let turns = turns.map_err(|error| Failure::Broken(format!("a socket failed: {error}")))?;
-    let mut finished = Vec::new();
-    for (((source, sink), spec), descriptor) in sources.into_iter().zip(sinks).zip(&scenario.flows).zip(descriptors) {
-        let ends = [("the client", sink.peer.ended()), ("the server", source.peer.ended())];
-        for (who, ended) in ends {
-            if let Some(Err(why)) = ended {
-                return Err(Failure::Broken(format!("{}: the connection ended at {who}: {why}", spec.name)));
-            }
-        }
-        finished.push(Finished {
-            source: source.peer,
-            sink: sink.peer,
-            descriptor,
-            tallied: trace::Tallied::default(),
-        });
-    }
-    let last = finished.iter().filter_map(|flow| flow.sink.meter().ended()).max();
-    let all = finished.iter().all(|flow| flow.sink.meter().ended().is_some());
-    let rest = Rest {
-        runner: Runner::Loopback,
-        end: last.filter(|_| all).unwrap_or(end),
-        links: Vec::new(),
-        link_rows: Vec::new(),
-        events: turns,
-        facts: facts(options),
-        warnings,
-    };
-    Ok(outcome::run(scenario, level, finished, rest))
-}
-
-/// What the machine is, in words.
-fn facts(options: &Options) -> BTreeMap<String, String> {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let cpus = read("/proc/cpuinfo");
-    let cpu = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);
-    let mode = match (options.busy, options.pin) {
-        (false, None) => "a thread a side",
-        (true, None) => "a thread a side, never asleep",
-        (false, Some(_)) => "a thread a side, pinned",
-        (true, Some(_)) => "a thread a side, pinned, never asleep",
-    };
-    let facts = [
-        ("kernel", read("/proc/sys/kernel/osrelease").trim().to_owned()),
-        ("cpu", cpu.unwrap_or("unknown").to_owned()),
-        ("cpus", thread::available_parallelism().map_or(0, usize::from).to_string()),
-        ("stack", "noq-proto 1.4.0, TLS 1.3 with AES-128-GCM by ring".to_owned()),
-        ("threads", mode.to_owned()),
-    ];
-    facts.map(|(name, value)| (name.to_owned(), value)).into()
-}
-
-/// The two ends of a flow, each bound to a port of its own.
-fn stations(
-    scenario: &Scenario,
-    plan: Plan,
-    clock: Clock,
-    identity: &Identity,
-    warnings: &mut Vec<String>,
-) -> Result<(Station<Source>, Station<Sink>), Failure> {
-    let Plan { index, start, settings, control, meter, ecn, tape, .. } = plan;
-    let spec = &scenario.flows[index as usize];
-    let (server, client) = (bind(0, warnings)?, bind(0, warnings)?);
-    let at = |socket: &UdpSocket| {
-        socket.local_addr().map_err(|error| Failure::Broken(format!("a socket has no address: {error}")))
-    };
-    let (server_at, client_at) = (at(&server.0)?, at(&client.0)?);
-    let sink = Sink::new(clock, identity, &settings, server_at, spec.bytes, meter.clone(), start);
-    let source =
-        Source::new(clock, identity, &settings, client_at, Parts { control, meter, rate: spec.app_rate, ecn, tape });
-    let station = |(socket, state), to| (socket, state, to);
-    let (socket, state, to) = station(server, client_at);
-    let source = Station { socket, state, peer: source, to, waiting: None, start: Time::ZERO };
-    let (socket, state, to) = station(client, server_at);
-    Ok((source, Station { socket, state, peer: sink, to, waiting: None, start }))
-}
-
-/// A socket on the loopback: never seen from outside.
-pub(crate) fn bind(port: u16, warnings: &mut Vec<String>) -> Result<(UdpSocket, UdpSocketState), Failure> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let broken = |error: io::Error| {
-        let hint = if error.kind() == ErrorKind::AddrInUse { "; take another port" } else { "" };
-        Failure::Broken(format!("no UDP socket at {address}: {error}{hint}"))
-    };
-    let socket = UdpSocket::bind(address).map_err(broken)?;
-    let state = UdpSocketState::new((&socket).into()).map_err(broken)?;
-    // What is not given is seen below.
-    let _ = state.set_recv_buffer_size((&socket).into(), ROOM);
-    let _ = state.set_send_buffer_size((&socket).into(), ROOM);
-    let room = state.recv_buffer_size((&socket).into()).map_err(broken)?;
-    if room < LEAST_ROOM && warnings.is_empty() {
-        warnings.push(format!(
-            "sockets have room for {} kB only, so datagrams may be lost there; sysctl net.core.rmem_max={ROOM} gives more",
-            room / 1000
-        ));
-    }
-    Ok((socket, state))
+        Ok(joined(server)? + joined(client)?)
+    })
 }
 
 /// A side's loop, until `done` says so. Gives the number of its turns.
@@ -267,15 +124,17 @@ fn side<P: Peer>(
     }
 }
 
-/// Whether the server's side is done: all clients said goodbye, or it waited long enough for that.
-fn serve(now: Time, stations: &mut [Station<Source>], end: Time, shared: &Shared) -> bool {
+/// Whether the server's side is done: all clients said goodbye, or it waited long enough for that since they did.
+fn serve(now: Time, stations: &mut [Station<Source>], over_since: &mut Option<Time>, shared: &Shared) -> bool {
     let ended = stations.iter().all(|station| station.peer.ended().is_some());
     let broken = stations.iter().any(|station| matches!(station.peer.ended(), Some(Err(_))));
-    let over = shared.over.load(Ordering::Relaxed);
     if broken {
         shared.over.store(true, Ordering::Relaxed);
     }
-    ended || broken || (over && now > end + FAREWELL)
+    if shared.over.load(Ordering::Relaxed) {
+        over_since.get_or_insert(now);
+    }
+    ended || broken || over_since.is_some_and(|since| now > since + FAREWELL)
 }
 
 /// Whether the client's side is done: everything arrived, or the time is up.

@@ -8,20 +8,18 @@ use noq_proto::EcnCodepoint;
 use path::{Ecn, Serialiser};
 use scenario::{Error, Scenario};
 use sim::{Run, TraceLevel};
-use trace::{FlowMeter, LinkRow, Tallied, Window};
+use trace::{FlowMeter, LinkRow};
 use units::{Rate, Rng, Span, Time};
 
 use crate::build::{Plan, Runner, plans};
 use crate::half::{Clock, HEADERS, addresses};
 use crate::outcome::{self, Finished, Rest};
 use crate::peer::{Parts, Peer, Sink, Source};
+use crate::tap::{Tallies, link_interval};
 use crate::tls::Identity;
 
 /// An access link is this much faster than the fastest link, as the simulator's.
 const ACCESS_SPEED: u64 = 10;
-
-/// Links are sampled this often when flows are at every ACK.
-const LINK_INTERVAL: Span = Span::from_millis(1);
 
 type Payload = Box<[u8]>;
 
@@ -43,33 +41,22 @@ struct Flow {
 /// What the path does with packets.
 struct Watcher {
     delivered: Vec<(Span, Parcel<Payload>)>,
-    window: Window,
-    flows: Vec<Tallied>,
+    tallies: Tallies,
+    /// Of each link, drops and marks so far.
     links: Vec<(u64, u64)>,
 }
 
 impl Watch<Payload> for Watcher {
     fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Payload>) {
-        if parcel.kind == Kind::Other {
-            return;
-        }
-        if self.window.holds(at) {
-            let tallied = &mut self.flows[parcel.flow as usize];
-            match parcel.kind {
-                Kind::Data => tallied.drops += 1,
-                Kind::Ack | Kind::Other => tallied.ack_drops += 1,
-            }
-        }
+        self.tallies.dropped(at, parcel);
         if let Some(link) = link.filter(|_| parcel.kind == Kind::Data && cause != Cause::Loss) {
             self.links[link].0 += 1;
         }
     }
 
     fn passed(&mut self, passage: &Passage, parcel: &Parcel<Payload>) {
-        if passage.marked && parcel.kind == Kind::Data {
-            self.links[passage.link].1 += 1;
-            self.flows[parcel.flow as usize].marks += u64::from(self.window.holds(passage.start));
-        }
+        self.tallies.passed(passage, parcel);
+        self.links[passage.link].1 += u64::from(passage.marked && parcel.kind == Kind::Data);
     }
 
     fn delivered(&mut self, _: Time, waited: Span, parcel: Parcel<Payload>) {
@@ -107,26 +94,16 @@ impl Virtual {
         let window = emulator::whole(scenario);
         let plans = plans(scenario, Runner::Virtual, level)?;
         let flows = plans.into_iter().map(|plan| flow(scenario, plan, clock, &identity)).collect::<Vec<_>>();
-        let interval = match level {
-            TraceLevel::Off => None,
-            TraceLevel::Every(interval) => Some(interval),
-            TraceLevel::Acks => Some(LINK_INTERVAL),
-        };
         let links = scenario.links().count();
         Ok(Virtual {
             path: Emulator::new(scenario, window),
-            watcher: Watcher {
-                delivered: Vec::new(),
-                window,
-                flows: vec![Tallied::default(); flows.len()],
-                links: vec![(0, 0); links],
-            },
+            watcher: Watcher { delivered: Vec::new(), tallies: Tallies::new(scenario), links: vec![(0, 0); links] },
             scenario: scenario.clone(),
             level,
             flows,
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
-            sample: interval.map(|interval| (interval, Time::ZERO + interval)),
+            sample: link_interval(level).map(|interval| (interval, Time::ZERO + interval)),
             link_rows: Vec::new(),
             events: 0,
         })
@@ -300,11 +277,11 @@ impl Virtual {
     /// The run's results.
     pub fn finish(self) -> Run {
         let links = self.path.summaries(self.end);
-        let finished = self.flows.into_iter().zip(&self.watcher.flows).map(|(flow, tallied)| Finished {
+        let finished = self.flows.into_iter().enumerate().map(|(index, flow)| Finished {
             source: flow.source,
             sink: flow.sink,
             descriptor: flow.descriptor,
-            tallied: *tallied,
+            tallied: self.watcher.tallies.of(index),
         });
         let rest = Rest {
             runner: Runner::Virtual,

@@ -32,7 +32,7 @@ const ALLOWED: [(&str, &[&str]); 14] = [
 const BANNED: [&str; 8] = ["arrow", "arrow-array", "parquet", "polars", "tokio", "quinn", "noq", "noq-proto"];
 
 /// The crate with a workspace of its own: real QUIC.
-const QUIC: &[&str] = &["units", "scenario", "path", "cc", "trace", "endpoint", "emulator", "sim"];
+const QUIC: &[&str] = &["units", "scenario", "path", "cc", "trace", "endpoint", "emulator", "sim", "testbed"];
 
 fn metadata() -> serde_json::Value {
     metadata_of("Cargo.toml", &[])

@@ -125,6 +125,11 @@ impl FlowMeter {
         FlowMeter { queue, delivered, last_byte, responses, ..self }
     }
 
+    /// How long its packets waited in queues, which another meter was told of, in place of what this one was.
+    pub fn set_waits(&mut self, other: &FlowMeter) {
+        self.queue.clone_from(&other.queue);
+    }
+
     /// The transfer's last byte is there.
     pub fn on_complete(&mut self, now: Time) {
         if now <= self.window.to {

@@ -22,8 +22,8 @@ use trace::LinkSummary;
 use units::Span;
 
 use crate::agent::{Ends, Failure, Plan};
-use crate::clock::Clock;
 use crate::between::{Between, between, raise};
+use crate::clock::Clock;
 use crate::forward::Side;
 use crate::measured::{Facts, Measured, Recording, Watched, measured};
 use crate::{Header, Inside, Sandbox, Trouble, bed, capacity, facts, privileges};

@@ -1,0 +1,151 @@
+//! What the path does with packets, as whoever carries them is told.
+
+use emulator::{Cause, Direction, Kind, Parcel, Passage};
+use scenario::Scenario;
+use sim::TraceLevel;
+use testbed::measured::{Dropped, Links, Loss, Passed};
+use testbed::{Frame, Header, Route, Side, Tap};
+use trace::{FlowMeter, LinkRow, Tallied, Window};
+use units::{Bytes, Span, Time};
+
+/// Links are sampled this often when flows are at every ACK.
+const LINK_INTERVAL: Span = Span::from_millis(1);
+
+/// How often links are sampled, if there is a trace.
+pub(crate) fn link_interval(level: TraceLevel) -> Option<Span> {
+    match level {
+        TraceLevel::Off => None,
+        TraceLevel::Every(interval) => Some(interval),
+        TraceLevel::Acks => Some(LINK_INTERVAL),
+    }
+}
+
+/// Drops and marks of each flow.
+#[derive(Debug)]
+pub(crate) struct Tallies {
+    window: Window,
+    flows: Vec<Tallied>,
+}
+
+impl Tallies {
+    pub(crate) fn new(scenario: &Scenario) -> Tallies {
+        Tallies { window: emulator::whole(scenario), flows: vec![Tallied::default(); scenario.flows.len()] }
+    }
+
+    pub(crate) fn dropped<P>(&mut self, at: Time, parcel: &Parcel<P>) {
+        if self.window.holds(at) {
+            let tallied = &mut self.flows[parcel.flow as usize];
+            match parcel.kind {
+                Kind::Data => tallied.drops += 1,
+                Kind::Ack => tallied.ack_drops += 1,
+                Kind::Other => {}
+            }
+        }
+    }
+
+    pub(crate) fn passed<P>(&mut self, passage: &Passage, parcel: &Parcel<P>) {
+        if passage.marked && parcel.kind == Kind::Data {
+            self.flows[parcel.flow as usize].marks += u64::from(self.window.holds(passage.start));
+        }
+    }
+
+    pub(crate) fn of(&self, flow: usize) -> Tallied {
+        self.flows[flow]
+    }
+}
+
+/// The way of a packet between two ends whose flows have ports from `first` on, each the same one at both.
+pub(crate) fn route(first: u16, flows: usize) -> impl Route {
+    move |side: Side, header: &Header, packet: &[u8]| {
+        let flow = header.ports.1.checked_sub(first).filter(|flow| usize::from(*flow) < flows)?;
+        let direction = if side == Side::Near { Direction::Forward } else { Direction::Reverse };
+        Some((flow.into(), direction, counts(direction, packet)))
+    }
+}
+
+/// A long header is a handshake's (RFC 9000 §17.2): what goes with it counts as little as TCP's SYN.
+fn counts(direction: Direction, packet: &[u8]) -> Kind {
+    const UDP_HEADER: usize = 8;
+    let first = packet.get(usize::from(packet[0] & 0x0f) * 4 + UDP_HEADER);
+    match direction {
+        _ if first.is_none_or(|first| first & 0x80 != 0) => Kind::Other,
+        Direction::Forward => Kind::Data,
+        Direction::Reverse => Kind::Ack,
+    }
+}
+
+/// What a forwarder told.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    tallies: Tallies,
+    /// How long each flow's data waited.
+    waits: Vec<FlowMeter>,
+    /// What each link did, if there is a trace, and how often that is sampled.
+    links: Option<(Links, Span)>,
+}
+
+impl Seen {
+    pub(crate) fn new(scenario: &Scenario, level: TraceLevel) -> Seen {
+        let window = emulator::whole(scenario);
+        Seen {
+            tallies: Tallies::new(scenario),
+            waits: scenario.flows.iter().map(|_| FlowMeter::new(window, Time::ZERO)).collect(),
+            links: link_interval(level).map(|interval| (Links::default(), interval)),
+        }
+    }
+
+    pub(crate) fn tallied(&self, flow: usize) -> Tallied {
+        self.tallies.of(flow)
+    }
+
+    pub(crate) fn waits(&self, flow: usize) -> &FlowMeter {
+        &self.waits[flow]
+    }
+
+    /// The links' rows until `end`.
+    pub(crate) fn rows(&self, links: usize, end: Time) -> Vec<LinkRow> {
+        let Some((seen, interval)) = &self.links else { return Vec::new() };
+        let mut rows = Vec::new();
+        (0..links).for_each(|link| seen.rows(link as u32, *interval, end, &mut rows));
+        rows.sort_by_key(|row| (row.time, row.link));
+        rows
+    }
+}
+
+impl Tap for Seen {
+    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Frame>) {
+        self.tallies.dropped(at, parcel);
+        if let Some((links, _)) = &mut self.links {
+            let why = match cause {
+                Cause::Loss => Loss::Chance,
+                Cause::Queue => Loss::Queue,
+                Cause::Policer => Loss::Policer,
+            };
+            let (link, data) = (link.map(|link| link as u32), parcel.kind == Kind::Data);
+            links.dropped.push(Dropped { link, flow: parcel.flow, data, at, why });
+        }
+    }
+
+    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
+        self.tallies.passed(passage, parcel);
+        if let Some((links, _)) = &mut self.links {
+            let Passage { link, arrived, start, end, marked } = *passage;
+            links.passed.push(Passed {
+                link: link as u32,
+                flow: parcel.flow,
+                data: parcel.kind == Kind::Data,
+                size: parcel.size.get() as u32,
+                arrived,
+                start,
+                end,
+                marked,
+            });
+        }
+    }
+
+    fn delivered(&mut self, at: Time, _due: Time, waited: Span, _side: Side, parcel: &Parcel<Frame>) {
+        if parcel.direction == Direction::Forward && parcel.kind == Kind::Data {
+            self.waits[parcel.flow as usize].on_delivered(at, waited, Bytes::ZERO);
+        }
+    }
+}

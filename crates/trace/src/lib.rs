@@ -7,13 +7,12 @@ pub mod handover;
 mod histogram;
 mod meter;
 mod recorder;
-mod slowdown;
+pub mod slowdown;
 mod summary;
 mod table;
 
 pub use histogram::{Histogram, Sampler};
 pub use meter::{FlowMeter, LinkMeter, Response, Tallied, Tally, Window};
 pub use recorder::{FlowRow, LinkRow, Recorder, TransitionRow};
-pub use slowdown::{Decade, Slowdown, by_decade};
 pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};
 pub use table::{Column, Data, Table, Trace};

@@ -1,44 +1,99 @@
-//! Slowdowns of many flows, by how large they are.
+//! Slowdowns of many flows, by how large they are, and what two servers would have made of the same flows.
 
-use units::Bytes;
+use serde::Serialize;
+use units::{Bytes, Span};
 
-/// Flows of from one power of ten bytes up to the next.
-#[derive(Clone, Debug, PartialEq)]
+/// A flow that arrived within the time that counts.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// What it carries.
+    pub bytes: Bytes,
+    /// How long it would have taken alone.
+    pub alone: Span,
+    /// How long it took; none when it was not complete at the end.
+    pub took: Option<Span>,
+    /// How long it would have taken where the shortest is served first, and where all share equally.
+    pub served: Option<Served>,
+}
+
+/// What the servers that know would have needed.
+#[derive(Clone, Copy, Debug)]
+pub struct Served {
+    /// Shortest remaining processing time.
+    pub srpt: Span,
+    /// Processor sharing.
+    pub ps: Span,
+}
+
+/// Slowdowns of all, and by decade, the smallest flows first; decades without a flow are left out.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Slowdowns {
+    /// Of all flows, if there is one.
+    pub all: Option<Decade>,
+    /// Of those from a power of ten bytes up to the next.
+    pub decades: Vec<Decade>,
+}
+
+/// Flows of like size.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Decade {
-    /// The least that a flow of it carries.
-    pub from: Bytes,
-    /// What is known of its slowdowns.
-    pub slowdown: Slowdown,
+    /// The least that one of them may carry.
+    pub from_bytes: u64,
+    /// Those that were not complete at the end: in none of the others.
+    pub unfinished: u64,
+    /// Those that were; none when there is none.
+    pub flows: Option<Slowdown>,
+    /// The same flows where the shortest is served first; none where that is not known.
+    pub srpt: Option<Slowdown>,
+    /// The same flows where all share equally.
+    pub ps: Option<Slowdown>,
 }
 
 /// What is known of some slowdowns.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Slowdown {
     /// How many.
     pub count: u64,
     /// Their mean.
     pub mean: f64,
-    /// The smallest that is not exceeded by half of them.
+    /// The smallest that half of them do not exceed.
     pub p50: f64,
-    /// By 95 %.
+    /// That 95 % do not exceed.
     pub p95: f64,
-    /// By 99 %.
+    /// That 99 % do not exceed.
     pub p99: f64,
 }
 
-/// Slowdowns by decade, the smallest flows first; decades without a flow are left out.
-pub fn by_decade(flows: impl IntoIterator<Item = (Bytes, f64)>) -> Vec<Decade> {
-    let mut decades: Vec<Vec<f64>> = Vec::new();
-    for (bytes, slowdown) in flows {
-        let decade = bytes.get().max(1).ilog10() as usize;
-        if decades.len() <= decade {
-            decades.resize(decade + 1, Vec::new());
-        }
-        decades[decade].push(slowdown);
+impl Slowdowns {
+    /// Of these flows.
+    pub fn of(flows: &[Run]) -> Slowdowns {
+        let decade = |flow: &Run| flow.bytes.get().max(1).ilog10();
+        let last = flows.iter().map(decade).max();
+        let decades = last.map_or(0..0, |last| 0..last + 1).filter_map(|power| {
+            let of_it = || flows.iter().filter(|flow| decade(flow) == power);
+            Decade::of(10_u64.pow(power), of_it)
+        });
+        Slowdowns { all: Decade::of(1, || flows.iter()), decades: decades.collect() }
     }
-    let from = (0..).map(|power| Bytes::new(10_u64.pow(power)));
-    let decades = from.zip(decades);
-    decades.filter_map(|(from, values)| Some(Decade { from, slowdown: Slowdown::of(values)? })).collect()
+}
+
+impl Decade {
+    /// None without a flow.
+    fn of<'a, I: Iterator<Item = &'a Run>>(from_bytes: u64, flows: impl Fn() -> I) -> Option<Decade> {
+        let complete = || flows().filter_map(|flow| Some((flow, flow.took?)));
+        let over = |flow: &Run, took: Span| took.as_secs_f64() / flow.alone.as_secs_f64();
+        let served = |by: fn(&Served) -> Span| {
+            Slowdown::of(complete().filter_map(|(flow, _)| Some(over(flow, by(flow.served.as_ref()?)))).collect())
+        };
+        let found = Decade {
+            from_bytes,
+            unfinished: flows().filter(|flow| flow.took.is_none()).count() as u64,
+            flows: Slowdown::of(complete().map(|(flow, took)| over(flow, took)).collect()),
+            srpt: served(|served| served.srpt),
+            ps: served(|served| served.ps),
+        };
+        (found.unfinished > 0 || found.flows.is_some()).then_some(found)
+    }
 }
 
 impl Slowdown {

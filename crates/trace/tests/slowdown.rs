@@ -1,17 +1,34 @@
 //! Slowdowns by decade, by hand.
 
-use trace::{Slowdown, by_decade};
-use units::Bytes;
+use trace::slowdown::{Run, Served, Slowdown, Slowdowns};
+use units::{Bytes, Span};
+
+fn run(bytes: u64, took: Option<u64>, served: Option<(u64, u64)>) -> Run {
+    let ms = Span::from_millis;
+    let served = served.map(|(srpt, ps)| Served { srpt: ms(srpt), ps: ms(ps) });
+    Run { bytes: Bytes::new(bytes), alone: ms(10), took: took.map(ms), served }
+}
 
 #[test]
 fn a_decade_begins_at_a_power_of_ten_and_an_empty_one_is_left_out() {
-    let decades = by_decade(
-        [(999, 4.0), (100, 2.0), (1_000_000, 7.0), (500, 3.0)].map(|(bytes, ratio)| (Bytes::new(bytes), ratio)),
-    );
-    assert_eq!(decades.iter().map(|decade| decade.from).collect::<Vec<_>>(), [Bytes::new(100), Bytes::new(1_000_000)]);
-    assert_eq!(decades[0].slowdown, Slowdown { count: 3, mean: 3.0, p50: 3.0, p95: 4.0, p99: 4.0 });
-    assert_eq!(decades[1].slowdown, Slowdown { count: 1, mean: 7.0, p50: 7.0, p95: 7.0, p99: 7.0 });
-    assert_eq!(by_decade([]), []);
+    let servers = Some((10, 20));
+    let flows = [
+        run(999, Some(40), servers),
+        run(100, Some(20), servers),
+        run(1_000_000, Some(70), None),
+        run(500, Some(30), Some((10, 50))),
+        run(2_000_000, None, servers),
+    ];
+    let Slowdowns { all, decades } = Slowdowns::of(&flows);
+    assert_eq!(decades.iter().map(|decade| decade.from_bytes).collect::<Vec<_>>(), [100, 1_000_000]);
+    assert_eq!(decades[0].flows, Some(Slowdown { count: 3, mean: 3.0, p50: 3.0, p95: 4.0, p99: 4.0 }));
+    assert_eq!(decades[0].srpt, Some(Slowdown { count: 3, mean: 1.0, p50: 1.0, p95: 1.0, p99: 1.0 }));
+    assert_eq!(decades[0].ps, Some(Slowdown { count: 3, mean: 3.0, p50: 2.0, p95: 5.0, p99: 5.0 }));
+    assert_eq!((decades[1].flows.map(|one| one.count), decades[1].unfinished), (Some(1), 1));
+    assert_eq!(decades[1].srpt, None, "the one that the servers know is not complete, so it is in no comparison");
+    let all = all.expect("there are flows");
+    assert_eq!((all.unfinished, all.flows.map(|one| one.mean)), (1, Some(4.0)));
+    assert_eq!(Slowdowns::of(&[]), Slowdowns::default());
 }
 
 #[test]

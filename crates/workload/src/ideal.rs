@@ -49,9 +49,9 @@ pub(crate) struct Demand {
 /// A flow that asks to be served: what the servers are told.
 #[derive(Clone, Debug)]
 pub struct Jobs {
-    pub(crate) demands: Vec<Demand>,
+    demands: Vec<Demand>,
     /// What each flow's way from the server to its receiver adds, and its start.
-    pub(crate) flows: Vec<(Time, Span)>,
+    flows: Vec<(Time, Span)>,
     wire: Wire,
 }
 
@@ -59,6 +59,11 @@ impl Jobs {
     /// None yet, for a server as fast as the bottleneck.
     pub fn new(wire: Wire) -> Jobs {
         Jobs { demands: Vec::new(), flows: Vec::new(), wire }
+    }
+
+    /// How many flows.
+    pub(crate) fn count(&self) -> usize {
+        self.flows.len()
     }
 
     /// A flow that arrives at `start`: each chunk gets to the server when it is written, not before the handshake is done.
@@ -72,10 +77,9 @@ impl Jobs {
     }
 
     /// In order of time; of one time, in that of the flows.
-    pub(crate) fn sorted(&self) -> Vec<Demand> {
-        let mut demands = self.demands.clone();
-        demands.sort_by_key(|demand| (demand.at, demand.flow));
-        demands
+    pub(crate) fn in_order(&mut self) -> &[Demand] {
+        self.demands.sort_unstable_by_key(|demand| (demand.at, demand.flow));
+        &self.demands
     }
 
     /// How long each flow took that was served at these times.

@@ -10,29 +10,27 @@ use crate::ideal::{Demand, Jobs};
 impl Jobs {
     /// How long each flow takes where the least remaining work that was written is served first (SRPT), whatever is under
     /// way: no other order has a lower mean on one link.
-    pub fn shortest_remaining_first(&self) -> Vec<Span> {
-        let mut server = Shortest { now: Time::ZERO, waiting: BTreeSet::new(), flows: self.idle(Span::ZERO) };
-        for demand in self.sorted() {
+    pub fn shortest_remaining_first(&mut self) -> Vec<Span> {
+        let mut server =
+            Shortest { now: Time::ZERO, waiting: BTreeSet::new(), flows: Flows::idle(self.count(), Span::ZERO) };
+        for demand in self.in_order() {
             server.advance(demand.at);
-            server.add(demand);
+            server.add(*demand);
         }
         server.advance(Time::MAX);
         self.completions(&server.flows.served)
     }
 
     /// How long each flow takes where all that have something to send share the rate equally (processor sharing).
-    pub fn shared(&self) -> Vec<Span> {
-        let mut server = Sharing { now: 0.0, virtual_now: 0.0, waiting: BTreeSet::new(), flows: self.idle(0.0) };
-        for demand in self.sorted() {
+    pub fn shared(&mut self) -> Vec<Span> {
+        let mut server =
+            Sharing { now: 0.0, virtual_now: 0.0, waiting: BTreeSet::new(), flows: Flows::idle(self.count(), 0.0) };
+        for demand in self.in_order() {
             server.advance(demand.at.as_nanos() as f64);
-            server.add(demand);
+            server.add(*demand);
         }
         server.advance(f64::INFINITY);
         self.completions(&server.flows.served)
-    }
-
-    fn idle<W: Copy>(&self, nothing: W) -> Flows<W> {
-        Flows { work: vec![nothing; self.flows.len()], served: vec![Time::ZERO; self.flows.len()] }
     }
 }
 
@@ -40,6 +38,12 @@ impl Jobs {
 struct Flows<W> {
     work: Vec<W>,
     served: Vec<Time>,
+}
+
+impl<W: Copy> Flows<W> {
+    fn idle(count: usize, nothing: W) -> Flows<W> {
+        Flows { work: vec![nothing; count], served: vec![Time::ZERO; count] }
+    }
 }
 
 struct Shortest {

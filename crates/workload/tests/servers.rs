@@ -23,7 +23,7 @@ fn jobs(flows: &[(u64, u64)], rtt: Span) -> Jobs {
 #[test]
 fn the_shortest_is_served_first_and_sharers_get_equal_parts() {
     // 80 ms of work at 0, 16 ms of it at 24 ms, 8 ms at 32 ms.
-    let jobs = jobs(&[(0, 10_000), (24, 2_000), (32, 1_000)], Span::ZERO);
+    let mut jobs = jobs(&[(0, 10_000), (24, 2_000), (32, 1_000)], Span::ZERO);
     // The third finds the second with as much left as itself; who came first is served first.
     assert_eq!(jobs.shortest_remaining_first(), [ms(104), ms(16), ms(16)]);
     // From 24 ms on halves, from 32 ms thirds until the third has its 8 ms at 56 ms; the second has had 12, leaves at

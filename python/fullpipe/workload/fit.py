@@ -1,7 +1,7 @@
 """Laws fitted to the sizes of flows, and how good they are.
 
-A law's parameters are those that come nearest to the flows' quantiles, by flows and by bytes, on a logarithmic scale. The
-likelihood would not do: it is a matter of the many small flows, and leaves the few in which the bytes are to chance.
+A law's parameters are those that come nearest to the flows' quantiles, by flows and by bytes, on a logarithmic scale.
+The likelihood would not do: it is a matter of the many small flows, and leaves the few that have the bytes to chance.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def fits(sizes: Values) -> list[Fit]:
         TooFewFlowsError: When there are fewer than a hundred, or all are alike.
     """
     if len(sizes) < _FEWEST or sizes.min() == sizes.max():
-        why = f"{len(sizes):,} flows" if len(sizes) < _FEWEST else f"all {len(sizes):,} flows have {sizes[0]:,.0f} bytes"
-        raise TooFewFlowsError(f"{why}: a fit needs {_FEWEST} or more, of several sizes")
+        alike = f", all of {sizes[0]:,.0f} bytes" if len(sizes) and sizes.min() == sizes.max() else ""
+        raise TooFewFlowsError(f"{len(sizes):,} flows{alike}: a fit needs {_FEWEST} or more, of several sizes")
     flows = _Flows(np.sort(sizes))
     laws: list[Law] = [_pareto(flows), *(_lognormal(flows, parts) for parts in range(1, MOST_PARTS + 1))]
     return sorted((_good(law, flows) for law in laws), key=lambda fit: fit.error)

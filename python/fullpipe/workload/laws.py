@@ -1,7 +1,7 @@
 """The laws that sizes of flows can be drawn from, as `[[workload]]` writes them: distributions to be fitted.
 
-The drawing itself is Rust's (`crates/workload`). Sizes are in bytes; "by bytes" is the distribution of the size of the flow
-that a random byte is in.
+The drawing itself is Rust's (`crates/workload`). Sizes are in bytes; "by bytes" is the distribution of the size of the
+flow that a random byte is in.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class BoundedPareto:
     def below(self, sizes: Values) -> Values:
         """The part of the flows up to each size."""
         inside = np.clip(sizes, self.least, self.most)
-        return (1 - (self.least / inside) ** self.shape) / (1 - (self.least / self.most) ** self.shape)
+        return np.asarray((1 - (self.least / inside) ** self.shape) / (1 - (self.least / self.most) ** self.shape))
 
     def bytes_below(self, sizes: Values) -> Values:
         """The part of the bytes that are in flows up to each size."""

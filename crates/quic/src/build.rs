@@ -9,6 +9,7 @@ use units::{Bytes, Rate, Rng, Span, Time};
 
 use crate::control::{ControlConfig, PROVIDES};
 use crate::half::{MTU, Settings};
+use crate::peer::BATCH;
 use crate::tape::{self, Tape};
 
 /// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an ACK. The longest that one
@@ -46,6 +47,8 @@ pub(crate) struct Plan {
     pub(crate) control: ControlConfig,
     pub(crate) meter: FlowMeter,
     pub(crate) ecn: bool,
+    /// Datagrams of one system call at most.
+    pub(crate) batch: usize,
     pub(crate) tape: Tape,
     pub(crate) descriptor: &'static cc::Descriptor,
 }
@@ -178,6 +181,7 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
         },
         meter: FlowMeter::new(window, start),
         ecn,
+        batch: scenario.host.as_ref().map_or(BATCH, |host| BATCH.min(host.batch as usize)),
         tape,
         descriptor,
     })

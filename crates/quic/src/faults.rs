@@ -31,11 +31,14 @@ fn plan(scenario: &Scenario) -> Plan {
 /// The two ends of a flow, with the identities that the server has and the client believes in.
 fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, Sink) {
     let clock = Clock::start();
-    let Plan { start, settings, control, meter, tape, .. } = plan(scenario);
+    let Plan { start, settings, control, meter, batch, tape, .. } = plan(scenario);
     let (server_at, client_at) = addresses();
     let bytes = scenario.flows[0].bytes;
     let sink = Sink::new(clock, client, &settings, server_at, bytes, meter.clone(), start);
-    (Source::new(clock, server, &settings, client_at, Parts { control, meter, rate: None, ecn: false, tape }), sink)
+    (
+        Source::new(clock, server, &settings, client_at, Parts { control, meter, rate: None, ecn: false, batch, tape }),
+        sink,
+    )
 }
 
 /// What is on its way: when it arrives, whether at the client, and what.
@@ -62,6 +65,7 @@ fn carry(source: &mut Source, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> 
             let (_, to_client, data) = wire.pop_front().expect("there is a first one");
             let peer: &mut dyn Peer = if to_client { sink } else { source };
             peer.receive(now, None::<EcnCodepoint>, BytesMut::from(&data[..]));
+            peer.on_received(now);
         }
         source.on_time(now);
         sink.on_time(now);

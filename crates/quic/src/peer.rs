@@ -16,7 +16,7 @@ use crate::output::{Output, Stopped};
 use crate::tape::Tape;
 use crate::tls::Identity;
 
-/// Datagrams of one system call at most: what fits into 64 KiB.
+/// Datagrams that one system call takes: what fits into 64 KiB.
 pub(crate) const BATCH: usize = 65_507 / MTU as usize;
 
 /// Datagrams that leave together.
@@ -41,6 +41,8 @@ impl<'a> Burst<'a> {
 pub trait Peer {
     /// A datagram arrives.
     fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut);
+    /// The last of those that arrived together: the application looks at what they brought.
+    fn on_received(&mut self, now: Time);
     /// What [`wake_at`](Peer::wake_at) said may be due.
     fn on_time(&mut self, now: Time);
     /// What leaves next; to be asked after each of the above until there is nothing.
@@ -60,6 +62,8 @@ pub(crate) struct Parts {
     pub(crate) rate: Option<Rate>,
     /// Its packets are ECN-capable.
     pub(crate) ecn: bool,
+    /// Datagrams of one system call at most.
+    pub(crate) batch: usize,
     pub(crate) tape: Tape,
 }
 
@@ -77,6 +81,7 @@ pub struct Source {
     /// The request's stream, and what is read of it.
     request: (Option<StreamId>, Vec<u8>),
     ecn: bool,
+    batch: usize,
     record: bool,
     /// What holds it back since the last burst.
     limit: Limit,
@@ -91,7 +96,7 @@ impl Source {
         peer: SocketAddr,
         parts: Parts,
     ) -> Source {
-        let Parts { control, meter, rate, ecn, tape } = parts;
+        let Parts { control, meter, rate, ecn, batch, tape } = parts;
         let mailbox = Arc::new(Mailbox::default());
         let half = Half::server(clock, identity, settings, mailbox.clone(), peer);
         Source {
@@ -104,6 +109,7 @@ impl Source {
             rate,
             request: (None, Vec::new()),
             ecn,
+            batch,
             record: false,
             limit: Limit::Handshake,
             tape,
@@ -175,7 +181,7 @@ impl Source {
 
     /// What stops it at `now` before noq is asked; else how many datagrams may leave.
     fn may_send(&mut self, now: Time) -> Result<(usize, Stopped), Limit> {
-        let Some(control) = &mut self.control else { return Ok((BATCH, Stopped::Application)) };
+        let Some(control) = &mut self.control else { return Ok((self.batch, Stopped::Application)) };
         let stopped = match (&mut self.output, self.half.conn()) {
             (Some(output), Some(conn)) => output.fill(now, conn),
             _ => Stopped::Application,
@@ -185,7 +191,7 @@ impl Source {
             let full = control.conn().inflight + control.conn().smss > control.cwnd();
             return Err(if full { Limit::Cwnd } else { Limit::Pacing });
         }
-        let most = allowance.get().div_ceil(MTU.into()).min(BATCH as u64) as usize;
+        let most = allowance.get().div_ceil(MTU.into()).min(self.batch as u64) as usize;
         Ok((most, stopped))
     }
 }
@@ -194,6 +200,9 @@ impl Peer for Source {
     fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
         self.half.receive(now, ecn, data);
         self.take_mail(now);
+    }
+
+    fn on_received(&mut self, now: Time) {
         self.events(now);
     }
 
@@ -338,6 +347,9 @@ impl Sink {
 impl Peer for Sink {
     fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
         self.half.receive(now, ecn, data);
+    }
+
+    fn on_received(&mut self, now: Time) {
         self.events(now);
     }
 

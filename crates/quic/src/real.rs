@@ -180,7 +180,7 @@ impl Ends {
     }
 
     fn add(&mut self, scenario: &Scenario, plan: Plan, [server, client]: [Socket; 2]) -> Result<(), Trouble> {
-        let Plan { index, start, settings, control, meter, ecn, tape, descriptor } = plan;
+        let Plan { index, start, settings, control, meter, ecn, batch, tape, descriptor } = plan;
         let (spec, identity) = (&scenario.flows[index as usize], Identity::new());
         let cant = |error: io::Error| Trouble::new(format!("a socket: {error}"), "try again");
         for (socket, state) in [&server, &client] {
@@ -194,7 +194,7 @@ impl Ends {
         }
         let at = |socket: &Socket| socket.0.local_addr().map_err(cant);
         let (server_at, client_at) = (at(&server)?, at(&client)?);
-        let parts = Parts { control, meter: meter.clone(), rate: spec.app_rate, ecn, tape };
+        let parts = Parts { control, meter: meter.clone(), rate: spec.app_rate, ecn, batch, tape };
         let sink = Sink::new(self.clock, &identity, &settings, server_at, spec.bytes, meter, start);
         let source = Source::new(self.clock, &identity, &settings, client_at, parts);
         let (socket, state) = server;

@@ -25,8 +25,11 @@ const BURSTS: usize = 8;
 /// Receiving calls of a turn at most: what a turn reads is acknowledged by one ACK.
 const READS: usize = 8;
 
-/// Receive buffers of a call, each for as much as the kernel joins.
+/// Receive buffers of a call.
 const BUFFERS: usize = 4;
+
+/// A buffer's size: as much as the kernel joins.
+const BUFFER: usize = 65_536;
 
 /// No wait is longer: the flags are looked at.
 const NAP: Span = Span::from_millis(20);
@@ -100,7 +103,7 @@ fn side<P: Peer>(
     }
     // Linux wakes a sleeper up to 50 us late, to save power, unless told not to.
     set_timerslack(1)?;
-    let mut buffers = vec![vec![0_u8; 65_536]; BUFFERS];
+    let mut buffers = vec![BytesMut::zeroed(BUFFER); BUFFERS];
     let mut turns = 0;
     loop {
         turns += 1;
@@ -153,7 +156,7 @@ fn fetch(now: Time, stations: &mut [Station<Sink>], end: Time, shared: &Shared) 
 
 impl<P: Peer> Station<P> {
     /// Reads what has come, and sends what may leave; true if there was anything.
-    fn turn(&mut self, clock: Clock, buffers: &mut [Vec<u8>]) -> io::Result<bool> {
+    fn turn(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut received = false;
         for _ in 0..READS {
             if !self.receive(clock, buffers)? {
@@ -171,7 +174,7 @@ impl<P: Peer> Station<P> {
     }
 
     /// One call; false when nothing was there.
-    fn receive(&mut self, clock: Clock, buffers: &mut [Vec<u8>]) -> io::Result<bool> {
+    fn receive(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut meta = [RecvMeta::default(); BUFFERS];
         let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
         let count = match self.state.recv((&self.socket).into(), &mut slices, &mut meta) {
@@ -182,14 +185,15 @@ impl<P: Peer> Station<P> {
             Err(error) => return Err(error),
         };
         let now = clock.now();
-        for (buffer, meta) in buffers.iter().zip(&meta[..count]) {
-            let mut data = BytesMut::from(&buffer[..meta.len]);
+        for (buffer, meta) in buffers.iter_mut().zip(&meta[..count]) {
+            let mut data = take(buffer, meta.len);
             let ecn = meta.ecn.and_then(|ecn| noq_proto::EcnCodepoint::from_bits(ecn as u8));
             while !data.is_empty() {
                 let datagram = data.split_to(meta.stride.min(data.len()));
                 self.peer.receive(now, ecn, datagram);
             }
         }
+        self.peer.on_received(now);
         Ok(true)
     }
 
@@ -212,6 +216,16 @@ impl<P: Peer> Station<P> {
         }
         Ok(true)
     }
+}
+
+/// What was read into a buffer: a copy, or, since clearing a new one is the cheaper, the buffer itself.
+fn take(buffer: &mut BytesMut, length: usize) -> BytesMut {
+    if length < BUFFER / 4 {
+        return BytesMut::from(&buffer[..length]);
+    }
+    let mut data = std::mem::replace(buffer, BytesMut::zeroed(BUFFER));
+    data.truncate(length);
+    data
 }
 
 /// Whether the kernel took it.

@@ -220,10 +220,12 @@ impl Virtual {
                     flow.sink.meter_mut().on_delivered(now, waited, units::Bytes::ZERO);
                 }
                 flow.sink.receive(now, ecn, data);
+                flow.sink.on_received(now);
                 self.call(index, Direction::Reverse);
             }
             Direction::Reverse => {
                 flow.source.receive(now, ecn, data);
+                flow.source.on_received(now);
                 self.call(index, Direction::Forward);
             }
         }
@@ -297,13 +299,18 @@ impl Virtual {
 }
 
 fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> Flow {
-    let Plan { index, start, settings, control, meter, ecn, tape, descriptor } = plan;
+    let Plan { index, start, settings, control, meter, ecn, batch, tape, descriptor } = plan;
     let spec = &scenario.flows[index as usize];
     let (server, client) = addresses();
     let sink_meter: FlowMeter = meter.clone();
     let sink = Sink::new(clock, identity, &settings, server, spec.bytes, sink_meter, start);
-    let source =
-        Source::new(clock, identity, &settings, client, Parts { control, meter, rate: spec.app_rate, ecn, tape });
+    let source = Source::new(
+        clock,
+        identity,
+        &settings,
+        client,
+        Parts { control, meter, rate: spec.app_rate, ecn, batch, tape },
+    );
     let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
     let jitter = (scenario.send_jitter > Span::ZERO)
         .then(|| (Rng::stream(scenario.seed, &spec.name, "jitter"), scenario.send_jitter));

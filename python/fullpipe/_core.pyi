@@ -16,6 +16,7 @@ __all__ = [
     "Conn",
     "Cx",
     "Decision",
+    "FleetReader",
     "LinkRun",
     "Lost",
     "Recovery",
@@ -32,6 +33,9 @@ __all__ = [
     "check_kernel",
     "conformance_case",
     "conformance_cases",
+    "fleet_begin",
+    "fleet_token",
+    "fleet_variables",
     "handed_over",
     "impairments",
     "link",
@@ -700,6 +704,90 @@ class SweepRun:
         """How many data packets they have moved."""
     def stop(self) -> None:
         """Ends all runs, within some ten milliseconds."""
+
+_FleetTables: TypeAlias = list[
+    tuple[str, dict[str, NDArray[np.float64] | NDArray[np.int64] | tuple[NDArray[np.uint32], list[str]] | list[str]]]
+]
+
+@final
+class FleetReader:
+    """Reads the files of one host, one after the other, and gives rows of a fleet directory's tables.
+
+    `key` is of 16 bytes: with it, addresses become tokens, and bad lines are not quoted.
+    """
+
+    @staticmethod
+    def ss(host: str, samples: bool, key: bytes | None) -> FleetReader:
+        """Of `ss`: connections, and each sample if asked for."""
+    @staticmethod
+    def nginx(format: str, keep: Sequence[str], key: bytes | None) -> FleetReader:  # noqa: A002
+        """Of nginx's logs in a format, with further variables to keep.
+
+        Raises:
+            ValueError: When the format can't be read; its arguments are what is wrong, and what helps.
+        """
+    @staticmethod
+    def counters(silent: bool) -> FleetReader:
+        """Of /proc/net/snmp and the like; bad lines are not quoted when `silent`."""
+    @staticmethod
+    def histograms(silent: bool) -> FleetReader:
+        """Of bpftrace's histograms."""
+    def begin(self, path: str | PathLike[str]) -> None:
+        """Opens the next file: plain, gzip or zstd.
+
+        Raises:
+            OSError: When it can't be read.
+        """
+    def read(self, rows: int, bytes: int) -> bool:  # noqa: A002
+        """Reads on until so many rows can be taken or so many bytes of text are read, with the GIL released.
+
+        Returns:
+            False when the file has ended.
+
+        Raises:
+            OSError: When it can't be read on; what was read until there counts, and the file has ended.
+        """
+    @property
+    def position(self) -> int:
+        """How many bytes of the open file, as it lies there, have been read."""
+    @property
+    def rows(self) -> int:
+        """How many rows can be taken."""
+    def take(self) -> _FleetTables:
+        """Takes the rows that are complete.
+
+        Returns:
+            Tables by name, with their columns. Numbers have NaN where there is none, times are in microseconds, a column of
+            words is the pair (codes, labels), and a text that is not there is empty.
+        """
+    def open(self) -> _FleetTables:
+        """Rows of what may go on in a further file."""
+    def take_bad(self) -> list[tuple[int, str, str]]:
+        """Takes the bad lines since the last call: (number, what is wrong, its beginning)."""
+    @property
+    def counts(self) -> list[tuple[str, int]]:
+        """How many of what have been read."""
+    def state(self) -> str:
+        """What is needed to go on with a further file."""
+    def resume(self, state: str) -> bool:
+        """Goes on from a state; false when that is of another version."""
+
+def fleet_begin(path: str | PathLike[str]) -> int:
+    """When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.
+
+    Raises:
+        OSError: When it can't be read.
+    """
+
+def fleet_variables(format: str) -> list[str]:  # noqa: A002
+    """The variables of a log's format.
+
+    Raises:
+        ValueError: As for :meth:`FleetReader.nginx`.
+    """
+
+def fleet_token(address: str, key: bytes) -> str:
+    """What stands for an address."""
 
 def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packets", ""]] | None:
     """(number, unit) of a value as `--set` takes it, or None for a word."""

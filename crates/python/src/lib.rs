@@ -6,6 +6,7 @@ mod catalogue;
 mod conformance;
 mod controller;
 mod error;
+mod fleet;
 #[cfg(target_os = "linux")]
 mod link;
 mod run;
@@ -30,6 +31,8 @@ mod _core {
     use crate::controller::{Ack_, Config_, Conn_, Cx_, Decision_, Lost_, Recovery_, Snapshot_};
     #[pymodule_export]
     use crate::error::ScenarioError;
+    #[pymodule_export]
+    use crate::fleet::{FleetReader, fleet_begin, fleet_token, fleet_variables};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::link::{LinkRun, link};

@@ -1,0 +1,15 @@
+//! What a fleet's hosts say of their connections, as columns.
+//!
+//! Text goes in as bytes, in pieces of any size; rows come out as [`Columns`]. Nothing here writes a table: Python does that.
+
+pub mod address;
+mod columns;
+mod number;
+mod parse;
+mod source;
+pub mod ss;
+mod time;
+
+pub use columns::{Column, Columns, Values};
+pub use parse::{Bad, Parse};
+pub use source::{Source, begin_of, fallback};

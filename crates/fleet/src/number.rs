@@ -1,0 +1,144 @@
+//! Numbers as `ss` and logs print them.
+
+/// 10^n, each exact as a float.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
+    1e21, 1e22,
+];
+
+/// A decimal times 10^`shift`, rounded once: `16.139` with a shift of -3 is the float next to 0.016139.
+pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
+    let (mut mantissa, mut places, mut digits, mut point) = (0u64, 0i32, 0u32, false);
+    for &byte in text {
+        match byte {
+            b'0'..=b'9' if digits < 19 => {
+                mantissa = mantissa * 10 + u64::from(byte - b'0');
+                digits += u32::from(mantissa > 0 || digits > 0);
+                places += i32::from(point);
+            }
+            b'.' if !point => point = true,
+            _ => return slow(text, shift),
+        }
+    }
+    if text.is_empty() || (text.len() == 1 && point) {
+        return None;
+    }
+    let exponent = shift - places;
+    let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
+    // Both are exact, so one rounding is all there is (W. D. Clinger, PLDI 1990).
+    if mantissa < 1 << 53 {
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        let exact = mantissa as f64;
+        return Some(if exponent < 0 { exact / power } else { exact * power });
+    }
+    slow(text, shift)
+}
+
+/// Exponents (`2.1e+06`, as `%g` prints large ones) and what has many digits.
+#[cold]
+fn slow(text: &[u8], shift: i32) -> Option<f64> {
+    let text = std::str::from_utf8(text).ok()?;
+    // Neither a sign nor `inf`: of the numbers here none is negative.
+    if !text.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
+        return None;
+    }
+    let power = POWERS[shift.unsigned_abs() as usize];
+    let value: f64 = text.parse().ok()?;
+    Some(if shift < 0 { value / power } else { value * power }).filter(|value| value.is_finite())
+}
+
+/// Digits alone.
+pub(crate) fn count(text: &[u8]) -> Option<f64> {
+    if text.iter().all(u8::is_ascii_digit) { decimal(text, 0) } else { None }
+}
+
+/// `4762104bps` or `99.5Mbps`, in bit/s; a prefix is of 1000, with an `i` of 1024.
+pub(crate) fn rate(text: &[u8]) -> Option<f64> {
+    let number = text.strip_suffix(b"bps")?;
+    let Some((&last, rest)) = number.split_last() else { return None };
+    if last == b'i' {
+        let (prefix, digits) = rest.split_last()?;
+        let times = (1..=power_of_1000(*prefix)?).fold(1.0, |times, _| times * 1024.0);
+        return Some(decimal(digits, 0)? * times);
+    }
+    match power_of_1000(last) {
+        Some(power) => decimal(rest, 3 * power),
+        None => decimal(number, 0),
+    }
+}
+
+fn power_of_1000(prefix: u8) -> Option<i32> {
+    match prefix {
+        b'k' | b'K' => Some(1),
+        b'M' => Some(2),
+        b'G' => Some(3),
+        b'T' => Some(4),
+        b'P' => Some(5),
+        _ => None,
+    }
+}
+
+/// What is left on a timer, in seconds: `078ms`, `1.078ms` (which is 1 s and 78 ms), `14sec`, `3min12sec`, `119min`.
+pub(crate) fn timer(text: &[u8]) -> Option<f64> {
+    let (minutes, rest) = match memchr::memmem::find(text, b"min") {
+        Some(at) => (count(&text[..at])?, &text[at + 3..]),
+        None => (0.0, text),
+    };
+    let seconds = if rest.is_empty() && rest.len() < text.len() {
+        0.0
+    } else if let Some(seconds) = rest.strip_suffix(b"sec") {
+        count(seconds)?
+    } else if let Some(millis) = rest.strip_suffix(b"ms") {
+        decimal(millis, if millis.contains(&b'.') { 0 } else { -3 })?
+    } else {
+        // Where no time is left, nothing is printed.
+        return if rest.is_empty() { Some(0.0) } else { None };
+    };
+    Some(minutes * 60.0 + seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn rates_are_raw_or_scaled() {
+        assert_eq!(rate(b"4762104bps"), Some(4_762_104.0));
+        assert_eq!(rate(b"99.5Mbps"), Some(99_500_000.0));
+        assert_eq!(rate(b"3.77Tbps"), Some(3_770_000_000_000.0));
+        assert_eq!(rate(b"17034.3Mbps"), Some(17_034_300_000.0));
+        assert_eq!(rate(b"1.5Kibps"), Some(1536.0));
+        assert_eq!([rate(b"bps"), rate(b"Mbps"), rate(b"12"), rate(b"1.2.3bps"), rate(b"-1bps")], [None; 5]);
+    }
+
+    /// The texts of print_ms_timer() in iproute2's ss.c.
+    #[test]
+    fn a_timer_is_as_ss_prints_it() {
+        assert_eq!(timer(b"078ms"), Some(0.078));
+        assert_eq!(timer(b"1.078ms"), Some(1.078));
+        assert_eq!(timer(b"14sec"), Some(14.0));
+        assert_eq!(timer(b"3min12sec"), Some(192.0));
+        assert_eq!(timer(b"119min"), Some(7140.0));
+        assert_eq!(timer(b""), Some(0.0));
+        assert_eq!([timer(b"min"), timer(b"x"), timer(b"1hour")], [None; 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_decimal_is_the_nearest_float(text in "[0-9]{1,12}(\\.[0-9]{1,6})?") {
+            prop_assert_eq!(decimal(text.as_bytes(), 0), text.parse().ok());
+            let shifted = format!("{text}e-3").parse().ok();
+            prop_assert_eq!(decimal(text.as_bytes(), -3), shifted);
+        }
+
+        #[test]
+        fn nothing_makes_it_panic(text in prop::collection::vec(any::<u8>(), 0..30)) {
+            for shift in [-6, -3, 0, 15] {
+                prop_assert!(decimal(&text, shift).is_none_or(|value| value >= 0.0));
+            }
+            rate(&text);
+            timer(&text);
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! `ss -ti` in all its shapes.
+
+mod field;
+mod info;
+mod join;
+mod kept;
+mod line;
+mod names;
+mod reader;
+mod rows;
+
+pub use field::{COLUMNS, Field};
+pub use info::{Sample, parse_info};
+pub use reader::{Counts, Options, Reader};

@@ -4,6 +4,9 @@
 
 pub mod address;
 mod columns;
+pub mod counters;
+pub mod histogram;
+pub mod nginx;
 mod number;
 mod parse;
 mod source;

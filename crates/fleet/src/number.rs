@@ -55,7 +55,7 @@ pub(crate) fn count(text: &[u8]) -> Option<f64> {
 /// `4762104bps` or `99.5Mbps`, in bit/s; a prefix is of 1000, with an `i` of 1024.
 pub(crate) fn rate(text: &[u8]) -> Option<f64> {
     let number = text.strip_suffix(b"bps")?;
-    let Some((&last, rest)) = number.split_last() else { return None };
+    let (&last, rest) = number.split_last()?;
     if last == b'i' {
         let (prefix, digits) = rest.split_last()?;
         let times = (1..=power_of_1000(*prefix)?).fold(1.0, |times, _| times * 1024.0);

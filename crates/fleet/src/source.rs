@@ -92,7 +92,7 @@ pub fn begin_of(path: &Path) -> io::Result<i64> {
     }
     let lines = head[..length].split(|byte| *byte == b'\n').take(200);
     let mut told = lines.filter_map(|line| time::line(line).or_else(|| time::prefix(line).map(|found| found.time)));
-    Ok(told.next().map_or_else(|| fallback(path), Ok)?)
+    told.next().map_or_else(|| fallback(path), Ok)
 }
 
 /// The time of a file that has none in it.

@@ -115,10 +115,10 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
             } else if let Some((_, field)) = RATES.iter().find(|(name, _)| *name == word) {
                 let value = words.next()?.ok_or_else(|| wrong(word, b""))?;
                 rate(*field, word, value, sample)?;
-            } else if !matches!(word, b"<->" | b"-->" | b"<--") {
-                if let Some(before) = bare.replace(word) {
-                    sample.add_unknown(before, b"");
-                }
+            } else if !matches!(word, b"<->" | b"-->" | b"<--")
+                && let Some(before) = bare.replace(word)
+            {
+                sample.add_unknown(before, b"");
             }
             continue;
         };

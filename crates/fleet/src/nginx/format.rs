@@ -1,0 +1,212 @@
+//! A `log_format`, as a way to read what it wrote.
+
+/// How the lines of a log are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Variables, with text between them.
+    Template(Template),
+    /// A JSON object a line, whose keys are the names of variables.
+    Json,
+}
+
+/// Text and variables in turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Template {
+    /// What stands in front of the first variable.
+    head: Vec<u8>,
+    /// Each variable's name and the text behind it.
+    parts: Vec<(String, Vec<u8>)>,
+    escape: Escape,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Escape {
+    /// `"` and what can't be printed are `\x22`.
+    Default,
+    /// `"` is `\"`.
+    Json,
+    None,
+}
+
+/// Why a format can't be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FormatError {
+    /// What is wrong.
+    pub problem: String,
+    /// What helps.
+    pub fix: String,
+}
+
+/// The format that nginx has without being told.
+const COMBINED: &str = r#"$remote_addr - $remote_user [$time_local] "$request" $status $body_bytes_sent "$http_referer" "$http_user_agent""#;
+
+/// Variables that say when a request was.
+const TIMES: [&str; 3] = ["msec", "time_iso8601", "time_local"];
+
+/// How often another place for a text between two variables is tried: values may have it in them.
+const TRIES: u32 = 2000;
+
+impl Format {
+    /// Reads `combined`, `json`, the text of a format, or a whole directive `log_format NAME [escape=…] '…' '…';`.
+    ///
+    /// # Errors
+    ///
+    /// When it has no time, or two variables without text between them.
+    pub fn parse(text: &str) -> Result<Format, FormatError> {
+        let text = text.trim();
+        match text {
+            "combined" => return Format::template(COMBINED, Escape::Default),
+            "json" => return Ok(Format::Json),
+            _ => {}
+        }
+        let Some(directive) = text.strip_prefix("log_format").filter(|rest| rest.starts_with(char::is_whitespace))
+        else {
+            // A line that is an object is written by escape=json, if by anything that can be read again.
+            let escape = if text.starts_with('{') { Escape::Json } else { Escape::Default };
+            return Format::template(text, escape);
+        };
+        let (escape, text) = unquoted(directive)?;
+        Format::template(&text, escape)
+    }
+
+    fn template(text: &str, escape: Escape) -> Result<Format, FormatError> {
+        let mut pieces = text.split('$');
+        let head = pieces.next().unwrap_or_default().as_bytes().to_vec();
+        let mut parts: Vec<(String, Vec<u8>)> = Vec::new();
+        for piece in pieces {
+            let braced = piece.strip_prefix('{').and_then(|piece| piece.split_once('}'));
+            let (name, behind) = braced.unwrap_or_else(|| {
+                let end = piece.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+                piece.split_at(end.unwrap_or(piece.len()))
+            });
+            if name.is_empty() {
+                let problem = format!("a `$` without a name, in front of `{behind}`");
+                return Err(FormatError { problem, fix: "write a variable of nginx, like $request_time".into() });
+            }
+            if let Some((before, _)) = parts.last().filter(|(_, text)| text.is_empty()) {
+                let problem = format!("nothing stands between ${before} and ${name}, so a line can't be taken apart");
+                return Err(FormatError { problem, fix: "put a space between them in nginx.conf".into() });
+            }
+            parts.push((name.to_owned(), behind.as_bytes().to_vec()));
+        }
+        if !parts.iter().any(|(name, _)| TIMES.contains(&name.as_str())) {
+            let problem = if parts.is_empty() {
+                "it has no variables"
+            } else {
+                "it has none of $msec, $time_iso8601 and $time_local"
+            };
+            let fix = "give the format as it stands in nginx.conf, `combined`, or `json`; a request without a time is in no day";
+            return Err(FormatError { problem: problem.into(), fix: fix.into() });
+        }
+        Ok(Format::Template(Template { head, parts, escape }))
+    }
+
+    /// The names of its variables; none of JSON, where each line has its own.
+    #[must_use]
+    pub fn variables(&self) -> Vec<&str> {
+        match self {
+            Format::Template(template) => template.parts.iter().map(|(name, _)| name.as_str()).collect(),
+            Format::Json => Vec::new(),
+        }
+    }
+}
+
+/// The quoted pieces of a directive, put together, and how it escapes.
+fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
+    let wrong = |problem: &str| FormatError {
+        problem: problem.into(),
+        fix: "give it as in nginx.conf: log_format main '$remote_addr $msec …' '…';".into(),
+    };
+    let (mut escape, mut text) = (Escape::Default, String::new());
+    let mut rest = directive.trim_start();
+    // Its name.
+    rest = rest.find(char::is_whitespace).map_or("", |end| rest[end..].trim_start());
+    while !rest.is_empty() && !rest.starts_with(';') {
+        let quote = rest.chars().next().unwrap_or(' ');
+        if matches!(quote, '\'' | '"') {
+            let mut end = None;
+            let mut letters = rest.char_indices().skip(1);
+            while let Some((at, letter)) = letters.next() {
+                match letter {
+                    '\\' => match letters.next() {
+                        Some((_, escaped)) if escaped == quote || escaped == '\\' => text.push(escaped),
+                        Some((_, other)) => text.extend(['\\', other]),
+                        None => {}
+                    },
+                    _ if letter == quote => {
+                        end = Some(at + 1);
+                        break;
+                    }
+                    _ => text.push(letter),
+                }
+            }
+            rest = rest[end.ok_or_else(|| wrong("a quote is not closed"))?..].trim_start();
+        } else {
+            let end = rest.find(|letter: char| letter.is_whitespace() || letter == ';').unwrap_or(rest.len());
+            match &rest[..end] {
+                "escape=json" => escape = Escape::Json,
+                "escape=none" => escape = Escape::None,
+                "escape=default" => escape = Escape::Default,
+                word => text += word,
+            }
+            rest = rest[end..].trim_start();
+        }
+    }
+    Ok((escape, text))
+}
+
+impl Template {
+    /// The values of a line, in the order of the variables; None when the line was not written by this format.
+    pub(super) fn values<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
+        let rest = line.strip_prefix(self.head.as_slice())?;
+        let mut values = vec![&rest[..0]; self.parts.len()];
+        let mut tries = TRIES;
+        self.take(rest, 0, &mut values, &mut tries).then_some(values)
+    }
+
+    fn take<'a>(&self, rest: &'a [u8], at: usize, values: &mut [&'a [u8]], tries: &mut u32) -> bool {
+        let Some((name, behind)) = self.parts.get(at) else { return rest.is_empty() };
+        if behind.is_empty() {
+            values[at] = rest;
+            return at + 1 == self.parts.len() && may_be(name, rest);
+        }
+        // The nearest place first: values with the text in them (`0.1, 0.2` of two upstream servers) need a later one.
+        for place in memchr::memmem::find_iter(rest, behind) {
+            if *tries == 0 {
+                return false;
+            }
+            *tries -= 1;
+            if self.is_escaped(rest, place) || !may_be(name, &rest[..place]) {
+                continue;
+            }
+            values[at] = &rest[..place];
+            if self.take(&rest[place + behind.len()..], at + 1, values, tries) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether a quote is one of the value.
+    fn is_escaped(&self, text: &[u8], at: usize) -> bool {
+        let slashes = text[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        self.escape == Escape::Json && text[at] == b'"' && slashes % 2 == 1
+    }
+}
+
+/// Whether a variable can have such a value, as far as it is known.
+fn may_be(name: &str, value: &[u8]) -> bool {
+    let all = |allowed: &[u8]| value.iter().all(|byte| byte.is_ascii_digit() || allowed.contains(byte));
+    match name {
+        "msec"
+        | "request_time"
+        | "status"
+        | "bytes_sent"
+        | "body_bytes_sent"
+        | "connection"
+        | "connection_requests" => all(b".-"),
+        "upstream_response_time" => all(b".,-: "),
+        _ if name.starts_with("tcpinfo_") => all(b"-"),
+        _ => true,
+    }
+}

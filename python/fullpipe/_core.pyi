@@ -34,7 +34,6 @@ __all__ = [
     "conformance_case",
     "conformance_cases",
     "fleet_begin",
-    "fleet_token",
     "fleet_variables",
     "handed_over",
     "impairments",
@@ -785,9 +784,6 @@ def fleet_variables(format: str) -> list[str]:  # noqa: A002
     Raises:
         ValueError: As for :meth:`FleetReader.nginx`.
     """
-
-def fleet_token(address: str, key: bytes) -> str:
-    """What stands for an address."""
 
 def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packets", ""]] | None:
     """(number, unit) of a value as `--set` takes it, or None for a word."""

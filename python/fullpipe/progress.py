@@ -157,3 +157,21 @@ def counting() -> Progress:
         transient=True,
         disable=not sys.stderr.isatty(),
     )
+
+
+def reading() -> Progress:
+    """A bar of bytes, on standard error: `reading().add_task("reading", total=1_000_000)`."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=Console(stderr=True),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )

@@ -109,9 +109,7 @@ def test_one_file_on_simulator_kernel_and_quic_gives_one_report(sandboxed: Path,
     for name, found in metrics.items():
         assert found["runner"] == name
         assert found["flows"][0]["goodput_bps"] > 5e6, name
-        assert found["links"][0]["queue_delay_s"]["max"] <= 0.0805, (
-            f"{name}: two BDP are 80 ms"
-        )
+        assert found["links"][0]["queue_delay_s"]["max"] <= 0.0805, f"{name}: two BDP are 80 ms"
     schema = {name: pl.read_parquet(out / name / "links.parquet").schema for name in metrics}
     assert schema["sim"] == schema["kernel"] == schema["quic"]
     links = pl.read_parquet(out / "quic" / "links.parquet")

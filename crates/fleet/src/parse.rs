@@ -16,7 +16,7 @@ pub struct Bad {
 }
 
 /// Reads the text of one host, file after file in order of time, and gives rows of tables.
-pub trait Parse: std::fmt::Debug + Send {
+pub trait Parse: std::fmt::Debug + Send + Sync {
     /// Another file begins. It is of this time, in microseconds since 1970, until it says another.
     fn begin_file(&mut self, time: i64);
 

@@ -14,7 +14,7 @@ use crate::time;
 
 /// Files that are read one after the other.
 pub struct Source {
-    text: Box<dyn Read + Send>,
+    text: Box<dyn Read + Send + Sync>,
     buffer: Vec<u8>,
     /// Bytes of the file as it lies there that have been read.
     read: Arc<AtomicU64>,
@@ -37,7 +37,7 @@ impl Source {
     pub fn open(path: &Path) -> io::Result<Source> {
         let read = Arc::new(AtomicU64::new(0));
         let mut file = BufReader::with_capacity(PIECE, Counted { file: File::open(path)?, read: read.clone() });
-        let text: Box<dyn Read + Send> = match file.fill_buf()? {
+        let text: Box<dyn Read + Send + Sync> = match file.fill_buf()? {
             [0x1f, 0x8b, ..] => Box::new(MultiGzDecoder::new(file)),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(Frames { frame: None, file: Some(file) }),
             _ => Box::new(file),

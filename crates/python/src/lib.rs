@@ -32,7 +32,7 @@ mod _core {
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]
-    use crate::fleet::{FleetReader, fleet_begin, fleet_token, fleet_variables};
+    use crate::fleet::{FleetReader, fleet_begin, fleet_variables};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::link::{LinkRun, link};

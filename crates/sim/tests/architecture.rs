@@ -26,7 +26,23 @@ const ALLOWED: [(&str, &[&str]); 15] = [
     ("testbed", &["emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim", "workload"]),
     // What hosts say of their connections: text in, columns out. It knows nothing of simulations.
     ("fleet", &[]),
-    ("python", &["units", "scenario", "path", "cc", "trace", "sim", "conformance", "sweep", "testbed", "emulator", "workload", "fleet"]),
+    (
+        "python",
+        &[
+            "units",
+            "scenario",
+            "path",
+            "cc",
+            "trace",
+            "sim",
+            "conformance",
+            "sweep",
+            "testbed",
+            "emulator",
+            "workload",
+            "fleet",
+        ],
+    ),
     ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep"]),
 ];
 

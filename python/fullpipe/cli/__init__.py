@@ -9,6 +9,7 @@ import typer
 
 from fullpipe import __version__
 from fullpipe.cli.compare import compare_command
+from fullpipe.cli.fleet import fleet
 from fullpipe.cli.kept import qlog_command, report_command
 from fullpipe.cli.link import link_command
 from fullpipe.cli.run import run_command
@@ -37,6 +38,7 @@ app.command("validate")(validate_command)
 app.command("conformance")(conformance_command)
 app.command("report")(report_command)
 app.command("qlog")(qlog_command)
+app.add_typer(fleet, name="fleet")
 app.command("doctor")(doctor_command)
 app.command("list")(list_command)
 app.command("explain")(explain_command)

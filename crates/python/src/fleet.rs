@@ -1,0 +1,165 @@
+//! What a fleet's hosts say: files in, columns out.
+
+use std::path::PathBuf;
+
+use fleet::address::Privacy;
+use fleet::{Column, Columns, Parse, Source, Values, counters, histogram, nginx, ss};
+use numpy::IntoPyArray;
+use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+/// Reads the files of one host, one after the other.
+#[pyclass(module = "fullpipe._core")]
+#[derive(Debug)]
+pub(crate) struct FleetReader {
+    parser: Box<dyn Parse>,
+    source: Option<Source>,
+}
+
+type Key = Option<[u8; 16]>;
+
+/// Tables by name, with their columns.
+type Tables<'py> = Vec<(&'static str, Bound<'py, PyDict>)>;
+
+fn privacy(key: Key) -> Privacy {
+    key.map_or(Privacy::Open, Privacy::Keyed)
+}
+
+fn reader(parser: impl Parse + 'static) -> FleetReader {
+    FleetReader { parser: Box::new(parser), source: None }
+}
+
+fn refused(error: nginx::FormatError) -> PyErr {
+    PyValueError::new_err((error.problem, error.fix))
+}
+
+#[pymethods]
+impl FleetReader {
+    /// Of `ss`: connections, and each sample if asked for.
+    #[staticmethod]
+    fn ss(host: String, samples: bool, key: Key) -> FleetReader {
+        reader(ss::Reader::new(ss::Options { host, samples, privacy: privacy(key) }))
+    }
+
+    /// Of nginx's logs in a format, with further variables to keep.
+    #[staticmethod]
+    fn nginx(format: &str, keep: Vec<String>, key: Key) -> PyResult<FleetReader> {
+        let format = nginx::Format::parse(format).map_err(refused)?;
+        Ok(reader(nginx::Reader::new(nginx::Options { format, keep, privacy: privacy(key) })))
+    }
+
+    /// Of /proc/net/snmp and the like; bad lines are not quoted when `silent`.
+    #[staticmethod]
+    fn counters(silent: bool) -> FleetReader {
+        reader(counters::Reader::new(silent))
+    }
+
+    /// Of bpftrace's histograms.
+    #[staticmethod]
+    fn histograms(silent: bool) -> FleetReader {
+        reader(histogram::Reader::new(silent))
+    }
+
+    /// Opens the next file.
+    fn begin(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        let (source, time) = py.detach(|| Ok::<_, std::io::Error>((Source::open(&path)?, fleet::fallback(&path)?)))?;
+        self.source = Some(source);
+        self.parser.begin_file(time);
+        Ok(())
+    }
+
+    /// Reads on until so many rows can be taken or so many bytes of text are read; false when the file has ended.
+    fn read(&mut self, py: Python<'_>, rows: usize, bytes: usize) -> PyResult<bool> {
+        let source = self.source.as_mut().ok_or_else(|| PyRuntimeError::new_err("no file is open"))?;
+        let parser = &mut self.parser;
+        let more = py.detach(|| {
+            let more = source.read(parser.as_mut(), rows, bytes);
+            if !matches!(more, Ok(true)) {
+                parser.end_file();
+            }
+            more
+        });
+        if !matches!(more, Ok(true)) {
+            self.source = None;
+        }
+        more.map_err(|error| PyOSError::new_err(error.to_string()))
+    }
+
+    /// How many bytes of the open file, as it lies there, have been read.
+    #[getter]
+    fn position(&self) -> u64 {
+        self.source.as_ref().map_or(0, Source::position)
+    }
+
+    /// How many rows can be taken.
+    #[getter]
+    fn rows(&self) -> usize {
+        self.parser.rows()
+    }
+
+    /// Takes the rows that are complete: (table, {column: array}).
+    fn take<'py>(&mut self, py: Python<'py>) -> PyResult<Tables<'py>> {
+        let parser = &mut self.parser;
+        tables(py, py.detach(|| parser.take()))
+    }
+
+    /// Rows of what may go on in a further file.
+    fn open<'py>(&self, py: Python<'py>) -> PyResult<Tables<'py>> {
+        let parser = &self.parser;
+        tables(py, py.detach(|| parser.open()))
+    }
+
+    /// Takes the bad lines since the last call: (number, what is wrong, its beginning).
+    fn take_bad(&mut self) -> Vec<(u64, String, String)> {
+        self.parser.take_bad().into_iter().map(|bad| (bad.line, bad.why, bad.text)).collect()
+    }
+
+    /// How many of what have been read.
+    #[getter]
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        self.parser.counts()
+    }
+
+    /// What is needed to go on with a further file.
+    fn state(&self, py: Python<'_>) -> String {
+        let parser = &self.parser;
+        py.detach(|| parser.state())
+    }
+
+    /// Goes on from a state; false when that is of another version.
+    fn resume(&mut self, py: Python<'_>, state: &str) -> bool {
+        let parser = &mut self.parser;
+        py.detach(|| parser.resume(state))
+    }
+}
+
+/// When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.
+#[pyfunction]
+pub(crate) fn fleet_begin(py: Python<'_>, path: PathBuf) -> PyResult<i64> {
+    Ok(py.detach(|| fleet::begin_of(&path))?)
+}
+
+/// The variables of a log's format.
+#[pyfunction]
+pub(crate) fn fleet_variables(format: &str) -> PyResult<Vec<String>> {
+    let format = nginx::Format::parse(format).map_err(refused)?;
+    Ok(format.variables().into_iter().map(str::to_owned).collect())
+}
+
+fn tables<'py>(py: Python<'py>, tables: Vec<(&'static str, Columns)>) -> PyResult<Tables<'py>> {
+    let mut all = Vec::with_capacity(tables.len());
+    for (name, table) in tables {
+        let dict = PyDict::new(py);
+        for Column { name, values } in table.columns {
+            match values {
+                Values::Numbers(values) => dict.set_item(name, values.into_pyarray(py))?,
+                Values::Times(values) | Values::Keys(values) => dict.set_item(name, values.into_pyarray(py))?,
+                Values::Labels(codes, labels) => dict.set_item(name, (codes.into_pyarray(py), labels))?,
+                Values::Texts(texts) => dict.set_item(name, texts)?,
+            }
+        }
+        all.push((name, dict));
+    }
+    Ok(all)
+}

@@ -1,0 +1,302 @@
+"""Text of many hosts into a fleet directory: hosts side by side, each from where it was left."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from threading import Event, Lock
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from fullpipe import __version__, _core
+from fullpipe.fleet import store
+from fullpipe.refusal import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from fullpipe.fleet.sources import Stream
+
+FORMAT = 1
+# Rows of a file: what is read in some seconds, and fits into memory for each of the threads.
+_ROWS = 65_536
+_BYTES = 8 << 20
+# What is read is committed no sooner than this, but at the end: many small files become few large ones.
+_COMMIT_S = 10.0
+_COMMIT_BYTES = 256 << 20
+_NO_TIME = np.iinfo(np.int64).min
+_NO_LABEL = 2**32 - 1
+_QUOTED = 100
+
+
+@dataclass(frozen=True)
+class Options:
+    """How text becomes rows.
+
+    Attributes:
+        samples: Whether each sample of a connection becomes a row.
+        log_format: Of nginx's logs.
+        keep: Further variables of them.
+        key: 16 bytes, with which addresses become tokens.
+    """
+
+    samples: bool = False
+    log_format: str = "combined"
+    keep: tuple[str, ...] = ()
+    key: bytes | None = None
+
+    def described(self) -> dict[str, Any]:
+        """As JSON; of the key only what tells it from others."""
+        key = blake2b(self.key, digest_size=4).hexdigest() if self.key else None
+        return {"samples": self.samples, "log_format": self.log_format, "keep": list(self.keep), "key": key}
+
+
+@dataclass
+class Progress:
+    """How far one host is, as it is kept between two files.
+
+    Attributes:
+        files: Path, size and what was wrong with each that has been read.
+        commit: The number of the next commit, in the names of its files.
+        state: What the reader needs to go on.
+        bad: Bad lines, quoted.
+        counts: What has been read.
+    """
+
+    files: list[dict[str, Any]] = field(default_factory=list)
+    commit: int = 0
+    state: str = ""
+    bad: list[dict[str, Any]] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+class Ingest:
+    """Fills a fleet directory.
+
+    Attributes:
+        done: Bytes of files that have been read, by this or an earlier run.
+        total: Bytes of all files.
+        skipped: Those of them that an earlier run had read.
+    """
+
+    def __init__(self, directory: Path, streams: Sequence[Stream], options: Options, command: str) -> None:
+        """Opens a directory, or makes it.
+
+        Raises:
+            FileExistsError: When there is something else, or what was made with other options.
+            OSError: When it can't be written.
+        """
+        self.directory, self.streams, self.options = directory, streams, options
+        self._kept = directory / ".progress"
+        self._stop = Event()
+        self._lock = Lock()
+        self.total = sum(file.stat().st_size for stream in streams for file in stream.files)
+        self.done = self.skipped = 0
+        about = directory / "ingest.json"
+        self._others: list[dict[str, Any]] = []
+        if not about.exists():
+            if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+                raise FileExistsError(f"{directory} is there, and no fleet directory; name a new one")
+        else:
+            self._check(json.loads(about.read_text(encoding="utf-8")))
+        self._kept.mkdir(parents=True, exist_ok=True)
+        self._command = command
+        self._progress = {stream.key: self._load(stream) for stream in streams}
+        self._describe(complete=False)
+
+    def _check(self, about: Mapping[str, Any]) -> None:
+        if about.get("format") != FORMAT:
+            raise FileExistsError(f"{self.directory} was made by another version of fullpipe; name a new directory")
+        differ = [key for key, value in self.options.described().items() if about["options"].get(key) != value]
+        if differ:
+            what = ", ".join("--anonymize" if key == "key" else f"--{key.replace('_', '-')}" for key in differ)
+            raise FileExistsError(
+                f"{self.directory} was made with another {what}; name a new directory, or say the same again"
+            )
+        ours = {(stream.kind, stream.arm, stream.host) for stream in self.streams}
+        self._others = [
+            source for source in about["sources"] if (source["kind"], source["arm"], source["host"]) not in ours
+        ]
+
+    def _load(self, stream: Stream) -> Progress:
+        path = self._kept / f"{stream.key}.json"
+        if not path.exists():
+            return Progress()
+        progress = Progress(**json.loads(path.read_text(encoding="utf-8")))
+        for read in progress.files:
+            for file in stream.files:
+                if str(file) == read["path"] and file.stat().st_size != read["bytes"]:
+                    raise refusal(
+                        f"it was {read['bytes']:,} bytes when it was read, and is {file.stat().st_size:,} now",
+                        "read files that are complete, as rotation leaves them; or name a new directory",
+                        place=str(file),
+                    )
+        return progress
+
+    def run(self, show: Callable[[], None] = lambda: None, threads: int | None = None) -> None:
+        """Reads what has not been read.
+
+        Args:
+            show: Called some times a second.
+            threads: Hosts side by side; a core each if not given.
+
+        Raises:
+            OSError: When something can't be read or written.
+        """
+        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+            waiting = {pool.submit(self._read, stream) for stream in self.streams}
+            try:
+                while waiting:
+                    ended, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                    for future in ended:
+                        future.result()
+                    show()
+            finally:
+                self._stop.set()
+                for future in waiting:
+                    future.cancel()
+        self._describe(complete=True)
+
+    def _read(self, stream: Stream) -> None:
+        progress = self._progress[stream.key]
+        read = {file["path"] for file in progress.files}
+        files = [file for file in stream.files if str(file) not in read]
+        before = sum(file.stat().st_size for file in stream.files if str(file) in read)
+        with self._lock:
+            self.done += before
+            self.skipped += before
+        if not files:
+            return
+        reader = self._reader(stream)
+        if progress.state and not reader.resume(progress.state):
+            raise FileExistsError(f"{self.directory} was made by another version of fullpipe; name a new directory")
+        # Of a run that was ended between two commits, and what was not complete then.
+        self._remove(stream, progress.commit)
+        part = size = 0
+        since = time.monotonic()
+        for number, file in enumerate(files):
+            trouble = ""
+            reader.begin(file)
+            at = 0
+            more = True
+            while more:
+                if self._stop.is_set():
+                    return
+                try:
+                    more = reader.read(_ROWS, _BYTES)
+                except OSError as error:  # cut off in the middle; what was there has been read
+                    trouble, more = str(error), False
+                position = reader.position if more else file.stat().st_size
+                with self._lock:
+                    self.done += position - at
+                size, at = size + position - at, position
+                if reader.rows >= _ROWS:
+                    self._write(stream, reader.take(), f"{progress.commit:05}-{part:04}")
+                    part += 1
+            entry = {"path": str(file), "bytes": file.stat().st_size}
+            progress.files.append(entry | ({"trouble": trouble} if trouble else {}))
+            self._quote(progress, reader, file)
+            last = number == len(files) - 1
+            if last or size >= _COMMIT_BYTES or time.monotonic() - since >= _COMMIT_S:
+                self._write(stream, reader.take(), f"{progress.commit:05}-{part:04}")
+                if last:
+                    self._write(stream, reader.open(), "open")
+                progress.commit += 1
+                progress.state, progress.counts = reader.state(), dict(reader.counts)
+                _write_json(self._kept / f"{stream.key}.json", vars(progress))
+                part = size = 0
+                since = time.monotonic()
+
+    def _reader(self, stream: Stream) -> _core.FleetReader:
+        options = self.options
+        match stream.kind:
+            case "ss":
+                return _core.FleetReader.ss(stream.host, options.samples, options.key)
+            case "nginx":
+                return _core.FleetReader.nginx(options.log_format, options.keep, options.key)
+            case "snmp":
+                return _core.FleetReader.counters(options.key is not None)
+            case "hist":
+                return _core.FleetReader.histograms(options.key is not None)
+
+    def _remove(self, stream: Stream, commit: int) -> None:
+        """Removes what is not committed."""
+        for path in self.directory.glob(f"*/arm=*/day=*/{stream.key}-*.parquet"):
+            number = path.name.split("-")[1].removesuffix(".parquet")
+            if number == "open" or int(number) >= commit:
+                path.unlink()
+
+    def _write(self, stream: Stream, tables: _core._FleetTables, part: str) -> None:
+        for table, columns in tables:
+            if not columns:
+                continue
+            frame = pl.DataFrame([_series(name, column) for name, column in columns.items()])
+            if stream.arm:
+                whose = {"arm": pl.lit(stream.arm), "host": pl.lit(stream.host)}
+                if "host" in frame.columns:  # a log may say it itself
+                    whose["host"] = pl.coalesce("host", pl.lit(stream.host))
+                frame = frame.with_columns(**whose)
+            else:
+                arms = {other.host: other.arm for other in self.streams if other.arm}
+                frame = frame.with_columns(arm=pl.col("host").replace_strict(arms, default="unassigned"))
+            store.write(self.directory, table, frame, f"{stream.key}-{part}")
+
+    def _quote(self, progress: Progress, reader: _core.FleetReader, file: Path) -> None:
+        for line, why, text in reader.take_bad():
+            if len(progress.bad) < _QUOTED:
+                progress.bad.append({"file": str(file), "line": line, "why": why, "text": text})
+
+    def summary(self) -> list[dict[str, Any]]:
+        """What was read of each host."""
+        return [
+            {
+                "kind": stream.kind,
+                "arm": stream.arm,
+                "host": stream.host,
+                "files": progress.files,
+                "counts": progress.counts,
+                "bad_lines": progress.bad,
+            }
+            for stream in self.streams
+            for progress in [self._progress[stream.key]]
+        ]
+
+    def _describe(self, *, complete: bool) -> None:
+        description = {
+            "format": FORMAT,
+            "version": __version__,
+            "command": self._command,
+            "complete": complete,
+            "options": self.options.described(),
+            "sources": [*self._others, *self.summary()],
+        }
+        _write_json(self.directory / "ingest.json", description)
+
+
+def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the forms of _FleetTables)
+    if isinstance(column, tuple):
+        codes, labels = column
+        numbers = pl.Series(codes).replace(_NO_LABEL, None)
+        return pl.Series(name, labels, dtype=pl.String).gather(numbers)
+    if isinstance(column, list):
+        series = pl.Series(name, column, dtype=pl.String)
+        return series.replace("", None)
+    series = pl.Series(name, column)
+    if series.dtype == pl.Float64:
+        return series.fill_nan(None)
+    if name.endswith("_seen") or name == "time":
+        return series.replace(_NO_TIME, None).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    return series
+
+
+def _write_json(path: Path, value: object) -> None:
+    aside = path.with_name(f".{path.name}")
+    aside.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(aside, path)  # noqa: PTH105  (also where it exists, on every system)

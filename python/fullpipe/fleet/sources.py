@@ -1,0 +1,137 @@
+"""Which files are read, in which order, and whose they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from fullpipe import _core
+from fullpipe.fleet.store import is_name
+from fullpipe.refusal import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+Kind = Literal["ss", "nginx", "snmp", "hist"]
+# The option that names each.
+OPTION: dict[Kind, str] = {"ss": "--arm", "nginx": "--nginx", "snmp": "--snmp", "hist": "--hist"}
+_ARM = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]*)=(.+)", re.DOTALL)
+_HOST = "{host}"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What one host wrote of one kind: files, in order of time.
+
+    Attributes:
+        kind: What they are.
+        arm: What the host belongs to; empty where each line says its own host.
+        host: Its name.
+        files: Of it.
+    """
+
+    kind: Kind
+    arm: str
+    host: str
+    files: tuple[Path, ...]
+
+    @property
+    def key(self) -> str:
+        """Of the names of files that are made of it."""
+        return blake2b("\0".join((self.kind, self.arm, self.host)).encode(), digest_size=6).hexdigest()
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"{self.arm or '?'}/{self.host}, {self.kind}"
+
+
+def streams(given: dict[Kind, Sequence[str]], own_hosts: bool = False) -> list[Stream]:
+    """Finds the files of each option.
+
+    Args:
+        given: By kind, values like `cubic=hosts/{host}/*.ss`. Only that of `ss` needs an arm: others belong to that of
+            their host.
+        own_hosts: Whether the lines of nginx's logs say their host.
+
+    Raises:
+        ScenarioError: When an option is wrong, or no file is there.
+    """
+    found: dict[tuple[Kind, str, str], list[Path]] = {}
+    of_host: dict[str, set[str]] = {}
+    for kind, values in given.items():
+        for value in values:
+            arm, files = _files(kind, value)
+            for host, file in files:
+                whose = arm
+                if not whose and kind == "nginx" and own_hosts:
+                    host = file.parent.name or "."
+                elif not whose:
+                    whose = _arm_of(kind, value, host, of_host)
+                if kind == "ss":
+                    of_host.setdefault(host, set()).add(whose)
+                found.setdefault((kind, whose, host), []).append(file)
+    return [Stream(kind, arm, host, _in_order(files)) for (kind, arm, host), files in found.items()]
+
+
+def _files(kind: Kind, value: str) -> tuple[str, list[tuple[str, Path]]]:
+    """The arm of `ARM=PATTERN`, or none, and the files with their hosts."""
+    option = OPTION[kind]
+    split = _ARM.fullmatch(value)
+    arm, pattern = (split[1], split[2]) if split else ("", value)
+    if kind == "ss" and not arm:
+        raise refusal(
+            "an arm needs a name, of letters, digits and ._+-",
+            f"write {option} 'cubic={value.partition('=')[2] or value}'",
+            place=f"{option} {value}",
+        )
+    assert not arm or is_name(arm)
+    if pattern.count(_HOST) > 1:
+        raise refusal(f"{_HOST} stands in it twice", "write it once, and * elsewhere", place=f"{option} {value}")
+    path = Path(pattern.replace(_HOST, "*"))
+    root, parts = (Path(path.anchor), path.parts[1:]) if path.is_absolute() else (Path(), path.parts)
+    matches = sorted(file for file in root.glob(str(Path(*parts))) if file.is_file()) if parts else []
+    if not matches:
+        what = "no such file" if (root / Path(*parts)).exists() or not parts else "no file matches"
+        if (root / Path(*parts)).is_dir():
+            raise refusal("it is a folder", f"name its files, like {pattern}/*", place=f"{option} {value}")
+        raise refusal(
+            what, "put the pattern into quotes; * is any part of a name, ** any folders", place=f"{option} {value}"
+        )
+    return arm, [(_host(pattern, file), file) for file in matches]
+
+
+def _host(pattern: str, file: Path) -> str:
+    """What `{host}` stands for in a file's path; without it, the name of its folder."""
+    if _HOST not in pattern:
+        return file.resolve().parent.name or "."
+    pieces = (re.escape(piece) for piece in re.split(r"(\*\*/?|\*|\?|\{host\})", str(Path(pattern))))
+    words = {r"\*\*/": "(?:.*/)?", r"\*\*": ".*", r"\*": "[^/]*", r"\?": "[^/]", r"\{host\}": "(?P<host>[^/]+)"}
+    found = re.fullmatch("".join(words.get(piece, piece) for piece in pieces), str(file))
+    return found["host"] if found else file.resolve().parent.name
+
+
+def _arm_of(kind: Kind, value: str, host: str, of_host: dict[str, set[str]]) -> str:
+    arms = of_host.get(host, set())
+    if len(arms) == 1:
+        return next(iter(arms))
+    known = ", ".join(sorted(of_host)) or "none"
+    why = (
+        f"host {host} is in no arm; those of --arm are {known}"
+        if not arms
+        else f"host {host} is in {len(arms)} arms: {', '.join(sorted(arms))}"
+    )
+    raise refusal(
+        why,
+        f"say which: {OPTION[kind]} 'ARM={value}', or where the host's name stands: 'logs/{_HOST}/*'",
+        place=f"{OPTION[kind]} {value}",
+    )
+
+
+def _in_order(files: Iterable[Path]) -> tuple[Path, ...]:
+    """By the time at which each begins, and by name."""
+    unique = dict.fromkeys(files)
+    return tuple(sorted(unique, key=lambda file: (_core.fleet_begin(file), str(file))))

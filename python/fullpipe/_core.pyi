@@ -756,8 +756,8 @@ class FleetReader:
         """Takes the rows that are complete.
 
         Returns:
-            Tables by name, with their columns. Numbers have NaN where there is none, times are in microseconds, a column of
-            words is the pair (codes, labels), and a text that is not there is empty.
+            Tables by name, with their columns. Numbers have NaN where there is none, times are in microseconds, a
+            column of words is the pair (codes, labels), and a text that is not there is empty.
         """
     def open(self) -> _FleetTables:
         """Rows of what may go on in a further file."""

@@ -157,7 +157,7 @@ impl Reader {
             self.finish();
         }
         let time = self.time;
-        self.now.get_or_insert_with(|| Reading { time, values: [None; COLUMNS] }).values[at] = Some(value);
+        self.now.get_or_insert(Reading { time, values: [None; COLUMNS] }).values[at] = Some(value);
     }
 
     /// The reading is complete: a row of what has been added since the one before.

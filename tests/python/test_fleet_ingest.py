@@ -1,0 +1,245 @@
+"""`fullpipe fleet ingest`, through the command."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner, Result
+
+from fullpipe import _core
+from fullpipe.cli import app
+from fullpipe.fleet import schema, store
+from fullpipe.fleet.ingest import Ingest, Options
+from fullpipe.fleet.sources import Stream, streams
+
+REAL = Path(__file__).parents[2] / "crates" / "fleet" / "tests" / "data" / "ss_3ns_bbr_vs_cubic_50m.txt.gz"
+
+
+def fleet(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["fleet", "ingest", *arguments])
+
+
+def line(remote: str, acked: int, more: str = "") -> str:
+    return (
+        f"ESTAB 0 0 10.0.0.1:443 {remote}\n\t cubic rto:204 rtt:20/1 mss:1000 cwnd:10 bytes_sent:{acked + 10} "
+        f"bytes_retrans:10 bytes_acked:{acked} segs_out:9 busy:500ms rwnd_limited:50ms(10.0%) {more}\n"
+    )
+
+
+@pytest.fixture
+def hosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two arms of two hosts, a file a day; one connection goes on from the first to the second."""
+    monkeypatch.chdir(tmp_path)
+    for arm in ("cubic", "bbr"):
+        for host in ("x", "y"):
+            for day in (0, 1):
+                file = Path(arm, host, f"day-{day}.ss")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                time, acked = 1576576800 + 86400 * day, 1000 + 100 * day
+                file.write_text(
+                    f"@{time}\n{line('192.0.2.7:1', acked)}{line(f'192.0.2.8:{day + 10}', 500)}"
+                    f"@{time + 10}\n{line('192.0.2.7:1', acked + 10)}"
+                )
+    return tmp_path
+
+
+ARMS = ("--arm", "cubic=cubic/{host}/*.ss", "--arm", "bbr=bbr/{host}/*.ss")
+
+
+def rows(directory: str = "out", table: str = "connections") -> pl.DataFrame:
+    return store.scan(Path(directory), table).collect()
+
+
+def test_every_column_of_ss_is_in_the_schema() -> None:
+    reader = _core.FleetReader.ss("a", True, None)
+    reader.begin(REAL)
+    while reader.read(1 << 30, 1 << 20):
+        pass
+    tables = dict(reader.take()) | dict(reader.open())
+    for name, columns in tables.items():
+        known = {column.name for column in schema.TABLES[name] if not column.derived}
+        assert known - set(columns) == {"arm", "host"} | ({"pair"} if name == "connections" else set())
+        assert set(columns) <= known
+
+
+def test_a_connection_is_a_row_whatever_files_it_is_in(hosts: Path) -> None:
+    result = fleet(*ARMS, "-o", "out", "--samples")
+    assert result.exit_code == 0, result.output
+    frame = rows().sort("arm", "host", "client", "first_seen")
+    assert frame.height == 4 * 3
+    first = frame.row(0, named=True)
+    assert (first["arm"], first["host"], first["client"], first["samples"]) == ("bbr", "x", "192.0.2.7", 4)
+    assert (first["bytes_acked_first"], first["bytes_acked"], first["observed_s"]) == (1000, 1110, 86410.0)
+    assert first["loss"] == pytest.approx(10 / 1120)
+    assert first["rwnd_limited"] == 0.1
+    assert frame["cc"].unique().to_list() == ["cubic"]
+    samples = rows(table="samples")
+    assert samples.height == 4 * 6
+    assert set(samples["connection"]) == set(frame["connection"])
+    about = json.loads(Path("out/ingest.json").read_text())
+    assert about["complete"]
+    assert [source["counts"]["samples"] for source in about["sources"]] == [6] * 4
+
+
+def test_reading_again_reads_what_is_new(hosts: Path) -> None:
+    fleet(*ARMS, "-o", "whole")
+    late = [Path(arm, host, "day-1.ss") for arm in ("cubic", "bbr") for host in ("x", "y")]
+    for file in late:
+        file.rename(file.with_suffix(".later"))
+    assert fleet(*ARMS, "-o", "out").exit_code == 0
+    assert rows().height == 4 * 2
+    for file in late:
+        file.with_suffix(".later").rename(file)
+    assert fleet(*ARMS, "-o", "out").exit_code == 0
+    keys = ("arm", "host", "first_seen", "remote_port")
+    assert rows().sort(keys).equals(rows("whole").sort(keys))
+    assert "the rest was there" in fleet(*ARMS, "-o", "out").output
+    assert rows().sort(keys).equals(rows("whole").sort(keys))
+
+
+def test_what_was_not_committed_is_read_again(hosts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a kill: rows of a part that no commit followed."""
+    fleet(*ARMS, "-o", "whole")
+    found = streams({"ss": ["cubic=cubic/{host}/*.ss"], "nginx": [], "snmp": [], "hist": []})
+    monkeypatch.setattr("fullpipe.fleet.ingest._COMMIT_S", 0.0)
+    write = Ingest._write
+
+    def dies(self: Ingest, stream: Stream, tables: "_core._FleetTables", part: str) -> None:
+        write(self, stream, tables, part)
+        if part == "open":
+            raise OSError("killed")
+
+    monkeypatch.setattr(Ingest, "_write", dies)
+    with pytest.raises(OSError, match="killed"):
+        Ingest(Path("out"), found, Options(), "").run(threads=1)
+    assert not json.loads(Path("out/ingest.json").read_text())["complete"]
+    monkeypatch.setattr(Ingest, "_write", write)
+    assert fleet(*ARMS, "-o", "out").exit_code == 0
+    keys = ("arm", "host", "first_seen", "remote_port")
+    assert rows().sort(keys).equals(rows("whole").sort(keys))
+
+
+def test_a_real_file_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = fleet("--arm", f"both={REAL}", "-o", "out", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["sources"][0]["counts"]["connections"] == 4
+    assert rows()["bytes_acked"].max() == 57130878
+
+
+def test_a_file_that_is_cut_off_counts_until_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cut.gz").write_bytes(REAL.read_bytes()[:20_000])
+    result = fleet("--arm", "a=cut.gz", "-o", "out")
+    assert result.exit_code == 1
+    assert "cut.gz: not read to its end: " in result.stderr
+    assert rows().height == 4
+
+
+def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:
+    with Path("cubic/x/day-0.ss").open("a") as file:
+        file.write("ESTAB 0 many 10.0.0.1:443 192.0.2.9:3\n")
+    result = fleet(*ARMS, "-o", "out")
+    assert result.exit_code == 0
+    said = "cubic/x/day-0.ss:9: Send-Q is no number: ESTAB 0 many 10.0.0.1:443 192.0.2.9:3"
+    assert said in result.output
+    assert rows().height == 12
+
+
+def test_with_a_key_no_address_is_left(hosts: Path) -> None:
+    with Path("cubic/x/day-0.ss").open("a") as file:
+        file.write("ESTAB 0 many 10.0.0.1:443 192.0.2.9:3\n")
+    result = fleet(*ARMS, "-o", "out", "--anonymize", "key")
+    assert "made the key key" in result.stderr
+    assert fleet(*ARMS, "-o", "again", "--anonymize", "key").exit_code == 0
+    frame = rows().sort("client")
+    assert frame["client"].to_list() == rows("again").sort("client")["client"].to_list()
+    assert frame["client"].n_unique() == 2
+    assert frame["client_net"].n_unique() == 1
+    for kept in Path("out").rglob("*"):
+        if kept.is_file() and not kept.parent.name.startswith("."):
+            assert b"192.0.2" not in kept.read_bytes(), kept
+    other = fleet(*ARMS, "-o", "out", "--anonymize", "other")
+    assert other.exit_code == 2
+    assert "out was made with another --anonymize" in other.stderr
+    Path("short").write_text("abc")
+    assert "a key is 32 hexadecimal digits" in fleet(*ARMS, "-o", "new", "--anonymize", "short").stderr
+
+
+def test_logs_and_counters_go_to_the_arm_of_their_host(hosts: Path) -> None:
+    Path("logs").mkdir()
+    for host, arm in (("x", "cubic"), ("z", "bbr")):
+        Path(arm, host).mkdir(exist_ok=True)
+        Path(arm, host, "day-0.ss").write_text(f"@1576576800\n{line('192.0.2.7:1', 1000)}")
+        Path("logs", f"{host}.log").write_bytes(
+            gzip.compress(f"192.0.2.7 1576576800.000 200 2000000 1.000 {host}\n".encode())
+        )
+        Path("logs", f"{host}.snmp").write_text(
+            "".join(f"@{1576576800 + at}\nTcp: OutSegs RetransSegs\nTcp: {at * 100} {at}\n" for at in (0, 10))
+        )
+        Path("logs", f"{host}.hist").write_text("@1576576800\n@us:\n[0] 1 |@|\n[1, 2) 3 |@@@|\n")
+    result = fleet(
+        *("--arm", "cubic=cubic/{host}/day-0.ss", "--arm", "bbr=bbr/z/*.ss", "-o", "out"),
+        *("--nginx", "bbr=logs/{host}.log", "--log-format", "$remote_addr $msec $status $bytes_sent $request_time $v"),
+        *("--snmp", "bbr=logs/{host}.snmp", "--hist", "bbr=logs/{host}.hist", "--keep", "$v"),
+    )
+    assert result.exit_code == 0, result.output
+    requests = rows(table="requests").sort("host")
+    assert requests["host"].to_list() == ["x", "z"]
+    assert requests["throughput_bps"].to_list() == [16e6, 16e6]
+    assert requests["kept"].to_list() == ['{"v":"x"}', '{"v":"z"}']
+    counters = rows(table="counters")
+    assert counters["retrans"].to_list() == [0.01, 0.01]
+    assert counters["retrans_of_all"][0] == pytest.approx(10 / 1010)
+    assert rows(table="histograms")["share"].to_list() == [0.25, 0.75] * 2
+
+    # Of a host that is in no arm nothing can be known, and one in two arms is not told apart.
+    logs = ("--nginx", "logs/{host}.log", "--log-format", "$msec $status $bytes_sent")
+    refused = fleet("--arm", "cubic=cubic/{host}/*.ss", *logs, "-o", "none")
+    assert refused.exit_code == 2
+    assert "host z is in no arm; those of --arm are x, y" in refused.stderr
+    refused = fleet(*ARMS, *logs, "-o", "none")
+    assert "host x is in 2 arms: bbr, cubic" in refused.stderr
+
+
+def test_a_log_may_say_its_host_itself(hosts: Path) -> None:
+    Path("access.log").write_text(
+        "x 1576576800.000 200 5 1.0\ny 1576576801.000 200 5 1.0\nq 1576576802.000 200 5 1.0\n"
+    )
+    arms = ("--arm", "cubic=cubic/{host}/*0.ss", "--arm", "bbr=bbr/y/*0.ss")
+    Path("cubic/y/day-0.ss").unlink()
+    log = ("--nginx", "access.log", "--log-format", "$hostname $msec $status $bytes_sent $request_time")
+    assert fleet(*arms, *log, "-o", "out").exit_code == 0
+    requests = rows(table="requests").sort("time")
+    assert requests["arm"].to_list() == ["cubic", "bbr", "unassigned"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--arm", "cubic/x/*.ss"], "an arm needs a name"),
+        (["--arm", "a=none/*.ss"], "--arm a=none/*.ss: no file matches\n  fix: put the pattern into quotes"),
+        (["--arm", "a=cubic/x"], "it is a folder\n  fix: name its files, like cubic/x/*"),
+        (["--arm", "a={host}/{host}/*"], "{host} stands in it twice"),
+        ([], "nothing to read"),
+        (["--arm", "a=cubic/x/*", "--nginx", "cubic/x/*", "--log-format", "$status"], "--log-format: it has none of"),
+    ],
+)
+def test_wrong_use_is_said(hosts: Path, arguments: list[str], said: str) -> None:
+    result = fleet(*arguments, "-o", "out")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert not Path("out").exists()
+
+
+def test_a_directory_of_something_else_is_left_alone(hosts: Path) -> None:
+    assert fleet(*ARMS, "-o", "cubic").exit_code == 2
+    fleet(*ARMS, "-o", "out")
+    with Path("cubic/x/day-0.ss").open("a") as file:
+        file.write("@1576576900\n")
+    grown = fleet(*ARMS, "-o", "out")
+    assert grown.exit_code == 2
+    assert re.search(r"it was [\d,]+ bytes when it was read, and is [\d,]+ now", grown.stderr)

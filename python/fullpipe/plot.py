@@ -42,7 +42,12 @@ class _Panels(NamedTuple):
     window: Axes
     rate: Axes
     rtt: Axes
-    queue: Axes
+    queue: Axes | None
+    """There is none where there are no links, as on a machine's own loopback."""
+
+    def shown(self) -> list[Axes]:
+        """Those that there are, from the top."""
+        return [panel for panel in self if panel is not None]
 
 
 def picture(run: Run) -> Figure:
@@ -58,19 +63,22 @@ def picture(run: Run) -> Figure:
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
     few = len(run.flows) <= len(_COLOURS)
     stays = states.stays(run, until) if few else pl.DataFrame()
-    figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique())
+    figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique(), queue=bool(run.links))
     _dress(figure, panels, run, few, size.unit)
     if few:
         _draw_flows(panels, trace, run, edges, rates, size.bytes)
-        _draw_link_rate(panels.rate, run)
     else:
         _draw_algorithms(panels, trace, run, edges, rates, size.bytes)
-        _draw_equal_share(panels.rate, run, edges, rates)
-    _draw_queue(panels.queue, run, until)
+    if panels.queue is not None:
+        if few:
+            _draw_link_rate(panels.rate, run)
+        else:
+            _draw_equal_share(panels.rate, run, edges, rates)
+        _draw_queue(panels.queue, run, until)
     _mark_changes(panels, run)
     if band is not None:
         states.draw(band, stays)
-    for panel in panels:
+    for panel in panels.shown():
         panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
         panel.set_xlim(0, until)
     handles, labels = panels.rtt.get_legend_handles_labels()
@@ -79,9 +87,9 @@ def picture(run: Run) -> Figure:
     return figure
 
 
-def _layout(bands: int) -> tuple[Figure, _Panels, Axes | None]:
+def _layout(bands: int, *, queue: bool) -> tuple[Figure, _Panels, Axes | None]:
     """The panels, and under the rates one for so many flows' states, if there are any."""
-    heights = [1.0, 1.0, 1.0, 1.0]
+    heights = [1.0] * (4 if queue else 3)
     if bands:
         heights.insert(2, 0.11 * bands)
     figure = Figure(figsize=(10, 2.38 * sum(heights)), dpi=110, layout="constrained")
@@ -91,7 +99,8 @@ def _layout(bands: int) -> tuple[Figure, _Panels, Axes | None]:
         band.set_title("state", loc="left", fontsize="medium")
         band.spines[:].set_visible(False)
         band.tick_params(axis="x", length=0)
-    return figure, _Panels(*axes), band
+    axes[-1].set_xlabel("time, s")
+    return figure, _Panels(axes[0], axes[1], axes[2], axes[3] if queue else None), band
 
 
 def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> None:
@@ -102,14 +111,14 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> N
         panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", size),
         panels.rate: (f"delivery rate{whose}", "Mbit/s"),
         panels.rtt: (f"round-trip time{whose}", "ms"),
-        panels.queue: ("queue", "packets"),
     }
+    if panels.queue is not None:
+        titles[panels.queue] = ("queue", "packets")
     for panel, (title, unit) in titles.items():
         panel.set_title(title, loc="left", fontsize="medium")
         panel.set_ylabel(unit)
         panel.grid(color="#dddddd", linewidth=0.6)
         panel.spines[["top", "right"]].set_visible(False)
-    panels.queue.set_xlabel("time, s")
 
 
 def _draw_flows(
@@ -260,7 +269,7 @@ def _link_rate(run: Run) -> list[tuple[float, int]]:
 def _mark_changes(panels: _Panels, run: Run) -> None:
     """A thin line wherever the path changes."""
     for time, _ in run.scenario.changes:
-        for panel in panels:
+        for panel in panels.shown():
             panel.axvline(time, color=_GREY, linestyle=":", linewidth=0.9, zorder=1)
 
 
@@ -306,7 +315,7 @@ def _edges(run: Run, until: float) -> Values:
 
 def _rates(run: Run, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
     """Each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
-    last = float(_column(run.trace("links"), "time")[-1])
+    last = float(_column(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]
     ended = {flow["name"] for flow in run.flows if flow["completion_s"] is not None}
     rates = {flow["name"]: np.full(len(edges) - 1, np.nan) for flow in run.flows}
     groups = trace.select("flow", "time", "delivered").partition_by("flow", as_dict=True)

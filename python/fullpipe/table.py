@@ -63,7 +63,7 @@ def _tables(runs: Sequence[Run], console: Console) -> bool:
     for table in (
         _flows(runs) if each else _algorithms(runs),
         *([_responses(runs)] if answered and each else []),
-        _links(runs),
+        *([_links(linked)] if (linked := [run for run in runs if run.links]) else []),  # a loopback has none
     ):
         narrowed |= narrow(table, console)
         console.print("")

@@ -38,7 +38,7 @@ LOOPBACK = """\
 duration = "20s"
 
 [path]
-profile = "loopback"
+kind = "loopback"
 
 [[flow]]
 cc = "cubic"
@@ -159,6 +159,17 @@ def test_the_loopback_carries_what_was_asked_for(tmp_path: Path) -> None:
 
 
 @built
+def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(tmp_path: Path) -> None:
+    file = tmp_path / "loopback.toml"
+    file.write_text(LOOPBACK)
+    command = [sys.executable, "-m", "fullpipe", "run", str(file), "--on", "quic", "--out", str(tmp_path / "out")]
+    done = subprocess.run([*command, "--set", "duration=1s"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "utilisation" not in done.stdout
+    assert (tmp_path / "out" / "picture.png").stat().st_size > 10_000
+
+
+@built
 @pytest.mark.parametrize(
     ("change", "on", "message"),
     [
@@ -167,6 +178,9 @@ def test_the_loopback_carries_what_was_asked_for(tmp_path: Path) -> None:
         ({"flow.0.cc": "rledbat"}, "quic-virtual", "needs timestamps, which QUIC has not got"),
         ({"flow.0.ecn": "ect1"}, "quic-virtual", "noq sends with ECT"),
         ({"path.ack_filter": "on"}, "quic", "only the simulator filters ACKs"),
+        ({"host.send": "1us"}, "quic", "behind a path the machine is what hosts are"),
+        ({"path.kind": "loopback"}, "quic-virtual", "has no virtual time"),
+        ({"path.kind": "loopback", "path.loss": "1%"}, "quic", "path.loss.*own loopback is no such path"),
     ],
 )
 def test_what_quic_has_not_got_is_refused_by_name(

@@ -68,34 +68,50 @@ pub(crate) fn plans(scenario: &Scenario, runner: Runner, level: TraceLevel) -> R
 /// # Errors
 /// When it can't.
 pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
-    if runner == Runner::Virtual || !is_loopback(scenario) {
+    if !scenario.path.loopback {
         emulator::check(scenario)?;
         if scenario.host.is_some() {
             let problem = match runner {
                 Runner::Virtual => "in virtual time QUIC's programs take no time",
                 Runner::Real => "behind a path the machine is what hosts are",
             };
-            return Err(scenario.error("host", "{ … }", problem, "leave [host] out"));
+            let fix = "leave [host] out, or run over this machine's loopback: [path] kind = \"loopback\" and --on quic";
+            return Err(scenario.error("host", "{ … }", problem, fix));
         }
+    } else if runner == Runner::Virtual {
+        let problem = "the machine's loopback has no virtual time";
+        return Err(scenario.error("path.kind", "\"loopback\"", problem, "run it with --on quic, or in the simulator"));
+    } else {
+        check_loopback(scenario)?;
     }
     let registry = Registry::default();
     scenario.flows.iter().try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
 }
 
-/// The programs at its ends are the path: what lies between them is memory, as in the profile `loopback`.
-pub fn is_loopback(scenario: &Scenario) -> bool {
-    let path = &scenario.path;
-    let link = &path.link;
-    let bare = path.changes.is_empty()
-        && path.wifi.is_none()
-        && path.suspend.is_none()
-        && link.policer.is_none()
-        && link.shaper.is_none()
-        && link.rate_pattern.is_none()
-        && !(link.loss.is_random() || path.reverse_loss.is_random())
-        && scenario.links().count() == 1;
-    let memory = link.rate >= Rate::from_bps(10_000_000_000) && path.rtt <= Span::from_micros(100);
-    bare && memory && scenario.host.is_some()
+/// The machine's loopback is what it is: refuses what a scenario says to be in the way.
+fn check_loopback(scenario: &Scenario) -> Result<(), Error> {
+    let way = &scenario.path;
+    let link = &way.link;
+    let still = |jitter: &path::Jitter| *jitter == path::Jitter::Off;
+    let in_the_way = [
+        ("path.rate", link.rate < Rate::from_bps(10_000_000_000)),
+        ("path.rtt", way.rtt > Span::from_micros(100)),
+        ("path.rate_pattern", link.rate_pattern.is_some()),
+        ("path.policer", link.policer.is_some()),
+        ("path.shaper", link.shaper.is_some()),
+        ("path.loss", link.loss != path::Loss::NONE),
+        ("path.reverse_loss", way.reverse_loss != path::Loss::NONE),
+        ("path.duplicate", way.duplicate + way.reverse_duplicate > 0.0),
+        ("path.jitter", !still(&way.jitter)),
+        ("path.reverse_jitter", !still(&way.reverse_jitter)),
+        ("path.wifi", way.wifi.is_some()),
+        ("path.suspend", way.suspend.is_some()),
+        ("path.change", !way.changes.is_empty()),
+        ("link", scenario.links().count() > 1),
+    ];
+    let Some((key, _)) = in_the_way.into_iter().find(|(_, is)| *is) else { return Ok(()) };
+    let fix = "leave it out, or path.kind, and then it runs behind the path";
+    Err(scenario.error(key, "…", "this machine's own loopback is no such path", fix))
 }
 
 fn check_flow(
@@ -167,7 +183,7 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
         settings: Settings {
             receive_window: scenario.receive_window(spec),
             delayed_ack: (delayed_ack != USUAL_ACKS).then_some(delayed_ack),
-            patience: (runner == Runner::Real && is_loopback(scenario)).then_some(PATIENCE),
+            patience: (runner == Runner::Real && scenario.path.loopback).then_some(PATIENCE),
             seed: Rng::stream(scenario.seed, &spec.name, "quic").next_u64(),
         },
         control: ControlConfig {

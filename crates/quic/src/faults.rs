@@ -17,7 +17,7 @@ use crate::real::{self, Options};
 use crate::tape;
 use crate::tls::Identity;
 
-const LOOPBACK: &str = "duration = \"20s\"\n[path]\nrate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"16MB\"\n[host]\n[[flow]]\n\
+const LOOPBACK: &str = "duration = \"20s\"\n[path]\nkind = \"loopback\"\n[[flow]]\n\
                         name = \"download\"\ncc = \"cubic\"\nreceive_window = \"8MB\"\n";
 
 fn scenario(more: &str) -> Scenario {

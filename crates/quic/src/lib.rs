@@ -22,7 +22,7 @@ mod tls;
 mod udp;
 pub mod virtual_time;
 
-pub use build::{Runner, check, is_loopback};
+pub use build::{Runner, check};
 pub use control::{Control, ControlConfig, PROVIDES, Record};
 pub use half::{Clock, HEADERS, MTU};
 pub use mailbox::{Mail, Mailbox};

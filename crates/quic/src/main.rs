@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use quic::real::{self, Failure, Options};
 use quic::virtual_time::Virtual;
-use quic::{Runner, check, is_loopback};
+use quic::{Runner, check};
 use scenario::Scenario;
 use serde::Deserialize;
 use sim::{Run, TraceLevel};
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let result = match args[..] {
         ["check", plan] => load(plan).and_then(|(scenario, runner, _)| {
             check(&scenario, runner)?;
-            if runner == Runner::Real && !is_loopback(&scenario) {
+            if runner == Runner::Real && !scenario.path.loopback {
                 testbed::check_pace(&scenario)?;
             }
             Ok(())
@@ -105,7 +105,7 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
     let keep = |run: &Run| keep(run, &file).map_err(broken);
     match runner {
         Runner::Virtual => keep(&in_virtual_time(scenario, level)?)?,
-        Runner::Real if is_loopback(scenario) => keep(&real::on_loopback(scenario, level, &options, progress)?)?,
+        Runner::Real if scenario.path.loopback => keep(&real::on_loopback(scenario, level, &options, progress)?)?,
         Runner::Real => real::behind_path(scenario, level, &options, &file, progress)?,
     }
     fs::rename(aside, out).map_err(broken)

@@ -11,6 +11,13 @@ use crate::model::{Ecn, EcnFeedback, EcnField, Pacing};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Switch(pub(crate) bool);
 
+/// What a path is, if it is not links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathKind {
+    /// Memory: the machine's own loopback.
+    Loopback,
+}
+
 /// A kind whose every value has a word of its own.
 pub(crate) trait Word: Copy + PartialEq + 'static {
     /// The words, in the order in which they are told.
@@ -19,6 +26,10 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
 
 impl Word for Switch {
     const WORDS: &'static [(&'static str, Switch)] = &[("off", Switch(false)), ("on", Switch(true))];
+}
+
+impl Word for PathKind {
+    const WORDS: &'static [(&'static str, PathKind)] = &[("loopback", PathKind::Loopback)];
 }
 
 impl Word for Pacing {

@@ -55,6 +55,8 @@ pub struct Scenario {
 /// What the flows share: the bottleneck, and the way there and back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
+    /// It is the machine's own loopback, for runners that have one; for others what follows stands for it.
+    pub loopback: bool,
     /// The bottleneck.
     pub link: Link,
     /// The two-way propagation delay, without queueing.

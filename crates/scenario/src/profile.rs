@@ -11,7 +11,7 @@ use serde::Deserialize;
 use toml::{Table, Value as Toml};
 use units::Span;
 
-use crate::choices::choose;
+use crate::choices::{PathKind, choose};
 use crate::declared::keys;
 use crate::error::Error;
 use crate::leaf::{Kind, Refusal};
@@ -68,6 +68,12 @@ pub const OUR_CHOICE: &str = "our choice";
 
 /// What names it.
 pub(crate) const KEY: &str = "path.profile";
+
+/// The profile of two programs on one machine.
+const LOOPBACK: &str = "loopback";
+
+/// What stands for the profile of its word.
+pub(crate) const KIND: &str = "path.kind";
 
 /// One line a file.
 const FILES: [(&str, &str); 9] = [
@@ -216,27 +222,25 @@ fn choices() -> Vec<(&'static str, &'static str)> {
     FILES.iter().map(|(name, _)| (*name, *name)).collect()
 }
 
-/// The profile of the command line takes the place of the file's path, and of what else it says itself.
-pub(crate) fn replace_path(root: &mut Table, source: &mut Source, text: &str) {
+/// The profile of the command line takes the place of the file's path, and of what else it says itself. `key` is what names it.
+pub(crate) fn replace_path(root: &mut Table, source: &mut Source, key: &str, text: &str) {
     source.forget("path");
-    source.note_override(KEY, format!("--set {KEY}={text}"));
+    source.note_override(key, format!("--set {key}={text}"));
     let name = literal(text, true);
     let profile = profiles().iter().find(|profile| Some(profile.name) == name.as_str());
-    root.insert("path".to_owned(), Toml::Table(Table::from_iter([("profile".to_owned(), name)])));
-    let Some(profile) = profile else { return };
-    for given in &profile.values {
+    root.remove("path");
+    for given in profile.iter().flat_map(|profile| &profile.values) {
         let (table, name) = given.table_and_name();
         for (_, table) in tables(root, table) {
             table.remove(name);
         }
     }
+    root.insert("path".to_owned(), Toml::Table(Table::from_iter([(key.replace("path.", ""), name)])));
 }
 
 /// Fills in what the scenario's profile says and the scenario does not.
 pub(crate) fn expand(root: &mut Table, source: &mut Source) -> Result<Option<&'static Profile>, Error> {
-    let Some(name) = root.get("path").and_then(|path| path.get("profile")) else { return Ok(None) };
-    let ProfileName(name) =
-        ProfileName::read(name).map_err(|Refusal { problem, fix, .. }| source.error(KEY, show(name), problem, fix))?;
+    let Some(name) = named(root, source)? else { return Ok(None) };
     let profile = profiles().iter().find(|profile| profile.name == name).expect("choices are those of the profiles");
     if profile.values.iter().any(|given| given.key.starts_with("host.")) && !root.contains_key("host") {
         root.insert("host".to_owned(), Toml::Table(Table::new()));
@@ -254,6 +258,23 @@ pub(crate) fn expand(root: &mut Table, source: &mut Source) -> Result<Option<&'s
     }
     links.into_iter().for_each(|given| fill_in(root, source, profile, given));
     Ok(Some(profile))
+}
+
+/// The profile that is named, by itself or as a kind of path.
+fn named(root: &Table, source: &Source) -> Result<Option<&'static str>, Error> {
+    let Some(path) = root.get("path") else { return Ok(None) };
+    let refused = |key, value, Refusal { problem, fix, .. }: Refusal| source.error(key, show(value), problem, fix);
+    let kind = path.get("kind").map(|kind| PathKind::read(kind).map_err(|why| refused(KIND, kind, why))).transpose()?;
+    let kind = kind.map(|PathKind::Loopback| LOOPBACK);
+    let Some(value) = path.get("profile") else { return Ok(kind) };
+    let ProfileName(name) = ProfileName::read(value).map_err(|why| refused(KEY, value, why))?;
+    match kind {
+        Some(kind) if kind != name => {
+            let problem = format!("a path of the kind {kind} is that of the profile {kind}");
+            Err(source.error(KEY, show(value), problem, "leave one of the two out"))
+        }
+        _ => Ok(Some(name)),
+    }
 }
 
 fn fill_in(root: &mut Table, source: &mut Source, profile: &Profile, given: &Given) {

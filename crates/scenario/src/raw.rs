@@ -13,7 +13,7 @@ use units::{Bytes, Rate, Span};
 use crate::app::App;
 use crate::app_schedule::AppSchedule;
 use crate::buffer::Buffer;
-use crate::choices::Switch;
+use crate::choices::{PathKind, Switch};
 use crate::expect::Conditions;
 use crate::impairment::{InOrder, Policer, Shaper, Suspend};
 use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
@@ -114,6 +114,12 @@ pub(crate) struct Path {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<ProfileName>", example = &"lte", extend("x-default" = "none, the path is given here"))]
     pub(crate) profile: Option<Leaf<ProfileName>>,
+    /// "loopback": two programs on one machine, with nothing but its memory between them. In real time QUIC runs over the
+    /// machine's own loopback then; in the simulator the path is the profile of that name, wherever this scenario says nothing.
+    /// On the command line it replaces the file's [path], as a profile does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<PathKind>", example = &"loopback", extend("x-default" = "none, the path is links"))]
+    pub(crate) kind: Option<Leaf<PathKind>>,
     #[serde(flatten)]
     pub(crate) link: Link,
     /// Two-way propagation delay, without queueing.
@@ -209,10 +215,13 @@ pub(crate) struct NamedLink {
     pub(crate) delay: Leaf<Delay>,
 }
 
-/// What must be given may come from a profile instead.
+/// What must be given may come from a profile instead, which a kind stands for, too.
 fn or_a_profile(path: &mut Schema) {
     if let Some(required) = path.remove("required") {
-        path.insert("anyOf".to_owned(), json!([{ "required": required }, { "required": ["profile"] }]));
+        path.insert(
+            "anyOf".to_owned(),
+            json!([{ "required": required }, { "required": ["profile"] }, { "required": ["kind"] }]),
+        );
     }
 }
 

@@ -106,6 +106,7 @@ fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Percent(reverse_duplicate) = raw.reverse_duplicate.get(source, "path.reverse_duplicate")?;
     let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
     let path = Path {
+        loopback: optional(&raw.kind, source, "path.kind")?.is_some(),
         link: link(&raw.link, "path", rtt, source)?,
         rtt,
         reverse_loss: raw.reverse_loss.get(source, "path.reverse_loss")?,

@@ -53,9 +53,10 @@ impl Template {
     pub fn scenario(&self) -> Result<Scenario, Error> {
         let (mut source, mut table) = (self.source.clone(), self.table.clone());
         // The profile first, so that every other override is one of it.
-        let (profiles, others): (Vec<_>, Vec<_>) = self.overrides.iter().partition(|(key, _)| key == profile::KEY);
-        if let Some((_, name)) = profiles.last() {
-            profile::replace_path(&mut table, &mut source, name);
+        let (profiles, others): (Vec<_>, Vec<_>) =
+            self.overrides.iter().partition(|(key, _)| [profile::KEY, profile::KIND].contains(&key.as_str()));
+        if let Some((key, name)) = profiles.last() {
+            profile::replace_path(&mut table, &mut source, key, name);
         }
         let profile = profile::expand(&mut table, &mut source)?;
         for (key, value) in others {
@@ -66,6 +67,8 @@ impl Template {
         }
         profile::trim(&mut table, &source);
         let applied = profile.map(|profile| profile::applied(profile, &mut table, &source));
+        // A path that is written out has all of its values itself.
+        let applied = applied.filter(|applied| !applied.values.is_empty());
         shape::check(&table, &source)?;
         let raw: raw::Scenario = table.try_into().expect("a table of this shape has every field, and leaves take all");
         let mut scenario = resolve::resolve(&raw, source, self.title.clone(), applied)?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use units::Span;
 
 use crate::app_schedule::AppSchedule;
-use crate::choices::Switch;
+use crate::choices::{PathKind, Switch};
 use crate::expect::Conditions;
 use crate::impairment::InOrder;
 use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
@@ -54,6 +54,7 @@ impl From<&model::Path> for Path {
     fn from(path: &model::Path) -> Path {
         Path {
             profile: None,
+            kind: path.loopback.then(|| Leaf::of(&PathKind::Loopback)),
             link: Link::from(&path.link),
             rtt: Leaf::of(&Delay(path.rtt)),
             reverse_loss: Leaf::of(&path.reverse_loss),

@@ -4,7 +4,7 @@ use path::IMPAIRMENTS;
 use scenario::explain;
 
 /// The keys of a path that carry packets, rather than harm them.
-const PLAIN: [&str; 7] = ["profile", "rate", "rtt", "buffer", "queue", "change", "at"];
+const PLAIN: [&str; 8] = ["profile", "kind", "rate", "rtt", "buffer", "queue", "change", "at"];
 
 #[test]
 fn every_key_of_a_path_is_plain_or_has_its_impairments() {

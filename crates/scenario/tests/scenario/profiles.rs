@@ -190,3 +190,20 @@ fn a_profile_says_only_what_a_scenario_can() {
         assert!(keys.contains(&"path.rtt") && keys.contains(&"path.buffer"), "{}", profile.name);
     }
 }
+
+#[test]
+fn the_loopback_is_a_kind_of_path_and_a_profile() {
+    let [kind, profile] = ["kind", "profile"].map(|key| with_path(&format!("{key} = \"loopback\"")));
+    assert!(kind.path.loopback && kind.path == profile.path && kind.host == profile.host);
+    assert_eq!(kind.flows[0].ack_delay, profile.flows[0].ack_delay);
+    let again = Scenario::parse(&kind.to_toml(), "again.toml").unwrap();
+    assert!(again.path.loopback && again.profile.is_none(), "all is written out: {:?}", again.profile);
+    assert_eq!(again.path, kind.path);
+    assert!(!with_path("profile = \"lte\"").path.loopback);
+
+    let lte = format!("duration = \"60s\"\n[path]\nprofile = \"lte\"{FLOW}");
+    assert!(run_with(&lte, &[("path.kind", "loopback")]).path == kind.path, "it replaces the file's path");
+    let both = Scenario::parse(&lte.replace("\"lte\"", "\"lte\"\nkind = \"loopback\""), "both.toml");
+    let error = both.expect_err("one path of two kinds").to_string();
+    assert!(error.contains("path.profile = \"lte\": a path of the kind loopback is that of the profile"), "{error}");
+}

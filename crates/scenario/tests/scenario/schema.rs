@@ -48,6 +48,8 @@ fn examples_and_defaults_are_accepted() {
             // A pattern of the rate allows for no changes of it.
             let base = match key.key.as_str() {
                 "path.rate_pattern" => BASE.replace("rate = \"1mbit\"", "rtt = \"1ms\""),
+                // On the loopback a BDP is less than a packet.
+                "path.kind" => BASE.replace("1bdp", "9packets"),
                 _ => BASE.to_owned(),
             };
             if let Err(error) = Scenario::parse_with(&base, "scenario.toml", &overrides, None) {

@@ -55,6 +55,11 @@ impl Plan {
     /// When it asks for something that a kernel's TCP has not got.
     pub fn of(scenario: &Scenario, ends: &Ends) -> Result<Plan, Error> {
         let Ends { runner, .. } = ends;
+        if scenario.path.loopback {
+            let problem = format!("--on {runner} has a path of links, and the loopback has none");
+            let fix = "give rate, rtt and buffer, or run it on sim or quic";
+            return Err(scenario.error("path.kind", "\"loopback\"", problem, fix));
+        }
         if scenario.host.is_some() {
             let problem = format!("a modelled host, where --on {runner} has a real one");
             return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));

@@ -1,0 +1,68 @@
+//! What comes before an IP header: <https://www.tcpdump.org/linktypes.html>.
+
+/// How the packets of an interface begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Link {
+    Ethernet,
+    /// The IP header comes first.
+    Raw,
+    /// BSD's loopback: four bytes of an address family, whose numbers and order differ between systems.
+    Null,
+    Cooked,
+    CookedV2,
+}
+
+/// Link types by number, their names, and how they begin.
+const LINKS: [(u16, &str, Link); 10] = [
+    (0, "null", Link::Null),
+    (1, "Ethernet", Link::Ethernet),
+    // Raw IP, as some systems number it in files of old.
+    (12, "raw IP", Link::Raw),
+    (14, "raw IP", Link::Raw),
+    (101, "raw IP", Link::Raw),
+    (108, "loop", Link::Null),
+    (113, "Linux cooked", Link::Cooked),
+    (228, "raw IPv4", Link::Raw),
+    (229, "raw IPv6", Link::Raw),
+    (276, "Linux cooked v2", Link::CookedV2),
+];
+
+impl Link {
+    /// By its number in the file.
+    pub(crate) fn numbered(number: u16) -> Option<(&'static str, Link)> {
+        LINKS.iter().find(|link| link.0 == number).map(|link| (link.1, link.2))
+    }
+
+    /// How many bytes lie before the IP header; `None` where there is no IP packet, or too little of it.
+    #[inline]
+    pub(crate) fn before_ip(self, packet: &[u8]) -> Option<usize> {
+        match self {
+            Link::Ethernet => tagged(packet, 12),
+            Link::Cooked => tagged(packet, 14),
+            Link::CookedV2 => is_ip(ether_type(packet, 0)?).then_some(20),
+            Link::Null => Some(4),
+            Link::Raw => Some(0),
+        }
+    }
+}
+
+/// Past the ethertype at `at`, and as many VLAN tags as there are.
+#[inline]
+fn tagged(packet: &[u8], mut at: usize) -> Option<usize> {
+    loop {
+        match ether_type(packet, at)? {
+            // IEEE 802.1Q, 802.1ad, and what was in use for two tags before that.
+            0x8100 | 0x88a8 | 0x9100 => at += 4,
+            kind => return is_ip(kind).then_some(at + 2),
+        }
+    }
+}
+
+fn is_ip(ether_type: u16) -> bool {
+    matches!(ether_type, 0x0800 | 0x86dd)
+}
+
+#[inline]
+fn ether_type(packet: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]))
+}

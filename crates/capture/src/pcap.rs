@@ -1,0 +1,122 @@
+//! Pcap as tcpdump writes it (draft-ietf-opsawg-pcap): either order of bytes, microseconds or nanoseconds.
+
+use pcap_parser::{LegacyPcapBlock, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
+use units::Time;
+
+use crate::link::Link;
+use crate::reader::{Damage, Frame, LONGEST, Step, link};
+use crate::window::Window;
+
+/// What the file's header says.
+#[derive(Debug)]
+pub(crate) struct Pcap {
+    big_endian: bool,
+    /// Of a record's header; 24 in what some old systems' tcpdump wrote.
+    header: usize,
+    /// Nanoseconds of a record's fraction of a second.
+    unit: u64,
+    link: Option<Link>,
+    pub(crate) link_name: String,
+    last: Option<u32>,
+    pub(crate) damage: Damage,
+}
+
+/// Times of neighbouring packets are no farther apart, where a record's begin is looked for.
+const NEAR_S: u32 = 86_400;
+
+impl Pcap {
+    /// `None` if this is not pcap.
+    pub(crate) fn open(bytes: &[u8]) -> Result<Option<Pcap>, String> {
+        let Ok((_, header)) = parse_pcap_header(bytes) else { return Ok(None) };
+        // The upper half says how long the frames' check sums are, which no length of IP counts.
+        let number = header.network.0 as u16;
+        let (link_name, link) = link(number);
+        if link.is_none() {
+            return Err(format!(
+                "has packets of {link_name}, which is not read here\n  fix: capture on an Ethernet, loopback or tunnel interface, or on `any`"
+            ));
+        }
+        Ok(Some(Pcap {
+            big_endian: header.is_bigendian(),
+            header: if header.is_modified_format() { 24 } else { 16 },
+            unit: if header.is_nanosecond_precision() { 1 } else { 1000 },
+            link,
+            link_name,
+            last: None,
+            damage: Damage::default(),
+        }))
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self, window: &mut Window) -> Step {
+        loop {
+            if !window.has(self.header) {
+                return if window.bytes().is_empty() { Step::End } else { Step::Cut };
+            }
+            let captured = self.captured(window.bytes());
+            // Where a disk was full or lost power there may be zeros.
+            let nothing = || window.bytes()[..16] == [0; 16];
+            if captured > LONGEST || (captured == 0 && nothing()) {
+                if !self.resume(window) {
+                    return Step::End;
+                }
+                continue;
+            }
+            if !window.has(self.header + captured) {
+                return Step::Cut;
+            }
+            let bytes = window.bytes();
+            let parse = if self.big_endian { parse_pcap_frame_be } else { parse_pcap_frame };
+            let (_, LegacyPcapBlock { ts_sec, ts_usec, origlen, .. }) =
+                parse(bytes).expect("its header and as many bytes as that says are there");
+            self.last = Some(ts_sec);
+            let ns = u64::from(ts_sec) * 1_000_000_000 + u64::from(ts_usec) * self.unit;
+            let end = self.header + captured;
+            return Step::Frame(Frame {
+                at: Time::from_nanos(ns),
+                link: self.link,
+                wire: origlen as usize,
+                from: self.header,
+                to: end,
+                pass: end,
+            });
+        }
+    }
+
+    #[inline]
+    fn captured(&self, record: &[u8]) -> usize {
+        self.word(record, 8) as usize
+    }
+
+    #[inline]
+    fn word(&self, record: &[u8], at: usize) -> u32 {
+        let bytes = record[at..at + 4].try_into().expect("four bytes");
+        if self.big_endian { u32::from_be_bytes(bytes) } else { u32::from_le_bytes(bytes) }
+    }
+
+    /// Goes on where two records follow each other again, or one ends the file.
+    fn resume(&mut self, window: &mut Window) -> bool {
+        let mut damage = std::mem::take(&mut self.damage);
+        let found = damage.pass_over(window, |window| {
+            window.has(self.header) && self.is_record(window.bytes()) && {
+                let next = self.header + self.captured(window.bytes());
+                if window.has(next + self.header) {
+                    self.is_record(&window.bytes()[next..])
+                } else {
+                    window.has(next) && window.bytes().len() == next
+                }
+            }
+        });
+        self.damage = damage;
+        found
+    }
+
+    /// By all that is known of records: noise has this look once in 2^40 bytes.
+    fn is_record(&self, bytes: &[u8]) -> bool {
+        let captured = self.captured(bytes);
+        let near = self.last.is_none_or(|last| self.word(bytes, 0).abs_diff(last) <= NEAR_S);
+        let fraction = u64::from(self.word(bytes, 4)) * self.unit;
+        let wire = self.word(bytes, 12) as usize;
+        near && fraction < 1_000_000_000 && captured > 0 && captured <= wire && wire <= LONGEST
+    }
+}

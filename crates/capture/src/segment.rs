@@ -1,0 +1,213 @@
+//! One TCP segment, or UDP datagram, of a packet: who sent it, where in the sequence it stands, how much it carries.
+
+use std::net::IpAddr;
+
+use etherparse::{IpNumber, Ipv6ExtensionSlice, LaxIpv4Slice, LaxIpv6Slice};
+
+/// Which connection: both ends, the lower one first, so that both directions have the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    addresses: [u128; 2],
+    ports: [u16; 2],
+    pub(crate) protocol: Protocol,
+    v6: bool,
+}
+
+/// What is on top of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    Tcp = 6,
+    Udp = 17,
+}
+
+/// What a packet says of its flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) key: Key,
+    /// Which end of the key sent it.
+    pub(crate) sender: usize,
+    pub(crate) flags: Flags,
+    /// The sequence number of its first payload byte, or of its SYN.
+    pub(crate) sequence: u32,
+    /// By the IP header's length, not by what was captured.
+    pub(crate) payload: u32,
+}
+
+/// TCP's flags that matter here.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flags(u8);
+
+impl Flags {
+    pub(crate) fn fin(self) -> bool {
+        self.0 & 1 != 0
+    }
+    pub(crate) fn syn(self) -> bool {
+        self.0 & 2 != 0
+    }
+    pub(crate) fn rst(self) -> bool {
+        self.0 & 4 != 0
+    }
+    pub(crate) fn ack(self) -> bool {
+        self.0 & 16 != 0
+    }
+}
+
+impl Key {
+    pub(crate) fn address(&self, end: usize) -> IpAddr {
+        if self.v6 {
+            IpAddr::V6(self.addresses[end].into())
+        } else {
+            IpAddr::V4((self.addresses[end] as u32).into())
+        }
+    }
+
+    pub(crate) fn port(&self, end: usize) -> u16 {
+        self.ports[end]
+    }
+
+    /// As four words for a hash.
+    pub(crate) fn words(&self) -> ([u128; 2], u64) {
+        let small = (u64::from(self.ports[0]) << 32) | (u64::from(self.ports[1]) << 16) | self.protocol as u64;
+        (self.addresses, small)
+    }
+}
+
+/// What a packet is, as far as flows go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Dissected {
+    /// All of a segment, or a datagram.
+    Whole(Segment),
+    /// The first fragment of one: the rest carries no ports. With how long TCP's or UDP's header is.
+    First(Segment, Datagram, u32),
+    /// A later one: so many bytes, of which the first is at that place of the datagram's content.
+    Later(Datagram, u32, u32),
+    /// Not one of the protocols that are looked for, or not IP.
+    Other,
+    /// Too little was captured, or a header makes no sense.
+    Unreadable,
+}
+
+/// What the fragments of a datagram have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Datagram {
+    source: u128,
+    destination: u128,
+    identification: u32,
+    protocol: u8,
+}
+
+/// Past the IP header.
+struct Within {
+    source: u128,
+    destination: u128,
+    v6: bool,
+    protocol: u8,
+    /// Where the protocol's header begins in the packet.
+    start: usize,
+    /// How long the header and payload are, by the IP header; `None` where that does not say.
+    length: Option<usize>,
+    /// Identification, place in the datagram, and whether more follow.
+    fragment: Option<(u32, u32)>,
+}
+
+/// Reads an IP packet, which may be captured in part only; `wire` is how long it was.
+#[inline]
+pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
+    let within = match packet.first().map(|first| first >> 4) {
+        Some(4) => v4(packet),
+        Some(6) => v6(packet),
+        _ => return Dissected::Other,
+    };
+    let Some(within) = within else { return Dissected::Unreadable };
+    let protocol = match within.protocol {
+        6 => Protocol::Tcp,
+        17 if udp => Protocol::Udp,
+        _ => return Dissected::Other,
+    };
+    // No length: segments that the device was to cut (TSO) are longer than IP's field can say. The capture knows.
+    let Some(length) = within.length.or_else(|| wire.checked_sub(within.start)) else { return Dissected::Unreadable };
+    let datagram = within.fragment.map(|(identification, offset)| {
+        let Within { source, destination, protocol, .. } = within;
+        (Datagram { source, destination, identification, protocol }, offset)
+    });
+    if let Some((datagram, offset @ 1..)) = datagram {
+        return Dissected::Later(datagram, length as u32, offset);
+    }
+    let Some((ports, sequence, flags, header)) = packet.get(within.start..).and_then(|bytes| transport(protocol, bytes)) else {
+        return Dissected::Unreadable;
+    };
+    let Some(payload) = length.checked_sub(header) else { return Dissected::Unreadable };
+    let ends = [(within.source, ports[0]), (within.destination, ports[1])];
+    let sender = usize::from(ends[0] > ends[1]);
+    let (low, high) = (ends[sender], ends[1 - sender]);
+    let key = Key { addresses: [low.0, high.0], ports: [low.1, high.1], protocol, v6: within.v6 };
+    let segment = Segment { key, sender, flags, sequence, payload: payload as u32 };
+    match datagram {
+        Some((datagram, _)) => Dissected::First(segment, datagram, header as u32),
+        None => Dissected::Whole(segment),
+    }
+}
+
+#[inline]
+fn v4(packet: &[u8]) -> Option<Within> {
+    let (ip, None) = LaxIpv4Slice::from_slice(packet).ok()? else { return None };
+    let header = ip.header();
+    let start = header.slice().len() + ip.extensions().auth.map_or(0, |auth| auth.slice().len());
+    let fragment = header.is_fragmenting_payload();
+    Some(Within {
+        source: u32::from(header.source_addr()).into(),
+        destination: u32::from(header.destination_addr()).into(),
+        v6: false,
+        protocol: ip.payload_ip_number().0,
+        start,
+        length: usize::from(header.total_len()).checked_sub(start),
+        fragment: fragment.then(|| (header.identification().into(), u32::from(header.fragments_offset().byte_offset()))),
+    })
+}
+
+#[inline]
+fn v6(packet: &[u8]) -> Option<Within> {
+    let (ip, None) = LaxIpv6Slice::from_slice(packet).ok()? else { return None };
+    let header = ip.header();
+    let extensions = ip.extensions();
+    let before = extensions.slice().len();
+    let length = usize::from(header.payload_length());
+    let mut fragment = None;
+    if ip.is_payload_fragmented() {
+        fragment = extensions.clone().into_iter().find_map(|extension| match extension {
+            Ipv6ExtensionSlice::Fragment(part) => {
+                Some((part.identification(), u32::from(part.fragment_offset().byte_offset())))
+            }
+            _ => None,
+        });
+    }
+    Some(Within {
+        source: header.source_addr().into(),
+        destination: header.destination_addr().into(),
+        v6: true,
+        protocol: ip.payload().ip_number.0,
+        start: 40 + before,
+        // RFC 2675: none is said of a jumbogram.
+        length: if length == 0 { None } else { length.checked_sub(before) },
+        fragment,
+    })
+}
+
+/// Ports, sequence number, flags and the header's length. Of TCP's header 14 bytes are enough, so that a capture may be
+/// cut there.
+#[inline]
+fn transport(protocol: Protocol, bytes: &[u8]) -> Option<([u16; 2], u32, Flags, usize)> {
+    let two = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
+    let ports = [two(0)?, two(2)?];
+    match protocol {
+        Protocol::Udp => Some((ports, 0, Flags::default(), 8)),
+        Protocol::Tcp => {
+            let [offset, flags] = *bytes.get(12..14)? else { return None };
+            let header = usize::from(offset >> 4) * 4;
+            let sequence = u32::from_be_bytes(bytes[4..8].try_into().ok()?);
+            (header >= 20).then_some((ports, sequence, Flags(flags), header))
+        }
+    }
+}
+
+const _: () = assert!(IpNumber::TCP.0 == Protocol::Tcp as u8 && IpNumber::UDP.0 == Protocol::Udp as u8);

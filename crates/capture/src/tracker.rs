@@ -1,0 +1,197 @@
+//! The flows that are open: which one a segment is of, and which are over.
+
+use std::collections::VecDeque;
+use std::hash::BuildHasher;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use units::{Span, Time};
+
+use crate::columns::Columns;
+use crate::flow::{End, Flow, Noticed};
+use crate::segment::{Key, Segment};
+
+/// What delimits flows and chunks.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// A flow without a packet for longer is over.
+    pub idle: Span,
+    /// Payload after a longer pause begins a new chunk.
+    pub pause: Span,
+    /// Datagrams make flows, too.
+    pub udp: bool,
+    /// Rows have addresses.
+    pub addresses: bool,
+}
+
+/// What has been closed stays open that long for late packets: twice what a segment may live in practice.
+const LINGER: Span = Span::from_secs(10);
+
+/// Flows by their key.
+#[derive(Debug)]
+pub(crate) struct Tracker {
+    options: Options,
+    /// Places in `flows`.
+    table: HashTable<u32>,
+    flows: Vec<Place>,
+    free: Vec<u32>,
+    /// When to look whether a flow is idle: one entry for each, in order of time.
+    idle: VecDeque<Due>,
+    /// The same of those that are closed.
+    closed: VecDeque<Due>,
+    began: Option<Time>,
+    done: Columns,
+    pub(crate) strays: u64,
+}
+
+#[derive(Debug)]
+struct Place {
+    /// How many flows were here before: what is due for one of those is due no more.
+    generation: u32,
+    flow: Option<Flow>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Due {
+    at: Time,
+    place: u32,
+    generation: u32,
+}
+
+impl Tracker {
+    pub(crate) fn new(options: Options) -> Tracker {
+        Tracker {
+            options,
+            table: HashTable::new(),
+            flows: Vec::new(),
+            free: Vec::new(),
+            idle: VecDeque::new(),
+            closed: VecDeque::new(),
+            began: None,
+            done: Columns::new(options.addresses),
+            strays: 0,
+        }
+    }
+
+    /// How many flows are open.
+    pub(crate) fn open(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The flows that are over, so far.
+    pub(crate) fn done(&mut self) -> &mut Columns {
+        &mut self.done
+    }
+
+    /// A packet of something else: time goes on.
+    pub(crate) fn pass(&mut self, at: Time) {
+        self.began.get_or_insert(at);
+        self.expire(at);
+    }
+
+    /// A segment was seen.
+    #[inline]
+    pub(crate) fn see(&mut self, segment: &Segment, at: Time) {
+        self.pass(at);
+        let flows = &self.flows;
+        let entry = self.table.entry(
+            hash(&segment.key),
+            |place| flow(flows, *place).key == segment.key,
+            |place| hash(&flow(flows, *place).key),
+        );
+        let place = match entry {
+            Entry::Occupied(occupied) => {
+                let place = *occupied.get();
+                match flow(flows, place).ends_before(segment, at, self.options.idle) {
+                    None => place,
+                    Some(end) => {
+                        self.finish(place, end);
+                        return self.see(segment, at);
+                    }
+                }
+            }
+            Entry::Vacant(vacant) => {
+                let may_be_older = self.began.is_none_or(|began| at.since(began) <= self.options.idle);
+                let new = Flow::new(segment, at, may_be_older);
+                let place = self.free.pop().unwrap_or(self.flows.len() as u32);
+                vacant.insert(place);
+                if place as usize == self.flows.len() {
+                    self.flows.push(Place { generation: 0, flow: None });
+                }
+                let seat = &mut self.flows[place as usize];
+                seat.flow = Some(new);
+                self.idle.push_back(Due { at: at + self.options.idle, place, generation: seat.generation });
+                place
+            }
+        };
+        let seat = &mut self.flows[place as usize];
+        let flow = seat.flow.as_mut().expect("a place in the table has a flow");
+        let was_closed = flow.closed().is_some();
+        let noticed = flow.add(segment, at, self.options.pause);
+        self.strays += u64::from(noticed == Noticed::Stray);
+        if !was_closed && flow.closed().is_some() {
+            self.closed.push_back(Due { at: at + LINGER, place, generation: seat.generation });
+        }
+    }
+
+    /// The capture is over.
+    pub(crate) fn end(&mut self) {
+        for place in 0..self.flows.len() {
+            if let Some(flow) = &self.flows[place].flow {
+                self.finish(place as u32, flow.closed().unwrap_or(End::Capture));
+            }
+        }
+    }
+
+    #[inline]
+    fn expire(&mut self, now: Time) {
+        while self.idle.front().is_some_and(|due| due.at < now) {
+            let due = self.idle.pop_front().expect("there is a front");
+            if let Some(flow) = self.due(due) {
+                let until = flow.last + self.options.idle;
+                if until < now {
+                    self.finish(due.place, flow.closed().unwrap_or(End::Idle));
+                } else {
+                    self.idle.push_back(Due { at: until.max(due.at), ..due });
+                }
+            }
+        }
+        while self.closed.front().is_some_and(|due| due.at < now) {
+            let due = self.closed.pop_front().expect("there is a front");
+            if let Some(flow) = self.due(due) {
+                let until = flow.last + LINGER;
+                if until < now {
+                    self.finish(due.place, flow.closed().unwrap_or(End::Idle));
+                } else {
+                    self.closed.push_back(Due { at: until.max(due.at), ..due });
+                }
+            }
+        }
+    }
+
+    fn due(&self, due: Due) -> Option<&Flow> {
+        let place = &self.flows[due.place as usize];
+        (place.generation == due.generation).then_some(place.flow.as_ref()).flatten()
+    }
+
+    fn finish(&mut self, place: u32, end: End) {
+        let seat = &mut self.flows[place as usize];
+        seat.generation = seat.generation.wrapping_add(1);
+        let flow = seat.flow.take().expect("a flow that ends is there");
+        let found = self.table.find_entry(hash(&flow.key), |other| *other == place);
+        found.expect("a flow has its entry").remove();
+        self.free.push(place);
+        self.done.push(&flow, end);
+    }
+}
+
+fn flow(flows: &[Place], place: u32) -> &Flow {
+    flows[place as usize].flow.as_ref().expect("a place in the table has a flow")
+}
+
+/// Fixed, so that two runs do the same.
+#[inline]
+fn hash(key: &Key) -> u64 {
+    FixedState::with_seed(0).hash_one(key.words())
+}

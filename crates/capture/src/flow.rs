@@ -90,7 +90,16 @@ impl Flow {
         // Who answers is not who began. Else the well-known port is the server's.
         let answers = (flags.syn() && flags.ack()) || (!flags.syn() && is_server(segment));
         let client = if answers { 1 - segment.sender } else { segment.sender };
-        Flow { key: segment.key, first: at, last: at, syn: None, sides: Default::default(), client, begin, reset: false }
+        Flow {
+            key: segment.key,
+            first: at,
+            last: at,
+            syn: None,
+            sides: Default::default(),
+            client,
+            begin,
+            reset: false,
+        }
     }
 
     /// Which end began it.
@@ -164,6 +173,10 @@ impl Side {
     #[inline]
     fn follow(&mut self, segment: &Segment, at: Time, pause: Span) -> Noticed {
         let payload = i64::from(segment.payload);
+        // The FIN has a number of its own, which what comes after it counts.
+        if payload == 0 && self.fin && !segment.flags.fin() {
+            return Noticed::Nothing;
+        }
         let mut sequence = segment.sequence;
         if segment.flags.syn() {
             if self.initial != Some(sequence) && self.edge == 0 {

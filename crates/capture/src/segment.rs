@@ -54,11 +54,7 @@ impl Flags {
 
 impl Key {
     pub(crate) fn address(&self, end: usize) -> IpAddr {
-        if self.v6 {
-            IpAddr::V6(self.addresses[end].into())
-        } else {
-            IpAddr::V4((self.addresses[end] as u32).into())
-        }
+        if self.v6 { IpAddr::V6(self.addresses[end].into()) } else { IpAddr::V4((self.addresses[end] as u32).into()) }
     }
 
     pub(crate) fn port(&self, end: usize) -> u16 {
@@ -133,7 +129,9 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
     if let Some((datagram, offset @ 1..)) = datagram {
         return Dissected::Later(datagram, length as u32, offset);
     }
-    let Some((ports, sequence, flags, header)) = packet.get(within.start..).and_then(|bytes| transport(protocol, bytes)) else {
+    let Some((ports, sequence, flags, header)) =
+        packet.get(within.start..).and_then(|bytes| transport(protocol, bytes))
+    else {
         return Dissected::Unreadable;
     };
     let Some(payload) = length.checked_sub(header) else { return Dissected::Unreadable };
@@ -161,7 +159,8 @@ fn v4(packet: &[u8]) -> Option<Within> {
         protocol: ip.payload_ip_number().0,
         start,
         length: usize::from(header.total_len()).checked_sub(start),
-        fragment: fragment.then(|| (header.identification().into(), u32::from(header.fragments_offset().byte_offset()))),
+        fragment: fragment
+            .then(|| (header.identification().into(), u32::from(header.fragments_offset().byte_offset()))),
     })
 }
 

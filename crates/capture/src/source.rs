@@ -89,9 +89,13 @@ fn decompressed(file: Counted) -> io::Result<Box<dyn Read + Send>> {
     if is_zstd(magic) {
         return Ok(Box::new(Zstd { decoder: FrameDecoder::new(), rest: file }));
     }
-    for (start, name, tool) in [(&b"\xfd7zXZ\0"[..], "xz", "xz"), (b"BZh", "bzip2", "bzip2"), (b"\x04\x22\x4d\x18", "LZ4", "lz4")] {
+    for (start, name, tool) in
+        [(&b"\xfd7zXZ\0"[..], "xz", "xz"), (b"BZh", "bzip2", "bzip2"), (b"\x04\x22\x4d\x18", "LZ4", "lz4")]
+    {
         if magic.starts_with(start) {
-            let text = format!("compressed with {name}, which is not read here\n  fix: {tool} -dk FILE, and name what comes out");
+            let text = format!(
+                "compressed with {name}, which is not read here\n  fix: {tool} -dk FILE, and name what comes out"
+            );
             return Err(io::Error::new(io::ErrorKind::Unsupported, text));
         }
     }
@@ -100,7 +104,8 @@ fn decompressed(file: Counted) -> io::Result<Box<dyn Read + Send>> {
 
 /// RFC 8878 §3.1.1, and the skippable frames of §3.1.2.
 fn is_zstd(magic: &[u8]) -> bool {
-    magic.starts_with(b"\x28\xb5\x2f\xfd") || (magic.len() >= 4 && magic[0] & 0xf0 == 0x50 && magic[1..4] == *b"\x2a\x4d\x18")
+    magic.starts_with(b"\x28\xb5\x2f\xfd")
+        || (magic.len() >= 4 && magic[0] & 0xf0 == 0x50 && magic[1..4] == *b"\x2a\x4d\x18")
 }
 
 /// Frame after frame, as `zstd` writes them when files are put together, or when it works on several threads.

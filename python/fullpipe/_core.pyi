@@ -773,6 +773,37 @@ class FleetReader:
 
 def fleet_begin(path: str | PathLike[str]) -> int:
     """When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.
+@final
+class CaptureRun:
+    """Captures that are being read."""
+
+    def next(self, patience_s: float) -> dict[str, Any] | str | None:
+        """Waits for flows with the GIL released, for some seconds at most.
+
+        Returns:
+            Columns of flows that are over; None when it took longer; the report as JSON when all is read.
+        """
+    @property
+    def progress(self) -> tuple[int, int, int, int]:
+        """Bytes read of the files, packets seen, flows that are over, flows that are open."""
+    def stop(self) -> None:
+        """Ends it soon."""
+
+def capture(
+    files: Sequence[str | PathLike[str]], *, idle_s: float, pause_s: float, udp: bool, addresses: bool
+) -> CaptureRun:
+    """Begins to read captures, one after the other.
+
+    Args:
+        files: Pcap or pcapng, perhaps compressed.
+        idle_s: A flow without a packet for longer is over.
+        pause_s: Payload after a longer pause begins a new chunk.
+        udp: Datagrams make flows, too.
+        addresses: Columns `client` and `server`.
+    """
+
+def capture_head(file: str | PathLike[str], bytes: int) -> bytes:
+    """The first bytes of a file's content, at most so many, decompressed.
 
     Raises:
         OSError: When it can't be read.

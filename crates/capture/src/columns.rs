@@ -18,9 +18,10 @@ pub struct Columns {
     pub bytes: Vec<u64>,
     /// 0 up (from the client), 1 down: which way `bytes`, `start` and the chunks are of.
     pub direction: Vec<u8>,
-    /// How many chunks of the following two columns are a flow's.
+    /// How many chunks of the following three columns are a flow's.
     pub chunks: Vec<u32>,
     pub chunk_at: Vec<i64>,
+    pub chunk_lasted: Vec<i64>,
     pub chunk_bytes: Vec<u64>,
     /// 6 TCP, 17 UDP.
     pub protocol: Vec<u8>,
@@ -75,6 +76,7 @@ impl Columns {
         self.chunks.push(main.chunks.len() as u32);
         for chunk in &main.chunks {
             self.chunk_at.push(chunk.at.since(start.expect("with chunks there is a first")).as_nanos() as i64);
+            self.chunk_lasted.push(chunk.last.since(chunk.at).as_nanos() as i64);
             self.chunk_bytes.push(chunk.bytes);
         }
         self.protocol.push(flow.key.protocol as u8);

@@ -65,6 +65,8 @@ pub(crate) struct Side {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk {
     pub(crate) at: Time,
+    /// When its last payload was seen, new or sent again.
+    pub(crate) last: Time,
     pub(crate) bytes: u64,
 }
 
@@ -219,11 +221,14 @@ impl Side {
             let paused = self.last_payload.is_none_or(|last| at.since(last) > pause);
             match self.chunks.last_mut() {
                 Some(chunk) if !paused => chunk.bytes += fresh,
-                _ => self.chunks.push(Chunk { at, bytes: fresh }),
+                _ => self.chunks.push(Chunk { at, last: at, bytes: fresh }),
             }
         }
         if seen || fresh > 0 {
             self.last_payload = Some(at);
+            if let Some(chunk) = self.chunks.last_mut() {
+                chunk.last = at;
+            }
         }
     }
 }

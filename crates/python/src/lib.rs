@@ -2,6 +2,7 @@
 //!
 //! Its Python face is written out in `python/fullpipe/_core.pyi`, which CI compares with the module that is built here.
 
+mod capture;
 mod catalogue;
 mod conformance;
 mod controller;
@@ -23,6 +24,8 @@ mod uml;
 mod _core {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::capture::{CaptureRun, capture, capture_head};
     #[pymodule_export]
     use crate::catalogue::{algorithms, impairments, profiles, queues, scenario_keys, schema};
     #[pymodule_export]

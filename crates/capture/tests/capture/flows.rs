@@ -99,6 +99,7 @@ fn a_pause_begins_a_chunk_if_something_new_comes_after_it() {
     talk.send(S + 520 * MS, 0, ACK, 800).send(S + 900 * MS, 1, ACK, 50).send(S + 1000 * MS, 0, ACK, 1);
     let flows = of(&talk.packets);
     assert_eq!(chunks(&flows), [(0, 300), (201, 1200), (990, 1)]);
+    assert_eq!(flows.chunk_lasted.iter().map(|lasted| lasted / 1_000_000).collect::<Vec<_>>(), [100, 309, 0]);
     let longer = Options { pause: Span::from_secs(1), ..OPTIONS };
     let (flows, _) = extract(&[&Style::RAW.pcap(&talk.packets)], longer);
     assert_eq!(chunks(&flows), [(0, 1501)]);

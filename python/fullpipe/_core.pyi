@@ -5,13 +5,14 @@ Users call :mod:`fullpipe`; this module is what it stands on.
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Literal, TypeAlias, TypedDict, final, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "Ack",
+    "CaptureRun",
     "Config",
     "Conn",
     "Cx",
@@ -30,6 +31,8 @@ __all__ = [
     "agent",
     "agent_plan",
     "algorithms",
+    "capture",
+    "capture_head",
     "check_kernel",
     "conformance_case",
     "conformance_cases",
@@ -802,7 +805,7 @@ def capture(
         addresses: Columns `client` and `server`.
     """
 
-def capture_head(file: str | PathLike[str], bytes: int) -> bytes:
+def capture_head(file: str | PathLike[str], most: int) -> bytes:
     """The first bytes of a file's content, at most so many, decompressed.
 
     Raises:

@@ -57,6 +57,8 @@ pub(crate) struct Side {
     /// The sequence number of the SYN.
     initial: Option<u32>,
     fin: bool,
+    /// How far numbers without payload say that the sequence has come, and when they said so.
+    told: Option<(u64, Time)>,
     last_payload: Option<Time>,
     pub(crate) chunks: SmallVec<[Chunk; 1]>,
 }
@@ -175,10 +177,6 @@ impl Side {
     #[inline]
     fn follow(&mut self, segment: &Segment, at: Time, pause: Span) -> Noticed {
         let payload = i64::from(segment.payload);
-        // The FIN has a number of its own, which what comes after it counts.
-        if payload == 0 && self.fin && !segment.flags.fin() {
-            return Noticed::Nothing;
-        }
         let mut sequence = segment.sequence;
         if segment.flags.syn() {
             if self.initial != Some(sequence) && self.edge == 0 {
@@ -201,6 +199,13 @@ impl Side {
         }
         let start = self.edge as i64 + beyond;
         let end = start + payload;
+        if payload == 0 && !segment.flags.fin() {
+            // It may count the FIN, which may yet come, and has a number of its own.
+            if beyond > 0 && self.told.is_none_or(|told| told.0 < end as u64) {
+                self.told = Some((end as u64, at));
+            }
+            return Noticed::Nothing;
+        }
         let mut fresh = (end - self.edge as i64).max(0) as u64;
         if start < 0 && payload > 0 && self.initial.is_none() {
             // Captured late, sent before the first.
@@ -211,6 +216,13 @@ impl Side {
             self.carry(fresh, payload > 0, at, pause);
         }
         Noticed::Nothing
+    }
+
+    /// The flow is over: what only a number told of was sent, too, but for one number, which is the FIN's.
+    pub(crate) fn end(&mut self, pause: Span) {
+        if let Some((told, at)) = self.told.filter(|told| !self.fin && told.0 > self.edge + 1) {
+            self.carry(told - self.edge, false, at, pause);
+        }
     }
 
     /// So many bytes are new. What was lost to the capture shows in the numbers of what comes after it.

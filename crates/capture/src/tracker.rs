@@ -178,10 +178,11 @@ impl Tracker {
     fn finish(&mut self, place: u32, end: End) {
         let seat = &mut self.flows[place as usize];
         seat.generation = seat.generation.wrapping_add(1);
-        let flow = seat.flow.take().expect("a flow that ends is there");
+        let mut flow = seat.flow.take().expect("a flow that ends is there");
         let found = self.table.find_entry(hash(&flow.key), |other| *other == place);
         found.expect("a flow has its entry").remove();
         self.free.push(place);
+        flow.sides.iter_mut().for_each(|side| side.end(self.options.pause));
         self.done.push(&flow, end);
     }
 }

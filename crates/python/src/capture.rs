@@ -28,8 +28,8 @@ pub(crate) fn capture(files: Vec<PathBuf>, idle_s: f64, pause_s: f64, udp: bool,
 
 /// The first bytes of a file's content, decompressed.
 #[pyfunction]
-pub(crate) fn capture_head<'py>(py: Python<'py>, file: PathBuf, bytes: usize) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &py.detach(|| ::capture::head(&file, bytes))?))
+pub(crate) fn capture_head<'py>(py: Python<'py>, file: PathBuf, most: usize) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(py, &py.detach(|| ::capture::head(&file, most))?))
 }
 
 #[pymethods]
@@ -37,8 +37,8 @@ impl CaptureRun {
     /// Waits for flows with the GIL released: their columns, None when it took longer, the report as JSON at the end.
     fn next<'py>(&self, py: Python<'py>, patience_s: f64) -> PyResult<Bound<'py, PyAny>> {
         let patience = Duration::from_secs_f64(patience_s);
-        let heard = py.detach(|| self.inner.lock().map(|mut running| running.next(patience)));
-        match heard.map_err(|_| PyRuntimeError::new_err("reading the captures panicked"))? {
+        let heard = py.detach(|| self.inner.lock().ok().map(|mut running| running.next(patience)));
+        match heard.ok_or_else(|| PyRuntimeError::new_err("reading the captures panicked"))? {
             Heard::Flows(columns) => Ok(given(py, columns)?.into_any()),
             Heard::Nothing => Ok(py.None().into_bound(py)),
             Heard::Done(report) => {

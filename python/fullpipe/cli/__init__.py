@@ -16,6 +16,7 @@ from fullpipe.cli.run import run_command
 from fullpipe.cli.sweep import sweep_command
 from fullpipe.cli.telling import doctor_command, explain_command, list_command, schema_command
 from fullpipe.cli.verdicts import check_command, conformance_command, reproduce_command, validate_command
+from fullpipe.cli.workload import workload
 from fullpipe.errors import heed_signals, printing
 
 app = typer.Typer(
@@ -36,6 +37,7 @@ app.command("check")(check_command)
 app.command("reproduce")(reproduce_command)
 app.command("validate")(validate_command)
 app.command("conformance")(conformance_command)
+app.add_typer(workload, name="workload")
 app.command("report")(report_command)
 app.command("qlog")(qlog_command)
 app.add_typer(fleet, name="fleet")

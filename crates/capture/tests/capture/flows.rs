@@ -64,6 +64,16 @@ fn what_the_capture_lost_counts_by_number_and_not_by_length() {
 }
 
 #[test]
+fn a_fin_counts_no_byte_also_if_it_is_captured_late_or_never() {
+    let mut talk = Talk::v4();
+    talk.open(S).send(S + MS, 0, ACK, 1000).close(S + 2 * MS);
+    let fin = talk.packets.remove(4);
+    assert_eq!(of(&talk.packets).up_sequence_bytes, [1000], "never");
+    talk.packets.push(fin);
+    assert_eq!(of(&talk.packets).up_sequence_bytes, [1000], "after the ACK that counts it");
+}
+
+#[test]
 fn reordered_segments_are_counted_once() {
     let mut talk = Talk::v4();
     talk.raw(S + 2 * MS, 0, ACK, 2001, 1000).raw(S + 3 * MS, 0, ACK, 1001, 1000).raw(S + 4 * MS, 0, ACK, 3001, 500);

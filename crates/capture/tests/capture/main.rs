@@ -5,3 +5,4 @@ mod damage;
 mod flows;
 mod formats;
 mod fuzz;
+mod others;

@@ -1,0 +1,134 @@
+"""What flows are like, in numbers: sizes, arrivals, load, pauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from fullpipe.workload.flows import FlowsError, about, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Values = NDArray[np.float64]
+
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
+_BINS = 300
+
+
+class Described(NamedTuple):
+    """Flows with payload, from every side. Times are seconds, sizes bytes."""
+
+    name: str
+    flows: pl.DataFrame
+    begun: Values
+    """When each begins, since the first one's start."""
+    sizes: Values
+    """Sorted."""
+    gaps: Values
+    """Between starts."""
+    pauses: Values
+    """Within flows, from a chunk's last payload to the next chunk's first."""
+    lasted: Values
+    """From a flow's first payload to its last."""
+    span_s: float
+    """From the first start to the last payload."""
+    edges: Values
+    """Of the bins of time."""
+    load: Values
+    """Bits a second of each bin."""
+    starts: Values
+    """Flows a second that begin in each bin."""
+    about: dict[str, Any]
+
+
+def describe(file: Path) -> Described:
+    """Describes a file of flows.
+
+    Raises:
+        FlowsError: When it has none.
+        OSError: When it can't be read.
+    """
+    flows = read(file)
+    if not flows.height:
+        raise FlowsError(f"{file}: no flow carries payload\n  fix: name a file with flows that do")
+    begun = _seconds(flows["start"] - flows["start"][0])
+    at, lasted, volumes, of = _chunks(flows)
+    pauses = at[1:] - (at + lasted)[:-1]
+    span = max(float((begun[of] + at + lasted).max()), 1e-9)
+    edges = np.linspace(0, span, _BINS + 1)
+    width = span / _BINS
+    load = _spread(begun[of] + at, lasted, volumes * 8, edges) / width
+    starts = np.histogram(begun, edges)[0] / width
+    ends = np.append(of[1:] != of[:-1], True)
+    return Described(
+        name=str(file),
+        flows=flows,
+        begun=begun,
+        sizes=np.sort(flows["bytes"].to_numpy().astype(np.float64)),
+        gaps=np.diff(begun),
+        pauses=pauses[of[1:] == of[:-1]],
+        lasted=(at + lasted)[ends],
+        span_s=span,
+        edges=edges,
+        load=load,
+        starts=starts,
+        about=about(file),
+    )
+
+
+def by_bytes(sizes: Values, share: float) -> float:
+    """The size of the flow that a byte drawn at random is in, of which so large a share is in none larger."""
+    summed = np.cumsum(sizes)
+    return float(sizes[min(np.searchsorted(summed, share * summed[-1]), len(sizes) - 1)])
+
+
+def decades(sizes: Values) -> list[tuple[float, float, int, float]]:
+    """(from, to, flows, bytes) for each power of ten that has flows, and those between."""
+    low, high = (int(np.floor(np.log10(size))) for size in (sizes[0], sizes[-1]))
+    rows = []
+    for power in range(low, high + 1):
+        within = sizes[(sizes >= 10.0**power) & (sizes < 10.0 ** (power + 1))]
+        rows.append((10.0**power, 10.0 ** (power + 1), len(within), float(within.sum())))
+    return rows
+
+
+def _chunks(flows: pl.DataFrame) -> tuple[Values, Values, Values, NDArray[np.int64]]:
+    """Each chunk's begin in its flow, how long it lasted, its bytes, and its flow's row."""
+    if "chunks" in flows.columns:
+        rows = flows.select(pl.int_range(pl.len()).alias("row"), "chunks").explode("chunks").unnest("chunks")
+        lasted = rows["lasted"] if "lasted" in rows.columns else rows["at"] * 0
+        return (
+            _seconds(rows["at"]),
+            _seconds(lasted),
+            rows["bytes"].to_numpy().astype(np.float64),
+            rows["row"].to_numpy(),
+        )
+    none = np.zeros(flows.height)
+    return none, none, flows["bytes"].to_numpy().astype(np.float64), np.arange(flows.height)
+
+
+def _seconds(durations: pl.Series) -> Values:
+    return durations.dt.total_nanoseconds().to_numpy().astype(np.float64) / 1e9
+
+
+def _spread(at: Values, lasted: Values, volumes: Values, edges: Values) -> Values:
+    """What falls into each bin, when each volume is spread evenly over its time."""
+    width = edges[1] - edges[0]
+    last = len(edges) - 2
+    first_bin = np.clip((at / width).astype(np.int64), 0, last)
+    last_bin = np.clip(((at + lasted) / width).astype(np.int64), first_bin, last)
+    short = first_bin == last_bin
+    found = np.bincount(first_bin[short], volumes[short], len(edges) - 1).astype(np.float64)
+    for start, length, volume, first, end in zip(
+        at[~short], lasted[~short], volumes[~short], first_bin[~short], last_bin[~short], strict=True
+    ):
+        inner = np.clip(
+            np.minimum(edges[first + 1 : end + 2], start + length) - np.maximum(edges[first : end + 1], start), 0, None
+        )
+        found[first : end + 1] += volume * inner / length
+    return found

@@ -1,0 +1,258 @@
+"""From captures and logs to a file of flows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import threading
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from fullpipe.workload.flows import KEY, FlowsError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Mapping, Sequence
+
+    import polars as pl
+
+_ROWS = 1 << 17
+_PIECE = 1 << 20
+
+
+class Extracted(NamedTuple):
+    """What came of it."""
+
+    out: Path
+    about: dict[str, Any]
+    """What the file says of itself: `sources`, `options`, `counts`."""
+    warnings: list[str]
+    """What of the sources was not read; empty when all was."""
+
+
+def extract(
+    sources: Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    idle_s: float = 60.0,
+    pause_s: float = 0.1,
+    udp: bool = False,
+    addresses: bool = False,
+    columns: Mapping[str, str] | None = None,
+    progress: Callable[[int, int, int, int], object] | None = None,
+) -> Extracted:
+    """Extracts the flows of captures, or of logs, into a Parquet file.
+
+    Args:
+        sources: Captures in order of time, flows going on from one to the next; or logs, or CSV files.
+        out: The file; it must not be there yet.
+        idle_s: A flow without a packet for longer is over.
+        pause_s: Payload after a longer pause begins a new chunk.
+        udp: Datagrams make flows, too.
+        addresses: Keep the addresses of the ends.
+        columns: Of a CSV file, what its `start` and `bytes` are called.
+        progress: Told, ten times a second, of bytes read, packets, flows that are over, flows that are open.
+
+    Raises:
+        FlowsError: When nothing can be read of the sources, or there is no flow in them.
+        FileExistsError: When there is something at `out`.
+        OSError: When a file can't be read or written.
+    """
+    import polars as pl
+
+    from fullpipe.results import fresh_file
+    from fullpipe.workload import logs
+
+    files = [Path(source) for source in sources]
+    kinds = {_kind(file) for file in files}
+    if "parquet" in kinds:
+        raise FlowsError(f"{files[0]}: has been extracted already\n  fix: `fullpipe workload describe` shows it")
+    if len(kinds) > 1:
+        raise FlowsError(f"{' and '.join(sorted(kinds))} at a time\n  fix: extract each kind by itself")
+    kind = kinds.pop()
+    if columns and kind != "csv":
+        raise FlowsError(f"{files[0]}: no CSV file, whose columns could be named\n  fix: leave --columns out")
+    options = {"idle_s": idle_s, "pause_s": pause_s, "udp": udp, "addresses": addresses}
+    with (
+        fresh_file(out, called=f"--out {out}") as aside,
+        TemporaryDirectory(dir=aside.parent, prefix=".flows.") as folder,
+        _Hashes(files) as hashes,
+    ):
+        if kind == "capture":
+            report = _capture(files, options, Path(folder), progress)
+            rows = pl.scan_parquet(f"{folder}/*.parquet") if report["flows"] else None
+        else:
+            if kind == "csv":
+                parts = [logs.csv(file, columns or {}) for file in files]
+            else:
+                parts = [logs.zeek(file, udp=udp, addresses=addresses, as_json=kind == "zeek-json") for file in files]
+            rows, report = pl.concat(parts), {"files": [{"path": str(file), "format": kind} for file in files]}
+        _refuse(report)
+        if rows is None:
+            raise FlowsError(_no_flow(files, report, udp))
+        digests = hashes.wait()
+        about: dict[str, Any] = {
+            "format": 1,
+            "sources": [
+                {**file, "sha256": digest, "bytes": path.stat().st_size}
+                for path, file, digest in zip(files, report.pop("files"), digests, strict=True)
+            ],
+            "options": options,
+            "counts": {**report, **_counted(rows)},
+        }
+        if not about["counts"]["flows"]:
+            raise FlowsError(f"{', '.join(map(str, files))}: no flow in there{'' if udp else ' of TCP'}")
+        _write(rows, aside, about)
+    return Extracted(Path(out), about, _warnings(about))
+
+
+def _kind(file: Path) -> str:
+    from fullpipe.workload import logs
+
+    if file.is_dir():
+        raise FlowsError(f"{file}: is a directory\n  fix: name the files in it, in order of time")
+    try:
+        return logs.kind(file)
+    except FileNotFoundError:
+        raise FlowsError(f"{file}: no such file\n  fix: name a capture, a conn.log of Zeek or a CSV file") from None
+    except PermissionError as error:
+        raise FlowsError(f"{file}: {error.strerror}") from error
+    except OSError:
+        return "capture"  # which says what is wrong with it, and goes on with the others
+
+
+def _capture(
+    files: Sequence[Path],
+    options: dict[str, Any],
+    folder: Path,
+    progress: Callable[[int, int, int, int], object] | None,
+) -> dict[str, Any]:
+    from fullpipe.results import write_parquet
+    from fullpipe.workload.captures import frames
+
+    heard = frames(files, **options, progress=progress or (lambda *_: None))
+    for number, frame in enumerate(heard):
+        if isinstance(frame, dict):
+            return frame
+        write_parquet(frame, folder / f"{number:06}.parquet")
+    raise AssertionError("the report comes last")
+
+
+def _refuse(report: dict[str, Any]) -> None:
+    """Fails when no source could be read at all."""
+    refused = [file for file in report["files"] if file.get("refused")]
+    if refused and len(refused) == len(report["files"]):
+        raise FlowsError("\n".join(f"{file['path']}: {file['refused']}" for file in refused))
+
+
+def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:
+    named = ", ".join(map(str, files))
+    damage = "".join(f"; {file['damage']}" for file in report["files"] if file["damage"])
+    if not report["packets"]:
+        return f"{named}: a capture without a packet{damage}\n  fix: name one that has some"
+    unknown = {link for file in report["files"] if file["unknown_links"] for link in file["links"]}
+    if unknown:
+        return (
+            f"{named}: packets of {', '.join(sorted(unknown))}, which is not read here\n"
+            "  fix: capture on an Ethernet, loopback or tunnel interface, or on `any`"
+        )
+    if report["unreadable"] == report["packets"]:
+        return (
+            f"{named}: of all {report['packets']:,} packets too little was captured{damage}\n"
+            "  fix: capture at least 54 bytes of each, better 96 (tcpdump -s 96)"
+        )
+    return f"{named}: none of {report['packets']:,} packets is of TCP{'' if not udp else ' or UDP'}{damage}\n" + (
+        "  fix: name another capture" if udp else "  fix: --udp makes flows of datagrams, too"
+    )
+
+
+def _counted(rows: pl.LazyFrame) -> dict[str, Any]:
+    """What the rows add up to."""
+    import polars as pl
+
+    both = ("payload_bytes", "sequence_bytes")
+    payload, sequence = (pl.sum_horizontal(pl.col(f"up_{name}"), pl.col(f"down_{name}")) for name in both)
+    known = pl.all_horizontal(pl.col(f"{way}_{name}").is_not_null() for way in ("up", "down") for name in both)
+    more = {
+        way: pl.when(known).then(
+            pl.col(f"{way}_payload_bytes").cast(pl.Int64) - pl.col(f"{way}_sequence_bytes").cast(pl.Int64)
+        )
+        for way in ("up", "down")
+    }
+    found = rows.select(
+        flows=pl.len(),
+        with_payload=pl.col("start").is_not_null().sum(),
+        bytes=pl.col("bytes").sum(),
+        payload_bytes=payload.sum(),
+        sequence_bytes=sequence.sum(),
+        more_by_lengths=sum((pl.when(each > 0).then(each).sum() for each in more.values()), pl.lit(0)),
+        more_by_numbers=sum((pl.when(each < 0).then(-each).sum() for each in more.values()), pl.lit(0)),
+        cut_at_start=(pl.col("begin") == "capture").sum(),
+        cut_at_end=(pl.col("end") == "capture").sum(),
+        first=pl.col("first").min().dt.epoch("ns"),
+        last=pl.max_horizontal(pl.col("last").max(), pl.col("first").max()).dt.epoch("ns"),
+    ).collect(engine="streaming")
+    return dict(found.row(0, named=True))
+
+
+def _write(rows: pl.LazyFrame, to: Path, about: dict[str, Any]) -> None:
+    from polars.exceptions import ComputeError
+
+    try:
+        rows.sink_parquet(to, metadata={KEY: json.dumps(about)}, row_group_size=_ROWS)
+    except ComputeError as error:  # what polars makes of a full disk
+        raise OSError(str(error).rpartition("IO error: ")[2]) from error
+
+
+def _warnings(about: dict[str, Any]) -> list[str]:
+    said = []
+    before = None
+    for source in about["sources"]:
+        if source.get("refused"):
+            said.append(f"{source['path']}: {source['refused']}")
+        if source.get("damage"):
+            said.append(f"{source['path']}: {source['damage']}")
+        if source.get("unknown_links"):
+            said.append(f"{source['path']}: {source['unknown_links']:,} packets are of links that are not read here")
+        if source.get("first") is not None:
+            if before and source["first"] < before["last"] - 60_000_000_000:
+                said.append(f"{source['path']} begins before {before['path']} ends: name captures in order of time")
+            before = source
+    if about["counts"].get("unreadable"):
+        said.append(f"{about['counts']['unreadable']:,} packets have too little captured, or headers without sense")
+    return said
+
+
+class _Hashes:
+    """SHA-256 of files, on a thread, while they are read anyway."""
+
+    def __init__(self, files: Sequence[Path]) -> None:
+        self._files = files
+        self._found: list[str] = []
+        self._stop = False
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> _Hashes:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop = True
+        self._thread.join()
+
+    def wait(self) -> list[str]:
+        """The hashes, in the files' order."""
+        self._thread.join()
+        return self._found
+
+    def _run(self) -> None:
+        for file in self._files:
+            digest = hashlib.sha256()
+            try:
+                with file.open("rb") as content:
+                    while not self._stop and (piece := content.read(_PIECE)):
+                        digest.update(piece)
+                self._found.append(digest.hexdigest())
+            except OSError:  # said by whoever reads it
+                self._found.append("")

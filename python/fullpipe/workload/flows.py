@@ -1,0 +1,90 @@
+"""The table of flows: its columns, and how it is read. `docs/workloads.md` says what each column means."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+KEY = "fullpipe.workload"
+"""Where in the file's metadata stands what it was made of."""
+
+BEGINS = ("syn", "capture", "middle")
+ENDS = ("fin", "rst", "syn", "idle", "capture")
+DIRECTIONS = ("up", "down")
+PROTOCOLS = ("tcp", "udp")
+
+
+class FlowsError(ValueError):
+    """A file that has no flows, with its fix."""
+
+
+def schema(addresses: bool = False) -> dict[str, pl.DataType]:
+    """The columns, with types."""
+    import polars as pl
+
+    time, count = pl.Datetime("ns", "UTC"), pl.UInt64()
+    chunk = pl.Struct({"at": pl.Duration("ns"), "lasted": pl.Duration("ns"), "bytes": count})
+    return {
+        "start": time,
+        "bytes": count,
+        "chunks": pl.List(chunk),
+        "direction": pl.Enum(DIRECTIONS),
+        "protocol": pl.Enum(PROTOCOLS),
+        **({"client": pl.String(), "server": pl.String()} if addresses else {}),
+        "client_port": pl.UInt16(),
+        "server_port": pl.UInt16(),
+        "begin": pl.Enum(BEGINS),
+        "end": pl.Enum(ENDS),
+        "syn": time,
+        "first": time,
+        "last": time,
+        **{f"{way}_{what}": count for way in DIRECTIONS for what in ("packets", "payload_bytes", "sequence_bytes")},
+    }
+
+
+def read(path: str | Path) -> pl.DataFrame:
+    """Reads the flows that carried something, in order of their start.
+
+    Raises:
+        FlowsError: When the file has no flows.
+        OSError: When it can't be read.
+    """
+    import polars as pl
+
+    return scan(path).filter(pl.col("start").is_not_null() & (pl.col("bytes") > 0)).sort("start").collect()
+
+
+def scan(path: str | Path) -> pl.LazyFrame:
+    """All rows as they lie in the file.
+
+    Raises:
+        FlowsError: When the file has no flows.
+        OSError: When it can't be read.
+    """
+    import polars as pl
+    from polars.exceptions import ComputeError
+
+    with open(path, "rb") as file:  # noqa: PTH123  (a str, too)
+        magic = file.read(4)
+    if magic != b"PAR1":
+        raise FlowsError(f"{path}: not a Parquet file\n  fix: name one that `fullpipe workload extract` has written")
+    lazy = pl.scan_parquet(path)
+    try:
+        names = lazy.collect_schema().names()
+    except ComputeError as error:
+        raise FlowsError(f"{path}: {error}\n  fix: it is not whole; extract it again") from error
+    if missing := [name for name in ("start", "bytes") if name not in names]:
+        raise FlowsError(f"{path}: no column {' and '.join(missing)}, so it has no flows\n  fix: name a file of flows")
+    return lazy
+
+
+def about(path: str | Path) -> dict[str, Any]:
+    """What a file of flows was made of, and how; empty if it does not say."""
+    import polars as pl
+
+    return dict(json.loads(pl.read_parquet_metadata(path).get(KEY, "{}")))

@@ -1,0 +1,137 @@
+"""Flows in one picture: sizes, arrivals, load, pauses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator
+
+from fullpipe.report.colours import COLOURS
+from fullpipe.table import rate_unit
+from fullpipe.workload.describe import decades
+from fullpipe.workload.show import size, time, whole
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from fullpipe.workload.describe import Described, Values
+
+_POINTS = 2000
+
+
+def draw(described: Described, file: Path) -> None:
+    """Draws it.
+
+    Raises:
+        OSError: When it can't be written.
+    """
+    figure = Figure(figsize=(10, 9), dpi=110, layout="constrained")
+    panels = figure.subplots(3, 2)
+    figure.suptitle(f"{described.name}: {described.flows.height:,} flows", x=0.01, ha="left", weight="bold")
+    _sizes(panels[0, 0], described)
+    _decades(panels[0, 1], described)
+    _over_time(panels[1, 0], described, described.starts, "flows that begin", "a second")
+    unit, scale = rate_unit([float(described.load.max())])
+    _over_time(panels[1, 1], described, described.load / scale, "load", unit)
+    _gaps(panels[2, 0], described)
+    _pauses(panels[2, 1], described)
+    for panel in panels.flat:
+        panel.grid(color="#dddddd", linewidth=0.6)
+        panel.set_axisbelow(True)
+        panel.spines[["top", "right"]].set_visible(False)
+    figure.savefig(file)
+
+
+def _sizes(panel: Axes, described: Described) -> None:
+    sizes = described.sizes
+    shares = np.arange(1, len(sizes) + 1) / len(sizes)
+    summed = np.cumsum(sizes) / sizes.sum()
+    for name, heights, colour in (("of flows", shares, COLOURS[0]), ("of bytes", summed, COLOURS[1])):
+        at = _thinned(heights)
+        panel.step(sizes[at], heights[at] * 100, where="post", color=colour, linewidth=1.5, label=name)
+    _title(panel, "share in flows of at most that size", "flow size", "%")
+    _log(panel)
+    panel.set_ylim(0, 101)
+    panel.legend(frameon=False, loc="upper left")
+
+
+def _decades(panel: Axes, described: Described) -> None:
+    rows = decades(described.sizes)
+    places = np.arange(len(rows))
+    flows, volume = described.flows.height, float(described.sizes.sum())
+    panel.bar(places - 0.2, [100 * row[2] / flows for row in rows], 0.4, color=COLOURS[0], label="of flows")
+    panel.bar(places + 0.2, [100 * row[3] / volume for row in rows], 0.4, color=COLOURS[1], label="of bytes")
+    panel.set_xticks(places, [whole(size(row[0])) for row in rows], fontsize=8, rotation=30 if len(rows) > 6 else 0)
+    _title(panel, "share by size", "flow size, up to ten times that", "%")
+    panel.legend(frameon=False)
+
+
+def _over_time(panel: Axes, described: Described, values: Values, title: str, unit: str) -> None:
+    panel.stairs(values, described.edges, color=COLOURS[0], linewidth=1)
+    mean = float(values.mean())
+    panel.axhline(mean, color="#666666", linestyle="--", linewidth=1)
+    _title(panel, f"{title}; dashed: the mean", "time, s", unit)
+    panel.set_xlim(0, described.edges[-1])
+    panel.set_ylim(0, max(float(values.max()) * 1.08, 1e-9))
+
+
+def _gaps(panel: Axes, described: Described) -> None:
+    gaps = np.sort(described.gaps[described.gaps > 0])
+    _title(panel, "share of times between starts that are longer", "time", "")
+    if not len(gaps):
+        _nothing(panel, "no two flows")
+        return
+    left = 1 - np.arange(len(gaps)) / len(gaps)
+    at = _thinned(left)
+    panel.plot(gaps[at], left[at], color=COLOURS[0], linewidth=1.5, label="here")
+    panel.plot(gaps[at], np.exp(-gaps[at] / gaps.mean()), color="#666666", linestyle="--", linewidth=1, label="Poisson")
+    _log(panel, of_time=True)
+    panel.set_yscale("log")
+    panel.set_ylim(max(0.3 / len(gaps), 1e-7), 1.5)
+    panel.legend(frameon=False, loc="lower left")
+
+
+def _pauses(panel: Axes, described: Described) -> None:
+    pauses = np.sort(described.pauses)
+    _title(panel, "share of pauses within flows that are longer", "time", "%")
+    if not len(pauses):
+        _nothing(panel, "no flow pauses")
+        return
+    left = 100 * (1 - np.arange(len(pauses)) / len(pauses))
+    at = _thinned(left)
+    panel.plot(pauses[at], left[at], color=COLOURS[0], linewidth=1.5)
+    _log(panel, of_time=True)
+    panel.set_ylim(0, 101)
+
+
+def _title(panel: Axes, title: str, x: str, y: str) -> None:
+    panel.set_title(title, loc="left", fontsize="medium")
+    panel.set(xlabel=x, ylabel=y)
+
+
+def _log(panel: Axes, of_time: bool = False) -> None:
+    words = time if of_time else size
+    panel.set_xscale("log")
+    panel.xaxis.set_major_locator(LogLocator(numticks=7))
+    panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: whole(words(value))))
+    panel.tick_params(axis="x", labelsize=8)
+
+
+def _nothing(panel: Axes, why: str) -> None:
+    panel.text(0.5, 0.5, why, transform=panel.transAxes, ha="center", color="#666666")
+    panel.set(xticks=[], yticks=[], xlabel="", ylabel="")
+
+
+def _thinned(heights: Values) -> NDArray[np.int64]:
+    """As many places as a picture can show, evenly in height, with both ends: steps of many bytes are not lost."""
+    if len(heights) <= _POINTS:
+        return np.arange(len(heights), dtype=np.int64)
+    rising = heights if heights[-1] > heights[0] else -heights
+    wanted = np.linspace(rising[0], rising[-1], _POINTS)
+    even = np.linspace(0, len(heights) - 1, _POINTS).astype(np.int64)
+    return np.unique(np.concatenate([np.searchsorted(rising, wanted).clip(0, len(heights) - 1), even]))

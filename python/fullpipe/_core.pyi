@@ -776,6 +776,18 @@ class FleetReader:
 
 def fleet_begin(path: str | PathLike[str]) -> int:
     """When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.
+
+    Raises:
+        OSError: When it can't be read.
+    """
+
+def fleet_variables(format: str) -> list[str]:  # noqa: A002
+    """The variables of a log's format.
+
+    Raises:
+        ValueError: As for :meth:`FleetReader.nginx`.
+    """
+
 @final
 class CaptureRun:
     """Captures that are being read."""
@@ -810,13 +822,6 @@ def capture_head(file: str | PathLike[str], most: int) -> bytes:
 
     Raises:
         OSError: When it can't be read.
-    """
-
-def fleet_variables(format: str) -> list[str]:  # noqa: A002
-    """The variables of a log's format.
-
-    Raises:
-        ValueError: As for :meth:`FleetReader.nginx`.
     """
 
 def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packets", ""]] | None:

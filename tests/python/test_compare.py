@@ -94,3 +94,16 @@ def test_what_is_wrong_is_refused_before_any_run(fullpipe: Fullpipe, arguments: 
     done = fullpipe("compare", *arguments, "--out", "kept")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
+
+
+def test_transfers_have_a_length_and_an_end(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    path = ("--rate", "20mbit", "--rtt", "20ms", "--bytes", "2MB", "--repeat", "2")
+    done = fullpipe("compare", "cubic", "bbr1", *path, "--out", "kept")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[1] == "20mbit, RTT 20ms, pfifo with 1bdp; 2MB each, for 600s at most"
+    assert "done" in done.stdout
+    rows = pl.read_parquet(tmp_path / "kept" / "alone" / "runs" / "*.parquet")
+    assert rows["completion_s"].is_between(0.8, 3.0).all(), "2 MB take 0.8 s at 20 Mbit/s"
+    wrong = fullpipe("compare", "cubic", "bbr1", "--bytes", "many")
+    assert wrong.returncode == 2
+    assert 'flow.0.bytes = "many"' in wrong.stderr

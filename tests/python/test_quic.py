@@ -189,3 +189,23 @@ def test_what_quic_has_not_got_is_refused_by_name(
     with pytest.raises(fullpipe.ScenarioError, match=message):
         runner(on)
         fullpipe.run(scenario, set=change, on=on)
+
+
+@built
+def test_a_comparison_without_a_path_is_over_the_loopback(tmp_path: Path) -> None:
+    size = ["--bytes", "10MB", "--repeat", "2", "--out", str(tmp_path / "kept")]
+    command = [sys.executable, "-m", "fullpipe", "compare", "bbr3", "cubic", "--on", "quic", *size]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[1] == "this machine's loopback; 10MB each, for 600s at most"
+    assert (tmp_path / "kept" / "picture.png").is_file()
+
+
+def test_a_program_that_is_older_than_the_package_says_so(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"file": "x", "key": "path.kind", "value": '"loopback"', "problem": "unknown key", "fix": "use another"}
+    program = scenario.parent / "fullpipe-quic"
+    program.write_text(f"#!/bin/sh\necho '{json.dumps(said)}' >&2\nexit 2\n")
+    program.chmod(0o755)
+    monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
+    with pytest.raises(fullpipe.ScenarioError, match=r"another version.*\n.*run make quic again"):
+        fullpipe.run(scenario, on="quic-virtual")

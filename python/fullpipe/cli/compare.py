@@ -17,7 +17,13 @@ def compare_command(
     buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="Like 8bdp; 1bdp if not given.")] = None,
     queue: Annotated[str | None, typer.Option(metavar="NAME", help="See `list queues`; pfifo if not given.")] = None,
     profile: Annotated[str | None, typer.Option(metavar="NAME", help="A named path; see `list profiles`.")] = None,
-    duration: Annotated[str | None, typer.Option(metavar="TIME", help="Of a run; 60s, measured from 10s on.")] = None,
+    duration: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of a run; 60s, measured from 10s on; 600s at most with --bytes.")
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--bytes", metavar="SIZE", help="Of each transfer, like 1GB; flows do not end without."),
+    ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a scenario; repeatable.")
     ] = None,
@@ -32,6 +38,8 @@ def compare_command(
 ) -> None:
     """Compare algorithms on one path: each alone, then all together; what differs is said with its interval.
 
+    With --on quic and no path it is this machine's own loopback.
+
     For example: fullpipe compare cubic bbr1 bbr3 --rate 100mbit --rtt 50ms --buffer 8bdp --repeat 30
     """
     from fullpipe.comparison.command import compare
@@ -43,6 +51,9 @@ def compare_command(
     try:
         with kindly():
             settings += [setting(text) for text in set_ or []]
-            compare(plan(algorithms, settings, repeat, seed), out=out, runners=chosen(on), as_json=as_json)
+            runners = chosen(on)
+            loopback = [runner.name for runner in runners] == ["quic"]
+            planned = plan(algorithms, settings, repeat, seed, size=size, loopback=loopback)
+            compare(planned, out=out, runners=runners, as_json=as_json)
     except TooFewError as error:
         fail(error)

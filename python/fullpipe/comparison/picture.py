@@ -38,14 +38,18 @@ def draw(kept: Kept, file: Path) -> None:
     unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
     figure = Figure(figsize=(9, 6), layout="constrained")
     panels = figure.subplot_mosaic([["alone", "together"], ["time", "time"]], height_ratios=(3, 2))
+    # Where nobody says how long packets waited, as on a loopback, RTTs have to do.
+    delay, called = ("queue_delay_s.p95", "queueing delay")
+    if not any(group.of(delay) for group in groups):
+        delay, called = ("rtt_s.p95", "RTT")
     for place in PARTS:
         for group in groups:
             if group.settings["case"] == place:
-                _cloud(panels[place], group, contenders.index(group.named), scale)
-        panels[place].set(title=place, xlabel="p95 queueing delay, ms", ylabel=f"goodput, {unit}")
+                _cloud(panels[place], group, delay, contenders.index(group.named), scale)
+        panels[place].set(title=place, xlabel=f"p95 {called}, ms", ylabel=f"goodput, {unit}")
         panels[place].set_ylim(0, 1.1 * _most(groups, place, "goodput_bps") / scale)
         # The same delays in both, so that they compare.
-        panels[place].set_xlim(0, 1.1e3 * max(_most(groups, part, "queue_delay_s.p95") for part in PARTS))
+        panels[place].set_xlim(0, 1.1e3 * max(_most(groups, part, delay) for part in PARTS))
     figure.legend(*panels["together"].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=9)
     recorded = [series for series in kept.series if kept.points[series.point.number].settings["case"] == "together"]
     if recorded:
@@ -69,8 +73,8 @@ def _most(groups: Sequence[Group], place: str, metric: str) -> float:
     return max(values, default=0.0) or 1e-3
 
 
-def _cloud(panel: Axes, group: Group, number: int, scale: float) -> None:
-    delays = group.values.get("queue_delay_s.p95", {})
+def _cloud(panel: Axes, group: Group, delay: str, number: int, scale: float) -> None:
+    delays = group.values.get(delay, {})
     rates = group.values["goodput_bps"]
     seeds = sorted(delays.keys() & rates.keys())
     x, y = [delays[seed] * 1e3 for seed in seeds], [rates[seed] / scale for seed in seeds]
@@ -95,7 +99,9 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
         dash = DASHES[number % len(DASHES)]
         style = (0, tuple(each / 2 for each in dash)) if dash else "-"
         parts = parts.filter((pl.col("part") + 1) * width <= end)  # the last one may be a moment
-        rate = parts["delivered"].diff().fill_null(parts["delivered"][0]) * 8 / width / scale
+        # A part may have no row, of a transfer that is soon over.
+        since = parts["part"].diff().fill_null(parts["part"][0] + 1) * width
+        rate = parts["delivered"].diff().fill_null(parts["delivered"][0]) * 8 / since / scale
         panel.plot(
             (parts["part"] + 0.5) * width, rate, color=COLOURS[number % len(COLOURS)], linestyle=style, linewidth=1.3
         )

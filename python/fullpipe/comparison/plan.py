@@ -13,14 +13,22 @@ from fullpipe.results import fresh_directory
 from fullpipe.sweeps.plan import Recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fullpipe.sweeps.plan import Pairs
+
+    Texts = Mapping[str, str]
 
 FILE = "compare.json"
 PARTS = ("alone", "together")
 """Directories with a data set each."""
-DEFAULTS = {"duration": "60s", "measure_from": "10s", "path.rate": "100mbit", "path.rtt": "50ms", "path.buffer": "1bdp"}
+TIMES = {"duration": "60s", "measure_from": "10s"}
+TRANSFERS = {"duration": "600s", "measure_from": "0s"}
+"""Of flows that end by themselves: a deadline."""
+PATH = {"rate": "100mbit", "rtt": "50ms", "buffer": "1bdp"}
+LOOPBACK = {"kind": "loopback"}
+SOCKET = "3MB"
+"""The receive window on a machine's own loopback: what a socket has room for, of the 4 MB that Linux gives."""
 
 
 class TooFewError(ValueError):
@@ -47,14 +55,24 @@ class Comparison:
         return Path("results") / f"compare-{identity[:8]}"
 
 
-def plan(algorithms: Sequence[str], settings: Pairs, repeat: int, seed: int | None) -> Comparison:
+def plan(
+    algorithms: Sequence[str],
+    settings: Pairs,
+    repeat: int,
+    seed: int | None,
+    *,
+    size: str | None = None,
+    loopback: bool = False,
+) -> Comparison:
     """Both parts, every point of them checked.
 
     Args:
         algorithms: Their names.
-        settings: Keys with values, in the place of :data:`DEFAULTS`; a `path.profile` replaces the whole path.
+        settings: Keys with values, in the place of :data:`PATH` and times; a `path.profile` replaces the whole path.
         repeat: Runs of each.
         seed: Of the first of them.
+        size: What each flow transfers, if it ends.
+        loopback: Whether the path is this machine's own loopback, unless settings say another.
 
     Raises:
         TooFewError: When there are not two different algorithms.
@@ -66,8 +84,11 @@ def plan(algorithms: Sequence[str], settings: Pairs, repeat: int, seed: int | No
         raise TooFewError(f"{twice[0]} is there twice\n  fix: name each algorithm once")
     title = f"{', '.join(algorithms[:-1])} and {algorithms[-1]}"
     # The flow that is alone has the same name, and so meets the same chance, whatever its algorithm.
-    alone = _text(f"{title}, each alone", [("flow", algorithms[0])])
-    together = _text(f"{title} together", [(None, name) for name in algorithms])
+    loopback = loopback and not any(key.startswith(("path.", "link.")) for key, _ in settings)
+    times, path = TRANSFERS if size else TIMES, LOOPBACK if loopback else PATH
+    each = {**({"bytes": size} if size else {}), **({"receive_window": SOCKET} if loopback else {})}
+    alone = _text(f"{title}, each alone", times, path, [{"name": "flow", "cc": algorithms[0], **each}])
+    together = _text(f"{title} together", times, path, [{"cc": name, **each} for name in algorithms])
     made = Comparison(
         algorithms,
         Recipe(alone, "compare", settings, axes=[("flow.0.cc", list(algorithms))], repeat=repeat, seed=seed),
@@ -78,11 +99,12 @@ def plan(algorithms: Sequence[str], settings: Pairs, repeat: int, seed: int | No
     return made
 
 
-def _text(title: str, flows: Sequence[tuple[str | None, str]]) -> str:
-    top = [f'{key} = "{value}"' for key, value in DEFAULTS.items() if "." not in key]
-    path = [f'{key.removeprefix("path.")} = "{value}"' for key, value in DEFAULTS.items() if "." in key]
-    tables = ["\n".join(["[[flow]]", *([f'name = "{name}"'] if name else []), f'cc = "{cc}"']) for name, cc in flows]
-    return "\n\n".join(["\n".join([f"# {title}", *top]), "\n".join(["[path]", *path]), *tables]) + "\n"
+def _text(title: str, times: Texts, path: Texts, flows: Sequence[Texts]) -> str:
+    def lines(head: str, keys: Texts) -> str:
+        return "\n".join([head, *(f'{key} = "{value}"' for key, value in keys.items())])
+
+    tables = [lines("[[flow]]", flow) for flow in flows]
+    return "\n\n".join([lines(f"# {title}", times), lines("[path]", path), *tables]) + "\n"
 
 
 def open_directory(directory: Path, comparison: Comparison, command: str, called: str) -> None:

@@ -28,6 +28,14 @@ if TYPE_CHECKING:
 
 _WIDE = 110
 _COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction")
+_COLUMNS = (
+    # heading, column, scale, whether its interval needs a wide table (the last has none), whether it does itself
+    ("queue ms\np95", "queue_delay_s.p95", 1e3, False, False),
+    ("RTT ms\nmean", "rtt_s.mean", 1e3, True, True),
+    ("done\ns", "completion_s", 1, True, False),
+    ("re-sent\n%", "loss_fraction", 100, True, False),
+    ("utilisation\n%", "link.bottleneck.utilisation", 100, True, True),
+)
 _STYLES = {1: "green", 0: "", -1: "red"}
 
 
@@ -41,19 +49,20 @@ def show(kept: Kept, recipe: Recipe, console: Console) -> None:
     wide = console.width >= _WIDE
     table = make_table("")
     table.add_column("", vertical="bottom", no_wrap=True)
-    number_columns(table, f"goodput\n{unit}", "queue ms\np95", *(["RTT ms\nmean"] if wide else []), "re-sent\n%")
-    number_columns(table, *(["utilisation\n%"] if wide else []))
+    # Where nobody says how long packets waited, as on a loopback, RTTs have to do.
+    queues = any(group.of("queue_delay_s.p95") for group in groups)
+    columns = [
+        (heading, column, scale, brief and not (wide and column != _COLUMNS[-1][1]))
+        for heading, column, scale, brief, spare in _COLUMNS
+        if any(group.of(column) for group in groups) and (wide or not spare or (column == "rtt_s.mean" and not queues))
+    ]
+    number_columns(table, f"goodput\n{unit}", *(heading for heading, *_ in columns))
     place = None
     for group in groups:
         if place not in (None, group.place):
             table.add_section()
-        cells = [
-            _shown(group, "goodput_bps", 1 / scale),
-            _shown(group, "queue_delay_s.p95", 1e3),
-            *([_shown(group, "rtt_s.mean", 1e3)] if wide else []),
-            _shown(group, "loss_fraction", 100, brief=not wide),
-            *([_shown(group, "link.bottleneck.utilisation", 100, brief=True)] if wide else []),
-        ]
+        cells = [_shown(group, "goodput_bps", 1 / scale)]
+        cells += [_shown(group, column, factor, brief) for _, column, factor, brief in columns]
         table.add_row(Text(group.place if group.place != place else ""), Text(group.contender), *cells)
         place = group.place
     console.print("")
@@ -127,12 +136,13 @@ def records(kept: Kept) -> str:
 def _path(recipe: Recipe) -> str:
     """Of the path what matters most."""
     written = tomllib.loads(next(recipe.scenarios()))
-    path = written["path"]
+    path, size = written["path"], written["flow"][0].get("bytes")
+    times = f"{size} each, for {written['duration']} at most" if size else f"{written['duration']}, measured from"
+    times = times if size else f"{times} {written['measure_from']} on"
+    if path.get("kind") == "loopback":
+        return f"this machine's loopback; {times}"
     queue = path["queue"] if isinstance(path["queue"], str) else path["queue"]["kind"]
-    return (
-        f"{path['rate']}, RTT {path['rtt']}, {queue} with {path['buffer']}; "
-        f"{written['duration']}, measured from {written['measure_from']} on"
-    )
+    return f"{path['rate']}, RTT {path['rtt']}, {queue} with {path['buffer']}; {times}"
 
 
 def _method(seeds: int) -> str:

@@ -94,6 +94,20 @@ def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
         return
     if code == 2 and words.startswith("{"):
         parts: dict[str, str] = json.loads(words.splitlines()[-1])
+        if parts["problem"] in (
+            "unknown key",
+            "missing",
+        ):  # the package wrote the scenario, with the keys that there are
+            raise _outdated(name, f"it does not know {parts['key']} as this package does")
         raise refusal(parts["problem"], parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"])
+    if "unknown field" in words:  # of the plan
+        raise _outdated(name, words)
+    if "\n  fix: " in words:
+        problem, _, fix = words.partition("\n  fix: ")
+        raise refusal(problem, fix, place=f"--on {name}")
     problem = words or f"{PROGRAM} ended with exit code {code} and without a word"
     raise refusal(problem, "run it again, or with --on sim to see whether it is the scenario", place=f"--on {name}")
+
+
+def _outdated(name: str, why: str) -> _core.ScenarioError:
+    return refusal(f"{PROGRAM} is of another version: {why}", "run make quic again", place=f"--on {name}")

@@ -1,0 +1,278 @@
+"""What may be wrong with a comparison, however narrow its intervals are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from fullpipe.fleet.compare.decide import said
+from fullpipe.stats.clusters import Clusters, sample_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from fullpipe.fleet.compare.decide import Compared
+    from fullpipe.fleet.compare.estimate import Estimates
+
+    Values = NDArray[np.float64]
+
+_MISMATCH = 0.001
+"""Below this a sample ratio is called wrong, as is usual (Fabijan et al., KDD 2019)."""
+_MIX = 0.05
+_FEW = 5
+_OVERLAP = 0.8
+_OWN = 0.5
+_FAMILY = {"bbr": ("bbr", "bbr1", "bbrv1"), "bbr2": ("bbr2", "bbrv2"), "bbr3": ("bbr3", "bbrv3")}
+
+
+@dataclass(frozen=True)
+class Check:
+    """One of them.
+
+    Attributes:
+        name: What was looked at.
+        fine: Whether nothing was found; None where it can't be looked at.
+        text: What was found.
+    """
+
+    name: str
+    fine: bool | None
+    text: str
+
+
+def checks(estimates: Estimates, compared: Sequence[Compared]) -> list[Check]:
+    """All of them."""
+    found = [_clusters(estimates), _division(estimates), _filter(estimates), _mix(estimates, compared)]
+    found += [_times(estimates), _driven(compared), _power(estimates, compared), _names(estimates)]
+    return found
+
+
+def _clusters(estimates: Estimates) -> Check:
+    """How many are independent of each other."""
+    plan, table = estimates.plan, _main(estimates)
+    clusters = estimates.clusters[table]
+    numbers = [clusters.number(arm) for arm in range(len(plan.arms))]
+    of = _words(plan.unit)
+    counts = ", ".join(f"{arm} {number}" for arm, number in zip(plan.arms, numbers, strict=True))
+    name = "clusters"
+    if plan.unit != "host":
+        groups = f"{of} ({plan.why}), in {max(numbers)} groups"
+        if plan.nested and plan.unit not in ("pair",):
+            hosts = _hosts(estimates)
+            if min(hosts) == 1:
+                return Check(
+                    name,
+                    False,
+                    f"resampled are {groups}. What one host has and another hasn't is not in the intervals: "
+                    "an arm with one host can't be told from that host",
+                )
+        return Check(name, min(numbers) >= _FEW, f"resampled are {groups}")
+    if min(numbers) < 2:
+        return Check(name, False, f"hosts: {counts}. One host has no spread: no intervals")
+    few = f"; with fewer than {_FEW} intervals are wide, and rest on hosts being alike" if min(numbers) < _FEW else ""
+    return Check(name, min(numbers) >= _FEW, f"resampled are hosts ({plan.why}): {counts}{few}")
+
+
+def _division(estimates: Estimates) -> Check:
+    """Whether the arms have the connections that they should have."""
+    plan, table = estimates.plan, _main(estimates)
+    seen, draws = estimates.counted.seen[table], estimates.draws[table]
+    arms, clusters = np.indices(seen.shape)
+    there = Clusters(arms.ravel(), clusters.ravel(), seen.ravel())
+    expected, why = _expected(estimates)
+    plain, robust = sample_ratio(there, draws[1:].reshape(len(draws) - 1, -1), expected)
+    counts = seen.sum(axis=1)
+    shares = ", ".join(
+        f"{arm} {count / counts.sum():.1%} ({wanted:.1%})"
+        for arm, count, wanted in zip(plan.arms, counts, expected, strict=True)
+    )
+    text = f"{table} by arm, expected in brackets ({why}): {shares}; chi-squared p = {_p(plain)}"
+    if math.isnan(robust):
+        return Check("sample ratio", plain >= _MISMATCH, text)
+    text += f", with clusters p = {_p(robust)}"
+    if robust < _MISMATCH:
+        text += ". The arms did not get the users that they should have: find out why before you believe the rest"
+    return Check("sample ratio", robust >= _MISMATCH, text)
+
+
+def _expected(estimates: Estimates) -> tuple[Values, str]:
+    plan = estimates.plan
+    if plan.wish.ratio:
+        parts = np.array([plan.wish.ratio[arm] for arm in plan.arms])
+        return parts / parts.sum(), "--ratio"
+    if plan.nested and plan.unit != "pair":
+        hosts = np.array(_hosts(estimates), dtype=float)
+        return hosts / hosts.sum(), "by hosts"
+    return np.full(len(plan.arms), 1 / len(plan.arms)), "equal parts"
+
+
+def _filter(estimates: Estimates) -> Check:
+    """Whether an arm decides what gets through the filter."""
+    plan, table = estimates.plan, _main(estimates)
+    seen, kept = (each[table].sum(axis=1) for each in (estimates.counted.seen, estimates.counted.size))
+    shares = kept / np.maximum(seen, 1)
+    text = ", ".join(f"{arm} {share:.1%}" for arm, share in zip(plan.arms, shares, strict=True))
+    ratio = float(shares.max() / shares.min()) - 1 if shares.min() > 0 else math.inf
+    text = f"of {table} with at least {plan.wish.min_bytes:,} bytes there are: {text}"
+    if ratio > plan.wish.effect:
+        text += ". An arm in which downloads are given up more often keeps the better ones: look at --min-bytes 0, too"
+    return Check("filter", ratio <= plan.wish.effect, text)
+
+
+def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
+    """Whether the arms' users are equally far away."""
+    name, plan = "RTT mix", estimates.plan
+    counts = estimates.counted.strata.get(("rtt", "min_rtt"))
+    if counts is None or counts.shape[2] < 3:
+        return Check(name, None, "minimum RTTs are not known")
+    weights = counts.sum(axis=3)
+    far = _distances(np.einsum("rac,acs->ras", estimates.draws["connections"], weights))
+    most = int(np.argmax(far[0]))
+    arm = plan.arms[most]
+    # How far they would be apart by chance: as far as resamples are from what they are drawn from.
+    chance = float(np.quantile(_chance(estimates, weights)[:, most], 0.95))
+    text = f"{arm}'s connections are {far[0][most]:.1%} elsewhere by minimum RTT than all others' (by chance up to {chance:.1%})"
+    if far[0][most] <= max(_MIX, chance):
+        return Check(name, True, text)
+    other = [each for each in compared if _shifted(each)]
+    turned = f". It matters for {_listed(other)}" if other else ", which changes no effect by much"
+    return Check(name, False, f"{text}: read the effects that are standardised by RTT{turned}")
+
+
+def _distances(sizes: Values) -> Values:
+    """Total variation between each arm's shares and the mean of all arms': shape (rows, arms)."""
+    with np.errstate(invalid="ignore"):
+        shares = np.nan_to_num(sizes / sizes.sum(axis=2, keepdims=True))
+    return np.asarray(abs(shares - shares.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
+
+
+def _chance(estimates: Estimates, weights: Values) -> Values:
+    drawn = np.einsum("rac,acs->ras", estimates.draws["connections"][1:], weights)
+    shares = np.nan_to_num(drawn / drawn.sum(axis=2, keepdims=True))
+    there = weights.sum(axis=1)
+    gap = shares - np.nan_to_num(there / there.sum(axis=1, keepdims=True))
+    return np.asarray(abs(gap - gap.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
+
+
+def _shifted(each: Compared) -> bool:
+    """Whether standardising moves an effect by more than half of its interval."""
+    if each.standard is None or not math.isfinite(each.change.spread.error):
+        return False
+    low, high = each.change.spread.interval()
+    return abs(each.standard.spread.value - each.change.spread.value) > (high - low) / 2
+
+
+def _times(estimates: Estimates) -> Check:
+    """Whether the arms were observed at the same time."""
+    plan, table = estimates.plan, _main(estimates)
+    rows = plan.rows[table].filter(pl.col("kept") > 0).group_by("arm").agg(pl.col("start").min(), pl.col("end").max())
+    spans = {arm: (start, end) for arm, start, end in rows.iter_rows() if arm in plan.arms and start is not None}
+    if len(spans) < 2:
+        return Check("same time", None, "times are not known")
+    latest, earliest = max(start for start, _ in spans.values()), min(end for _, end in spans.values())
+    longest = max((end - start).total_seconds() for start, end in spans.values())
+    shared = max((earliest - latest).total_seconds(), 0.0)
+    text = f"all arms were observed together for {_long(shared)} of {_long(longest)}"
+    fine = longest == 0 or shared >= _OVERLAP * longest
+    return Check("same time", fine, text + ("" if fine else ": what differs may be the hour, not the arm"))
+
+
+def _driven(compared: Sequence[Compared]) -> Check:
+    """Whether a host makes a result."""
+    name, found = "one host", [each for each in compared if each.alone]
+    if not found:
+        return Check(name, True, "no verdict changes when any one host is left out")
+    parts = []
+    for each in found[:3]:
+        assert each.alone
+        host, value = each.alone
+        without = math.exp(value) if each.change.relative else value * each.metric.quantity.scale
+        rest = (
+            f"{(without - 1) * 100:+.1f} %" if each.change.relative else f"{without:+.3g} {each.metric.quantity.unit}"
+        )
+        parts.append(
+            f"without {host} {each.metric.quantity.words} of {each.a} against {each.b} is {rest}, not {said(each)}"
+        )
+    more = f"; {len(found) - 3} more" if len(found) > 3 else ""
+    return Check(name, False, "; ".join(parts) + more)
+
+
+def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
+    """Whether an effect as small as asked for could have been seen."""
+    name, effect = "enough data", estimates.plan.wish.effect
+    known = [each for each in compared if math.isfinite(each.data) and each.change.relative]
+    short = sorted((each for each in known if each.data > 1), key=lambda each: -each.data)
+    if not known:
+        return Check(name, None, "no interval, no power")
+    if not short:
+        return Check(name, True, f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments, in every metric")
+    open_ = [each for each in short if each.verdict == "undecided"]
+    text = f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments in {len(known) - len(short)} of {len(known)} comparisons"
+    if not open_:
+        return Check(name, True, f"{text}; the others differ by more than that, or not at all")
+    which = ", ".join(
+        f"{each.metric.quantity.words} ({each.a} against {each.b}) needs {_times_as_much(each.data)}"
+        for each in open_[:3]
+    )
+    return Check(name, False, f"{text}. Undecided: {which}{f'; {len(open_) - 3} more' if len(open_) > 3 else ''}")
+
+
+def _times_as_much(data: float) -> str:
+    return f"{data:.1f} × the data" if data < 10 else f"{data:,.0f} × the data"
+
+
+def _names(estimates: Estimates) -> Check:
+    """Whether connections ran what their arm is called after."""
+    cc = estimates.plan.cc
+    known = cc.filter(pl.col("cc").is_not_null())
+    if not len(known):
+        return Check("algorithm", None, "what connections ran is not known")
+    parts, fine = [], True
+    for arm in estimates.plan.arms:
+        rows = known.filter(pl.col("arm") == arm).sort("rows", descending=True)
+        if not len(rows):
+            continue
+        first, share = rows["cc"][0], rows["rows"][0] / rows["rows"].sum()
+        names = _FAMILY.get(first, (first,))
+        called = any(name in arm.lower() for names in _FAMILY.values() for name in names) or "cubic" in arm.lower()
+        mine = any(name in arm.lower() for name in names)
+        fine &= share > _OWN * 1.9 and (mine or not called)
+        parts.append(f"{arm} {share:.1%} {first}")
+    return Check("algorithm", fine, f"connections ran: {', '.join(parts)}")
+
+
+def _main(estimates: Estimates) -> str:
+    """The table that is about users."""
+    return next(table for table in ("connections", "requests", "counters") if table in estimates.counted.size)
+
+
+def _hosts(estimates: Estimates) -> list[int]:
+    """How many each arm has."""
+    rows = estimates.plan.rows[_main(estimates)].filter(pl.col("rows") > 0)
+    return [rows.filter(pl.col("arm") == arm)["host"].n_unique() for arm in estimates.plan.arms]
+
+
+def _words(unit: str) -> str:
+    return {"net": "clients' networks (/24, /48)", "client": "clients", "pair": "pairs"}.get(unit, f"{unit}s")
+
+
+def _listed(compared: Sequence[Compared]) -> str:
+    names: Iterator[str] = iter(dict.fromkeys(each.metric.quantity.words for each in compared))
+    return ", ".join(names)
+
+
+def _p(p: float) -> str:
+    return f"{p:.2g}" if p >= 1e-4 else "< 0.0001"
+
+
+def _long(seconds: float) -> str:
+    for unit, size in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= size * (2 if unit == "days" else 1):
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:.3g} s"

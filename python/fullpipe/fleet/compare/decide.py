@@ -1,0 +1,224 @@
+"""Arm against arm: what differs, how sure that is, and what it means."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fullpipe.stats import adjusted
+from fullpipe.stats.clusters import Spread, alone, difference
+from fullpipe.stats.compare import LEVEL
+from fullpipe.stats.words import digits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from fullpipe.fleet.compare.estimate import Estimate, Estimates
+    from fullpipe.fleet.compare.metrics import Metric
+    from fullpipe.stats.clusters import Clusters
+
+    Values = NDArray[np.float64]
+
+_EACH_WITH_EACH = 4
+NOTHING = Spread(math.nan, math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class Change:
+    """A against B.
+
+    Attributes:
+        spread: Of the logarithm of A over B, or of A less B.
+        relative: Which of the two.
+    """
+
+    spread: Spread
+    relative: bool
+
+    def ends(self) -> tuple[float, float, float]:
+        """What is shown, with the ends of its interval: A / B, or A - B."""
+        three = (self.spread.value, *self.spread.interval())
+        return tuple(map(math.exp, three)) if self.relative else three  # type: ignore[return-value]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One metric of two arms.
+
+    Attributes:
+        metric: Which.
+        a: One arm.
+        b: The one that it is compared with.
+        value_a: Of all the data, with its own spread.
+        value_b: The same.
+        change: As it is.
+        standard: If both had the same mix of minimum RTTs; None where those are not known.
+        p: After correction for all that were compared.
+        verdict: `better`, `worse`, `higher`, `lower`, `slight`, `same`, `undecided` or `unknown`.
+        data: So many times the data would tell the asked effect from none; 1 where this is enough.
+        alone: A host without which the verdict is another, and the change without it.
+    """
+
+    metric: Metric
+    a: str
+    b: str
+    value_a: Spread
+    value_b: Spread
+    change: Change
+    standard: Change | None
+    p: float
+    verdict: str
+    data: float
+    alone: tuple[str, float] | None
+
+    @property
+    def better(self) -> int:
+        """1 when A is better, -1 when it is worse."""
+        return {"better": 1, "worse": -1}.get(self.verdict, 0)
+
+
+def compare(estimates: Estimates, found: Sequence[Estimate] | None = None) -> list[Compared]:
+    """Every metric of every two arms; of more than four arms, of each and the first.
+
+    Args:
+        estimates: Of everything.
+        found: Which; None for all.
+    """
+    raw = [
+        (each, *arms)
+        for each in (estimates.all if found is None else found)
+        for arms in pairs(len(estimates.plan.arms))
+    ]
+    raw = [each for each in raw if all(math.isfinite(each[0].values[arm, 0]) for arm in each[1:])]
+    changes = [_change(each, a, b, estimates) for each, a, b in raw]
+    tested = [number for number, each in enumerate(changes) if math.isfinite(each.spread.p)]
+    p = dict(zip(tested, adjusted([changes[number].spread.p for number in tested]), strict=True))
+    return [
+        _judged(each, a, b, change, p.get(number, math.nan), estimates)
+        for number, ((each, a, b), change) in enumerate(zip(raw, changes, strict=True))
+    ]
+
+
+def pairs(arms: int) -> list[tuple[int, int]]:
+    """Which are compared: those with the first in front."""
+    if arms > _EACH_WITH_EACH:
+        return [(other, 0) for other in range(1, arms)]
+    return sorted(((b, a) for a, b in combinations(range(arms), 2)), key=lambda pair: pair[1])
+
+
+def _change(each: Estimate, a: int, b: int, estimates: Estimates, standard: bool = False) -> Change:
+    values = each.standard if standard else each.values
+    assert values is not None
+    clusters = estimates.clusters[each.metric.measure.table]
+    relative = each.metric.quantity.unit != "" and bool((values[[a, b], 0] > 0).all())
+    one, other = values[a], values[b]
+    if relative:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            one, other = np.log(one), np.log(other)
+    return Change(difference(one, other, clusters, (a, b)), relative)
+
+
+def _judged(each: Estimate, a: int, b: int, change: Change, p: float, estimates: Estimates) -> Compared:
+    plan, clusters = estimates.plan, estimates.clusters[each.metric.measure.table]
+    effect = _asked(each, change, plan.wish.effect)
+    standard = None
+    if each.standard is not None and np.isfinite(each.standard[[a, b], 0]).all():
+        standard = _change(each, a, b, estimates, standard=True)
+    verdict = _verdict(each.metric, change.spread, p, effect)
+    return Compared(
+        each.metric,
+        plan.arms[a],
+        plan.arms[b],
+        alone(each.values[a], clusters, a),
+        alone(each.values[b], clusters, b),
+        change,
+        standard,
+        p,
+        verdict,
+        max((change.spread.detectable / effect) ** 2, 1.0) if math.isfinite(change.spread.error) else math.nan,
+        _driven(each, a, b, change, verdict, estimates),
+    )
+
+
+def _asked(each: Estimate, change: Change, effect: float) -> float:
+    """The effect that matters, in the change's own terms."""
+    return math.log1p(effect) if change.relative else effect * (abs(each.values[:, 0]).max() or 1.0)
+
+
+def _verdict(metric: Metric, spread: Spread, p: float, effect: float) -> str:
+    low, high = spread.interval()
+    if not math.isfinite(low) or not math.isfinite(p):
+        return "unknown"
+    if p <= LEVEL and (low > 0 or high < 0):
+        if max(abs(low), abs(high)) < effect:
+            return "slight"
+        up = spread.value > 0
+        if metric.quantity.better == 0:
+            return "higher" if up else "lower"
+        return "better" if up == (metric.quantity.better > 0) else "worse"
+    return "same" if max(abs(low), abs(high)) < effect else "undecided"
+
+
+def _driven(
+    each: Estimate, a: int, b: int, change: Change, verdict: str, estimates: Estimates
+) -> tuple[str, float] | None:
+    """The host without which a difference would not be one any more, if the interval stayed as wide."""
+    if verdict not in ("better", "worse", "higher", "lower") or not each.without.size:
+        return None
+    low, high = change.spread.interval()
+    half = (high - low) / 2
+    worst: tuple[str, float] | None = None
+    for host, value in _without(each, a, b, change.relative, estimates):
+        far = value * math.copysign(1, change.spread.value)
+        if far < half and (worst is None or far < worst[1] * math.copysign(1, change.spread.value)):
+            worst = host, value
+    return worst
+
+
+def _without(each: Estimate, a: int, b: int, relative: bool, estimates: Estimates) -> Iterator[tuple[str, float]]:
+    hosts = estimates.plan.hosts
+    for number, host in enumerate(hosts if each.without.shape[1] == len(hosts) else ()):
+        one, other = (
+            each.without[arm, number] if math.isfinite(each.without[arm, number]) else each.values[arm, 0]
+            for arm in (a, b)
+        )
+        if not np.isfinite(each.without[[a, b], number]).any():
+            continue
+        if relative and one > 0 and other > 0:
+            yield host, math.log(one / other)
+        elif not relative:
+            yield host, one - other
+
+
+def said(each: Compared, change: Change | None = None) -> str:
+    """A change with its interval, short: "−79 % (−81 to −77)" or "8.1 × (7.8 to 8.5)"."""
+    change = change or each.change
+    value, low, high = change.ends()
+    scale = each.metric.quantity.scale
+    if not change.relative:
+        unit = {"%": " points", "": ""}.get(each.metric.quantity.unit, f" {each.metric.quantity.unit}")
+        return f"{signed(value * scale)}{unit}{_range(low * scale, high * scale, signed)}"
+    if value >= 2:
+        return f"{digits(value)} ×{_range(low, high, digits)}"
+    if value <= 0.5:
+        return f"1/{digits(1 / value)}{_range(1 / high if high else math.nan, 1 / low if low else math.nan, digits)}"
+    return f"{signed((value - 1) * 100)} %{_range((low - 1) * 100, (high - 1) * 100, signed)}"
+
+
+def _range(low: float, high: float, show: object) -> str:
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    assert callable(show)
+    return f" ({show(low)} to {show(high)})"
+
+
+def signed(value: float) -> str:
+    """With its sign, of three digits that count at most."""
+    text = digits(abs(value))
+    return text if float(text.replace(",", "") if text != "–" else 0) == 0 else f"{'+' if value > 0 else '−'}{text}"

@@ -1,0 +1,262 @@
+"""What is in a fleet directory, and how it shall be compared: arms, the clusters, strata, spans of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from fullpipe.fleet import store
+from fullpipe.refusal import refusal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+TABLES = ("connections", "requests", "counters")
+UNITS = ("auto", "pair", "host", "net", "client", "connection")
+COLUMN = {"pair": "pair", "host": "host", "net": "client_net", "client": "client"}
+"""What tells the clusters of a unit apart."""
+_STRATA = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+_MOST_VALUES = 12
+_MOST_TIMES = 60
+_MINUTE = 60_000_000
+_STEPS = [_MINUTE // 60 * each for each in (1, 2, 5, 10, 30)] + [
+    _MINUTE * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080)
+]
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for.
+
+    Attributes:
+        directory: Of the fleet.
+        min_bytes: Connections and requests that transferred less are left out.
+        by: A column whose values are looked at one by one, or `rtt`.
+        against: The arm that the others are compared with first; None for the first one.
+        unit: What is independent of each other, of :data:`UNITS`.
+        effect: What difference matters, as a share of the value.
+        ratio: How the connections should be divided, arm by arm; None for what the hosts suggest.
+    """
+
+    directory: Path
+    min_bytes: int = 1_000_000
+    by: str = "rtt"
+    against: str | None = None
+    unit: str = "auto"
+    effect: float = 0.05
+    ratio: dict[str, float] | None = None
+
+
+@dataclass(frozen=True)
+class Strata:
+    """Parts of a table: `code` is 0 to len(labels) - 1, or null."""
+
+    name: str
+    labels: tuple[str, ...]
+    code: pl.Expr
+    middles: tuple[float, ...] = ()
+    """Of RTTs, in s."""
+
+
+WHOLE = Strata("rtt", ("all",), pl.lit(0))
+"""One stratum, where RTTs are not known."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that counting needs to know."""
+
+    wish: Wish
+    arms: tuple[str, ...]
+    hosts: tuple[str, ...]
+    unit: str
+    why: str
+    """Why these are the clusters."""
+    nested: bool
+    """Whether each host has one arm."""
+    rtt: Strata
+    by: Strata | None
+    """Another one, if it was asked for."""
+    start: datetime | None
+    step_us: int
+    """How long a span of time is, of which there are so many:"""
+    times: int
+    rows: dict[str, pl.DataFrame] = field(hash=False)
+    """Of each table, by arm and host: rows, kept."""
+    cc: pl.DataFrame = field(hash=False)
+    """Connections by arm and cc."""
+
+    def total(self, table: str, column: str = "rows") -> int:
+        """How many rows of a table, or of those kept."""
+        return int(self.rows[table][column].sum())
+
+
+def big_enough(table: str, min_bytes: int) -> pl.Expr:
+    """What is not left out."""
+    if table == "connections":
+        return (pl.col("transferred_bytes") >= min_bytes).fill_null(min_bytes == 0)
+    if table == "requests":
+        return (pl.coalesce("bytes_sent", "body_bytes_sent") >= min_bytes).fill_null(min_bytes == 0)
+    return pl.col("arm").is_not_null()
+
+
+def draw_up(wish: Wish) -> Plan:
+    """Looks through the directory once.
+
+    Raises:
+        ScenarioError: When there is nothing to compare, or the wish names what is not there.
+        OSError: When it can't be read.
+    """
+    if not wish.directory.is_dir():
+        raise refusal(
+            "no such directory", "name one that `fleet ingest` or `fleet simulate` made", file=f"{wish.directory}"
+        )
+    rows, spans = {}, []
+    queries = []
+    for table in TABLES:
+        keep = big_enough(table, wish.min_bytes)
+        time = pl.col("last_seen" if table == "connections" else "time")
+        queries.append(
+            store.scan(wish.directory, table)
+            .group_by("arm", "host")
+            .agg(
+                pl.len().alias("rows"),
+                keep.sum().alias("kept"),
+                time.filter(keep).min().alias("start"),
+                time.filter(keep).max().alias("end"),
+            )
+            .sort("arm", "host")
+        )
+    connections = store.scan(wish.directory, "connections")
+    big = connections.filter(big_enough("connections", wish.min_bytes))
+    queries.append(connections.group_by("arm", "cc").len("rows").sort("arm", "cc"))
+    queries.append(
+        big.select(
+            *(pl.col("min_rtt_s").quantile(share).alias(f"{share}") for share in _STRATA),
+            pl.col("min_rtt_s").min().alias("least"),
+            pl.col("min_rtt_s").max().alias("most"),
+            pl.col("pair").is_not_null().all().alias("pair"),
+            pl.col("client_net").is_not_null().any().alias("net"),
+            pl.col("client").is_not_null().any().alias("client"),
+            pl.len().alias("rows"),
+        )
+    )
+    *tables, cc, facts = pl.collect_all(queries, engine="streaming")
+    for table, frame in zip(TABLES, tables, strict=True):
+        rows[table] = frame
+        spans += [frame["start"].min(), frame["end"].max()]
+    arms = _arms(wish, rows)
+    some = pl.concat([frame.select("arm", "host") for frame in rows.values()]).unique()
+    nested = len(some) == some["host"].n_unique()
+    unit, why = _unit(wish, rows, facts.row(0, named=True), nested)
+    known = [each for each in spans if each is not None]
+    start, end = (min(known), max(known)) if known else (None, None)  # type: ignore[type-var]
+    length = (end - start).total_seconds() * 1e6 if start is not None and end is not None else 0  # type: ignore[operator]
+    step = next((each for each in _STEPS if length / each < _MOST_TIMES), int(length / _MOST_TIMES) + 1)
+    return Plan(
+        wish,
+        arms,
+        tuple(some["host"].unique().sort().to_list()),
+        unit,
+        why,
+        nested,
+        _by_rtt(facts.row(0, named=True)),
+        _by_column(wish) if wish.by != "rtt" else None,
+        start,  # type: ignore[arg-type]
+        step,
+        int(length // step) + 1,
+        rows,
+        cc,
+    )
+
+
+def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
+    """All that have something, the one that the others are compared with first."""
+    found = pl.concat([frame.select("arm", "rows", "kept") for frame in rows.values()])
+    where = f"{wish.directory}"
+    if not len(found):
+        raise refusal("nothing in it", "name a directory that `fleet ingest` or `fleet simulate` made", file=where)
+    kept = found.group_by("arm").agg(pl.col("kept").sum()).filter(pl.col("kept") > 0)["arm"].sort().to_list()
+    if not kept:
+        most = f"of {found['rows'].sum():,} rows none is left"
+        raise refusal(
+            most, "ask for less, like --min-bytes 0", key="--min-bytes", value=f"{wish.min_bytes}", file=where
+        )
+    if len(kept) < 2:
+        others = sorted(set(found["arm"]) - set(kept))
+        lost = f"; nothing of {', '.join(others)} has {wish.min_bytes:,} bytes" if others else ""
+        fix = "ask for less with --min-bytes" if others else "ingest another one beside it: --arm NAME=FILES"
+        raise refusal(f"one arm, {kept[0]}: nothing to compare it with{lost}", fix, file=where)
+    for name in [*([wish.against] if wish.against else []), *(wish.ratio or {})]:
+        if name not in kept:
+            option = "--against" if name == wish.against else "--ratio"
+            raise refusal("no such arm", f"there are {', '.join(kept)}", key=option, value=name)
+    if wish.ratio and (set(wish.ratio) != set(kept) or min(wish.ratio.values()) <= 0):
+        raise refusal("each arm needs its part", f"like {','.join(f'{arm}=1' for arm in kept)}", key="--ratio")
+    first = wish.against or ("cubic" if "cubic" in kept else kept[0])
+    return (first, *(each for each in kept if each != first))
+
+
+def _unit(wish: Wish, rows: dict[str, pl.DataFrame], facts: dict[str, object], nested: bool) -> tuple[str, str]:
+    """What is independent of each other, and why."""
+    table = "connections" if len(rows["connections"]) else "requests"
+    least = rows[table].filter(pl.col("kept") > 0).group_by("arm").len()["len"].min() if len(rows[table]) else 0
+    if wish.unit != "auto":
+        if wish.unit in ("pair", "net", "client") and facts["rows"] and not facts[wish.unit]:
+            fix = "choose another, like --cluster host, or leave it out"
+            raise refusal("not every connection has one", fix, key="--cluster", value=wish.unit)
+        return wish.unit, "asked for"
+    if facts["pair"] and facts["rows"]:
+        return "pair", "each path was tried with every arm"
+    if nested and isinstance(least, int) and least >= 2:
+        return "host", "each host has one arm, so hosts were what was assigned"
+    why = "an arm has but one host" if nested else "hosts have connections of several arms"
+    for unit in ("net", "client"):
+        if facts[unit] or not facts["rows"]:
+            return unit, why
+    return "connection", f"{why}, and clients are not known"
+
+
+def _by_rtt(facts: dict[str, object]) -> Strata:
+    """Tenths of all connections by minimum RTT, the last one halved."""
+    least, most = facts["least"], facts["most"]
+    if not isinstance(least, float) or not isinstance(most, float):
+        return WHOLE
+    inner = sorted({float(facts[f"{share}"]) for share in _STRATA} - {least, most})  # type: ignore[arg-type]
+    edges = [least, *inner, most]
+    labels = tuple(f"{_ms(low)}–{_ms(high)} ms" for low, high in zip(edges, edges[1:], strict=False))
+    middles = tuple((max(low, 1e-9) * max(high, 1e-9)) ** 0.5 for low, high in zip(edges, edges[1:], strict=False))
+    code = pl.sum_horizontal([(pl.col("min_rtt_s") > edge).cast(pl.Int32) for edge in inner]) if inner else pl.lit(0)
+    known = pl.when(pl.col("min_rtt_s").is_not_null()).then(code).otherwise(len(labels))
+    return Strata("rtt", (*labels, "unknown"), known, middles)
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g}"
+
+
+def _by_column(wish: Wish) -> Strata:
+    """The values of a column that are there most often."""
+    for table in ("requests", "connections"):
+        rows = store.scan(wish.directory, table)
+        schema = rows.collect_schema()
+        if wish.by not in schema:
+            continue
+        found = (
+            rows.filter(big_enough(table, wish.min_bytes), pl.col(wish.by).is_not_null())
+            .group_by(pl.col(wish.by).cast(pl.String))
+            .len()
+            .sort("len", wish.by, descending=[True, False])
+            .head(_MOST_VALUES + 1)
+            .collect(engine="streaming")
+        )
+        if len(found):
+            values = found[wish.by].to_list()[:_MOST_VALUES]
+            code = pl.col(wish.by).cast(pl.String).replace_strict(values, range(len(values)), default=len(values))
+            more = ("all others",) if len(found) > _MOST_VALUES else ()
+            return Strata(wish.by, (*values, *more), code.cast(pl.Int32))
+        raise refusal("nothing is known of it here", "choose a column that has values", key="--by", value=wish.by)
+    raise refusal("no such column", "choose rtt, country, or another of docs/fleet.md", key="--by", value=wish.by)

@@ -1,0 +1,137 @@
+"""A fleet directory of made-up connections, whose truth is known."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from fullpipe.fleet import store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+START = datetime(2019, 11, 18, tzinfo=UTC)
+
+
+def write_fleet(
+    directory: Path,
+    arms: dict[str, dict[str, float]],
+    *,
+    hosts: int = 4,
+    rows: int = 2000,
+    seed: int = 1,
+    host_sd: float = 0.05,
+    hours: float = 24,
+    requests: bool = True,
+    counters: bool = True,
+    parts: int = 1,
+) -> Path:
+    """Writes connections, requests and counters.
+
+    Args:
+        directory: A new one.
+        arms: Of each, factors against the first: `rate`, `loss`, `queue`, `rtt` (the mix's), `hosts`, `rows`, `outliers`.
+        hosts: Of an arm.
+        rows: Connections of a host.
+        seed: Of everything.
+        host_sd: How much hosts differ, as the deviation of the logarithm of their rates.
+        hours: From the first to the last.
+        requests: Whether nginx logged.
+        counters: Whether /proc was read.
+        parts: Files of a table and arm.
+    """
+    for number, (arm, factor) in enumerate(arms.items()):
+        for part in range(parts):
+            rng = np.random.default_rng([seed, number, part])
+            own = int(factor.get("hosts", hosts))
+            n = int(rows * own * factor.get("rows", 1) / parts)
+            host = rng.integers(own, size=n)
+            shift = np.random.default_rng([seed, number, 77]).normal(0, host_sd, own)
+            client = rng.integers(max(n * parts // 5, 1), size=n)
+            frame = _connections(rng, factor, host, shift, client, hours)
+            names = pl.Series([f"{arm}-{each}" for each in host.tolist()])
+            store.write(directory, "connections", frame.with_columns(arm=pl.lit(arm), host=names), f"part-{part}")
+            if requests:
+                asked = pl.DataFrame(
+                    {
+                        "time": frame["last_seen"],
+                        "client_net": frame["client_net"],
+                        "bytes_sent": frame["bytes_acked"],
+                        "request_time_s": frame["busy_s"] * 1.1,
+                        "country": pl.Series(np.array(["JP", "US", "TW"])[client % 3]),
+                        "status": 200,
+                    }
+                ).with_columns(arm=pl.lit(arm), host=names)
+                store.write(directory, "requests", asked, f"part-{part}")
+        if counters:
+            _counters(directory, arm, factor, int(factor.get("hosts", hosts)), hours, seed + number)
+    return directory
+
+
+def _connections(rng: Any, factor: dict[str, float], host: Any, shift: Any, client: Any, hours: float) -> pl.DataFrame:
+    n = len(host)
+    far = rng.random(n) < 0.1
+    near = np.exp(rng.normal(np.log(0.020), 0.5, n)) * factor.get("rtt", 1.0)
+    min_rtt = np.where(far, rng.normal(0.14, 0.004, n), near).clip(0.001)
+    tier = rng.choice([10e6, 50e6, 100e6, 500e6], size=n, p=[0.2, 0.3, 0.4, 0.1])
+    usable = np.minimum(tier, 2e6 * 8 / min_rtt) * np.exp(rng.normal(0, 0.15, n))
+    rate = usable * factor.get("rate", 1.0) * np.exp(shift[host])
+    sent = rng.integers(200_000, 30_000_000, size=n)
+    loss = np.where(rng.random(n) < 0.3, 0.0, np.exp(rng.normal(np.log(0.004), 1.2, n)) * factor.get("loss", 1.0))
+    loss = np.where(rng.random(n) < factor.get("outliers", 0.0), 0.7, loss.clip(0, 0.5))
+    retrans = np.round(sent * loss).astype(np.int64)
+    rtt = min_rtt * (1 + 0.3 * factor.get("queue", 1.0) * rng.random(n))
+    inflight = np.maximum(rate * rtt / 8 / 1448 * rng.uniform(0.5, 1.5, n), 1)
+    busy = (sent - retrans) * 8 / rate
+    end = START.timestamp() + rng.random(n) * hours * 3600
+    ecn = rng.random(n) < 0.0368
+    seen = pl.Series((end * 1e6).astype(np.int64)).cast(pl.Datetime("us", "UTC"))
+    return pl.DataFrame(
+        {
+            "connection": np.arange(n),
+            "client_net": pl.Series([f"10.{each // 256 % 256}.{each % 256}.0" for each in client.tolist()]),
+            "first_seen": seen - timedelta(seconds=10),
+            "last_seen": seen,
+            "samples": 2,
+            "bytes_sent": sent,
+            "bytes_retrans": retrans,
+            "bytes_acked": sent - retrans,
+            "mss_bytes": 1448,
+            "busy_s": busy,
+            "rwnd_limited_s": busy * np.where(rng.random(n) < 0.3, rng.random(n), 0),
+            "unacked_packets": inflight.astype(np.int64),
+            "unacked_packets_mean": inflight,
+            "busy_samples": 2,
+            "rtt_s": rtt,
+            "minrtt_s": min_rtt,
+            "delivery_rate_bps": rate,
+            "reordering_packets": np.where(rng.random(n) < 0.1, 10, 3),
+            "reord_seen": np.where(rng.random(n) < 0.1, 2, 0),
+            "ecn": ecn,
+            "ecnseen": ecn & (rng.random(n) < 0.88),
+            "cc": "cubic",
+        }
+    )
+
+
+def _counters(directory: Path, arm: str, factor: dict[str, float], hosts: int, hours: float, seed: int) -> None:
+    rng = np.random.default_rng([seed, 5])
+    minutes = int(hours * 60) // 5
+    for host in range(hosts):
+        out = rng.integers(900_000, 1_100_000, size=minutes)
+        share = 0.01 * factor.get("loss", 1.0) * np.exp(rng.normal(0, 0.2, minutes))
+        time = pl.Series([int(START.timestamp() * 1e6) + each * 300_000_000 for each in range(1, minutes + 1)])
+        frame = pl.DataFrame(
+            {
+                "time": time.cast(pl.Datetime("us", "UTC")),
+                "interval_s": 300.0,
+                "out_segs": out,
+                "retrans_segs": (out * share).astype(np.int64),
+                "cpu_s": 2400.0,
+                "cpu_idle_s": 2400 * rng.uniform(0.6, 0.8, minutes),
+            }
+        ).with_columns(arm=pl.lit(arm), host=pl.lit(f"{arm}-{host}"))
+        store.write(directory, "counters", frame, f"host-{host}")

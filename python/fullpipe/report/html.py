@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fullpipe import __version__
-from fullpipe.report import svg
+from fullpipe.report import hexagons, svg
 from fullpipe.report.colours import COLOURS, DASHES, ON_DARK, heat
-from fullpipe.report.model import Code, Heat, Lines, Number, Table, Text, Timeline
+from fullpipe.report.model import Code, Density, Heat, Lines, Number, Table, Text, Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -129,6 +129,9 @@ def _each(blocks: Iterable[Block], charts: list[dict[str, Any]]) -> Iterator[str
                 yield _figure(block, charts)
             case Heat():
                 yield _heat(block)
+            case Density():
+                note = f'<p class="note">{escape(block.note)}</p>' if block.note else ""
+                yield f"<figure><figcaption>{escape(block.title)}</figcaption>{hexagons.density(block)}{note}</figure>"
             case Timeline():
                 yield _timeline(block, charts)
             case Text():
@@ -228,6 +231,8 @@ def _chart(block: Lines) -> dict[str, Any]:
         "y": block.y,
         "note": block.note,
         "stepped": block.stepped,
+        "logX": block.log_x,
+        "logY": block.log_y,
         "lines": [_line(line, number) for number, line in enumerate(block.lines)],
     }
 

@@ -66,6 +66,9 @@ class Lines:
     lines: list[Line]
     stepped: bool = False
     note: str = ""
+    log_x: bool = False
+    log_y: bool = False
+    """On a logarithmic axis all values must be above zero."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,28 @@ class Clouds:
 
 
 @dataclass(frozen=True)
+class Density:
+    """Two quantities of so many that only counts in hexagons are kept; both axes are logarithmic."""
+
+    title: str
+    x: str
+    y: str
+    middles: tuple[Values, Values]
+    """The decimal logarithms of the hexagons' middles, shape (hexagons,) each."""
+    counts: Values
+    """Shape (hexagons,)."""
+    size: tuple[float, float]
+    """The distance of two middles beside each other, and of two above each other, in decades."""
+    reach: tuple[float, float, float, float]
+    """The axes' least and greatest x and y, logarithms: pictures beside each other have the same."""
+    across: tuple[float, ...] = ()
+    """Lines from left to right, logarithms of y."""
+    upright: tuple[float, ...] = ()
+    """Those from below to above, of x."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
 class Recorded:
     """One run over time."""
 
@@ -131,7 +156,7 @@ class Text:
     text: str
 
 
-Block = Table | Lines | Heat | Clouds | Timeline | Text
+Block = Table | Lines | Heat | Clouds | Density | Timeline | Text
 
 
 @dataclass(frozen=True)

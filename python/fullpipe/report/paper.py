@@ -12,8 +12,9 @@ import numpy as np
 from matplotlib.backends.backend_pdf import PdfPages
 from matplotlib.figure import Figure
 
+from fullpipe.report import hexagons
 from fullpipe.report.colours import COLOURS, DASHES, heat
-from fullpipe.report.model import Clouds, Heat, Lines, Table, Timeline
+from fullpipe.report.model import Clouds, Density, Heat, Lines, Table, Timeline
 from fullpipe.report.svg import outline
 
 if TYPE_CHECKING:
@@ -93,6 +94,10 @@ def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
                         figure, axes = _figure(1, 3.2)
                         _clouds(axes[0], block)
                         yield section.title, block.title, figure
+                    case Density():
+                        figure, axes = _figure(1, 3.4)
+                        hexagons.paint(axes[0], block)
+                        yield section.title, block.title, figure
                     case Timeline():
                         for run in block.runs[:_MOST_TIMELINES]:
                             yield section.title, f"over time {run.label}", _timeline(run)
@@ -118,7 +123,11 @@ def _lines(panel: Axes, block: Lines) -> None:
             band: Any = {"step": "post" if block.stepped else None, "color": look["color"]}
             panel.fill_between(line.x, line.low, line.high, alpha=0.13, linewidth=0, **band)
     _dress(panel, block.title, block.x, block.y)
-    if block.stepped:
+    if block.log_x:
+        panel.set_xscale("log")
+    if block.log_y:
+        panel.set_yscale("log")
+    elif block.stepped:
         panel.set_ylim(0, 1.02)
     if len(block.lines) > 1:
         panel.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, handlelength=3)

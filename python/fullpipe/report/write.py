@@ -44,11 +44,23 @@ def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = Non
     """
     from fullpipe.report.build import build
 
-    single = form in (Form.HTML, Form.PDF)
-    target = out or directory / (f"report.{form}" if single else f"report-{form}")
+    target = out or directory / name_of(form)
     if out is not None and out.exists():
         raise FileExistsError(f"--out {out} exists already; name a new file or directory")
-    report = build(directory)
+    return make(build(directory), form, target)
+
+
+def name_of(form: Form) -> str:
+    """What a report is usually called."""
+    return f"report.{form}" if form in (Form.HTML, Form.PDF) else f"report-{form}"
+
+
+def make(report: Report, form: Form, target: Path) -> Path:
+    """Makes a report whole or not at all, in the place of what is there.
+
+    Raises:
+        OSError: When it can't be written.
+    """
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

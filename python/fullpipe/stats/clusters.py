@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe.stats.interval import CONFIDENCE
@@ -173,6 +174,7 @@ def _deviation(values: Values, number: int) -> float:
     return float(np.std(values)) * math.sqrt(number / (number - 1))
 
 
+@lru_cache(maxsize=4096)
 def _quantile(share: float, freedom: float) -> float:
     if not freedom > 0:
         return math.nan

@@ -47,12 +47,14 @@ class Buckets:
 
         return self.least * 10.0 ** (np.arange(self.number) / _A_DECADE)
 
-    def quantile(self, counts: Counts, share: float) -> Values:
+    def quantile(self, counts: Counts, share: float, first: int = 0) -> Values:
         """The value below which a share of them lies.
 
         Args:
-            counts: Of each bucket, shape (..., buckets); weights are counts, too.
+            counts: Of each bucket, shape (..., buckets); weights are counts, too. Empty buckets at both ends may be left
+                out.
             share: 0 to 1.
+            first: How many were left out in front.
 
         Returns:
             Shape (...); NaN where nothing was counted.
@@ -62,11 +64,12 @@ class Buckets:
         upto = np.cumsum(counts, axis=-1, dtype=np.float64)
         total = upto[..., -1:]
         wanted = share * total
-        at = np.minimum((upto < wanted).sum(axis=-1, keepdims=True), self.number - 1)
+        at = np.minimum((upto < wanted).sum(axis=-1, keepdims=True), counts.shape[-1] - 1)
         here = np.take_along_axis(upto, at, -1)
         before = np.where(at > 0, np.take_along_axis(upto, np.maximum(at - 1, 0), -1), 0.0)
         with np.errstate(invalid="ignore", divide="ignore"):
             within = np.where(here > before, (wanted - before) / (here - before), 0.5)
+        at = at + first
         value = np.where(at == 0, 0.0, self.least * 10.0 ** ((at - 1 + within) / _A_DECADE))
         return np.asarray(np.where(total > 0, value, math.nan))[..., 0]
 

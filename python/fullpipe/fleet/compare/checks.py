@@ -140,7 +140,7 @@ def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     text = f"{arm}'s connections are {far[0][most]:.1%} elsewhere by minimum RTT than all others' (by chance up to {chance:.1%})"
     if far[0][most] <= max(_MIX, chance):
         return Check(name, True, text)
-    other = [each for each in compared if _shifted(each)]
+    other = [each for each in compared if each.shifted]
     turned = f". It matters for {_listed(other)}" if other else ", which changes no effect by much"
     return Check(name, False, f"{text}: read the effects that are standardised by RTT{turned}")
 
@@ -158,14 +158,6 @@ def _chance(estimates: Estimates, weights: Values) -> Values:
     there = weights.sum(axis=1)
     gap = shares - np.nan_to_num(there / there.sum(axis=1, keepdims=True))
     return np.asarray(abs(gap - gap.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
-
-
-def _shifted(each: Compared) -> bool:
-    """Whether standardising moves an effect by more than half of its interval."""
-    if each.standard is None or not math.isfinite(each.change.spread.error):
-        return False
-    low, high = each.change.spread.interval()
-    return abs(each.standard.spread.value - each.change.spread.value) > (high - low) / 2
 
 
 def _times(estimates: Estimates) -> Check:
@@ -216,15 +208,12 @@ def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     text = f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments in {len(known) - len(short)} of {len(known)} comparisons"
     if not open_:
         return Check(name, True, f"{text}; the others differ by more than that, or not at all")
-    which = ", ".join(
-        f"{each.metric.quantity.words} ({each.a} against {each.b}) needs {_times_as_much(each.data)}"
-        for each in open_[:3]
-    )
-    return Check(name, False, f"{text}. Undecided: {which}{f'; {len(open_) - 3} more' if len(open_) > 3 else ''}")
+    least, most = _times_as_much(open_[-1].data), _times_as_much(open_[0].data)
+    return Check(name, False, f"{text}. {len(open_)} are undecided, and would need {least} to {most} times the data")
 
 
 def _times_as_much(data: float) -> str:
-    return f"{data:.1f} × the data" if data < 10 else f"{data:,.0f} × the data"
+    return f"{data:.1f}" if data < 10 else f"{data:,.0f}"
 
 
 def _names(estimates: Estimates) -> Check:

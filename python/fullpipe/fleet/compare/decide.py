@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from fullpipe.fleet.compare.estimate import Estimate, Estimates
     from fullpipe.fleet.compare.metrics import Metric
-    from fullpipe.stats.clusters import Clusters
 
     Values = NDArray[np.float64]
 
@@ -81,6 +80,14 @@ class Compared:
     def better(self) -> int:
         """1 when A is better, -1 when it is worse."""
         return {"better": 1, "worse": -1}.get(self.verdict, 0)
+
+    @property
+    def shifted(self) -> bool:
+        """Whether the same mix of RTTs moves the effect by more than half of its interval."""
+        if self.standard is None or not math.isfinite(self.change.spread.error):
+            return False
+        low, high = self.change.spread.interval()
+        return abs(self.standard.spread.value - self.change.spread.value) > (high - low) / 2
 
 
 def compare(estimates: Estimates, found: Sequence[Estimate] | None = None) -> list[Compared]:
@@ -198,6 +205,8 @@ def _without(each: Estimate, a: int, b: int, relative: bool, estimates: Estimate
 
 def said(each: Compared, change: Change | None = None) -> str:
     """A change with its interval, short: "−79 % (−81 to −77)" or "8.1 × (7.8 to 8.5)"."""
+    if each.value_a.value == each.value_b.value == 0:
+        return "none in either"
     change = change or each.change
     value, low, high = change.ends()
     scale = each.metric.quantity.scale

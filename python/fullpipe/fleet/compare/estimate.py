@@ -49,6 +49,7 @@ class Estimates:
 
     def __init__(self, counted: Counted) -> None:
         self.counted, self.plan = counted, counted.plan
+        self._by: dict[str, dict[str, list[Estimate]]] = {}
 
     @cached_property
     def clusters(self) -> dict[str, Clusters]:
@@ -84,18 +85,20 @@ class Estimates:
         return [each for each in found if np.isfinite(each.values[:, 0]).sum() >= 2]
 
     def by(self, name: str) -> dict[str, list[Estimate]]:
-        """Of each value of a column, or stratum of RTTs, the metrics that are known there."""
-        strata = self.plan.rtt if name == "rtt" else self.plan.by
-        assert strata is not None
-        found = {}
-        for number, label in enumerate(strata.labels):
-            there = []
-            for metric in metrics.METRICS:
-                counts = self.counted.strata.get((name, metric.measure.name))
-                if counts is not None and counts.shape[2] == len(strata.labels):
-                    there.append(self._of(metric, counts[:, :, number : number + 1], hosts=False))
-            found[label] = [each for each in there if np.isfinite(each.values[:, 0]).sum() >= 2]
-        return {label: there for label, there in found.items() if there}
+        """Of each value of a column, or stratum of RTTs, the main metrics that are known there."""
+        if name not in self._by:
+            strata = self.plan.rtt if name == "rtt" else self.plan.by
+            assert strata is not None
+            found: dict[str, list[Estimate]] = {}
+            for number, label in enumerate(strata.labels):
+                for metric in metrics.MAIN:
+                    counts = self.counted.strata.get((name, metric.measure.name))
+                    if counts is not None and counts.shape[2] == len(strata.labels):
+                        each = self._of(metric, counts[:, :, number : number + 1], hosts=False)
+                        if np.isfinite(each.values[:, 0]).sum() >= 2:
+                            found.setdefault(label, []).append(each)
+            self._by[name] = found
+        return self._by[name]
 
     def over_time(self, metric: Metric) -> Values:
         """Shape (arms, times, 1 + resamples)."""
@@ -147,13 +150,23 @@ def _value(metric: Metric, weights: Counts, counts: Counts) -> Values:
         counts: Shape (clusters, buckets).
     """
     there = counts.any(axis=1)
-    drawn = weights[:, there] @ counts[there]
-    return _of_counts(metric, drawn)
+    if not there.any():
+        return np.full(len(weights), math.nan)
+    first, last = _used(metric, counts)
+    return _of_counts(metric, weights[:, there] @ counts[there, first:last], first)
 
 
-def _of_counts(metric: Metric, counts: Counts) -> Values:
+def _used(metric: Metric, counts: Counts) -> tuple[int, int]:
+    """From which bucket to which there is anything."""
+    if not metric.measure.buckets:
+        return 0, 2
+    used = np.flatnonzero(counts.any(axis=tuple(range(counts.ndim - 1))))
+    return int(used[0]), int(used[-1]) + 1
+
+
+def _of_counts(metric: Metric, counts: Counts, first: int = 0) -> Values:
     if metric.measure.buckets:
-        return metric.measure.buckets.quantile(counts, metric.quantile)
+        return metric.measure.buckets.quantile(counts, metric.quantile, first)
     return _ratio(counts)
 
 
@@ -175,15 +188,17 @@ def _common(measure: Measure, counts: Counts) -> Values | None:
 def _standard(metric: Metric, weights: Counts, counts: Counts, shares: Values) -> Values:
     """As :func:`_value` of counts by stratum, each of which gets its share of the whole."""
     mixed: Values | float = 0.0
+    first, last = _used(metric, counts)
     for stratum in np.flatnonzero(shares):
-        drawn = weights @ counts[:, stratum]
+        drawn = weights @ counts[:, stratum, first:last]
         if metric.measure.buckets:
             total = drawn.sum(axis=1, keepdims=True)
             with np.errstate(invalid="ignore", divide="ignore"):
                 mixed = mixed + np.where(total > 0, drawn / total, 0.0) * shares[stratum]
         else:
             mixed = mixed + np.nan_to_num(_ratio(drawn)) * shares[stratum]
-    return metric.measure.buckets.quantile(mixed, metric.quantile) if metric.measure.buckets else np.asarray(mixed)
+    mixed = np.asarray(mixed)
+    return metric.measure.buckets.quantile(mixed, metric.quantile, first) if metric.measure.buckets else mixed
 
 
 def _without(metric: Metric, counts: Counts) -> Values:

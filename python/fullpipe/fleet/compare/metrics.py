@@ -102,8 +102,8 @@ def _of(column: str, words: str, unit: str, better: int, measure: Measure, means
 
 def _quantiles(column: str, words: str, measure: Measure, means: str) -> Iterable[Metric]:
     for quantile in (0.25, 0.5, 0.75, 0.9):
-        which = "median" if quantile == 0.5 else f"p{quantile * 100:.0f}"
-        yield _of(f"{column}.p{quantile * 100:.0f}", f"{which} {words}", "Mbit/s", 1, measure, means, quantile)
+        which = f"p{quantile * 100:.0f}"
+        yield _of(f"{column}.{which}", f"{which} {words}", "Mbit/s", 1, measure, means, quantile)
 
 
 METRICS = (
@@ -124,15 +124,20 @@ METRICS = (
     _of("inflight", "median in flight", "packets", 0, INFLIGHT, "of connections: mean unacked over samples with any"),
     _of("rtt", "median RTT", "ms", -1, RTT, "of connections: mean smoothed RTT over samples with data in flight"),
     _of("rtt.p90", "p90 RTT", "ms", -1, RTT, "the same", 0.9),
-    _of("rwnd_limited", "time limited by receive window", "%", 0, RWND_TIME, "Σ rwnd_limited time / Σ busy time"),
+    _of("rwnd_limited", "receive-window limited time", "%", 0, RWND_TIME, "Σ rwnd_limited time / Σ busy time"),
     _of("reordered", "connections with reordering", "%", -1, REORDERED, "reord_seen > 0, else reordering > 3"),
     _of("cpu", "CPU busy", "%", -1, CPU, "Σ busy / Σ all processor time of all hosts' /proc/stat"),
 )
 
+MAIN = tuple(
+    each for each in METRICS if each.quantity.column in ("loss", "throughput.p50", "busy_rate.p50", "rtt", "inflight")
+)
+"""Those that are looked at stratum by stratum."""
+
 # Of two quantities, and so not made of one measure: its buckets are a grid's.
 FAIRNESS = _of(
     "rtt_inflight",
-    "rank correlation of RTT and in flight",
+    "RTT–in-flight rank correlation",
     "",
     0,
     Measure("rtt_inflight", "connections", pl.lit(None)),

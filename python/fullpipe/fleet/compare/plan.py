@@ -12,10 +12,10 @@ from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from datetime import datetime
-    from pathlib import Path
+
+    from fullpipe.fleet.compare.wish import Wish
 
 TABLES = ("connections", "requests", "counters")
-UNITS = ("auto", "pair", "host", "net", "client", "connection")
 COLUMN = {"pair": "pair", "host": "host", "net": "client_net", "client": "client"}
 """What tells the clusters of a unit apart."""
 _STRATA = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
@@ -25,29 +25,6 @@ _MINUTE = 60_000_000
 _STEPS = [_MINUTE // 60 * each for each in (1, 2, 5, 10, 30)] + [
     _MINUTE * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080)
 ]
-
-
-@dataclass(frozen=True)
-class Wish:
-    """What was asked for.
-
-    Attributes:
-        directory: Of the fleet.
-        min_bytes: Connections and requests that transferred less are left out.
-        by: A column whose values are looked at one by one, or `rtt`.
-        against: The arm that the others are compared with first; None for the first one.
-        unit: What is independent of each other, of :data:`UNITS`.
-        effect: What difference matters, as a share of the value.
-        ratio: How the connections should be divided, arm by arm; None for what the hosts suggest.
-    """
-
-    directory: Path
-    min_bytes: int = 1_000_000
-    by: str = "rtt"
-    against: str | None = None
-    unit: str = "auto"
-    effect: float = 0.05
-    ratio: dict[str, float] | None = None
 
 
 @dataclass(frozen=True)

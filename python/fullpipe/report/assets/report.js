@@ -112,7 +112,10 @@ function options(chart, place, colours, found) {
   return {
     width: printing ? (chart.sync ? PAPER : PAPER / 2 - 20) : place.clientWidth || 600,
     height: chart.height ?? 260,
-    scales: { x: { time: false }, y: { range: (_, low, high) => reach(chart, low, high) } },
+    scales: {
+      x: { time: false, distr: chart.logX ? 3 : 1 },
+      y: chart.logY ? { distr: 3 } : { range: (_, low, high) => reach(chart, low, high) },
+    },
     axes: [axis(chart.x, 26, colours), axis(chart.y, 50, colours)],
     series: [{ label: chart.x, value: (_, value) => rounded(value) }, ...series],
     bands: found.bands.map((band) => ({ series: band.series, fill: `${colours.lines[band.style % 7]}22` })),
@@ -187,8 +190,11 @@ function follow(from) {
   following = false;
 }
 
-function steer(event, { plot, whole }) {
-  const { min, max } = plot.scales.x;
+function steer(event, { plot, whole: all, chart }) {
+  // A step on a logarithmic axis is a factor.
+  const [there, back] = chart.logX ? [Math.log10, (value) => 10 ** value] : [Number, Number];
+  const [min, max] = [plot.scales.x.min, plot.scales.x.max].map(there);
+  const whole = { min: there(all.min), max: there(all.max) };
   const span = max - min;
   const to = {
     "+": [min + span / 4, max - span / 4],
@@ -203,7 +209,7 @@ function steer(event, { plot, whole }) {
   event.preventDefault();
   const length = Math.min(to[1] - to[0], whole.max - whole.min);
   const start = Math.min(Math.max(to[0], whole.min), whole.max - length);
-  plot.setScale("x", { min: start, max: start + length });
+  plot.setScale("x", { min: back(start), max: back(start + length) });
 }
 
 /** A run's charts, below each other. */

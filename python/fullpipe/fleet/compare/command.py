@@ -1,0 +1,71 @@
+"""`fullpipe fleet compare`: counts, decides, prints and keeps."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fullpipe.errors import printing, stoppable
+from fullpipe.fleet.compare.analysis import Analysis
+from fullpipe.fleet.compare.count import count
+from fullpipe.fleet.compare.estimate import Estimates
+from fullpipe.fleet.compare.plan import TABLES, draw_up
+from fullpipe.results import fresh_directory
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fullpipe.fleet.compare.wish import Wish
+    from fullpipe.report import Form
+
+
+def compare(wish: Wish, *, out: Path | None, form: Form, as_json: bool) -> None:
+    """Compares, prints what came of it, and makes a report of it in a new directory, if asked for.
+
+    Raises:
+        ScenarioError: When there is nothing to compare, or the wish names what is not there.
+        FileExistsError: When `out` is not free.
+        OSError: When something can't be read or written.
+    """
+    if out is None:
+        _tell(_analysed(wish), as_json, None)
+        return
+    with fresh_directory(out, f"--out {out}") as aside:
+        from fullpipe.fleet.compare.page import page
+        from fullpipe.report.write import make, name_of
+
+        analysis = _analysed(wish)
+        (aside / "compare.json").write_text(json.dumps(analysis.record(), indent=1, allow_nan=False), encoding="utf-8")
+        make(page(analysis), form, aside / name_of(form))
+    _tell(analysis, as_json, out / name_of(form))
+
+
+def _analysed(wish: Wish) -> Analysis:
+    from fullpipe.progress import counting
+
+    done = 0
+    with stoppable(lambda: f"after {done:,} rows"):
+        plan = draw_up(wish)
+        with counting() as bar:
+            task = bar.add_task("counting rows", total=sum(plan.total(table) for table in TABLES))
+
+            def advance(rows: int) -> None:
+                nonlocal done
+                done += rows
+                bar.advance(task, rows)
+
+            return Analysis(Estimates(count(plan, advance)))
+
+
+def _tell(analysis: Analysis, as_json: bool, kept: Path | None) -> None:
+    from rich.console import Console
+
+    from fullpipe.fleet.compare.show import show
+
+    with printing():
+        if as_json:
+            print(json.dumps(analysis.record(), allow_nan=False))
+            return
+        show(analysis, Console(highlight=False))
+        if kept:
+            print(f"kept: {kept}")

@@ -1,0 +1,292 @@
+"""The pictures of a comparison, as blocks of a report."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fullpipe.fleet.compare import metrics
+from fullpipe.fleet.compare.bands import bands, envelope
+from fullpipe.fleet.compare.count import over_time
+from fullpipe.fleet.compare.hexagons import HEIGHT, WIDTH
+from fullpipe.report.model import Density, Line, Lines
+from fullpipe.stats.clusters import alone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from fullpipe.fleet.compare.estimate import Estimates
+    from fullpipe.fleet.compare.hexagons import Hexagons
+    from fullpipe.fleet.compare.metrics import Measure, Metric
+    from fullpipe.report.model import Block
+
+    Values = NDArray[np.float64]
+
+_POINTS = 240
+_SHOWN = {
+    "loss": ("Loss of a connection", "loss, %", 100.0),
+    "throughput": ("Throughput of requests (nginx)", "throughput, Mbit/s", 1e-6),
+    "busy_rate": ("Rate of connections while busy", "rate, Mbit/s", 1e-6),
+    "bandwidth": ("Bandwidth of connections", "bandwidth, Mbit/s", 1e-6),
+    "inflight": ("Packets in flight", "packets in flight", 1.0),
+    "rtt": ("RTT", "RTT, ms", 1e3),
+    "rwnd": ("Time limited by the receive window", "share of the connection's busy time, %", 100.0),
+    "reordering": ("Degree of reordering", "reordering, packets", 1.0),
+}
+
+
+def distribution(estimates: Estimates, measure: Measure) -> Lines | None:
+    """The share of connections up to a value, with a band for each value."""
+    counts = estimates.counted.strata.get(("rtt", measure.name))
+    if counts is None or not counts.any():
+        return None
+    assert measure.buckets
+    title, label, scale = _SHOWN[measure.name]
+    pooled = counts.sum(axis=(0, 1, 2), dtype=np.float64)
+    at = _places(np.cumsum(pooled) / pooled.sum())
+    lines = []
+    for arm, name in enumerate(estimates.plan.arms):
+        upto = estimates.distribution(measure, arm)[:, at]
+        if np.isfinite(upto[0]).any():
+            x = measure.buckets.edges[at] * scale
+            lines.append(Line(name, x, upto[0], *_band(upto, estimates, measure, arm), style=arm))
+    zero = pooled[0] / pooled.sum()
+    note = f"{zero:.0%} of all are less than {measure.buckets.edges[0] * scale:.2g}." if zero > 0.005 else ""
+    what = "requests" if measure.table == "requests" else "connections"
+    return Lines(title, label, f"share of {what}", lines, stepped=True, log_x=True, note=note)
+
+
+def tail(estimates: Estimates) -> Lines | None:
+    """The share of connections that lost more, both axes logarithmic: here outliers are to be seen."""
+    measure = metrics.LOSS
+    counts = estimates.counted.strata.get(("rtt", measure.name))
+    if counts is None or not counts.any():
+        return None
+    assert measure.buckets
+    lines = []
+    for arm, name in enumerate(estimates.plan.arms):
+        own = counts[arm].sum(axis=(0, 1), dtype=np.float64)
+        above = 1 - np.cumsum(own) / own.sum()
+        there = np.flatnonzero(above > 0.5 / own.sum())
+        there = there[:: max(len(there) // _POINTS, 1)]
+        if len(there):
+            lines.append(Line(name, measure.buckets.edges[there] * 100, above[there], style=arm))
+    title = "Connections that lost more than that"
+    note = "What is to the right of 60 % is counted as an outlier."
+    return Lines(title, "loss, %", "share of connections", lines, note=note, log_x=True, log_y=True) if lines else None
+
+
+def over(estimates: Estimates, metric: Metric) -> Lines | None:
+    """A metric over time, with its band; None where it is one moment."""
+    plan = estimates.plan
+    if metric.measure.name not in estimates.counted.times or plan.times < 2:
+        return None
+    unit, size = next(
+        (unit, size)
+        for unit, size in (("days", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
+        if plan.step_us * plan.times / 1e6 >= 2 * size
+    )
+    step = plan.step_us / 1e6 / size
+    x = (np.arange(plan.times) + 0.5) * step
+    found = estimates.over_time(metric) * metric.quantity.scale
+    lines = []
+    for arm, name in enumerate(plan.arms):
+        spreads = [alone(each, estimates.clusters[metric.measure.table], arm) for each in found[arm]]
+        y = np.array([each.value for each in spreads])
+        if np.isfinite(y).any():
+            low, high = np.array([each.interval() for each in spreads]).T
+            known = np.isfinite(low)
+            lines.append(
+                Line(
+                    name,
+                    x,
+                    y,
+                    np.where(known, np.maximum(low, 0), y),
+                    np.where(known, high, y),
+                    style=arm,
+                )
+            )
+    if not lines:
+        return None
+    words = metric.quantity.words
+    label = f"{unit} since {plan.start:%Y-%m-%d %H:%M} UTC" if plan.start else unit
+    return Lines(words[0].upper() + words[1:], label, metric.quantity.unit, lines)
+
+
+def times(estimates: Estimates) -> list[Lines]:
+    """Everything over time."""
+    wanted = {measure.name for measure in over_time(estimates.plan)}
+    found = [over(estimates, metric) for metric in metrics.METRICS if metric.measure.name in wanted]
+    return [each for each in found if each]
+
+
+def by_rtt(estimates: Estimates, metric: Metric) -> Lines | None:
+    """A metric over the minimum RTT."""
+    plan = estimates.plan
+    if len(plan.rtt.middles) < 3:
+        return None
+    values: dict[str, list[tuple[float, float, float, float]]] = {}
+    for label, there in estimates.by("rtt").items():
+        number = plan.rtt.labels.index(label)
+        each = next((one for one in there if one.metric is metric), None)
+        if each is None or number >= len(plan.rtt.middles):
+            continue
+        for arm, name in enumerate(plan.arms):
+            spread = alone(each.values[arm] * metric.quantity.scale, estimates.clusters["connections"], arm)
+            if math.isfinite(spread.value):
+                low, high = spread.interval()
+                known = math.isfinite(low)
+                values.setdefault(name, []).append(
+                    (
+                        plan.rtt.middles[number] * 1e3,
+                        spread.value,
+                        max(low, 0.0) if known else spread.value,
+                        high if known else spread.value,
+                    )
+                )
+    words = metric.quantity.words
+    lines = [Line(name, *np.array(rows).T, style=plan.arms.index(name)) for name, rows in values.items()]
+    title = f"{words[0].upper()}{words[1:]} by minimum RTT"
+    return Lines(title, "minimum RTT, ms", metric.quantity.unit, lines, log_x=True) if lines else None
+
+
+def densities(
+    estimates: Estimates, found: Sequence[Hexagons], titles: Sequence[str], x: tuple[str, float], y: tuple[str, float]
+) -> list[Block]:
+    """One picture an arm, with the same axes."""
+    pictures = [each.middles() for each in found]
+    used = [each for each in pictures if len(each[0])]
+    if not used:
+        return []
+    moves = math.log10(x[1]), math.log10(y[1])
+    reach = [
+        edge
+        for axis in (0, 1)
+        for edge in _reach(
+            np.concatenate([each[axis] for each in used]) + moves[axis], np.concatenate([each[2] for each in used])
+        )
+    ]
+    return [
+        Density(
+            title,
+            x[0],
+            y[0],
+            (picture[0] + moves[0], picture[1] + moves[1]),
+            picture[2],
+            (WIDTH, HEIGHT),
+            (reach[0], reach[1], reach[2], reach[3]),
+        )
+        for picture, title in zip(pictures, titles, strict=True)
+        if len(picture[0])
+    ]
+
+
+def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, float]], list[str]]:
+    """Minimum RTT against bandwidth: pictures, the bands that are found, and what the envelopes are."""
+    plan, counted = estimates.plan, estimates.counted
+    if not counted.near:
+        return [], [], []
+    distances = bands(_buckets(metrics.MIN_RTT), _pooled(estimates, metrics.MIN_RTT))
+    rates = bands(_buckets(metrics.BANDWIDTH), _pooled(estimates, metrics.BANDWIDTH))
+    pictures = densities(
+        estimates,
+        counted.near,
+        [f"Minimum RTT and bandwidth, {arm}" for arm in plan.arms],
+        ("minimum RTT, ms", 1e3),
+        ("bandwidth, Mbit/s", 1e-6),
+    )
+    marked: list[Block] = []
+    for each in pictures:
+        assert isinstance(each, Density)
+        lines = (
+            tuple(math.log10(band.middle * 1e-6) for band in rates),
+            tuple(math.log10(b.middle * 1e3) for b in distances),
+        )
+        marked.append(
+            Density(
+                each.title,
+                each.x,
+                each.y,
+                each.middles,
+                each.counts,
+                each.size,
+                each.reach,
+                lines[0],
+                lines[1],
+                each.note,
+            )
+        )
+    rows = [
+        (
+            "distance",
+            f"{band.middle * 1e3:.3g} ms ({band.low * 1e3:.3g} to {band.high * 1e3:.3g})",
+            f"up to {_round(band.middle * 1e3 * 100):,} km of fibre",
+            band.share,
+        )
+        for band in distances
+    ]
+    rows += [
+        (
+            "rate",
+            f"{band.middle * 1e-6:.3g} Mbit/s ({band.low * 1e-6:.3g} to {band.high * 1e-6:.3g})",
+            "an access rate, or a limit that many meet",
+            band.share,
+        )
+        for band in rates
+    ]
+    said = []
+    for arm, near in zip(plan.arms, counted.near, strict=True):
+        line = envelope(near)
+        if line:
+            window = (
+                f", as where a window of {line.window_bytes / 1e6:.2g} MB is the limit"
+                if line.low <= -1 <= line.high or abs(line.slope + 1) < 0.25
+                else ", so that no one window is the limit"
+            )
+            said.append(
+                f"{arm}: over the farther half the bandwidth that 95 % stay below goes with RTT to the power of "
+                f"{line.slope:.2f} ({line.low:.2f} to {line.high:.2f}){window}."
+            )
+    return marked, rows, said
+
+
+def _round(value: float) -> float:
+    digits = max(math.floor(math.log10(value)) - 1, 0) if value > 0 else 0
+    return round(value / 10**digits) * 10**digits
+
+
+def _pooled(estimates: Estimates, measure: Measure) -> Values:
+    return np.asarray(estimates.counted.strata["rtt", measure.name].sum(axis=(0, 1, 2), dtype=np.float64))
+
+
+def _buckets(measure: Measure):  # noqa: ANN202
+    assert measure.buckets
+    return measure.buckets
+
+
+def _reach(values: Values, counts: Values) -> tuple[float, float]:
+    """From where to where nearly all lie."""
+    order = np.argsort(values)
+    upto = np.cumsum(counts[order]) / counts.sum()
+    low, high = (values[order][np.searchsorted(upto, share)] for share in (0.0005, 0.9995))
+    return float(low) - 0.06, float(high) + 0.06
+
+
+def _places(upto: Values) -> NDArray[np.int64]:
+    """The edges between which all happens, at most so many of them."""
+    first, last = int(np.searchsorted(upto, 0.0005)), int(np.searchsorted(upto, 0.9999))
+    first, last = max(first - 1, 0), min(last + 1, len(upto) - 1)
+    return np.unique(np.linspace(first, last, min(_POINTS, last - first + 1)).astype(np.int64))
+
+
+def _band(upto: Values, estimates: Estimates, measure: Measure, arm: int) -> tuple[Values, Values] | tuple[None, None]:
+    clusters = estimates.clusters[measure.table]
+    spreads = [alone(upto[:, at], clusters, arm) for at in range(upto.shape[1])]
+    if not math.isfinite(spreads[len(spreads) // 2].error):
+        return None, None
+    low, high = np.array([each.interval() for each in spreads]).T
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)

@@ -1,0 +1,65 @@
+"""A comparison for a terminal of 80 columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from fullpipe.fleet.compare.decide import said
+from fullpipe.table import digits, make_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fullpipe.fleet.compare.analysis import Analysis
+    from fullpipe.fleet.compare.decide import Compared
+
+_COLOURS = {"better": "green", "worse": "red", "undecided": "dim", "unknown": "dim", "same": "dim"}
+_WORDS = {"slight": "too little", "unknown": "–"}
+
+
+def show(analysis: Analysis, console: Console) -> None:
+    """Prints what was compared, the decision of each arm against the first, and what may be wrong."""
+    plan = analysis.plan
+    console.print(f"{plan.wish.directory}: {' and '.join(plan.arms)}", style="bold", markup=False)
+    for table, numbers in analysis.numbers().items():
+        counts = ", ".join(f"{arm} {number:,}" for arm, number in zip(plan.arms, numbers, strict=True))
+        least = f" of at least {plan.wish.min_bytes:,} bytes" if table != "counters" and plan.wish.min_bytes else ""
+        what = "readings of counters" if table == "counters" else table
+        console.print(f"{what}{least}: {counts}", soft_wrap=True, markup=False)
+    for arm in plan.arms[1:]:
+        rows = [each for each in analysis.compared if (each.a, each.b) == (arm, plan.arms[0])]
+        console.print("")
+        console.print(_decision(arm, plan.arms[0], rows) if rows else f"{arm}: nothing in common with {plan.arms[0]}")
+    if any(each.alone for each in analysis.compared):
+        console.print("* not without one of the hosts, see below", style="dim")
+    console.print("")
+    for check in analysis.checks:
+        mark, style = {True: ("fine", "green"), False: ("LOOK", "yellow"), None: ("–   ", "dim")}[check.fine]
+        grid = Table.grid(padding=(0, 1))
+        grid.add_row(Text(mark, style=style), Text.assemble((check.name, "bold"), f": {check.text}"))
+        console.print(grid)
+    console.print("")
+    console.print(analysis.note, style="dim", markup=False)
+
+
+def _decision(arm: str, other: str, rows: list[Compared]) -> Table:
+    table = make_table(f"{arm} against {other}")
+    table.columns[0].max_width = 34
+    table.columns[0].overflow = "ellipsis"
+    table.add_column(other, justify="right", no_wrap=True, vertical="bottom")
+    table.add_column(arm, justify="right", no_wrap=True, vertical="bottom")
+    table.add_column("effect (95 % CI)", justify="right", no_wrap=True, vertical="bottom")
+    table.add_column("verdict", no_wrap=True, vertical="bottom")
+    for each in rows:
+        quantity = each.metric.quantity
+        unit = f", {quantity.unit}" if quantity.unit else ""
+        verdict = Text(_WORDS.get(each.verdict, each.verdict) + ("*" if each.alone else ""))
+        verdict.stylize(_COLOURS.get(each.verdict, "yellow"))
+        values = (digits(spread.value * quantity.scale) for spread in (each.value_b, each.value_a))
+        table.add_row(quantity.words + unit, *values, said(each), verdict)
+        if each.shifted:
+            table.add_row("  with the same mix of RTTs", "", "", said(each, each.standard), "")
+    return table

@@ -1,0 +1,82 @@
+"""What is asked of a comparison, and how it is read from the command line."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fullpipe.refusal import refusal
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UNITS = ("auto", "pair", "host", "net", "client", "connection")
+_SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for.
+
+    Attributes:
+        directory: Of the fleet.
+        min_bytes: Connections and requests that transferred less are left out.
+        by: A column whose values are looked at one by one, or `rtt`.
+        against: The arm that the others are compared with first; None for the first one.
+        unit: What is independent of each other, of :data:`UNITS`.
+        effect: What difference matters, as a share of the value.
+        ratio: How the connections should be divided, arm by arm; None for what the hosts suggest.
+    """
+
+    directory: Path
+    min_bytes: int = 1_000_000
+    by: str = "rtt"
+    against: str | None = None
+    unit: str = "auto"
+    effect: float = 0.05
+    ratio: dict[str, float] | None = None
+
+
+def read(
+    directory: Path, *, min_bytes: str, by: str, against: str | None, unit: str, effect: str, ratio: str | None
+) -> Wish:
+    """Reads a wish from texts.
+
+    Raises:
+        ScenarioError: When one of them can't be understood.
+    """
+    if unit not in UNITS:
+        raise refusal("no such unit", f"choose one of {', '.join(UNITS)}", key="--cluster", value=unit)
+    return Wish(directory, _bytes(min_bytes), by, against, unit, _share(effect), _parts(ratio) if ratio else None)
+
+
+def _bytes(text: str) -> int:
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
+    if not found or found[2] not in _SIZES:
+        raise refusal("not a size", "write it like 1MB, 500kB, or 0 for all", key="--min-bytes", value=text)
+    return int(float(found[1]) * _SIZES[found[2]])
+
+
+def _share(text: str) -> float:
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 < share < 1:
+        raise refusal("not a share above 0 and below 1", "write it like 5% or 0.05", key="--effect", value=text)
+    return share
+
+
+def _parts(text: str) -> dict[str, float]:
+    parts = {}
+    for each in text.split(","):
+        arm, equals, part = each.partition("=")
+        try:
+            parts[arm.strip()] = float(part)
+        except ValueError:
+            equals = ""
+        if not (equals and arm.strip() not in ("",) and math.isfinite(parts[arm.strip()])):
+            raise refusal("not ARM=PART, ARM=PART …", "write it like cubic=1,bbr=1", key="--ratio", value=text)
+    return parts

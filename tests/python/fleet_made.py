@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,8 @@ from fullpipe.fleet import store
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    Numbers = np.ndarray
 
 START = datetime(2019, 11, 18, tzinfo=UTC)
 
@@ -33,7 +35,8 @@ def write_fleet(
 
     Args:
         directory: A new one.
-        arms: Of each, factors against the first: `rate`, `loss`, `queue`, `rtt` (the mix's), `hosts`, `rows`, `outliers`.
+        arms: Of each factors of `rate`, `loss`, `queue`, `rtt` (the mix's), `rows`, its first host's own,
+            `odd`; and as such `hosts`, `outliers`.
         hosts: Of an arm.
         rows: Connections of a host.
         seed: Of everything.
@@ -50,8 +53,11 @@ def write_fleet(
             n = int(rows * own * factor.get("rows", 1) / parts)
             host = rng.integers(own, size=n)
             shift = np.random.default_rng([seed, number, 77]).normal(0, host_sd, own)
+            shift[0] += np.log(factor.get("odd", 1.0))
             client = rng.integers(max(n * parts // 5, 1), size=n)
-            frame = _connections(rng, factor, host, shift, client, hours)
+            frame = _connections(rng, factor, host, shift, client, hours).with_columns(
+                cc=pl.lit(arm.replace("bbr1", "bbr"))
+            )
             names = pl.Series([f"{arm}-{each}" for each in host.tolist()])
             store.write(directory, "connections", frame.with_columns(arm=pl.lit(arm), host=names), f"part-{part}")
             if requests:
@@ -71,7 +77,9 @@ def write_fleet(
     return directory
 
 
-def _connections(rng: Any, factor: dict[str, float], host: Any, shift: Any, client: Any, hours: float) -> pl.DataFrame:
+def _connections(
+    rng: np.random.Generator, factor: dict[str, float], host: Numbers, shift: Numbers, client: Numbers, hours: float
+) -> pl.DataFrame:
     n = len(host)
     far = rng.random(n) < 0.1
     near = np.exp(rng.normal(np.log(0.020), 0.5, n)) * factor.get("rtt", 1.0)
@@ -112,7 +120,6 @@ def _connections(rng: Any, factor: dict[str, float], host: Any, shift: Any, clie
             "reord_seen": np.where(rng.random(n) < 0.1, 2, 0),
             "ecn": ecn,
             "ecnseen": ecn & (rng.random(n) < 0.88),
-            "cc": "cubic",
         }
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from html import escape
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from fullpipe.report.colours import heat
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from fullpipe.report.model import Density, Values
 
@@ -31,14 +33,12 @@ def density(block: Density) -> str:
 
     wide, tall = block.size[0] / (high_x - low_x) * width, block.size[1] / (high_y - low_y) * height
     parts = [f'<rect x="{_LEFT}" y="{_ABOVE}" width="{width}" height="{height}" class="frame"/>']
-    steps = [
-        (right - left, lower - upper) for (left, upper), (right, lower) in zip(_CORNERS, _CORNERS[1:], strict=False)
-    ]
+    steps = [(right - left, lower - upper) for (left, upper), (right, lower) in itertools.pairwise(_CORNERS)]
     shape = "".join(f"l{x * wide:.1f} {y * tall:.1f}" for x, y in steps) + "z"
     levels = _levels(block.counts)
     for level in range(_LEVELS):
         those = zip(*(each[levels == level].tolist() for each in block.middles), strict=True)
-        places = [(x, y) for x, y in (at(*each) for each in those) if x >= _LEFT - wide and y >= _ABOVE - tall]
+        places = [at(x, y) for x, y in those if low_x <= x <= high_x and low_y <= y <= high_y]
         path = "".join(f"M{x:.1f} {y - tall / 3:.1f}{shape}" for x, y in places)
         if path:
             colour = heat(level / (_LEVELS - 1))[0]
@@ -61,7 +61,8 @@ def density(block: Density) -> str:
         parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + width}" y1="{y:.1f}" y2="{y:.1f}" class="band"/>')
     parts.append(f'<text x="{_LEFT + width / 2}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(block.x)}</text>')
     parts.append(
-        f'<text transform="rotate(-90)" x="{-(_ABOVE + height / 2)}" y="14" text-anchor="middle">{escape(block.y)}</text>'
+        f'<text transform="rotate(-90)" x="{-(_ABOVE + height / 2)}" y="14" text-anchor="middle">'
+        f"{escape(block.y)}</text>"
     )
     return (
         f'<svg class="clouds" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(block.title)}">'
@@ -79,7 +80,9 @@ def paint(panel: Axes, block: Density) -> None:
     x, y = block.middles
     places = 10.0 ** (np.stack([x, y], axis=1)[:, None, :] + corners[None])
     norm = LogNorm(1, max(float(block.counts.max(initial=1.0)), 2.0))
-    cells = PolyCollection(places, array=block.counts, cmap="cividis", norm=norm, edgecolors="face", linewidths=0.2)
+    cells = PolyCollection(
+        list(places), array=block.counts, cmap="cividis", norm=norm, edgecolors="face", linewidths=0.2
+    )
     panel.add_collection(cells)
     low_x, high_x, low_y, high_y = block.reach
     panel.set(xscale="log", yscale="log", xlim=(10**low_x, 10**high_x), ylim=(10**low_y, 10**high_y))
@@ -95,10 +98,10 @@ def paint(panel: Axes, block: Density) -> None:
     panel.figure.colorbar(ScalarMappable(norm, "cividis"), ax=panel, label="connections in a hexagon", fraction=0.05)
 
 
-def _levels(counts: Values) -> np.ndarray:
+def _levels(counts: Values) -> NDArray[np.int64]:
     """The colour of each, by the logarithm of its count."""
     most = math.log(max(float(counts.max(initial=1.0)), 2.0))
-    return np.minimum((np.log(np.maximum(counts, 1)) / most * _LEVELS).astype(int), _LEVELS - 1)
+    return np.asarray(np.minimum(np.log(np.maximum(counts, 1)) / most * _LEVELS, _LEVELS - 1), dtype=np.int64)
 
 
 def _legend(counts: Values) -> str:

@@ -42,8 +42,8 @@ class Clusters:
     def draws(self, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
         """How often each cell is in each resample, shape (resamples, cells).
 
-        Clusters are drawn with replacement: arm by arm if each is in one arm, else all together, so that a cluster takes
-        its cells in all arms with it, which makes differences of arms paired.
+        Clusters are drawn with replacement: arm by arm if each is in one arm, else all together, so that a cluster
+        takes its cells in all arms with it, which makes differences of arms paired.
         """
         import numpy as np
 

@@ -18,7 +18,7 @@ _A_DECADE = 100
 
 @dataclass(frozen=True)
 class Buckets:
-    """Where values go: 0 for what is less than `least`, then 100 buckets a decade; what is above the last is in the last.
+    """Where values go: 0 for what is less than `least`, then 100 buckets a decade; the last has all that is above.
 
     A bucket is 2.3 % wide. Within one, values count as spread evenly on a logarithmic scale, so that a quantile of many
     is off by much less; one of whole numbers, which do not lie like that, by up to 1.2 %.
@@ -38,7 +38,7 @@ class Buckets:
 
         with np.errstate(divide="ignore"):
             at = np.floor(np.log10(np.maximum(values, 0.0) / self.least) * _A_DECADE + 1e-9) + 1
-        return np.clip(at, 0, self.number - 1).astype(np.int64)
+        return np.asarray(np.clip(at, 0, self.number - 1), dtype=np.int64)
 
     @property
     def edges(self) -> Values:
@@ -51,8 +51,7 @@ class Buckets:
         """The value below which a share of them lies.
 
         Args:
-            counts: Of each bucket, shape (..., buckets); weights are counts, too. Empty buckets at both ends may be left
-                out.
+            counts: Of each bucket, shape (..., buckets); weights are counts, too. Both ends may be left out if empty.
             share: 0 to 1.
             first: How many were left out in front.
 

@@ -65,10 +65,10 @@ class Analysis:
             if slight:
                 parts.append(f"the same within {self.plan.wish.effect:.0%}: {_names(slight)}")
             if open_:
-                parts.append(f"undecided: {_names(open_)}")
+                parts.append(f"undecided: {len(open_)} of {len(rows)} metrics")
             text = "; ".join(parts) or "no interval, so no verdict"
             found.append(Finding(f"{one} against {other}: {text}.", _sign(rows)))
-        found += [Finding(f"Check “{each.name}”: {each.text}.", -1) for each in self.checks if each.fine is False]
+        found += [Finding(f"Check “{each.name}”: {each.text}.") for each in self.checks if each.fine is False]
         return found
 
     @cached_property
@@ -76,8 +76,8 @@ class Analysis:
         """How the verdicts were found."""
         tested = sum(math.isfinite(each.p) for each in self.compared)
         return (
-            f"{tested} comparisons; significant is what has p ≤ 0.05 after Benjamini's and Hochberg's correction over all of "
-            f"them. Intervals and p are Student's, with standard errors from 400 resamples of whole {self.unit}."
+            f"{tested} comparisons; significant is what has p ≤ 0.05 after Benjamini's and Hochberg's correction over "
+            f"all of them. Intervals and p are Student's, with standard errors from 400 resamples of whole {self.unit}."
         )
 
     @property

@@ -1,4 +1,4 @@
-"""What stands out in a fleet's paths: distances and access rates that many have, and where the receive window is the limit."""
+"""What stands out in a fleet's paths: distances and access rates that many have, and where a window is the limit."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def bands(buckets: Buckets, counts: Values) -> list[Band]:
     if not inner.any():
         return []
     smooth = gaussian_filter1d(inner, _SMOOTH, mode="constant")
-    # Of a sum of Poisson's weighted as a Gaussian: the weights' squares add up to 1 / (2 √π σ).
+    # Of a sum of Poisson's weighted as a Gaussian: the weights' squares add up to 1 / (2 √π times its width).
     noise = np.sqrt(smooth / (2 * math.sqrt(math.pi) * _SMOOTH))
     at, found = find_peaks(smooth, prominence=_LEAST * smooth.max())
     sure = found["prominences"] > _SURE * noise[at]

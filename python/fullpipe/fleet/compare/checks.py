@@ -137,7 +137,8 @@ def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     arm = plan.arms[most]
     # How far they would be apart by chance: as far as resamples are from what they are drawn from.
     chance = float(np.quantile(_chance(estimates, weights)[:, most], 0.95))
-    text = f"{arm}'s connections are {far[0][most]:.1%} elsewhere by minimum RTT than all others' (by chance up to {chance:.1%})"
+    apart = f"{far[0][most]:.1%} elsewhere by minimum RTT than all others' (by chance up to {chance:.1%})"
+    text = f"{arm}'s connections are {apart}"
     if far[0][most] <= max(_MIX, chance):
         return Check(name, True, text)
     other = [each for each in compared if each.shifted]
@@ -205,7 +206,8 @@ def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     if not short:
         return Check(name, True, f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments, in every metric")
     open_ = [each for each in short if each.verdict == "undecided"]
-    text = f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments in {len(known) - len(short)} of {len(known)} comparisons"
+    seen = f"{len(known) - len(short)} of {len(known)} comparisons"
+    text = f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments in {seen}"
     if not open_:
         return Check(name, True, f"{text}; the others differ by more than that, or not at all")
     least, most = _times_as_much(open_[-1].data), _times_as_much(open_[0].data)

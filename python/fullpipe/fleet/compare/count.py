@@ -1,4 +1,4 @@
-"""Goes through a fleet once and counts: what stays is counts by arm, cluster, stratum and bucket, however many rows there are."""
+"""Goes through a fleet once and counts by arm, cluster, stratum and bucket: that is all that stays of its rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 GROUPS = 128
-"""Clusters are put together at random into so many groups where there are more than hosts can be: a group of independent
+"""Clusters that are not hosts are put together at random into so many groups: a group of independent
 clusters is one itself (Wolter 2007, chapter 2), and what is kept doesn't grow with their number."""
 MOST_HOSTS = 256
 _ROWS = 250_000
@@ -136,10 +136,11 @@ class _Pass:
     def _expressions(self) -> list[pl.Expr]:
         plan = self.plan
         time = pl.col("last_seen" if self.table == "connections" else "time")
+        since = (time - plan.start).dt.total_microseconds() // plan.step_us
         found = [
             big_enough(self.table, plan.wish.min_bytes).alias("_keep"),
             _number("arm", plan.arms).alias("_arm"),
-            ((time - pl.lit(plan.start)).dt.total_microseconds() // plan.step_us).cast(pl.Int32).alias("_time"),
+            (since if plan.start else pl.lit(0)).cast(pl.Int32).alias("_time"),
         ]
         if self.hosts_apart or self.by_host:
             found.append(_number("host", plan.hosts).alias("_host"))

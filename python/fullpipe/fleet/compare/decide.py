@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 _EACH_WITH_EACH = 4
+_A_THIRD_LESS = 2 / 3
 NOTHING = Spread(math.nan, math.nan, math.nan)
 
 
@@ -175,16 +176,16 @@ def _verdict(metric: Metric, spread: Spread, p: float, effect: float) -> str:
 def _driven(
     each: Estimate, a: int, b: int, change: Change, verdict: str, estimates: Estimates
 ) -> tuple[str, float] | None:
-    """The host without which a difference would not be one any more, if the interval stayed as wide."""
+    """The host without which a difference is a third less and no longer one, if the interval stayed as wide."""
     if verdict not in ("better", "worse", "higher", "lower") or not each.without.size:
         return None
     low, high = change.spread.interval()
-    half = (high - low) / 2
+    least = min((high - low) / 2, abs(change.spread.value) * _A_THIRD_LESS)
     worst: tuple[str, float] | None = None
     for host, value in _without(each, a, b, change.relative, estimates):
-        far = value * math.copysign(1, change.spread.value)
-        if far < half and (worst is None or far < worst[1] * math.copysign(1, change.spread.value)):
-            worst = host, value
+        left = value * math.copysign(1, change.spread.value)
+        if left < least:
+            worst, least = (host, value), left
     return worst
 
 

@@ -38,7 +38,7 @@ def census(estimates: Estimates) -> list[dict[str, object]]:
                 spread = alone(drawn[:, 0] / drawn[:, 1], estimates.clusters["connections"], arm)
             row[f"{key}_of"] = int(sums[:, 1].sum())
             row[key] = int(sums[:, 0].sum())
-            row[f"{key}_share"] = (spread.value, *spread.interval())
+            row[f"{key}_share"] = [each if math.isfinite(each) else None for each in (spread.value, *spread.interval())]
         if row["ecn_of"]:
             found.append(row)
     return found
@@ -51,10 +51,10 @@ def ecn(analysis: Analysis) -> Section | None:
         shares = [each["ecn_share"], each["ecnseen_share"]]
         texts = []
         for share in shares:
-            assert isinstance(share, tuple)
+            assert isinstance(share, list)
             value, low, high = share
-            interval = f" [{low:.2%}, {high:.2%}]" if math.isfinite(low) else ""
-            texts.append(Number(value, f"{value:.2%}{interval}" if math.isfinite(value) else "–"))
+            interval = "" if low is None else f" [{low:.2%}, {high:.2%}]"
+            texts.append(Number(value, "–" if value is None else f"{value:.2%}{interval}"))
         counts = [Number(float(str(each[key])), f"{each[key]:,}") for key in ("ecn_of", "ecn")]
         rows.append((f"{each['arm']}", *counts, texts[0], texts[1]))
     if not rows:

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from fullpipe.fleet.compare.hexagons import Hexagons
     from fullpipe.fleet.compare.metrics import Measure, Metric
     from fullpipe.report.model import Block
+    from fullpipe.stats.sketch import Buckets
 
     Values = NDArray[np.float64]
 
 _POINTS = 240
+_TAIL_FROM = 1e-3
 _SHOWN = {
     "loss": ("Loss of a connection", "loss, %", 100.0),
     "throughput": ("Throughput of requests (nginx)", "throughput, Mbit/s", 1e-6),
@@ -47,17 +49,18 @@ def distribution(estimates: Estimates, measure: Measure) -> Lines | None:
     assert measure.buckets
     title, label, scale = _SHOWN[measure.name]
     pooled = counts.sum(axis=(0, 1, 2), dtype=np.float64)
-    at = _places(np.cumsum(pooled) / pooled.sum())
+    at = _places(pooled)
     lines = []
     for arm, name in enumerate(estimates.plan.arms):
         upto = estimates.distribution(measure, arm)[:, at]
         if np.isfinite(upto[0]).any():
             x = measure.buckets.edges[at] * scale
-            lines.append(Line(name, x, upto[0], *_band(upto, estimates, measure, arm), style=arm))
+            low, high = _band(upto, estimates, measure, arm)
+            lines.append(Line(name, x, upto[0], low, high, style=arm))
     zero = pooled[0] / pooled.sum()
-    note = f"{zero:.0%} of all are less than {measure.buckets.edges[0] * scale:.2g}." if zero > 0.005 else ""
+    note = f"{zero:.0%} of all are 0." if zero > 0.005 else ""
     what = "requests" if measure.table == "requests" else "connections"
-    return Lines(title, label, f"share of {what}", lines, stepped=True, log_x=True, note=note)
+    return Lines(title, label, f"share of {what}", lines, stepped=True, log_x=measure is not metrics.RWND, note=note)
 
 
 def tail(estimates: Estimates) -> Lines | None:
@@ -71,10 +74,11 @@ def tail(estimates: Estimates) -> Lines | None:
     for arm, name in enumerate(estimates.plan.arms):
         own = counts[arm].sum(axis=(0, 1), dtype=np.float64)
         above = 1 - np.cumsum(own) / own.sum()
-        there = np.flatnonzero(above > 0.5 / own.sum())
+        there = np.flatnonzero((above > 0.5 / own.sum()) & (measure.buckets.edges >= _TAIL_FROM))
         there = there[:: max(len(there) // _POINTS, 1)]
         if len(there):
-            lines.append(Line(name, measure.buckets.edges[there] * 100, above[there], style=arm))
+            x = np.asarray(measure.buckets.edges[there] * 100, dtype=np.float64)
+            lines.append(Line(name, x, above[there].astype(np.float64), style=arm))
     title = "Connections that lost more than that"
     note = "What is to the right of 60 % is counted as an outlier."
     return Lines(title, "loss, %", "share of connections", lines, note=note, log_x=True, log_y=True) if lines else None
@@ -91,7 +95,7 @@ def over(estimates: Estimates, metric: Metric) -> Lines | None:
         if plan.step_us * plan.times / 1e6 >= 2 * size
     )
     step = plan.step_us / 1e6 / size
-    x = (np.arange(plan.times) + 0.5) * step
+    x = np.asarray((np.arange(plan.times) + 0.5) * step, dtype=np.float64)
     found = estimates.over_time(metric) * metric.quantity.scale
     lines = []
     for arm, name in enumerate(plan.arms):
@@ -100,16 +104,7 @@ def over(estimates: Estimates, metric: Metric) -> Lines | None:
         if np.isfinite(y).any():
             low, high = np.array([each.interval() for each in spreads]).T
             known = np.isfinite(low)
-            lines.append(
-                Line(
-                    name,
-                    x,
-                    y,
-                    np.where(known, np.maximum(low, 0), y),
-                    np.where(known, high, y),
-                    style=arm,
-                )
-            )
+            lines.append(Line(name, x, y, np.where(known, np.maximum(low, 0), y), np.where(known, high, y), style=arm))
     if not lines:
         return None
     words = metric.quantity.words
@@ -149,7 +144,10 @@ def by_rtt(estimates: Estimates, metric: Metric) -> Lines | None:
                     )
                 )
     words = metric.quantity.words
-    lines = [Line(name, *np.array(rows).T, style=plan.arms.index(name)) for name, rows in values.items()]
+    lines = []
+    for name, rows in values.items():
+        x, y, below, above = np.array(rows).T
+        lines.append(Line(name, x, y, below, above, style=plan.arms.index(name)))
     title = f"{words[0].upper()}{words[1:]} by minimum RTT"
     return Lines(title, "minimum RTT, ms", metric.quantity.unit, lines, log_x=True) if lines else None
 
@@ -256,14 +254,14 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
 
 def _round(value: float) -> float:
     digits = max(math.floor(math.log10(value)) - 1, 0) if value > 0 else 0
-    return round(value / 10**digits) * 10**digits
+    return float(round(value / 10**digits) * 10**digits)
 
 
 def _pooled(estimates: Estimates, measure: Measure) -> Values:
     return np.asarray(estimates.counted.strata["rtt", measure.name].sum(axis=(0, 1, 2), dtype=np.float64))
 
 
-def _buckets(measure: Measure):  # noqa: ANN202
+def _buckets(measure: Measure) -> Buckets:
     assert measure.buckets
     return measure.buckets
 
@@ -273,13 +271,14 @@ def _reach(values: Values, counts: Values) -> tuple[float, float]:
     order = np.argsort(values)
     upto = np.cumsum(counts[order]) / counts.sum()
     low, high = (values[order][np.searchsorted(upto, share)] for share in (0.0005, 0.9995))
-    return float(low) - 0.06, float(high) + 0.06
+    return float(low) - 0.1, float(high) + 0.1
 
 
-def _places(upto: Values) -> NDArray[np.int64]:
-    """The edges between which all happens, at most so many of them."""
-    first, last = int(np.searchsorted(upto, 0.0005)), int(np.searchsorted(upto, 0.9999))
-    first, last = max(first - 1, 0), min(last + 1, len(upto) - 1)
+def _places(counts: Values) -> NDArray[np.int64]:
+    """The edges between which all that is not zero happens, at most so many of them."""
+    upto = np.cumsum(counts[1:]) / max(counts[1:].sum(), 1)
+    first, last = (int(np.searchsorted(upto, share)) for share in (0.0005, 0.9999))
+    last = min(last + 1, len(upto))
     return np.unique(np.linspace(first, last, min(_POINTS, last - first + 1)).astype(np.int64))
 
 

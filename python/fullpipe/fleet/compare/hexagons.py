@@ -21,7 +21,7 @@ _SPAN = 1 << 20
 
 @dataclass
 class Hexagons:
-    """Counts in hexagons, known by the place of their middle on two lattices, of which one lies in the gaps of the other."""
+    """Counts in hexagons, known by their middles on two lattices, of which one lies in the gaps of the other."""
 
     counts: dict[int, int] = field(default_factory=dict)
 

@@ -22,7 +22,7 @@ _SHARES = Buckets(1e-6, 6)
 _PACKETS = Buckets(1.0, 5)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is the one of its name
 class Measure:
     """What is counted by cell: values in buckets, or two sums.
 
@@ -41,7 +41,7 @@ class Measure:
     weight: pl.Expr | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is the one of its name
 class Metric:
     """A number an arm comes to.
 
@@ -147,7 +147,7 @@ FAIRNESS = _of(
 DRAWN = (LOSS, BANDWIDTH, BUSY_RATE, INFLIGHT, RTT, RWND, REORDERING, THROUGHPUT)
 """Those with a cumulative distribution."""
 
-MEASURES = tuple({each.measure.name: each.measure for each in METRICS}.values()) + (LOSS, MIN_RTT, RWND, REORDERING)
+MEASURES = (*tuple({each.measure.name: each.measure for each in METRICS}.values()), LOSS, MIN_RTT, RWND, REORDERING)
 
 
 def measures(table: str) -> list[Measure]:

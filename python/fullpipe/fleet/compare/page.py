@@ -48,7 +48,7 @@ def page(analysis: Analysis) -> Report:
         facts.append(("from", f"{plan.start:%Y-%m-%d %H:%M} UTC, {hours:.3g} h"))
     return Report(
         f"{plan.wish.directory.name}: {arms}",
-        "Which arm of the fleet is better for its users: what differs, how sure that is, and what may be wrong with it.",
+        "Which arm of the fleet is better for its users: what differs, how sure that is, what may be wrong with it.",
         facts,
         analysis.findings,
         analysis.note,
@@ -107,8 +107,8 @@ def _decision_note(analysis: Analysis) -> str:
     effect = analysis.plan.wish.effect
     standard = " Beside it the effect that there would be if both had the same mix of minimum RTTs."
     return (
-        f"A verdict other than “undecided” has a corrected p of at most 0.05, or an interval that lies within {effect:.0%}, "
-        "the effect that was asked for. Intervals are at 95 %, each its own comparison's."
+        "A verdict other than “undecided” has a corrected p of at most 0.05, or an interval that lies within "
+        f"{effect:.0%}, the effect that was asked for. Intervals are at 95 %, each its own comparison's."
         + (standard if any(each.standard for each in analysis.compared) else "")
     )
 
@@ -121,10 +121,19 @@ def _decisions(analysis: Analysis) -> list[Block]:
         if not rows:
             continue
         standard = any(each.standard for each in rows)
-        columns = ("metric", other, one, f"{one} against {other}", *(["standardised by RTT"] if standard else []))
-        columns = (*columns, "p, corrected", f"verdict on {one}", f"data for {plan.wish.effect:.0%}", "what it is")
+        columns = (
+            "metric",
+            f"with {other}",
+            f"with {one}",
+            "effect (95 % CI)",
+            *(["standardised by RTT"] if standard else []),
+        )
+        columns = (*columns, "p, corrected", f"verdict on {one}", f"data for {plan.wish.effect:.0%}")
         tables.append(Table(f"{one} against {other}", columns, [_decision(each, standard) for each in rows]))
-    return list(tables)
+    means: list[tuple[Cell, ...]] = [
+        (each.quantity.words, each.means) for each in dict.fromkeys(one.metric for one in analysis.compared)
+    ]
+    return [*tables, Table("What the metrics are", ("metric", "what it is"), means)]
 
 
 def _decision(each: Compared, standard: bool) -> tuple[Cell, ...]:
@@ -144,7 +153,6 @@ def _decision(each: Compared, standard: bool) -> tuple[Cell, ...]:
         Number(each.p, f"{each.p:.2g}" if math.isfinite(each.p) else "–"),
         VERDICTS[each.verdict] + (f" (not without {each.alone[0]})" if each.alone else ""),
         Number(each.data, _data(each.data)),
-        each.metric.means,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -11,8 +13,6 @@ from fullpipe.fleet import store
 from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from fullpipe.fleet.compare.wish import Wish
 
 TABLES = ("connections", "requests", "counters")
@@ -126,12 +126,14 @@ def draw_up(wish: Wish) -> Plan:
         rows[table] = frame
         spans += [frame["start"].min(), frame["end"].max()]
     arms = _arms(wish, rows)
-    some = pl.concat([frame.select("arm", "host") for frame in rows.values()]).unique()
+    some = (
+        pl.concat([frame.select("arm", "host") for frame in rows.values()]).filter(pl.col("arm").is_in(arms)).unique()
+    )
     nested = len(some) == some["host"].n_unique()
     unit, why = _unit(wish, rows, facts.row(0, named=True), nested)
-    known = [each for each in spans if each is not None]
-    start, end = (min(known), max(known)) if known else (None, None)  # type: ignore[type-var]
-    length = (end - start).total_seconds() * 1e6 if start is not None and end is not None else 0  # type: ignore[operator]
+    known = [each for each in spans if isinstance(each, datetime)]
+    start = min(known, default=None)
+    length = (max(known) - start).total_seconds() * 1e6 if start else 0.0
     step = next((each for each in _STEPS if length / each < _MOST_TIMES), int(length / _MOST_TIMES) + 1)
     return Plan(
         wish,
@@ -142,7 +144,7 @@ def draw_up(wish: Wish) -> Plan:
         nested,
         _by_rtt(facts.row(0, named=True)),
         _by_column(wish) if wish.by != "rtt" else None,
-        start,  # type: ignore[arg-type]
+        start,
         step,
         int(length // step) + 1,
         rows,
@@ -157,8 +159,9 @@ def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
     if not len(found):
         raise refusal("nothing in it", "name a directory that `fleet ingest` or `fleet simulate` made", file=where)
     kept = found.group_by("arm").agg(pl.col("kept").sum()).filter(pl.col("kept") > 0)["arm"].sort().to_list()
-    if not kept:
-        most = f"of {found['rows'].sum():,} rows none is left"
+    users = pl.concat([rows["connections"], rows["requests"]])
+    if not kept or (len(users) and not users["kept"].sum()):
+        most = f"of {users['rows'].sum():,} connections and requests none is left"
         raise refusal(
             most, "ask for less, like --min-bytes 0", key="--min-bytes", value=f"{wish.min_bytes}", file=where
         )
@@ -204,8 +207,8 @@ def _by_rtt(facts: dict[str, object]) -> Strata:
         return WHOLE
     inner = sorted({float(facts[f"{share}"]) for share in _STRATA} - {least, most})  # type: ignore[arg-type]
     edges = [least, *inner, most]
-    labels = tuple(f"{_ms(low)}–{_ms(high)} ms" for low, high in zip(edges, edges[1:], strict=False))
-    middles = tuple((max(low, 1e-9) * max(high, 1e-9)) ** 0.5 for low, high in zip(edges, edges[1:], strict=False))
+    labels = tuple(f"{_ms(low)}–{_ms(high)} ms" for low, high in itertools.pairwise(edges))
+    middles = tuple((max(low, 1e-9) * max(high, 1e-9)) ** 0.5 for low, high in itertools.pairwise(edges))
     code = pl.sum_horizontal([(pl.col("min_rtt_s") > edge).cast(pl.Int32) for edge in inner]) if inner else pl.lit(0)
     known = pl.when(pl.col("min_rtt_s").is_not_null()).then(code).otherwise(len(labels))
     return Strata("rtt", (*labels, "unknown"), known, middles)

@@ -54,10 +54,15 @@ function theme() {
   };
 }
 
-function axis(label, size, colours) {
+/** The powers of ten, which uPlot leaves when there are many, with as many digits as they need. */
+function powers(_, values) {
+  return values.map((value) => (value === null ? "" : value >= 1 ? value.toLocaleString("en") : `${Number(value.toPrecision(1))}`));
+}
+
+function axis(label, size, colours, log) {
   const line = { stroke: colours.grid, width: 1 };
   const fonts = { font: "12px sans-serif", labelFont: "12px sans-serif" };
-  return { label, stroke: colours.ink, grid: line, ticks: line, labelSize: 20, labelGap: 0, size, gap: 4, ...fonts };
+  return { label, stroke: colours.ink, grid: line, ticks: line, labelSize: 20, labelGap: 0, size, gap: 4, ...fonts, ...(log ? { values: powers } : {}) };
 }
 
 /** A chart's lines on one axis of x; a line with a band is three, of which its edges have no name. */
@@ -113,10 +118,10 @@ function options(chart, place, colours, found) {
     width: printing ? (chart.sync ? PAPER : PAPER / 2 - 20) : place.clientWidth || 600,
     height: chart.height ?? 260,
     scales: {
-      x: { time: false, distr: chart.logX ? 3 : 1 },
+      x: chart.logX ? { time: false, distr: 3, range: (_, low, high) => [low, high] } : { time: false },
       y: chart.logY ? { distr: 3 } : { range: (_, low, high) => reach(chart, low, high) },
     },
-    axes: [axis(chart.x, 26, colours), axis(chart.y, 50, colours)],
+    axes: [axis(chart.x, 26, colours, chart.logX), axis(chart.y, 50, colours, chart.logY)],
     series: [{ label: chart.x, value: (_, value) => rounded(value) }, ...series],
     bands: found.bands.map((band) => ({ series: band.series, fill: `${colours.lines[band.style % 7]}22` })),
     cursor: { drag: { x: true, y: false, uni: 20 }, focus: { prox: 24 }, sync: chart.sync ? { key: chart.sync } : {} },

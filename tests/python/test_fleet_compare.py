@@ -1,0 +1,318 @@
+"""`fullpipe fleet compare`: arms of which is known how they differ."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from fleet_made import START, write_fleet
+from fullpipe.fleet import store
+from fullpipe.fleet.compare.analysis import analyse
+from fullpipe.fleet.compare.page import page
+from fullpipe.fleet.compare.wish import read
+from fullpipe.report import Form
+from fullpipe.report.model import Number, Table
+from fullpipe.report.write import make
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import Fullpipe
+
+BBR1 = {"rate": 1.3, "loss": 8.0, "queue": 2.5, "outliers": 0.0}
+BBR2 = {"rate": 1.15, "loss": 2.0, "queue": 1.2, "outliers": 0.002}
+WISH: dict[str, Any] = {"min_bytes": "1MB", "by": "rtt", "against": None, "unit": "auto", "effect": "5%", "ratio": None}
+Rows = dict[tuple[str, str, str], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three arms of six hosts each."""
+    arms = {"cubic": {}, "bbr1": BBR1, "bbr2": BBR2}
+    return write_fleet(tmp_path_factory.mktemp("fleet") / "fleet", arms, hosts=6, rows=1500, parts=2)
+
+
+def told(directory: Path, **args: str) -> dict[str, Any]:
+    """All that it says, as JSON."""
+    record = analyse(read(directory, **(WISH | args))).record()
+    found: dict[str, Any] = json.loads(json.dumps(record, allow_nan=False))
+    return found
+
+
+def rows(found: dict[str, Any]) -> Rows:
+    return {(each["metric"], each["a"], each["b"]): each for each in found["decision"]}
+
+
+def check(found: dict[str, Any], name: str) -> dict[str, Any]:
+    (it,) = (each for each in found["checks"] if each["check"] == name)
+    return dict(it)
+
+
+def test_effects_are_found_with_intervals_that_have_the_truth_in_them(fleet: Path) -> None:
+    found = told(fleet)
+    assert found["arms"] == ["cubic", "bbr1", "bbr2"]
+    assert found["clusters"]["unit"] == "host"
+    by = rows(found)
+    for metric, a, b, truth, verdict in (
+        ("loss", "bbr1", "cubic", 8.0, "worse"),
+        ("loss.mean", "bbr2", "cubic", 2.0, "worse"),
+        ("retrans", "bbr2", "cubic", 2.0, "worse"),
+        ("throughput.p75", "bbr1", "cubic", 1.3, "better"),
+        ("busy_rate.p25", "bbr2", "cubic", 1.15, "better"),
+        ("cpu", "bbr1", "cubic", 1.0, "same"),
+    ):
+        it = by[metric, a, b]
+        assert it["effect"]["kind"] == "ratio"
+        assert it["effect"]["low"] < truth * 1.01, metric
+        assert it["effect"]["high"] > truth * 0.99, metric
+        assert it["verdict"] == verdict, metric
+    # Loss is as large at every RTT, so that standardising changes nothing.
+    loss = by["loss", "bbr1", "cubic"]
+    assert loss["effect_standardised"]["value"] == pytest.approx(loss["effect"]["value"], rel=0.03)
+    assert by["rtt", "bbr1", "cubic"]["verdict"] == "worse"
+    assert by["inflight", "bbr1", "cubic"]["verdict"] == "higher"
+    assert [each["check"] for each in found["checks"] if each["fine"] is False] in ([], ["enough data"])
+
+
+def test_counters_give_the_recorded_ratio_and_the_census_the_recorded_counts(fleet: Path) -> None:
+    found = told(fleet, min_bytes="0")
+    counters = store.scan(fleet, "counters").group_by("arm").agg(pl.col("retrans_segs", "out_segs").sum()).collect()
+    for arm, retrans, out in counters.iter_rows():
+        own = [each for each in found["decision"] if each["metric"] == "retrans" and arm in (each["a"], each["b"])]
+        values = {each["value_a" if each["a"] == arm else "value_b"]["value"] for each in own}
+        assert values == {retrans / out}
+    connections = store.scan(fleet, "connections").group_by("arm").agg(pl.len(), pl.col("ecn", "ecnseen").sum())
+    want = {arm: (rows, ecn, seen) for arm, rows, ecn, seen in connections.collect().iter_rows()}
+    assert {each["arm"]: (each["ecn_of"], each["ecn"], each["ecnseen"]) for each in found["ecn"]} == want
+    share = found["ecn"][0]["ecn_share"]
+    assert share[1] < 0.0368 < share[2]
+
+
+def test_the_table_is_for_a_terminal_and_ends_in_words(fullpipe: Fullpipe, fleet: Path) -> None:
+    done = fullpipe("fleet", "compare", str(fleet))
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert all(len(line) <= 80 for line in lines if not line.startswith(("/", "connections of")))
+    assert sum(line.startswith(("bbr1 against cubic", "bbr2 against cubic")) for line in lines) == 2
+    assert any(line.startswith("loss, of all bytes, %") and line.rstrip().endswith("worse") for line in lines)
+    assert any(line.startswith("fine sample ratio: ") for line in lines)
+    assert "Benjamini's and" in done.stdout
+    other = fullpipe("fleet", "compare", str(fleet), "--against", "bbr1").stdout
+    assert "bbr2 against bbr1" in other
+    assert "bbr2 against cubic" not in other
+
+
+def test_a_report_has_every_figure_and_opens_in_all_forms(fullpipe: Fullpipe, fleet: Path, tmp_path: Path) -> None:
+    done = fullpipe("fleet", "compare", str(fleet), "--by", "country", "--out", "seen")
+    assert (done.returncode, done.stderr) == (0, "")
+    page = (tmp_path / "seen" / "report.html").read_text()
+    for title in (
+        "RetransSegs",
+        "Loss of a connection",
+        "Connections that lost more than that",
+        "Loss, of all bytes by minimum RTT",
+        "P25 throughput (nginx)",
+        "P90 throughput (nginx)",
+        "Packets in flight",
+        "RTT and packets in flight, bbr2: rank correlation",
+        "Minimum RTT and bandwidth, bbr1",
+        "Effects by country",
+        "Who negotiates ECN",
+        "CPU busy",
+    ):
+        assert title in page, title
+    kept = json.loads((tmp_path / "seen" / "compare.json").read_text())
+    assert kept["decision"] == told(fleet, by="country")["decision"]
+    assert fullpipe("fleet", "compare", str(fleet), "--out", "seen").returncode == 2
+
+
+def test_outliers_are_counted_and_left_out_of_the_mean(fleet: Path) -> None:
+    it = rows(told(fleet))["outliers", "bbr2", "bbr1"]
+    big = store.scan(fleet, "connections").filter(arm="bbr2").filter(pl.col("transferred_bytes") >= 1_000_000)
+    share = big.select((pl.col("loss") > 0.6).mean()).collect().item()
+    assert it["value_a"]["value"] == pytest.approx(share)
+    assert it["value_b"]["value"] == 0
+    assert it["effect"]["kind"] == "difference"
+    assert share > 0
+
+
+def test_arms_with_other_users_are_told_and_standardising_undoes_it(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rtt": 1.5}}, hosts=6, rows=2500, requests=False)
+    found = told(tmp_path / "f")
+    it = rows(found)["rtt", "bbr1", "cubic"]
+    assert it["effect"]["value"] > 1.3
+    # Within a tenth of all the RTTs still differ a little.
+    assert it["effect_standardised"]["value"] == pytest.approx(1, abs=0.1)
+    mix = check(found, "RTT mix")
+    assert mix["fine"] is False
+    assert "median RTT" in mix["text"]
+    assert "with the same mix of RTTs" in fullpipe("fleet", "compare", "f").stdout
+
+
+def test_a_sample_ratio_mismatch_is_told(tmp_path: Path) -> None:
+    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rows": 0.8}}, hosts=6, rows=1000, counters=False)
+    found = check(told(tmp_path / "f"), "sample ratio")
+    assert found["fine"] is False
+    assert "cubic 55.6% (50.0%), bbr1 44.4% (50.0%)" in found["text"]
+    assert check(told(tmp_path / "f", ratio="cubic=5,bbr1=4"), "sample ratio")["fine"] is True
+
+
+def test_one_host_that_makes_the_result_is_named(tmp_path: Path) -> None:
+    arms = {"cubic": {}, "bbr1": {"odd": 0.05}}
+    write_fleet(tmp_path / "f", arms, hosts=6, rows=600, host_sd=0.01, counters=False, requests=False)
+    found = told(tmp_path / "f", unit="net")
+    it = rows(found)["busy_rate.p25", "bbr1", "cubic"]
+    assert it["verdict"] == "worse"
+    assert it["without_host"] == "bbr1-0"
+    assert "without bbr1-0" in check(found, "one host")["text"]
+    # Resampling hosts takes it for what it is: chance.
+    assert rows(told(tmp_path / "f"))["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
+
+
+def test_too_few_data_are_called_that(tmp_path: Path) -> None:
+    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.02}}, hosts=3, rows=30, counters=False)
+    found = told(tmp_path / "f")
+    it = rows(found)["throughput.p50", "bbr1", "cubic"]
+    assert it["verdict"] == "undecided"
+    assert it["data_needed"] > 2
+    assert check(found, "enough data")["fine"] is False
+    assert check(found, "clusters")["fine"] is False
+
+
+def test_one_host_an_arm_is_no_experiment(tmp_path: Path) -> None:
+    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=1, rows=3000, counters=True)
+    found = told(tmp_path / "f")
+    assert found["clusters"] == {"unit": "net", "why": "an arm has but one host"}
+    assert check(found, "clusters")["fine"] is False
+    by = rows(found)
+    assert by["busy_rate.p50", "bbr1", "cubic"]["verdict"] == "better"
+    # What only hosts have has no interval then.
+    assert by["retrans", "bbr1", "cubic"]["verdict"] == "unknown"
+    assert by["retrans", "bbr1", "cubic"]["effect"]["low"] is None
+
+
+def test_paths_that_every_arm_has_tried_are_compared_pairwise(tmp_path: Path) -> None:
+    """What paths differ in by a factor of hundreds is no noise then."""
+    rng = np.random.default_rng(1)
+    rate = np.exp(rng.normal(17, 2, 400))
+    for arm, factor in (("cubic", 1.0), ("bbr1", 1.05)):
+        frame = pl.DataFrame(
+            {
+                "pair": np.arange(400),
+                "bytes_acked": 3_000_000,
+                "busy_s": 24e6 / (rate * factor * np.exp(rng.normal(0, 0.01, 400))),
+                "last_seen": START,
+            }
+        ).with_columns(arm=pl.lit(arm), host=pl.lit("sim"))
+        store.write(tmp_path / "f", "connections", frame, "all")
+    found = told(tmp_path / "f", effect="1%")
+    assert found["clusters"]["unit"] == "pair"
+    it = rows(found)["busy_rate.p50", "bbr1", "cubic"]["effect"]
+    assert it["low"] > 1
+    assert it["high"] < 1.12
+    alone = rows(told(tmp_path / "f", unit="connection"))["busy_rate.p50", "bbr1", "cubic"]
+    assert alone["verdict"] == "undecided"
+
+
+def test_bands_of_distance_and_rate_and_a_windows_limit_are_found(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    for number, arm in enumerate(("cubic", "bbr1")):
+        n = 20_000
+        far = rng.random(n) < 0.15
+        rtt = np.where(far, rng.normal(0.138, 0.004, n), np.exp(rng.normal(np.log(0.02), 0.8, n)))
+        tier = rng.choice([20e6, 100e6], size=n, p=[0.5, 0.5]) * np.exp(rng.normal(0, 0.04, n))
+        rate = np.minimum(tier, 262_144 * 8 / rtt)
+        frame = pl.DataFrame(
+            {"minrtt_s": rtt, "rtt_s": rtt, "delivery_rate_bps": rate, "bytes_acked": 10**7, "last_seen": START}
+        ).with_columns(arm=pl.lit(arm), host=pl.Series((np.arange(n) % 6 + 6 * number).astype(str)))
+        store.write(tmp_path / "f", "connections", frame, "all")
+    report = page(analyse(read(tmp_path / "f", **WISH)))
+    (section,) = (each for each in report.sections if each.title == "Distances and access rates")
+    (table,) = (each for each in section.blocks if isinstance(each, Table))
+    found: dict[str, list[float]] = {"distance": [], "rate": []}
+    for kind, where, *_ in table.rows:
+        found[str(kind)].append(float(str(where).split()[0]))
+    assert found["distance"][-1] == pytest.approx(138, rel=0.03)
+    assert any(each == pytest.approx(20, rel=0.06) for each in found["rate"])
+    assert "as where a window of 0.26 MB is the limit" in section.note
+
+
+def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_path: Path) -> None:
+    """D17: 63,336,246 packets; 34.5 % took 2 to 4 µs, 18.9 % 1 to 2 ms."""
+    counts = [237486, 8712205, 21855350, 4378933, 372762, 178145, 279016, 603899, 1115705, 2303138, 2702993]
+    counts += [11999127, 5432353, 1823173, 778955, 385202, 146435, 31369]
+    low = [0, 1, *(2**power for power in range(1, 17))]
+    frame = pl.DataFrame(
+        {"name": "us", "low": low, "high": [1, 2, *(2**power for power in range(2, 18))], "count": counts}
+    )
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "counters").symlink_to(fleet / "counters")
+    store.write(
+        tmp_path / "f", "histograms", frame.with_columns(arm=pl.lit("cubic"), host=pl.lit("a"), time=START), "h"
+    )
+    report = page(analyse(read(tmp_path / "f", **WISH)))
+    (table,) = (each for each in report.sections[-1].blocks if isinstance(each, Table))
+    cells = [[each.text if isinstance(each, Number) else each for each in row] for row in table.rows]
+    assert cells == [["us", "cubic", "[2, 4)", "34.5%"], ["us", "cubic", "[1,024, 2,048)", "18.9%"]]
+
+
+def test_old_kernels_counters_alone_and_requests_alone_are_enough(tmp_path: Path) -> None:
+    for arm, lost in (("cubic", 10), ("bbr1", 40)):
+        for host in range(4):
+            own = {"arm": arm, "host": f"{arm}-{host}"}
+            old = pl.DataFrame({"data_segs_out": [1000, 2000], "retrans_total_packets": [lost, lost * 2 + host]})
+            store.write(tmp_path / "old", "connections", old.with_columns(mss_bytes=1448, **lits(own)), f"{host}")
+            asked = pl.DataFrame({"bytes_sent": [2_000_000] * 20, "request_time_s": [lost / 10.0 + host / 50] * 20})
+            store.write(tmp_path / "asked", "requests", asked.with_columns(time=START, **lits(own)), f"{host}")
+            counted = pl.DataFrame({"out_segs": [10_000], "retrans_segs": [lost], "time": [START]})
+            store.write(tmp_path / "read", "counters", counted.with_columns(**lits(own)), f"{host}")
+    loss = rows(told(tmp_path / "old", min_bytes="0"))
+    assert loss["loss", "bbr1", "cubic"]["effect"]["value"] == pytest.approx((120 + 1.5) / (30 + 1.5))
+    throughput = rows(told(tmp_path / "asked"))
+    assert set(throughput) == {(f"throughput.p{each}", "bbr1", "cubic") for each in (25, 50, 75, 90)}
+    assert throughput["throughput.p50", "bbr1", "cubic"]["verdict"] == "worse"
+    assert rows(told(tmp_path / "read"))["retrans", "bbr1", "cubic"]["effect"]["value"] == pytest.approx(4)
+    for name in ("old", "asked", "read"):
+        report = page(analyse(read(tmp_path / name, **(WISH | {"min_bytes": "0"}))))
+        assert [each.title for each in report.sections][:2] == ["Decision", "Checks"]
+    made = make(report, Form.MD, tmp_path / "report-md")
+    assert "| bbr1 against cubic" not in (made / "report.md").read_text()
+    assert "| RetransSegs, % | 0.100 | 0.400 | 4.0 × (4.0 to 4.0) |" in (made / "report.md").read_text()
+
+
+def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
+    return {name: pl.lit(value) for name, value in own.items()}
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("nowhere",), "nowhere: no such directory"),
+        (("FLEET", "--min-bytes", "1TB"), "--min-bytes = 1TB: not a size"),
+        (("FLEET", "--min-bytes", "900GB"), "of 54,000 connections and requests none is left"),
+        (("FLEET", "--against", "reno"), "--against = reno: no such arm"),
+        (("FLEET", "--by", "town"), "--by = town: no such column"),
+        (("FLEET", "--by", "cgroup"), "--by = cgroup: nothing is known of it here"),
+        (("FLEET", "--cluster", "pair"), "--cluster = pair: not every connection has one"),
+        (("FLEET", "--cluster", "city"), "choose one of auto, pair"),
+        (("FLEET", "--effect", "0"), "write it like 5% or 0.05"),
+        (("FLEET", "--ratio", "cubic=1"), "each arm needs its part"),
+        (("FLEET", "--ratio", "cubic:1"), "write it like cubic=1,bbr=1"),
+        (("one",), "one arm, cubic: nothing to compare it with"),
+        (("empty",), "nothing in it"),
+    ],
+)
+def test_wrong_use_is_told_with_what_to_do(
+    fullpipe: Fullpipe, fleet: Path, tmp_path: Path, args: tuple[str, ...], said: str
+) -> None:
+    write_fleet(tmp_path / "one", {"cubic": {}}, hosts=1, rows=10)
+    (tmp_path / "empty").mkdir()
+    done = fullpipe("fleet", "compare", *(str(fleet) if each == "FLEET" else each for each in args))
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "fix: " in done.stderr
+    assert done.stdout == ""

@@ -245,7 +245,7 @@ class Ingest:
                 frame = frame.with_columns(**whose)
             else:
                 arms = {other.host: other.arm for other in self.streams if other.arm}
-                frame = frame.with_columns(arm=pl.col("host").replace_strict(arms, default="unassigned"))
+                frame = frame.with_columns(arm=pl.col("host").replace_strict(arms, default=store.NO_ARM))
             store.write(self.directory, table, frame, f"{stream.key}-{part}")
 
     def _quote(self, progress: Progress, reader: _core.FleetReader, file: Path) -> None:

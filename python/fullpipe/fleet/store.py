@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 NO_DAY = "unknown"
+NO_ARM = "unassigned"
+"""Of a line of a log whose host is in no arm, or in several."""
 
 
 def is_name(text: str) -> bool:

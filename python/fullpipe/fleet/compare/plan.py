@@ -158,7 +158,14 @@ def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
     where = f"{wish.directory}"
     if not len(found):
         raise refusal("nothing in it", "name a directory that `fleet ingest` or `fleet simulate` made", file=where)
-    kept = found.group_by("arm").agg(pl.col("kept").sum()).filter(pl.col("kept") > 0)["arm"].sort().to_list()
+    kept = (
+        found.filter(pl.col("arm") != store.NO_ARM)
+        .group_by("arm")
+        .agg(pl.col("kept").sum())
+        .filter(pl.col("kept") > 0)["arm"]
+        .sort()
+        .to_list()
+    )
     users = pl.concat([rows["connections"], rows["requests"]])
     if not kept or (len(users) and not users["kept"].sum()):
         most = f"of {users['rows'].sum():,} connections and requests none is left"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 _MISMATCH = 0.001
-"""Below this a sample ratio is called wrong: strict, since every comparison asks, and what it finds spoils all the rest."""
+"""Below this a sample ratio is called wrong: strict, as what it finds spoils all the rest."""
 _MIX = 0.05
 _FEW = 5
 _OVERLAP = 0.8

@@ -1,9 +1,14 @@
 """Laws that are fitted to sizes: what was drawn from one is found again, and its distances are what they are called."""
 
+import json
+from pathlib import Path
+
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 
+from conftest import Fullpipe
 from fullpipe.workload.fit import Fit, TooFewFlowsError, fits
 from fullpipe.workload.laws import BoundedPareto, Lognormal, Part, size_text
 
@@ -87,3 +92,28 @@ def test_sizes_are_written_as_scenarios_have_them() -> None:
     assert [size_text(size) for size in (1, 999, 1_000, 18_200, 6_400_000, 2_000_000_000)] == [
         *("1B", "999B", "1kB", "18.2kB", "6.4MB", "2GB"),
     ]
+
+
+def _file(path: Path, sizes: Values) -> str:
+    starts = pl.Series(range(len(sizes)), dtype=pl.Int64).cast(pl.Datetime("ns", "UTC"))
+    pl.DataFrame({"start": starts, "bytes": sizes.astype("uint64")}).write_parquet(path)
+    return str(path)
+
+
+def test_the_command_prints_the_nearest_law_as_a_scenario_has_it(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    file = _file(tmp_path / "flows.parquet", _pareto(1.2, 1000, 1e7, 20_000))
+    done = fullpipe("workload", "fit", file)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith('model = "')
+    assert "50 % of the bytes" in done.stdout
+    found = json.loads(fullpipe("workload", "fit", file, "--json").stdout)
+    assert found["flows"] == 20_000
+    assert f'model = "{found["laws"][0]["model"]}"' == done.stdout.splitlines()[-1]
+
+
+def test_the_command_refuses_what_has_no_fit(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    few = fullpipe("workload", "fit", _file(tmp_path / "few.parquet", np.arange(1.0, 21.0)))
+    assert few.returncode == 2
+    assert "20 flows: a fit needs 100 or more" in few.stderr
+    assert "fix: " in few.stderr
+    assert fullpipe("workload", "fit", "nothing.parquet").returncode == 2

@@ -69,3 +69,18 @@ def describe_command(
 
     with kindly():
         describe(flows, plot=plot, as_json=as_json)
+
+
+@workload.command("fit")
+def fit_command(
+    flows: Annotated[Path, typer.Argument(metavar="FLOWS", help="A file of flows, as `extract` makes it.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+) -> None:
+    """Fit laws to the sizes of flows, and print how near they come and how a scenario has them.
+
+    For example: fullpipe workload fit monday.parquet
+    """
+    from fullpipe.workload.command import fit
+
+    with kindly():
+        fit(flows, as_json=as_json)

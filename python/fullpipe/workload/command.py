@@ -88,6 +88,31 @@ def describe(source: Path, *, plot: Path | None, as_json: bool) -> None:
         _warn(extracted)
 
 
+def fit(source: Path, *, as_json: bool) -> None:
+    """Prints laws that come near to the sizes of the flows of a file.
+
+    Raises:
+        OSError: When the file can't be read.
+    """
+    from rich.console import Console
+
+    from fullpipe.workload.fit import TooFewFlowsError, fits
+    from fullpipe.workload.flows import read
+    from fullpipe.workload.show_fit import record, show
+
+    try:
+        sizes = read(source)["bytes"].cast(float).to_numpy()
+        found = fits(sizes)
+    except FlowsError as error:
+        fail(error)
+    except TooFewFlowsError as error:
+        fail(f"{source}: {error}\n  fix: name a file of more flows, or write a law by hand")
+    if as_json:
+        print(record(found, len(sizes)))
+    else:
+        show(found, len(sizes), Console(highlight=False))
+
+
 def _extracted(sources: Sequence[Path], out: Path, **options: object) -> Extracted:
     from fullpipe.workload.extract import extract as run
 

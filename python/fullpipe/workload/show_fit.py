@@ -26,6 +26,7 @@ def show(fits: Sequence[Fit], flows: int, console: Console) -> None:
     for fit in fits:
         table.add_row(fit.law.text, factor(fit), f"{fit.distance:.3f}", f"{fit.byte_distance:.3f}", f"{fit.mean:.2f}")
     console.print(table)
+    console.print()
     best = fits[0]
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1))
     for heading in ("quantile", "flows", "law", "ratio"):
@@ -35,6 +36,7 @@ def show(fits: Sequence[Fit], flows: int, console: Console) -> None:
             called = f"{off.share * 100:g} % of the {kind}"
             table.add_row(called, f"{off.flows:,.0f} B", f"{off.law:,.0f} B", f"{off.ratio:.2f}")
     console.print(table)
+    console.print()
     console.print(f'model = "{best.law.text}"', soft_wrap=True, markup=False)
 
 

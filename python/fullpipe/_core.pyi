@@ -685,6 +685,49 @@ class SweepPlan:
         """Begins to run ranges of run numbers, each with the number behind its last, in shards of about so long."""
 
 @final
+class FleetPlan:
+    """So many paths of a population, under each arm. A run is a path, under all arms; its number is the path's."""
+
+    @staticmethod
+    def make(
+        text: str,
+        file: str,
+        *,
+        arms: Sequence[str],
+        paths: int,
+        seed: int,
+        changes: Sequence[tuple[str, str]],
+    ) -> FleetPlan:
+        """Reads a population.
+
+        Args:
+            text: TOML.
+            file: What errors call it.
+            arms: Arms of the file, or algorithms.
+            paths: How many.
+            seed: Of all that is drawn.
+            changes: Keys of the scenario with what is drawn instead, in all classes.
+
+        Raises:
+            ScenarioError: When something is wrong.
+        """
+    @property
+    def title(self) -> str:
+        """What the population is, in one line."""
+    @property
+    def runs(self) -> int:
+        """How many paths there are."""
+    def scenario(self, path: int, arm: int) -> str:
+        """The scenario of a path under an arm, by their numbers, as TOML with every default written out."""
+    def paths(self, first: int, last: int) -> _Rows:
+        """A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn."""
+    def start(self, ranges: Sequence[tuple[int, int]], threads: int, shard_s: float) -> SweepRun:
+        """Begins to run ranges of path numbers, each with the number behind its last, in shards of about so long."""
+
+def populations() -> list[tuple[str, str]]:
+    """(name, text) of the populations that come with the program."""
+
+@final
 class SweepRun:
     """Threads that run parts of a plan."""
 

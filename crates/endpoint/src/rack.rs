@@ -77,6 +77,11 @@ impl Rack {
         }
     }
 
+    /// RACK.reordering_seen.
+    pub(crate) fn has_seen_reordering(&self) -> bool {
+        self.reordering
+    }
+
     /// A recovery is over.
     pub(crate) fn on_recovery_exit(&mut self) {
         self.persist = self.persist.saturating_sub(1);

@@ -55,6 +55,11 @@ impl RttEstimator {
         if self.backoff == 0 { self.rto } else { (self.rto * (1 << self.backoff)).min(MAX_RTO) }
     }
 
+    /// RTTVAR (RFC 6298 §2).
+    pub(crate) fn variation(&self) -> Span {
+        self.rttvar
+    }
+
     /// The timer fired.
     pub(crate) fn back_off(&mut self) {
         self.backoff = (self.backoff + 1).min(16);

@@ -6,6 +6,7 @@ mod capture;
 mod catalogue;
 mod conformance;
 mod controller;
+mod edge;
 mod error;
 mod fleet;
 #[cfg(target_os = "linux")]
@@ -32,6 +33,8 @@ mod _core {
     use crate::conformance::{conformance_case, conformance_cases};
     #[pymodule_export]
     use crate::controller::{Ack_, Config_, Conn_, Cx_, Decision_, Lost_, Recovery_, Snapshot_};
+    #[pymodule_export]
+    use crate::edge::{FleetPlan, populations};
     #[pymodule_export]
     use crate::error::ScenarioError;
     #[pymodule_export]

@@ -124,6 +124,12 @@ impl SweepPlan {
     }
 }
 
+impl SweepRun {
+    pub(crate) fn of(inner: sweep::Running) -> SweepRun {
+        SweepRun { inner }
+    }
+}
+
 #[pymethods]
 impl SweepRun {
     /// Waits for the next shard with the GIL released, for some seconds at most.
@@ -198,7 +204,7 @@ pub(crate) fn quantity(text: &str) -> Option<(f64, &'static str)> {
 }
 
 /// `{column: array}`; a column of words is the pair `(codes, labels)`.
-fn columns(py: Python<'_>, columns: Vec<Column>) -> PyResult<Bound<'_, PyDict>> {
+pub(crate) fn columns(py: Python<'_>, columns: Vec<Column>) -> PyResult<Bound<'_, PyDict>> {
     let dict = PyDict::new(py);
     for Column { name, values } in columns {
         match values {

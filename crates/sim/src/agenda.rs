@@ -26,6 +26,8 @@ pub(crate) enum Class {
     Departure,
     /// The trace takes its samples.
     Sample,
+    /// Who drives the run wants to look at it.
+    Pause,
 }
 
 /// An entry: when, and what of whom, in one number: comparing two takes no branch.
@@ -56,7 +58,8 @@ impl Entry {
             6 => Class::DelayedAck,
             7 => Class::Timer,
             8 => Class::Departure,
-            _ => Class::Sample,
+            9 => Class::Sample,
+            _ => Class::Pause,
         }
     }
 

@@ -59,6 +59,27 @@ impl Simulation {
         false
     }
 
+    /// Goes on to `at`, past all that happens then; true when the run is over. Nothing else changes of the run by it.
+    pub fn advance_to(&mut self, at: Time) -> bool {
+        self.network.agenda.push(at, Class::Pause, 0, 0);
+        loop {
+            match self.network.agenda.pop() {
+                Some(entry) if entry.at() <= self.end => {
+                    self.now = entry.at();
+                    if entry.class() == Class::Pause {
+                        return false;
+                    }
+                    self.anticipate();
+                    self.happen(entry);
+                }
+                _ => {
+                    self.now = self.end;
+                    return true;
+                }
+            }
+        }
+    }
+
     /// Fetches the flows that come soon: first what of them lies at a known place, and when that has arrived, what it
     /// points to.
     #[inline]
@@ -66,7 +87,7 @@ impl Simulation {
         if let Some(entry) = self.network.agenda.ahead(4) {
             match entry.class() {
                 Class::Ack => prefetch(&self.flows[entry.flow()]),
-                Class::Transmit => {}
+                Class::Transmit | Class::Pause => {}
                 // Mostly fires early.
                 _ => prefetch(&self.flows[entry.flow()].timer),
             }
@@ -109,7 +130,7 @@ impl Simulation {
             Class::DelayedAck => step.delayed_ack(flow, now),
             Class::Timer => step.timer(flow, now),
             Class::Departure => step.departure(flow, now),
-            Class::Transmit | Class::Sample => {}
+            Class::Transmit | Class::Sample | Class::Pause => {}
         }
     }
 

@@ -29,10 +29,12 @@ mod observe;
 mod prefetch;
 mod reverse;
 mod shelf;
+mod socket;
 
 pub use algorithms::{PROVIDES, Runner, controller, resolved};
 pub use engine::Simulation;
 pub use memory::memory_needed;
+pub use socket::Socket;
 
 use scenario::{Error, Scenario};
 use trace::{Summary, Trace};

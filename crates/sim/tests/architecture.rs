@@ -6,7 +6,7 @@ use std::process::Command;
 /// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace, workload} <- endpoint <- sim <- { conformance, sweep, testbed } <- python`.
 /// `cc` knows nothing but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues there are,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 16] = [
+const ALLOWED: [(&str, &[&str]); 17] = [
     ("units", &[]),
     ("scenario", &["units", "path", "workload"]),
     ("path", &["units"]),
@@ -24,6 +24,8 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ("conformance", &["units", "scenario", "cc", "trace", "endpoint", "sim"]),
     // Many runs, point by point, on threads.
     ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
+    // A population of paths, on the threads of a sweep.
+    ("edge", &["units", "scenario", "cc", "sim", "sweep"]),
     // Real packets on the real clock: `path` as the simulator builds it, metrics by `trace`.
     ("testbed", &["emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim", "workload"]),
     // What hosts say of their connections: text in, columns out. It knows nothing of simulations.
@@ -39,6 +41,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
             "sim",
             "conformance",
             "sweep",
+            "edge",
             "testbed",
             "emulator",
             "workload",

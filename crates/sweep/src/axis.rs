@@ -91,10 +91,19 @@ impl Range {
             return format!("{}", low as i64 + rng.below((high - low) as u64 + 1) as i64);
         }
         let at = rng.unit();
-        let value = match self.spacing {
+        self.written(match self.spacing {
             Spacing::Linear => low + (high - low) * at,
             Spacing::Log => libm::exp(libm::log(low) + (libm::log(high) - libm::log(low)) * at),
-        };
+        })
+    }
+
+    /// One of its ends, as a scenario has it.
+    pub fn end(&self, high: bool) -> String {
+        self.written(if high { self.high.value } else { self.low.value })
+    }
+
+    fn written(&self, value: f64) -> String {
+        let (low, high) = (self.low.value, self.high.value);
         let Range { prefix, .. } = self;
         if self.percent {
             let percent = Quantity { value: value * 100.0, unit: "" }.written();

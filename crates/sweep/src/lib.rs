@@ -5,16 +5,18 @@
 //! number is seed index x points + point, so that what is done at any time has about as many runs of each point, and more
 //! repetitions come after those that are there.
 //!
-//! [`Plan::start`] runs ranges of those numbers on threads, and hands the rows back in shards.
+//! [`Plan::start`] runs ranges of those numbers on threads, and hands the rows back in shards. Whatever else has numbered runs
+//! is [`Work`] for the same threads.
 
 mod axis;
 mod plan;
 mod pool;
 mod quantity;
 mod rows;
+mod runs;
 
 pub use axis::{Axis, Range};
 pub use plan::{Mode, Plan, Request};
-pub use pool::{Finished, Panicked, Running};
+pub use pool::{Finished, Panicked, Running, Work, start};
 pub use quantity::{Quantity, quantity};
 pub use rows::{Column, NotMetrics, Values, rows};

@@ -1,10 +1,11 @@
-//! Threads that run ranges of a plan, and hand rows back in shards of about a second.
+//! Threads that make ranges of numbered runs, and hand rows back in shards of about a second.
 //!
 //! All threads work on one shard, run by run, so that none is idle while another has a shard to finish. A shard is cut when it
 //! has lasted long enough; where it is cut is a matter of the machine, what is in its rows is not.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt::Debug;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,14 +14,23 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use sim::{Simulation, TraceLevel};
-use trace::Summary;
+use crate::rows::Column;
 
-use crate::plan::Plan;
-use crate::rows::{Column, Rows};
+/// Numbered runs, each of which can be made by itself.
+pub trait Work: Debug + Send + Sync + 'static {
+    /// What is kept of a run until its shard is cut.
+    type Outcome: Debug + Send;
 
-/// Events between two looks at whether to stop: some ten milliseconds.
-const SLICE: u64 = 200_000;
+    /// One run to its end, and how many packets it moved; none when `stop` was set meanwhile, which is to be looked at every
+    /// ten milliseconds or so.
+    fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Self::Outcome, u64)>;
+
+    /// The rows of runs, in the order of their numbers.
+    fn columns(&self, runs: impl Iterator<Item = (u64, Self::Outcome)>) -> Vec<Column>;
+
+    /// Point and seed of a run, by its number.
+    fn place(&self, run: u64) -> (usize, u64);
+}
 
 /// A shard that is done.
 #[derive(Debug)]
@@ -45,58 +55,60 @@ pub struct Panicked {
 /// Threads at work. Dropped, they stop.
 #[derive(Debug)]
 pub struct Running {
-    shared: Arc<Shared>,
+    progress: Arc<Progress>,
     finished: Mutex<Receiver<Result<Finished, Panicked>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
-#[derive(Debug)]
-struct Shared {
-    plan: Arc<Plan>,
-    queue: Mutex<Queue>,
-    long_enough: Duration,
+#[derive(Debug, Default)]
+struct Progress {
     stop: AtomicBool,
     runs: AtomicU64,
     packets: AtomicU64,
 }
 
+#[derive(Debug)]
+struct Shared<W: Work> {
+    work: Arc<W>,
+    queue: Mutex<Queue<W::Outcome>>,
+    long_enough: Duration,
+    progress: Arc<Progress>,
+}
+
 /// What is still to be run, and the shards that are being run, by the number of their first run.
 #[derive(Debug)]
-struct Queue {
+struct Queue<T> {
     left: VecDeque<Range<u64>>,
-    shards: BTreeMap<u64, Shard>,
+    shards: BTreeMap<u64, Shard<T>>,
     open: Option<u64>,
 }
 
 #[derive(Debug)]
-struct Shard {
+struct Shard<T> {
     begun: Instant,
     /// One a run that was given out; none while it runs.
-    runs: Vec<Option<Summary>>,
+    runs: Vec<Option<T>>,
     missing: usize,
     closed: bool,
 }
 
-impl Plan {
-    /// Runs ranges of run numbers on so many threads, in shards of about so long.
-    pub fn start(self: &Arc<Plan>, ranges: &[Range<u64>], threads: usize, shard: Duration) -> Running {
-        let left = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
-        let shared = Arc::new(Shared {
-            plan: Arc::clone(self),
-            queue: Mutex::new(Queue { left, shards: BTreeMap::new(), open: None }),
-            long_enough: shard,
-            stop: AtomicBool::new(false),
-            runs: AtomicU64::new(0),
-            packets: AtomicU64::new(0),
-        });
-        let (tell, finished) = channel();
-        let thread = |_| {
-            let (shared, tell) = (Arc::clone(&shared), tell.clone());
-            thread::spawn(move || shared.work(&tell))
-        };
-        let threads = Mutex::new((0..threads.max(1)).map(thread).collect());
-        Running { shared, finished: Mutex::new(finished), threads }
-    }
+/// Makes ranges of runs on so many threads, in shards of about so long.
+pub fn start<W: Work>(work: &Arc<W>, ranges: &[Range<u64>], threads: usize, shard: Duration) -> Running {
+    let left = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
+    let progress = Arc::<Progress>::default();
+    let shared = Arc::new(Shared {
+        work: Arc::clone(work),
+        queue: Mutex::new(Queue { left, shards: BTreeMap::new(), open: None }),
+        long_enough: shard,
+        progress: Arc::clone(&progress),
+    });
+    let (tell, finished) = channel();
+    let thread = |_| {
+        let (shared, tell) = (Arc::clone(&shared), tell.clone());
+        thread::spawn(move || shared.toil(&tell))
+    };
+    let threads = Mutex::new((0..threads.max(1)).map(thread).collect());
+    Running { progress, finished: Mutex::new(finished), threads }
 }
 
 impl Running {
@@ -116,17 +128,17 @@ impl Running {
 
     /// How many runs are done.
     pub fn runs(&self) -> u64 {
-        self.shared.runs.load(Ordering::Relaxed)
+        self.progress.runs.load(Ordering::Relaxed)
     }
 
     /// How many data packets they have moved.
     pub fn packets(&self) -> u64 {
-        self.shared.packets.load(Ordering::Relaxed)
+        self.progress.packets.load(Ordering::Relaxed)
     }
 
     /// Ends all runs, and waits for the threads.
     pub fn stop(&self) {
-        self.shared.stop.store(true, Ordering::Relaxed);
+        self.progress.stop.store(true, Ordering::Relaxed);
         for thread in locked(&self.threads).drain(..) {
             drop(thread.join()); // what it panicked of was told
         }
@@ -139,16 +151,16 @@ impl Drop for Running {
     }
 }
 
-impl Shared {
-    fn work(&self, tell: &Sender<Result<Finished, Panicked>>) {
+impl<W: Work> Shared<W> {
+    fn toil(&self, tell: &Sender<Result<Finished, Panicked>>) {
         while let Some((shard, run)) = self.take(tell) {
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.run(run)));
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.work.run(run, &self.progress.stop)));
             match outcome {
-                Ok(Some(summary)) => self.put(shard, run, summary, tell),
+                Ok(Some((outcome, packets))) => self.put(shard, run, outcome, packets, tell),
                 Ok(None) => return,
                 Err(payload) => {
-                    self.stop.store(true, Ordering::Relaxed);
-                    let (point, seed) = self.plan.place(run);
+                    self.progress.stop.store(true, Ordering::Relaxed);
+                    let (point, seed) = self.work.place(run);
                     drop(tell.send(Err(Panicked { point, seed, payload })));
                     return;
                 }
@@ -159,7 +171,7 @@ impl Shared {
     /// The next run and the shard that it belongs to. Where one ends, the next shard begins.
     #[expect(clippy::disallowed_methods, reason = "where shards are cut changes no row of them")]
     fn take(&self, tell: &Sender<Result<Finished, Panicked>>) -> Option<(u64, u64)> {
-        if self.stop.load(Ordering::Relaxed) {
+        if self.progress.stop.load(Ordering::Relaxed) {
             return None;
         }
         let now = Instant::now();
@@ -198,25 +210,12 @@ impl Shared {
         taken
     }
 
-    /// One run to its end; none when all shall stop.
-    fn run(&self, run: u64) -> Option<Summary> {
-        let scenario = self.plan.scenario(run);
-        let mut simulation = Simulation::new(&scenario, self.plan.registry(), TraceLevel::Off)
-            .expect("every point was built when it was checked");
-        while !simulation.advance(SLICE) {
-            if self.stop.load(Ordering::Relaxed) {
-                return None;
-            }
-        }
-        Some(simulation.finish().summary)
-    }
-
-    fn put(&self, first: u64, run: u64, summary: Summary, tell: &Sender<Result<Finished, Panicked>>) {
-        self.runs.fetch_add(1, Ordering::Relaxed);
-        self.packets.fetch_add(summary.packets, Ordering::Relaxed);
+    fn put(&self, first: u64, run: u64, outcome: W::Outcome, packets: u64, tell: &Sender<Result<Finished, Panicked>>) {
+        self.progress.runs.fetch_add(1, Ordering::Relaxed);
+        self.progress.packets.fetch_add(packets, Ordering::Relaxed);
         let mut queue = locked(&self.queue);
         let shard = queue.shards.get_mut(&first).expect("a shard stays until all of its runs are done");
-        shard.runs[(run - first) as usize] = Some(summary);
+        shard.runs[(run - first) as usize] = Some(outcome);
         shard.missing -= 1;
         let done = shard.closed && shard.missing == 0;
         let full = if done { queue.shards.remove(&first) } else { None };
@@ -226,14 +225,11 @@ impl Shared {
         }
     }
 
-    fn hand_over(&self, first: u64, shard: Shard, tell: &Sender<Result<Finished, Panicked>>) {
+    fn hand_over(&self, first: u64, shard: Shard<W::Outcome>, tell: &Sender<Result<Finished, Panicked>>) {
         let runs = first..first + shard.runs.len() as u64;
-        let mut rows = Rows::default();
-        for (number, summary) in runs.clone().zip(shard.runs) {
-            let metrics = serde_json::to_value(summary.expect("none is missing")).expect("metrics are numbers by name");
-            rows.add(self.plan.place(number).0, metrics).expect("the metrics of a run");
-        }
-        drop(tell.send(Ok(Finished { runs, columns: rows.columns() }))); // nobody waits any more after a stop
+        let outcomes = shard.runs.into_iter().map(|outcome| outcome.expect("none is missing"));
+        let columns = self.work.columns(runs.clone().zip(outcomes));
+        drop(tell.send(Ok(Finished { runs, columns }))); // nobody waits any more after a stop
     }
 }
 

@@ -181,6 +181,11 @@ impl FlowMeter {
         self.start = start;
     }
 
+    /// Data packets sent, and of them those sent again.
+    pub fn sent(&self) -> (u64, u64) {
+        (self.sent, self.retransmits)
+    }
+
     /// When the flow began.
     pub fn started(&self) -> Time {
         self.start

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fullpipe.cli.options import new_directory
+from fullpipe.cli.population import path_command, simulate_command
 from fullpipe.errors import kindly
 from fullpipe.report import Form
 
@@ -112,3 +113,7 @@ def compare_command(
     with kindly():
         wish = read(directory, min_bytes=min_bytes, by=by, against=against, unit=cluster, effect=effect, ratio=ratio)
         compare(wish, out=out, form=form, as_json=as_json)
+
+
+fleet.command("simulate")(simulate_command)
+fleet.command("path")(path_command)

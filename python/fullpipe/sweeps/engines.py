@@ -10,9 +10,9 @@ import math
 import os
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fullpipe.sweeps.plan import Recipe, build
+from fullpipe.sweeps.plan import build
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -41,9 +41,25 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def local(recipe: Recipe, ranges: Ranges, threads: int) -> Generator[Step, None, None]:
+class Planned(Protocol):
+    """What an engine can run, a dataclass: it makes a plan, here and wherever it is sent to."""
+
+    @property
+    def file(self) -> str:
+        """What errors call its text."""
+
+    @property
+    def identity(self) -> str:
+        """A fingerprint of all that decides what comes out of a run."""
+
+    @property
+    def plan(self) -> _core.SweepPlan | _core.FleetPlan:
+        """The plan."""
+
+
+def local(recipe: Planned, ranges: Ranges, threads: int, shard_s: float = SHARD_S) -> Generator[Step, None, None]:
     """On threads of this process."""
-    running = recipe.plan.start(ranges, threads, SHARD_S)
+    running = recipe.plan.start(ranges, threads, shard_s)
     try:
         while (shard := running.next(_LOOK_UP_S)) is not False:
             yield Step(running.runs, running.packets, shard)
@@ -55,10 +71,10 @@ class NoRayError(RuntimeError):
     """Ray is not installed."""
 
 
-def on_ray(recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]:
+def on_ray(recipe: Planned, ranges: Ranges, shard_s: float = SHARD_S) -> Generator[Step, None, None]:
     """On a Ray cluster: the one that the program or RAY_ADDRESS names, or one that is started on this machine.
 
-    A task is a range of runs of about a second. One that is lost with its worker is run again by Ray.
+    A task is a range of runs of about `shard_s`. One that is lost with its worker is run again by Ray.
 
     Raises:
         NoRayError: When Ray is not installed.
@@ -71,16 +87,17 @@ def on_ray(recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]:
     if ours:
         ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
     try:
-        yield from _tasks(ray, recipe, ranges)
+        yield from _tasks(ray, recipe, ranges, shard_s)
     finally:
         if ours:
             ray.shutdown()
 
 
-def _tasks(ray, recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
+def _tasks(ray, recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
     task = ray.remote(num_cpus=1, max_retries=-1)(_task)
     # The fields alone, since a plan can't be sent; what the scenario takes from files is found from anywhere.
-    shipped = ray.put(replace(recipe, file=os.path.abspath(recipe.file)))  # noqa: PTH100  (no link is followed)
+    file = os.path.abspath(recipe.file)  # noqa: PTH100  (no link is followed)
+    shipped = ray.put(replace(recipe, file=file))  # type: ignore[type-var]
     left = [*reversed(ranges)]
     pending: list[object] = []
     runs, packets, seconds = 0, 0, 0.0
@@ -89,7 +106,7 @@ def _tasks(ray, recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]: 
             # Two a core, so that none waits for us.
             while left and len(pending) < 2 * max(1, int(ray.cluster_resources().get("CPU", 1))):
                 first, end = left.pop()
-                some = min(end - first, math.ceil(SHARD_S * runs / seconds) if seconds else 1)
+                some = min(end - first, math.ceil(shard_s * runs / seconds) if seconds else 1)
                 pending.append(task.remote(shipped, recipe.identity, build(), first, first + some))
                 if first + some < end:
                     left.append((first + some, end))
@@ -104,11 +121,11 @@ def _tasks(ray, recipe: Recipe, ranges: Ranges) -> Generator[Step, None, None]: 
             ray.cancel(each, force=True)
 
 
-_PLANS: dict[str, _core.SweepPlan] = {}
+_PLANS: dict[str, _core.SweepPlan | _core.FleetPlan] = {}
 
 
 def _task(
-    recipe: Recipe, identity: str, expected: str, first: int, end: int
+    recipe: Planned, identity: str, expected: str, first: int, end: int
 ) -> tuple[tuple[int, int, _Rows], int, float]:
     """Runs a range in a worker; the shard, the packets that it moved, and the seconds that it took."""
     if build() != expected:

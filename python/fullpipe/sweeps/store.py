@@ -20,7 +20,7 @@ from fullpipe.results import fresh_directory, write_parquet
 from fullpipe.sweeps.plan import FORMAT, build
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fullpipe._core import _Rows
@@ -71,30 +71,14 @@ class Store:
         Raises:
             BlockingIOError: When one does so already.
         """
-        try:
-            import fcntl
-        except ImportError:  # not on this system
-            yield
-            return
-        with (self.directory / ".lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise BlockingIOError(f"{self.directory}: another process is filling it; wait for that one") from error
+        with alone(self.directory):
             for leftover in (self.directory / "runs").glob(".*"):  # of a process that was killed
                 leftover.unlink()
             yield
 
     def missing(self, runner: str = "sim") -> list[tuple[int, int]]:
         """Ranges of run numbers that no shard of a runner has, each with the number behind its last."""
-        ranges, at = [], 0
-        for first, end in sorted(self._shards(runner)):
-            if first > at:
-                ranges.append((at, first))
-            at = max(at, end)
-        runs = self.recipe.plan.runs
-        ranges = [(first, min(end, runs)) for first, end in ranges if first < runs]
-        return [*ranges, (at, runs)] if at < runs else ranges
+        return gaps(self._shards(runner), self.recipe.plan.runs)
 
     def add(
         self, first: int, end: int, rows: _Rows, runner: str = "sim", more: Mapping[str, Any] | None = None
@@ -151,6 +135,37 @@ class Store:
             "runs": plan.runs * len(self.runners),
             "added_jitter": {key: least if least == most else [least, most] for key, least, most in plan.added_jitter},
         }
+
+
+@contextmanager
+def alone(directory: Path) -> Iterator[None]:
+    """Keeps other processes from filling the same directory.
+
+    Raises:
+        BlockingIOError: When one does so already.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    with (directory / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise BlockingIOError(f"{directory}: another process is filling it; wait for that one") from error
+        yield
+
+
+def gaps(shards: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
+    """The ranges of run numbers that no shard has, each with the number behind its last."""
+    ranges, at = [], 0
+    for first, end in sorted(shards):
+        if first > at:
+            ranges.append((at, first))
+        at = max(at, end)
+    ranges = [(first, min(end, runs)) for first, end in ranges if first < runs]
+    return [*ranges, (at, runs)] if at < runs else ranges
 
 
 def plain(value: str) -> str:

@@ -24,7 +24,11 @@ fn seconds(s: u64) -> Time {
 
 /// In PROBE_BW at `rate`.
 fn in_probe_bw(rate: Rate) -> Driver {
-    let mut driver = Driver::new("bbr1", &[]);
+    in_probe_bw_with(rate, &[])
+}
+
+fn in_probe_bw_with(rate: Rate, params: &[(&str, cc::ParamValue)]) -> Driver {
+    let mut driver = Driver::new("bbr1", params);
     driver.rate = Some(rate);
     driver.conn.initial_cwnd = SMSS * 10;
     while driver.field("state") != 2.0 {
@@ -179,6 +183,24 @@ fn in_probe_bw_two_bdps_and_the_hosts_share_are_the_limit() {
     let target = ((2.0 * bdp + 6.0 + driver.field("extra_acked") / 1_448.0) / 2.0_f64).ceil() * 2.0;
     let probing = if driver.field("phase") == 0.0 { 2.0 } else { 0.0 };
     assert_eq!(driver.cwnd(), target + probing);
+}
+
+/// Before 5.1 there was no such term.
+#[test]
+fn without_a_gain_aggregated_acks_add_nothing() {
+    let target = |gain: f64| {
+        let mut driver = in_probe_bw_with(Rate::from_mbps(20), &[("extra_acked_gain", cc::ParamValue::Number(gain))]);
+        for _ in 0..30 {
+            driver.round(RTT);
+        }
+        let probing = if driver.field("phase") == 0.0 { 2.0 } else { 0.0 };
+        (driver.field("extra_acked") / 1_448.0, driver.cwnd() - probing)
+    };
+    let bdp = 20e6 * 0.04 / 8.0 / 1_448.0;
+    let ((none, without), (some, with)) = (target(0.0), target(1.0));
+    assert_eq!((none, without), (0.0, ((2.0 * bdp + 6.0) / 2.0_f64).ceil() * 2.0));
+    // What this driver's bursts add is cut at 100 ms of the bandwidth.
+    assert!((some - 20e6 * 0.1 / 8.0 / 1_448.0).abs() < 1e-6 && with > without + 100.0, "{some} {with}");
 }
 
 #[test]

@@ -6,6 +6,7 @@
 //! - [`recovery`]: episodes, PRR, undo (RFC 9937, 2883, 4015).
 
 mod ack;
+mod info;
 mod loss;
 mod recovery;
 
@@ -16,6 +17,7 @@ use cc::{Conn, Controller, Cx, Decision, Ecn, Probe, RecoveryOwner, Snapshot};
 use units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
+pub use self::info::Info;
 use self::loss::Timer;
 use self::recovery::{Episode, Phase};
 use crate::app::App;

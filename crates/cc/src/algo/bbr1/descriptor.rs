@@ -70,6 +70,13 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             section: "tcp_bbr.c bbr_tso_segs_goal",
         },
         Param {
+            name: "extra_acked_gain",
+            unit: "",
+            domain: Domain::Number { default: 1.0, min: 0.0, max: 10.0 },
+            purpose: "how much of what was acknowledged in bursts is added to the window; 0 is a kernel before 5.1",
+            section: "tcp_bbr.c bbr_ack_aggregation_cwnd",
+        },
+        Param {
             name: "min_rtt_refresh_on_equal",
             unit: "",
             domain: Domain::Flag { default: false },

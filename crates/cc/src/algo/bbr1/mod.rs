@@ -42,6 +42,7 @@ struct Settings {
     high_gain: f64,
     drain_gain: f64,
     cwnd_gain: f64,
+    extra_acked_gain: f64,
     probe_rtt_duration: Span,
 }
 
@@ -75,6 +76,7 @@ impl Bbr1 {
             high_gain: config.number("high_gain"),
             drain_gain: config.number("drain_gain"),
             cwnd_gain: config.number("cwnd_gain"),
+            extra_acked_gain: config.number("extra_acked_gain"),
             probe_rtt_duration: Span::from_secs_f64(config.number("probe_rtt_duration")),
         };
         let segment = Segment::new(config.smss);
@@ -171,7 +173,7 @@ impl Bbr1 {
     /// What to add to the window: `bbr_ack_aggregation_cwnd`.
     #[inline]
     fn extra_acked(&self) -> f64 {
-        self.aggregation.extra_acked().min(self.model.bytes_in(EXTRA_ACKED_MAX))
+        (self.settings.extra_acked_gain * self.aggregation.extra_acked()).min(self.model.bytes_in(EXTRA_ACKED_MAX))
     }
 
     /// `bbr_check_full_bw_reached`.

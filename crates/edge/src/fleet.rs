@@ -1,0 +1,188 @@
+//! So many paths under so many arms.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+
+use cc::Registry;
+use scenario::{Error, Scenario, Value};
+use sim::{Simulation, TraceLevel};
+use sweep::{Column, Values, Work, quantity};
+use units::{Rng, nearest};
+
+use crate::population::Population;
+use crate::record::{Fields, Record, columns, download};
+
+/// What the paths are downloaded over with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Arm {
+    /// Its name.
+    pub name: String,
+    /// The congestion control.
+    pub cc: String,
+    /// What is set of its parameters.
+    pub params: BTreeMap<String, Value>,
+}
+
+impl Arm {
+    /// An algorithm by itself.
+    pub fn new(cc: &str) -> Arm {
+        Arm { name: cc.to_owned(), cc: cc.to_owned(), params: BTreeMap::new() }
+    }
+}
+
+/// A population's paths, each downloaded over under each arm.
+#[derive(Debug)]
+pub struct Fleet {
+    population: Population,
+    arms: Vec<(Arm, Fields)>,
+    seed: u64,
+    registry: Registry,
+}
+
+impl Fleet {
+    /// The first flow of each path is the download.
+    ///
+    /// # Errors
+    /// When an arm is twice in it, or is none.
+    pub fn new(population: Population, arms: &[String], seed: u64, registry: Registry) -> Result<Fleet, Error> {
+        let mut seen = BTreeSet::new();
+        let mut known = Vec::new();
+        for name in arms {
+            let refuse = |problem: String, fix: String| Err(population.error("cc", &format!("{name:?}"), problem, fix));
+            if !seen.insert(name) {
+                return refuse("this arm is here a second time".to_owned(), "name each once".to_owned());
+            }
+            let arm = population.arm(name);
+            let Some(descriptor) = registry.get(&arm.cc) else {
+                let names = registry.names();
+                let meant = nearest(&arm.cc, &names).map(|name| format!("did you mean {name:?}?"));
+                let fix = meant.unwrap_or_else(|| format!("there are {}", names.join(", ")));
+                return refuse("neither an arm of this population nor an algorithm".to_owned(), fix);
+            };
+            known.push((arm, Fields::of(descriptor)));
+        }
+        if known.is_empty() {
+            return Err(population.error("cc", "", "there is no arm", "name some: cubic,bbr1"));
+        }
+        let fleet = Fleet { population, arms: known, seed, registry };
+        for arm in 0..fleet.arms.len() {
+            let scenario = fleet.scenario(0, arm)?;
+            Simulation::new(&scenario, &fleet.registry, TraceLevel::Off)?;
+        }
+        Ok(fleet)
+    }
+
+    /// What is drawn from.
+    pub fn population(&self) -> &Population {
+        &self.population
+    }
+
+    /// The names of the arms.
+    pub fn arms(&self) -> impl Iterator<Item = &str> {
+        self.arms.iter().map(|(arm, _)| arm.name.as_str())
+    }
+
+    /// The scenario of a path under an arm, by their numbers.
+    ///
+    /// # Errors
+    /// When what was drawn does not go together.
+    pub fn scenario(&self, path: u64, arm: usize) -> Result<Scenario, Error> {
+        let mut scenario = self.population.scenario(&self.population.draw(self.seed, path))?;
+        set(&mut scenario, &self.arms[arm].0);
+        Ok(scenario)
+    }
+
+    /// A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, as a number in SI units where
+    /// it is one on every path, else as text.
+    pub fn paths(&self, paths: std::ops::Range<u64>) -> Vec<Column> {
+        let drawn: Vec<_> = paths.clone().map(|path| self.population.draw(self.seed, path)).collect();
+        let keys: BTreeSet<&str> = drawn.iter().flat_map(|path| path.settings.iter().map(|(key, _)| *key)).collect();
+        let mut columns = vec![
+            Column { name: "pair".to_owned(), values: Values::Counts(paths.collect()) },
+            Column { name: "class".to_owned(), values: words(drawn.iter().map(|path| path.class)) },
+            Column { name: "seed".to_owned(), values: Values::Counts(drawn.iter().map(|path| path.seed).collect()) },
+        ];
+        for key in keys {
+            let text = drawn.iter().map(|path| {
+                let found = path.settings.iter().find(|(known, _)| *known == key);
+                found.map_or("", |(_, value)| value.as_str())
+            });
+            let numbers = text.clone().map(|text| quantity(text).map_or(f64::NAN, |number| number.value)).collect();
+            columns.push(Column { name: key.to_owned(), values: words(text) });
+            columns.push(Column { name: format!("{key}.value"), values: Values::Measures(numbers) });
+        }
+        columns
+    }
+
+    /// When in a day a path's download begins, and how far from its end or beginning a sample is, both as a part of one.
+    fn moments(&self, path: u64) -> (f64, f64) {
+        let unit = |usage| Rng::stream(self.seed, &format!("path {path}"), usage).unit();
+        (unit("time of day"), unit("first sample"))
+    }
+}
+
+impl Work for Fleet {
+    /// A record an arm.
+    type Outcome = Vec<Record>;
+
+    fn run(&self, path: u64, stop: &AtomicBool) -> Option<(Vec<Record>, u64)> {
+        let mut scenario = self.population.scenario(&self.population.draw(self.seed, path)).unwrap_or_else(|error| {
+            panic!("path {path} can't be made, though the ends of all ranges could: {error}");
+        });
+        let (day, phase) = self.moments(path);
+        let mut records = Vec::with_capacity(self.arms.len());
+        let mut packets = 0;
+        for (arm, fields) in &self.arms {
+            set(&mut scenario, arm);
+            let record = download(&scenario, &self.registry, fields, (day, phase), stop)?;
+            packets += record.packets;
+            records.push(record);
+        }
+        Some((records, packets))
+    }
+
+    fn columns(&self, runs: impl Iterator<Item = (u64, Vec<Record>)>) -> Vec<Column> {
+        let names: Vec<&str> = self.arms().collect();
+        let ccs: Vec<&str> = self.arms.iter().map(|(arm, _)| arm.cc.as_str()).collect();
+        let (mut pairs, mut arms, mut records) = (Vec::new(), Vec::new(), Vec::new());
+        for (path, of_arms) in runs {
+            for (arm, record) in of_arms.into_iter().enumerate() {
+                pairs.push(path);
+                arms.push(arm as u32);
+                records.push(record);
+            }
+        }
+        let connections = pairs.iter().zip(&arms).map(|(path, arm)| path * names.len() as u64 + u64::from(*arm));
+        let labels = |of: &[&str]| of.iter().map(|name| (*name).to_owned()).collect();
+        let mut all = vec![
+            Column { name: "connection".to_owned(), values: Values::Counts(connections.collect()) },
+            Column { name: "pair".to_owned(), values: Values::Counts(pairs) },
+            Column { name: "cc".to_owned(), values: Values::Words { codes: arms.clone(), labels: labels(&ccs) } },
+            Column { name: "arm".to_owned(), values: Values::Words { codes: arms, labels: labels(&names) } },
+        ];
+        all.extend(columns(&records));
+        all
+    }
+
+    fn place(&self, path: u64) -> (usize, u64) {
+        (path as usize, self.population.draw(self.seed, path).seed)
+    }
+}
+
+/// The download runs under `arm` from now on.
+fn set(scenario: &mut Scenario, arm: &Arm) {
+    let flow = &mut scenario.flows[0];
+    flow.cc.clone_from(&arm.cc);
+    flow.params.clone_from(&arm.params);
+}
+
+fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Values {
+    let (mut labels, mut known) = (Vec::new(), BTreeMap::new());
+    let codes = texts.map(|text| {
+        *known.entry(text).or_insert_with(|| {
+            labels.push(text.to_owned());
+            labels.len() as u32 - 1
+        })
+    });
+    Values::Words { codes: codes.collect(), labels }
+}

@@ -1,0 +1,272 @@
+//! A download, and what its server knows of it: the fields of `ss`, at the end and on the way.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cc::{Descriptor, Registry};
+use scenario::Scenario;
+use sim::{Simulation, Socket, TraceLevel};
+use sweep::{Column, Values};
+use units::{Bytes, Span, Time};
+
+/// Samples are half an RTT apart, or this part of the time that the download has taken so far, if that is more: some fifty
+/// for each factor of e in time. Means weigh a sample by the time that it stands for.
+const PART: u64 = 50;
+
+/// Where an algorithm's fields are that `ss` has a name for.
+#[derive(Clone, Debug)]
+pub(crate) struct Fields {
+    max_bw: Option<usize>,
+    short_term: Option<usize>,
+    min_rtt: Option<usize>,
+    pacing_gain: Option<usize>,
+    cwnd_gain: Option<usize>,
+}
+
+impl Fields {
+    pub(crate) fn of(descriptor: &Descriptor) -> Fields {
+        let at = |name: &str| descriptor.fields.iter().position(|field| field.name == name);
+        let max_bw = at("max_bw");
+        // Only what has an estimate of bandwidth is a BBR.
+        let of_bbr = |name| max_bw.and(at(name));
+        Fields {
+            max_bw,
+            short_term: of_bbr("bw_shortterm"),
+            min_rtt: of_bbr("min_rtt"),
+            pacing_gain: of_bbr("pacing_gain"),
+            cwnd_gain: of_bbr("cwnd_gain"),
+        }
+    }
+}
+
+/// What came of a download. Times are seconds; what is unknown is NaN.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// Data packets sent, also by others on the path: the work.
+    pub(crate) packets: u64,
+    /// When in a day it began, as a part of one.
+    day: f64,
+    /// From then to the first and the last sample.
+    first: f64,
+    last: f64,
+    samples: u64,
+    done: bool,
+    state: State,
+    request_time: f64,
+    course: Course,
+    bbr: [f64; 4],
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    rto: f64,
+    rtt: f64,
+    rttvar: f64,
+    minrtt: f64,
+    cwnd: f64,
+    ssthresh: f64,
+    mss: u64,
+    sent: u64,
+    retransmitted: u64,
+    bytes_sent: u64,
+    acked: u64,
+    pacing_rate: f64,
+    delivery_rate: f64,
+    delivered: u64,
+    app_limited: bool,
+    busy: f64,
+    window_limited: f64,
+    unacked: u64,
+    lost: u64,
+    sacked: u64,
+    reordered: bool,
+}
+
+/// What samples with data in flight come to.
+#[derive(Clone, Debug, Default)]
+struct Course {
+    samples: u64,
+    weight: f64,
+    rtt: f64,
+    rtt_max: f64,
+    cwnd: f64,
+    unacked: f64,
+    cwnd_max: u64,
+    unacked_max: u64,
+    lost_max: u64,
+    rate: f64,
+    rate_weight: f64,
+    rate_max: f64,
+    limited: u64,
+}
+
+/// Runs the first flow of a scenario until all of it is acknowledged, or the scenario's end. `moments` are when in a day that is,
+/// and how far into the first interval the first sample is, as parts. None when `stop` was set.
+pub(crate) fn download(
+    scenario: &Scenario,
+    registry: &Registry,
+    fields: &Fields,
+    (day, phase): (f64, f64),
+    stop: &AtomicBool,
+) -> Option<Record> {
+    let mut simulation = Simulation::new(scenario, registry, TraceLevel::Off)
+        .unwrap_or_else(|error| panic!("the first path could be run, and this one can't: {error}"));
+    let step = scenario.rtt(&scenario.flows[0]) / 2;
+    let mut record = Record { day, ..Record::default() };
+    let mut last_rate = f64::NAN;
+    let mut at = Time::ZERO + step.mul_f64(phase);
+    let mut before = Time::ZERO;
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let over = simulation.advance_to(at);
+        let socket = simulation.socket(0).expect("a download is TCP");
+        if let Some(opened) = socket.info.opened {
+            let now = simulation.now();
+            if record.samples == 0 {
+                record.first = now.as_secs_f64();
+            }
+            record.samples += 1;
+            if !socket.app_limited {
+                last_rate = socket.delivery_rate.map_or(last_rate, units::Rate::as_f64);
+            }
+            record.course.add(&socket, (now - before).as_secs_f64());
+            record.last = now.as_secs_f64();
+            if over || socket.done {
+                record.state = State::of(&socket, now, opened, last_rate, scenario.flows[0].bytes);
+                record.done = socket.done;
+                let end = socket.last_byte.unwrap_or(now);
+                record.request_time = end.since(opened).as_secs_f64();
+                break;
+            }
+        } else if over {
+            break;
+        }
+        before = simulation.now();
+        at = before + step.max((before - Time::ZERO) / PART);
+    }
+    let mut values = Vec::new();
+    simulation.controller_fields(0, &mut values);
+    let value = |at: Option<usize>| at.map_or(f64::NAN, |at| values[at]);
+    // tcp_bbr2.c bbr_bw: what losses have left of the bandwidth, if they have.
+    let bandwidth = match value(fields.short_term) {
+        short if short > 0.0 => value(fields.max_bw).min(short),
+        _ => value(fields.max_bw),
+    };
+    record.bbr = [bandwidth, value(fields.min_rtt), value(fields.pacing_gain), value(fields.cwnd_gain)];
+    let rivals = (1..scenario.flows.len()).filter_map(|flow| simulation.socket(flow)).map(|flow| flow.sent.0);
+    record.packets = record.state.sent + rivals.sum::<u64>();
+    Some(record)
+}
+
+impl State {
+    fn of(socket: &Socket, now: Time, opened: Time, delivery_rate: f64, total: Option<Bytes>) -> State {
+        let (sent, retransmitted) = socket.sent;
+        let mss = socket.smss.get();
+        // The last segment may be a short one.
+        let once = |bytes: u64| bytes.min(total.unwrap_or(Bytes::MAX).get());
+        let end = if socket.done { socket.info.delivered_at } else { now };
+        let segments = |bytes: Bytes| (bytes.get() / mss) as f64;
+        let none = |bytes: Bytes| bytes.get() >= u64::MAX / 2;
+        State {
+            rto: socket.info.rto.as_secs_f64(),
+            rtt: socket.rtt.0.as_secs_f64(),
+            rttvar: socket.info.rttvar.as_secs_f64(),
+            minrtt: if socket.rtt.1 == Span::MAX { f64::NAN } else { socket.rtt.1.as_secs_f64() },
+            cwnd: segments(socket.cwnd),
+            ssthresh: if none(socket.ssthresh) { f64::NAN } else { segments(socket.ssthresh) },
+            mss,
+            sent,
+            retransmitted,
+            bytes_sent: once((sent - retransmitted) * mss) + retransmitted * mss,
+            acked: once(socket.info.acked.get()),
+            pacing_rate: socket.pacing_rate.map_or(f64::NAN, units::Rate::as_f64),
+            delivery_rate,
+            delivered: socket.delivered.get() / mss,
+            app_limited: socket.app_limited,
+            busy: end.since(opened).as_secs_f64(),
+            window_limited: socket.window_limited.as_secs_f64(),
+            unacked: socket.info.unacked,
+            lost: socket.info.lost,
+            sacked: socket.info.sacked,
+            reordered: socket.info.reordered,
+        }
+    }
+}
+
+impl Course {
+    fn add(&mut self, socket: &Socket, weight: f64) {
+        let rtt = socket.rtt.0.as_secs_f64();
+        let cwnd = socket.cwnd.get() / socket.smss.get();
+        self.rtt_max = self.rtt_max.max(rtt);
+        self.cwnd_max = self.cwnd_max.max(cwnd);
+        self.unacked_max = self.unacked_max.max(socket.info.unacked);
+        self.lost_max = self.lost_max.max(socket.info.lost);
+        self.limited += u64::from(socket.app_limited);
+        let rate = socket.delivery_rate.filter(|_| !socket.app_limited).map(units::Rate::as_f64);
+        if socket.info.unacked > 0 {
+            self.samples += 1;
+            self.weight += weight;
+            self.rtt += weight * rtt;
+            self.cwnd += weight * cwnd as f64;
+            self.unacked += weight * socket.info.unacked as f64;
+            if let Some(rate) = rate {
+                self.rate += weight * rate;
+                self.rate_weight += weight;
+            }
+        }
+        self.rate_max = self.rate_max.max(rate.unwrap_or(0.0));
+    }
+}
+
+/// A row a record, by the names that a fleet's tables have.
+pub(crate) fn columns(records: &[Record]) -> Vec<Column> {
+    let measures = |of: fn(&Record) -> f64| Values::Measures(records.iter().map(of).collect());
+    let counts = |of: fn(&Record) -> u64| Values::Counts(records.iter().map(of).collect());
+    let all: Vec<(&str, Values)> = vec![
+        ("day", measures(|r| r.day)),
+        ("first_s", measures(|r| r.first)),
+        ("last_s", measures(|r| r.last)),
+        ("samples", counts(|r| r.samples)),
+        ("done", counts(|r| u64::from(r.done))),
+        ("request_time_s", measures(|r| r.request_time)),
+        ("rto_s", measures(|r| r.state.rto)),
+        ("rtt_s", measures(|r| r.state.rtt)),
+        ("rttvar_s", measures(|r| r.state.rttvar)),
+        ("mss_bytes", counts(|r| r.state.mss)),
+        ("cwnd_packets", measures(|r| r.state.cwnd)),
+        ("ssthresh_packets", measures(|r| r.state.ssthresh)),
+        ("bytes_sent", counts(|r| r.state.bytes_sent)),
+        ("bytes_retrans", counts(|r| r.state.retransmitted * r.state.mss)),
+        ("bytes_acked", counts(|r| r.state.acked)),
+        ("data_segs_out", counts(|r| r.state.sent)),
+        ("bbr_bw_bps", measures(|r| r.bbr[0])),
+        ("bbr_mrtt_s", measures(|r| r.bbr[1])),
+        ("bbr_pacing_gain", measures(|r| r.bbr[2])),
+        ("bbr_cwnd_gain", measures(|r| r.bbr[3])),
+        ("pacing_rate_bps", measures(|r| r.state.pacing_rate)),
+        ("delivery_rate_bps", measures(|r| r.state.delivery_rate)),
+        ("delivered_packets", counts(|r| r.state.delivered)),
+        ("app_limited", counts(|r| u64::from(r.state.app_limited))),
+        ("busy_s", measures(|r| r.state.busy)),
+        ("rwnd_limited_s", measures(|r| r.state.window_limited)),
+        ("unacked_packets", counts(|r| r.state.unacked)),
+        ("retrans_total_packets", counts(|r| r.state.retransmitted)),
+        ("lost_packets", counts(|r| r.state.lost)),
+        ("sacked_packets", counts(|r| r.state.sacked)),
+        ("reord_seen", counts(|r| u64::from(r.state.reordered))),
+        ("minrtt_s", measures(|r| r.state.minrtt)),
+        ("busy_samples", counts(|r| r.course.samples)),
+        ("rtt_s_mean", measures(|r| r.course.rtt / r.course.weight)),
+        ("rtt_s_max", measures(|r| r.course.rtt_max)),
+        ("cwnd_packets_mean", measures(|r| r.course.cwnd / r.course.weight)),
+        ("unacked_packets_mean", measures(|r| r.course.unacked / r.course.weight)),
+        ("delivery_rate_bps_mean", measures(|r| r.course.rate / r.course.rate_weight)),
+        ("delivery_rate_bps_max", measures(|r| r.course.rate_max)),
+        ("cwnd_packets_max", counts(|r| r.course.cwnd_max)),
+        ("unacked_packets_max", counts(|r| r.course.unacked_max)),
+        ("lost_packets_max", counts(|r| r.course.lost_max)),
+        ("app_limited_samples", counts(|r| r.course.limited)),
+    ];
+    all.into_iter().map(|(name, values)| Column { name: name.to_owned(), values }).collect()
+}

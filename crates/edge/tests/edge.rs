@@ -1,0 +1,244 @@
+//! Paths are drawn by number, run as any scenario is, and said in the words of `ss`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cc::Registry;
+use edge::{Distribution, Fleet, PRESETS, Population};
+use proptest::prelude::*;
+use scenario::Scenario;
+use sim::TraceLevel;
+use sweep::{Column, Values};
+
+const SMALL: &str = r#"
+title = "A few paths"
+about = "for tests"
+references = { somebody = "their paper" }
+scenario = """
+duration = "100s"
+path = { rate = "10mbit", rtt = "20ms", buffer = "1bdp" }
+flow = [{ name = "download", cc = "cubic", bytes = "300kB" }]
+"""
+
+[draw.path.rtt]
+value = [[0.5, "{5ms..50ms log}"], [0.5, "{lognormal 60ms spread 1.5 in 20ms..200ms}"]]
+source = "somebody"
+why = "it is so"
+
+[draw.path.buffer]
+value = "{0.1bdp..8bdp log}"
+least = "5packets"
+source = "our choice"
+why = "it may be so"
+
+[class.near]
+share = 0.75
+source = "somebody; our choice"
+why = "most are"
+
+[class.far]
+share = 0.25
+source = "somebody"
+why = "some are"
+[class.far.draw.path.loss]
+value = "{0.1%..2%}"
+source = "our choice"
+why = "far is bad"
+
+[arm.old]
+cc = "cubic"
+params = { slow_start = "hystart", fast_convergence = false }
+"#;
+
+fn population(set: &[(&str, &str)]) -> Population {
+    let set: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    Population::read(SMALL, "small.toml", &set).expect("a good one")
+}
+
+fn fleet(arms: &[&str]) -> Fleet {
+    let arms: Vec<String> = arms.iter().map(|name| (*name).to_owned()).collect();
+    Fleet::new(population(&[]), &arms, 1, Registry::default()).expect("arms that there are")
+}
+
+fn error(text: &str) -> String {
+    Population::read(text, "small.toml", &[]).expect_err("a bad one").to_string()
+}
+
+/// The columns of a shard of all paths.
+fn run(fleet: Fleet, paths: u64, threads: usize) -> BTreeMap<String, Values> {
+    let running = sweep::start(&Arc::new(fleet), std::slice::from_ref(&(0..paths)), threads, Duration::from_secs(1000));
+    loop {
+        match running.next(Duration::from_secs(1)).expect("no panic") {
+            (Some(shard), _) => {
+                assert_eq!(shard.runs, 0..paths);
+                return shard.columns.into_iter().map(|Column { name, values }| (name, values)).collect();
+            }
+            (None, over) => assert!(!over, "the shard comes first"),
+        }
+    }
+}
+
+fn counts<'a>(columns: &'a BTreeMap<String, Values>, name: &str) -> &'a [u64] {
+    let Values::Counts(values) = &columns[name] else { panic!("{name} is none of counts") };
+    values
+}
+
+fn measures<'a>(columns: &'a BTreeMap<String, Values>, name: &str) -> &'a [f64] {
+    let Values::Measures(values) = &columns[name] else { panic!("{name} is none of measures") };
+    values
+}
+
+/// What `fullpipe run` makes of a path's text is what the fleet has made of the path.
+#[test]
+fn a_path_by_itself_is_the_same_to_the_bit() {
+    let arms = ["cubic", "bbr1", "old"];
+    let columns = run(fleet(&arms), 8, 2);
+    let alone = fleet(&arms);
+    for path in 0..8 {
+        for arm in 0..arms.len() {
+            let text = alone.scenario(path, arm).unwrap().to_toml();
+            let scenario = Scenario::parse(&text, "path.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let summary = sim::run(&scenario, &Registry::default(), TraceLevel::Off).unwrap().summary;
+            let flow = &summary.flows[0];
+            let row = path as usize * arms.len() + arm;
+            assert_eq!(counts(&columns, "data_segs_out")[row], flow.sent);
+            assert_eq!(counts(&columns, "retrans_total_packets")[row], flow.retransmits);
+            assert_eq!(counts(&columns, "bytes_acked")[row], 300_000);
+            assert_eq!(counts(&columns, "bytes_sent")[row], 300_000 + 1448 * flow.retransmits);
+            // The request comes with the handshake's end, an RTT behind the SYN; ACKs and SYNs take a moment on the access link.
+            let handshake = flow.completion_s.unwrap() - measures(&columns, "request_time_s")[row];
+            let rtt = scenario.path.rtt.as_secs_f64();
+            assert!((rtt..rtt + 1e-3).contains(&handshake), "{handshake} against {rtt}");
+            assert!((rtt..rtt + 2e-3).contains(&measures(&columns, "minrtt_s")[row]));
+        }
+    }
+}
+
+#[test]
+fn threads_change_nothing() {
+    // As text, since what is none is no number, and none of those is equal to another.
+    let [one, three] = [1, 3].map(|threads| format!("{:?}", run(fleet(&["cubic", "bbr3"]), 20, threads)));
+    assert!(one == three);
+}
+
+#[test]
+fn means_lie_between_what_they_are_means_of() {
+    let columns = run(fleet(&["cubic", "bbr1"]), 20, 2);
+    for row in 0..40 {
+        let measure = |name: &str| measures(&columns, name)[row];
+        assert!(measure("minrtt_s") <= measure("rtt_s_mean") && measure("rtt_s_mean") <= measure("rtt_s_max"));
+        assert!(measure("unacked_packets_mean") <= counts(&columns, "unacked_packets_max")[row] as f64);
+        assert!(measure("unacked_packets_mean") >= 1.0);
+        assert!(measure("busy_s") >= measure("request_time_s"), "the last ACK comes behind the last byte");
+        assert!(counts(&columns, "busy_samples")[row] <= counts(&columns, "samples")[row]);
+        let is_bbr = row % 2 == 1;
+        assert_eq!(is_bbr, measure("bbr_bw_bps") > 0.0);
+        assert_eq!(is_bbr, !measure("bbr_mrtt_s").is_nan());
+    }
+}
+
+/// Another key, or another distribution of one, changes nothing of what others draw.
+#[test]
+fn each_key_has_a_stream_of_its_own() {
+    let plain = population(&[]);
+    let other = population(&[("path.reverse_jitter", "hold {1ms..5ms}"), ("path.rtt", "10ms")]);
+    for path in 0..50 {
+        let (plain, other) = (plain.draw(7, path), other.draw(7, path));
+        assert_eq!((plain.class, plain.seed), (other.class, other.seed));
+        for (key, value) in
+            plain.settings.iter().filter(|(key, value)| *key != "path.rtt" && !value.ends_with("packets"))
+        {
+            let found = other.settings.iter().find(|(known, _)| known == key);
+            let (_, now) = found.expect("every key stays");
+            assert!(now == value || now.ends_with("packets"), "{key}: {value} became {now}");
+        }
+        assert!(other.settings.iter().any(|(key, value)| *key == "path.rtt" && value == "10ms"));
+    }
+}
+
+#[test]
+fn classes_have_their_shares_and_what_is_theirs() {
+    let population = population(&[]);
+    let drawn: Vec<_> = (0..2000).map(|path| population.draw(1, path)).collect();
+    let far = drawn.iter().filter(|path| path.class == "far").count();
+    assert!((445..555).contains(&far), "{far}: 500 +- 2.8 standard deviations");
+    for path in &drawn {
+        let lossy = path.settings.iter().any(|(key, _)| *key == "path.loss");
+        assert_eq!(lossy, path.class == "far");
+    }
+}
+
+#[test]
+fn a_small_buffer_holds_something() {
+    // At 10 Mbit/s and 5 ms a BDP is four packets.
+    let population = population(&[("path.rtt", "5ms"), ("path.rate", "10mbit")]);
+    for path in 0..100 {
+        let drawn = population.draw(1, path);
+        let packets = population.scenario(&drawn).unwrap();
+        let held = packets.buffer(&packets.path.link).get() / 1500;
+        assert!(held >= 5, "{held} packets");
+    }
+}
+
+#[test]
+fn presets_are_sourced_and_can_be_run() {
+    for (name, text) in PRESETS {
+        let population = Population::read(text, name, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let arms = ["cubic", "bbr1", "bbr2", "bbr3"].map(str::to_owned);
+        let columns = run(Fleet::new(population, &arms, 1, Registry::default()).unwrap(), 5, 2);
+        assert_eq!(counts(&columns, "pair").len(), 20);
+    }
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_place() {
+    let without = |text: &str, with: &str| {
+        assert!(SMALL.contains(text));
+        error(&SMALL.replacen(text, with, 1))
+    };
+    let errors = [
+        without("title = \"A few paths\"\n", ""),
+        without("about =", "abuot ="),
+        without("\"somebody\"\nwhy = \"it is so\"", "\"nobody\"\nwhy = \"it is so\""),
+        without("why = \"it is so\"", ""),
+        without("[[0.5, \"{5ms", "[[0.6, \"{5ms"),
+        without("{5ms..50ms log}", "{5ms..50mbit log}"),
+        without("draw.path.rtt", "draw.path.rrt"),
+        without("share = 0.25", "share = 0.3"),
+        without("least = \"5packets\"", "least = \"5ms\""),
+        without("{0.1%..2%}", "{0.1%..200%}"),
+        without("[arm.old]\ncc", "[arm.old]\nccc"),
+    ];
+    let expected = [
+        "small.toml: title: this has to be there\n  fix: add title = \"…\"",
+        "small.toml:3: abuot = \"for tests\": unknown key\n  fix: did you mean about?",
+        "small.toml:13: draw.path.rtt.source = \"nobody\": \"nobody\" is not among the references\n  fix: add it to [references], or write \"our choice\"",
+        "small.toml:11: draw.path.rtt.why: this has to be there\n  fix: add why = \"…\"",
+        "small.toml:12: draw.path.rtt.value = […]: the shares come to 1.1, not to 1\n  fix: write \"TEXT\", or [[SHARE, \"TEXT\"], …], with ranges in braces: \"{1ms..20ms log}\"",
+        "small.toml:12: draw.path.rtt.value = […]: {5ms..50mbit log}: 5ms and 50mbit are not of one kind\n  fix: write \"TEXT\", or [[SHARE, \"TEXT\"], …], with ranges in braces: \"{1ms..20ms log}\"",
+        "small.toml, scenario with --set path.rrt=35.4422ms, a path of class far: unknown key\n  fix: did you mean path.rtt?",
+        "small.toml:22: class: the shares of the classes come to 1.05, not to 1\n  fix: let share of all classes together be 1",
+        "small.toml:18: draw.path.buffer.least = \"5ms\": no number of packets\n  fix: write \"10packets\" or so",
+        "small.toml, scenario with --set path.loss=200%, a path of class far: not below 100%\n  fix: give less than \"100%\"",
+        "small.toml:37: arm.old.ccc = \"cubic\": unknown key\n  fix: did you mean cc?",
+    ];
+    for (error, expected) in errors.iter().zip(expected) {
+        assert_eq!(error, expected);
+    }
+    let nobody = Fleet::new(population(&[]), &["cubik".to_owned()], 1, Registry::default());
+    assert_eq!(
+        nobody.unwrap_err().to_string(),
+        "small.toml: cc = \"cubik\": neither an arm of this population nor an algorithm\n  fix: did you mean \"cubic\"?"
+    );
+}
+
+proptest! {
+    #[test]
+    fn what_is_drawn_is_within_its_bounds(seed: u64) {
+        let rtt = Distribution::read(&[(0.4, "{5ms..40ms log}"), (0.6, "{lognormal 60ms spread 3 in 20ms..200ms}")]).unwrap();
+        let drawn = rtt.draw(&mut units::Rng::stream(seed, "path 1", "path.rtt"));
+        let value = sweep::quantity(&drawn).unwrap().value;
+        prop_assert!((0.004_999..0.200_01).contains(&value), "{}", drawn);
+    }
+}

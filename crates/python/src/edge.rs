@@ -1,0 +1,75 @@
+//! A population of paths, downloaded over under several algorithms.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::edge::{Fleet, PRESETS, Population};
+use cc::Registry;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::error::refused;
+use crate::sweep::{SweepRun, columns};
+
+/// So many paths of a population, under each arm.
+#[pyclass(frozen, module = "fullpipe._core")]
+#[derive(Debug)]
+pub(crate) struct FleetPlan {
+    inner: Arc<Fleet>,
+    paths: u64,
+}
+
+#[pymethods]
+impl FleetPlan {
+    /// Reads a population; `changes` has keys of the scenario with what is drawn instead.
+    #[staticmethod]
+    #[pyo3(signature = (text, file, *, arms, paths, seed, changes))]
+    fn make(
+        py: Python<'_>,
+        text: &str,
+        file: &str,
+        arms: Vec<String>,
+        paths: u64,
+        seed: u64,
+        changes: Vec<(String, String)>,
+    ) -> PyResult<FleetPlan> {
+        let population = Population::read(text, file, &changes);
+        let fleet = population.and_then(|population| Fleet::new(population, &arms, seed, Registry::default()));
+        fleet.map(|fleet| FleetPlan { inner: Arc::new(fleet), paths }).map_err(|error| refused(py, &error))
+    }
+
+    /// What the population is, in one line.
+    #[getter]
+    fn title(&self) -> &str {
+        self.inner.population().title()
+    }
+
+    /// How many paths there are: a run is a path, under all arms.
+    #[getter]
+    fn runs(&self) -> u64 {
+        self.paths
+    }
+
+    /// The scenario of a path under an arm, by their numbers, as TOML with every default written out.
+    fn scenario(&self, py: Python<'_>, path: u64, arm: usize) -> PyResult<String> {
+        let scenario = self.inner.scenario(path, arm).map_err(|error| refused(py, &error))?;
+        Ok(scenario.to_toml())
+    }
+
+    /// A row a path: what was drawn.
+    fn paths<'py>(&self, py: Python<'py>, first: u64, last: u64) -> PyResult<Bound<'py, PyDict>> {
+        columns(py, py.detach(|| self.inner.paths(first..last.min(self.paths))))
+    }
+
+    /// Begins to run ranges of path numbers on so many threads, in shards of about so many seconds.
+    fn start(&self, ranges: Vec<(u64, u64)>, threads: usize, shard_s: f64) -> SweepRun {
+        let ranges: Vec<_> = ranges.into_iter().map(|(first, end)| first..end.min(self.paths)).collect();
+        SweepRun::of(sweep::start(&self.inner, &ranges, threads, Duration::from_secs_f64(shard_s)))
+    }
+}
+
+/// (name, text) of the populations that come with the program.
+#[pyfunction]
+pub(crate) fn populations() -> Vec<(&'static str, &'static str)> {
+    PRESETS.to_vec()
+}

@@ -1,0 +1,72 @@
+//! A look at a sender in mid-run: what `ss` would say of its socket.
+
+use endpoint::{Info, LIMITS, Limit};
+use units::{Bytes, Rate, Span, Time};
+
+use crate::engine::Simulation;
+
+/// A sender's state.
+#[derive(Clone, Copy, Debug)]
+pub struct Socket {
+    /// Sequence numbers and timers.
+    pub info: Info,
+    /// Payload of a full segment.
+    pub smss: Bytes,
+    /// Everything that there is to send was acknowledged.
+    pub done: bool,
+    /// When its receiver had the last byte of the transfer. The receiver is told ahead of time: it may be yet to come.
+    pub last_byte: Option<Time>,
+    /// The window in force.
+    pub cwnd: Bytes,
+    /// The slow-start threshold; [`Bytes::MAX`] or so when there is none.
+    pub ssthresh: Bytes,
+    /// Smoothed and least RTT; zero and [`Span::MAX`] before the first sample.
+    pub rtt: (Span, Span),
+    /// The pacing rate in force.
+    pub pacing_rate: Option<Rate>,
+    /// The last ACK's sample of the delivery rate.
+    pub delivery_rate: Option<Rate>,
+    /// There is too little to send.
+    pub app_limited: bool,
+    /// What arrived, in any order.
+    pub delivered: Bytes,
+    /// Data packets sent, and of them those sent again.
+    pub sent: (u64, u64),
+    /// How long the receive window held it back.
+    pub window_limited: Span,
+}
+
+impl Simulation {
+    /// What a flow's sender is like now; none of traffic that has no TCP.
+    pub fn socket(&mut self, flow: usize) -> Option<Socket> {
+        let now = self.now;
+        let flow = &mut self.flows[flow];
+        let (sent, last_byte, delivery_rate) = (flow.meter.sent(), flow.meter.ended(), flow.last.rate);
+        let sender = flow.source.tcp()?;
+        let held: [Span; LIMITS.len()] = sender.limits().held(now);
+        let conn = sender.conn();
+        Some(Socket {
+            info: sender.info(),
+            smss: conn.smss,
+            done: sender.is_done(),
+            last_byte,
+            cwnd: sender.cwnd(),
+            ssthresh: sender.ssthresh(),
+            rtt: (conn.srtt, conn.min_rtt),
+            pacing_rate: conn.pacing_rate,
+            delivery_rate,
+            app_limited: conn.app_limited,
+            delivered: conn.delivered,
+            sent,
+            window_limited: held[Limit::ReceiveWindow as usize],
+        })
+    }
+
+    /// What a flow's congestion control has to say of itself: the values of its `Descriptor::fields`.
+    pub fn controller_fields(&mut self, flow: usize, values: &mut Vec<f64>) {
+        values.clear();
+        if let Some(sender) = self.flows[flow].source.tcp() {
+            cc::Controller::observe(sender.controller(), values);
+        }
+    }
+}

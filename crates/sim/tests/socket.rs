@@ -1,0 +1,93 @@
+//! A look at a run changes nothing of it, and shows what `ss` would.
+
+use cc::Registry;
+use scenario::Scenario;
+use sim::{Simulation, TraceLevel};
+use units::{Bytes, Rng, Span, Time};
+
+fn simulation(text: &str, level: TraceLevel) -> Simulation {
+    let scenario = Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    Simulation::new(&scenario, &Registry::default(), level).expect("a valid scenario")
+}
+
+const BUSY: &str = r#"
+    duration = "4s"
+    start_jitter = "30ms"
+    [path]
+    rate = "20mbit"
+    rtt = "30ms"
+    buffer = "1bdp"
+    loss = "0.2%"
+    reverse_jitter = "hold 5ms"
+    [[flow]]
+    cc = "cubic"
+    [[flow]]
+    cc = "bbr1"
+    rtt = "+17ms"
+"#;
+
+#[test]
+fn pauses_change_nothing() {
+    let mut whole = simulation(BUSY, TraceLevel::Every(Span::from_millis(10)));
+    while !whole.advance(u64::MAX) {}
+    let mut paused = simulation(BUSY, TraceLevel::Every(Span::from_millis(10)));
+    let mut rng = Rng::stream(1, "pauses", "test");
+    let mut at = Time::ZERO;
+    loop {
+        at += Span::from_nanos(rng.below(3_000_000));
+        if paused.advance_to(at) {
+            break;
+        }
+        assert_eq!(paused.now(), at);
+        paused.socket(1);
+    }
+    let [whole, paused] = [whole, paused].map(Simulation::finish);
+    assert_eq!(whole.trace.unwrap().hash(), paused.trace.unwrap().hash());
+    assert_eq!(whole.summary, paused.summary);
+}
+
+/// 100 segments over 10 Mbit/s and 100 ms, ten in the first flight: 1500 bytes take 1.2 ms on the link and 0.12 ms on the
+/// access link, ACKs nothing.
+#[test]
+fn a_socket_in_slow_start() {
+    let text = r#"
+        duration = "10s"
+        [path]
+        rate = "10mbit"
+        rtt = "100ms"
+        buffer = "100packets"
+        [[flow]]
+        cc = "newreno"
+        bytes = "144800B"
+        quick_acks = 1000
+    "#;
+    let mut run = simulation(text, TraceLevel::Off);
+    assert!(!run.advance_to(Time::ZERO + Span::from_millis(50)));
+    let opening = run.socket(0).unwrap();
+    assert_eq!((opening.info.opened, opening.sent, opening.info.unacked), (None, (0, 0), 0));
+    // The handshake took 100 ms and a little; then ten segments are out, and none is acknowledged.
+    run.advance_to(Time::ZERO + Span::from_millis(150));
+    let first = run.socket(0).unwrap();
+    assert_eq!((first.sent, first.info.unacked, first.info.acked), ((10, 0), 10, Bytes::ZERO));
+    assert_eq!((first.cwnd, first.done), (Bytes::new(10 * 1448), false));
+    // One RTT later each of them has brought two: twenty are out.
+    run.advance_to(Time::ZERO + Span::from_millis(280));
+    let second = run.socket(0).unwrap();
+    assert_eq!((second.sent, second.info.unacked, second.info.acked), ((30, 0), 20, Bytes::new(10 * 1448)));
+    assert_eq!((second.delivered, second.info.lost, second.info.sacked), (second.info.acked, 0, 0));
+    run.advance_to(Time::ZERO + Span::from_secs(2));
+    let end = run.socket(0).unwrap();
+    assert!(end.done && end.info.unacked == 0 && end.sent == (100, 0));
+    // The last byte's ACK came half an RTT behind it.
+    assert_eq!(end.info.delivered_at - end.last_byte.unwrap(), Span::from_millis(50));
+}
+
+#[test]
+fn traffic_without_a_tcp_has_no_socket() {
+    let text = r#"
+        duration = "1s"
+        path = { rate = "10mbit", rtt = "10ms", buffer = "10packets" }
+        flow = [{ cc = "none", app_rate = "1mbit" }]
+    "#;
+    assert!(simulation(text, TraceLevel::Off).socket(0).is_none());
+}

@@ -1,0 +1,54 @@
+//! The runs of a plan, as threads make them.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use sim::{Simulation, TraceLevel};
+use trace::Summary;
+
+use crate::plan::Plan;
+use crate::pool::{Running, Work, start};
+use crate::rows::{Column, Rows};
+
+/// Events between two looks at whether to stop: some ten milliseconds.
+const SLICE: u64 = 200_000;
+
+impl Plan {
+    /// Runs ranges of run numbers on so many threads, in shards of about so long.
+    pub fn start(self: &Arc<Plan>, ranges: &[Range<u64>], threads: usize, shard: Duration) -> Running {
+        start(self, ranges, threads, shard)
+    }
+}
+
+impl Work for Plan {
+    type Outcome = Summary;
+
+    fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Summary, u64)> {
+        let scenario = self.scenario(run);
+        let mut simulation = Simulation::new(&scenario, self.registry(), TraceLevel::Off)
+            .expect("every point was built when it was checked");
+        while !simulation.advance(SLICE) {
+            if stop.load(Ordering::Relaxed) {
+                return None;
+            }
+        }
+        let summary = simulation.finish().summary;
+        let packets = summary.packets;
+        Some((summary, packets))
+    }
+
+    fn columns(&self, runs: impl Iterator<Item = (u64, Summary)>) -> Vec<Column> {
+        let mut rows = Rows::default();
+        for (number, summary) in runs {
+            let metrics = serde_json::to_value(summary).expect("metrics are numbers by name");
+            rows.add(Plan::place(self, number).0, metrics).expect("the metrics of a run");
+        }
+        rows.columns()
+    }
+
+    fn place(&self, run: u64) -> (usize, u64) {
+        Plan::place(self, run)
+    }
+}

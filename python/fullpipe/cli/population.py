@@ -1,0 +1,76 @@
+"""`fullpipe fleet simulate` and `fullpipe fleet path`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fullpipe.cli.options import new_directory, setting
+from fullpipe.cli.sweep import Engine
+from fullpipe.errors import fail, kindly
+
+
+def simulate_command(
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="DIR", parser=new_directory, help="Keep all there, or go on with what it has."
+        ),
+    ],
+    paths: Annotated[int, typer.Option(min=1, max=100_000_000, metavar="N", help="How many.")] = 10_000,
+    cc: Annotated[
+        str, typer.Option(metavar="ARM,ARM", help="Algorithms, or arms of the population.")
+    ] = "cubic,bbr1,bbr2,bbr3",
+    preset: Annotated[
+        str, typer.Option(metavar="NAME", help="A population that comes with the program, or a TOML file.")
+    ] = "edge-2019",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="KEY=VALUE", help="Draw a key from this on all paths: 'path.rtt={5ms..50ms log}'."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The seed of everything random.")] = 1,
+    engine: Annotated[
+        Engine, typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine.")
+    ] = Engine.LOCAL,
+    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Paths side by side; a core each.")] = None,
+) -> None:
+    """Download over each path of a population under each algorithm; what is there already is not run again.
+
+    For example: fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
+    """
+    from fullpipe.fleet.population.command import simulate
+    from fullpipe.fleet.population.recipe import Recipe, population
+
+    with kindly():
+        try:
+            text, file = population(preset)
+        except FileNotFoundError as error:
+            fail(f"--preset {error}")
+        arms = [name.strip() for name in cc.split(",") if name.strip()]
+        changes = [setting(each) for each in set_ or []]
+        simulate(Recipe(text, file, arms, paths, seed, changes), out, engine=engine.value, threads=threads)
+
+
+def path_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `fleet simulate` has made.")],
+    number: Annotated[int, typer.Argument(min=0, metavar="N", help="The path's number: `pair` in the tables.")],
+    arm: Annotated[str | None, typer.Option(metavar="ARM", help="Under which arm; the first, if not given.")] = None,
+) -> None:
+    """Print a path of a simulated fleet as a scenario, to run it by itself.
+
+    For example: fullpipe fleet path fleet 17 --arm bbr1 > path.toml; fullpipe run path.toml
+    """
+    from fullpipe.fleet.population.store import opened
+
+    with kindly():
+        try:
+            recipe = opened(directory)
+        except FileNotFoundError as error:
+            fail(error)
+        if arm is not None and arm not in recipe.arms:
+            fail(f"--arm {arm}: not in {directory}\n  fix: it has {', '.join(recipe.arms)}")
+        if number >= recipe.paths:
+            fail(f"{number}: {directory} has {recipe.paths:,} paths\n  fix: count from 0")
+        print(recipe.plan.scenario(number, recipe.arms.index(arm) if arm else 0), end="")

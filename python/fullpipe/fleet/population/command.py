@@ -1,0 +1,102 @@
+"""`fullpipe fleet simulate`: runs, says how far it is, and prints a line an arm."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from fullpipe.errors import fail, stoppable
+from fullpipe.fleet import store as tables
+from fullpipe.fleet.population.fill import fill
+from fullpipe.progress import Counter
+from fullpipe.sweeps.api import command_line
+from fullpipe.sweeps.engines import NoRayError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rich.table import Table
+
+    from fullpipe.fleet.population.recipe import Recipe
+
+
+def simulate(recipe: Recipe, out: Path, *, engine: str, threads: int | None) -> None:
+    """Runs the paths that are missing, and prints what came of all.
+
+    Raises:
+        ScenarioError: When the population is refused.
+        OSError: When the directory can't be written.
+    """
+    from rich.console import Console
+
+    start = time.perf_counter()
+    counter = Counter()
+    kept = f"what is finished is kept in {out}, and the same command goes on from there"
+    try:
+        with stoppable(lambda: counter.at, kept), counter:
+            done, packets = fill(
+                recipe, out, counter, command=command_line(), called=f"--out {out}", engine=engine, threads=threads
+            )
+    except NoRayError as error:
+        fail(error)
+    seconds = time.perf_counter() - start
+    console = Console(highlight=False)
+    console.print(f"{recipe.plan.title}: {recipe.paths:,} paths\n", markup=False)
+    console.print(_table(summary(out), recipe.arms))
+    console.print(f"{done * len(recipe.arms):,} downloads, {packets:,} packets in {seconds:.1f} s", markup=False)
+    console.print(f"kept in {out}; look at it: fullpipe fleet compare {out}", markup=False, soft_wrap=True)
+    console.print(f"a path by itself: fullpipe fleet path {out} 0 --arm {recipe.arms[0]}", markup=False, soft_wrap=True)
+
+
+def summary(directory: Path) -> pl.DataFrame:
+    """What came of each arm: a row each."""
+    requests = tables.scan(directory, "requests").select("arm", "pair", "throughput_bps", "status")
+    both = tables.scan(directory, "connections").join(requests, on=("arm", "pair"))
+    mbps = pl.col("throughput_bps") / 1e6
+    return (
+        both.group_by("arm")
+        .agg(
+            mbps_p25=mbps.quantile(0.25),
+            mbps_p50=mbps.median(),
+            mbps_p75=mbps.quantile(0.75),
+            retransmitted=pl.col("bytes_retrans").sum() / pl.col("bytes_sent").sum(),
+            inflight=pl.col("unacked_packets_mean").median(),
+            rtt_ms=1e3 * pl.col("rtt_s_mean").median(),
+            window_limited=pl.col("rwnd_limited").mean(),
+            unfinished=(pl.col("status") != 200).sum(),
+        )
+        .collect(engine="streaming")
+    )
+
+
+def _table(rows: pl.DataFrame, arms: object) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column("\narm")
+    for title in (
+        "Mbit/s\np25",
+        "\np50",
+        "\np75",
+        "sent\nagain",
+        "in flight\npackets",
+        "RTT\nms",
+        "window-\nlimited",
+        "given\nup",
+    ):
+        table.add_column(title, justify="right", no_wrap=True)
+    of = {row["arm"]: row for row in rows.iter_rows(named=True)}
+    for arm in arms if isinstance(arms, list | tuple) else of:
+        row = of[arm]
+        table.add_row(
+            arm,
+            *(f"{row[name]:.1f}" for name in ("mbps_p25", "mbps_p50", "mbps_p75")),
+            f"{row['retransmitted']:.2%}",
+            f"{row['inflight']:.1f}",
+            f"{row['rtt_ms']:.1f}",
+            f"{row['window_limited']:.1%}",
+            f"{row['unfinished']:,}",
+        )
+    return table

@@ -1,0 +1,200 @@
+"""A fleet directory of simulated paths: what is in it, and how it grows shard by shard.
+
+A shard is a range of paths, under all arms. Its rows are in the tables first, then its name in `shards/`; so the names
+say what is missing, and files without one are of a process that was killed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from fullpipe import __version__
+from fullpipe.fleet import store as tables
+from fullpipe.fleet.population.recipe import FORMAT, Recipe
+from fullpipe.results import fresh_directory, write_parquet
+from fullpipe.sweeps.plan import build
+from fullpipe.sweeps.store import alone, gaps, series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from fullpipe._core import _Rows
+
+ABOUT = "simulate.json"
+_SHARD = re.compile(r"(\d+)-(\d+)")
+_DAY = datetime(2019, 12, 1, tzinfo=UTC)
+"""When simulated downloads begin: some time of this day."""
+_DAY_US = 86_400_000_000
+_HOSTS = 8
+"""Paths are spread over so many hosts in each arm: a table of hosts has to have some."""
+_INTERVAL = "30m"
+_NOT_COLUMNS = ("day", "first_s", "last_s", "done", "request_time_s")
+
+
+class Store:
+    """The directory of one population, opened to be filled."""
+
+    def __init__(self, directory: Path, recipe: Recipe, command: str, called: str) -> None:
+        """Makes the directory, or opens the one that is there.
+
+        Raises:
+            FileExistsError: When there is something else.
+            OSError: When it can't be written.
+        """
+        self.directory, self.recipe = directory, recipe
+        if not (directory / ABOUT).exists():
+            with fresh_directory(directory, called) as aside:
+                for folder in ("shards", "paths"):
+                    (aside / folder).mkdir()
+                (aside / "population.toml").write_text(recipe.text, encoding="utf-8")
+                self._describe(aside, command)
+        kept = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
+        if kept.get("identity") != recipe.identity:
+            why = (
+                f"simulated by another build of fullpipe ({kept.get('version')}, {kept.get('build')}), whose may differ"
+                if kept.get("build") != build()
+                else "of another population, other arms or another seed"
+            )
+            raise FileExistsError(f"{called} holds paths {why}; name a new directory, results are never overwritten")
+        if kept["paths"] < recipe.paths:
+            self._describe(directory, command)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Keeps other processes from filling the same directory.
+
+        Raises:
+            BlockingIOError: When one does so already.
+        """
+        return alone(self.directory)
+
+    def missing(self) -> list[tuple[int, int]]:
+        """Ranges of paths that no shard has, each with the number behind its last."""
+        known = {f"{first:07}-{end:07}" for first, end in self._shards()}
+        for file in self.directory.glob("*/**/*.parquet"):
+            if _SHARD.fullmatch(file.stem.lstrip(".")) and file.stem not in known:
+                file.unlink()
+        return gaps(self._shards(), self.recipe.paths)
+
+    def add(self, first: int, end: int, rows: _Rows) -> None:
+        """Writes a shard.
+
+        Raises:
+            OSError: When it can't be written.
+        """
+        part = f"{first:07}-{end:07}"
+        drawn = pl.DataFrame([series(name, column) for name, column in self.recipe.plan.paths(first, end).items()])
+        write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
+        frame = _named(pl.DataFrame([series(name, column) for name, column in rows.items()]))
+        tables.write(self.directory, "requests", _requests(frame), part)
+        tables.write(self.directory, "connections", frame.drop(_NOT_COLUMNS), part)
+        (self.directory / "shards" / part).touch()
+
+    def finish(self) -> None:
+        """Writes what follows from all connections: the counters of their hosts.
+
+        Raises:
+            OSError: When it can't be written.
+        """
+        fresh = pl.col("data_segs_out") - pl.col("retrans_total_packets")
+        counters = (
+            tables.scan(self.directory, "connections")
+            .with_columns(time=pl.col("last_seen").dt.truncate(_INTERVAL).dt.offset_by(_INTERVAL))
+            .group_by("arm", "host", "time")
+            .agg(
+                interval_s=pl.lit(1800.0),
+                # As Linux counts: without those that are pure retransmissions.
+                out_segs=fresh.sum(),
+                retrans_segs=pl.col("retrans_total_packets").sum(),
+            )
+            .sort("arm", "host", "time")
+            .collect(engine="streaming")
+        )
+        tables.write(self.directory, "counters", counters, "all")
+
+    def _shards(self) -> Iterator[tuple[int, int]]:
+        for file in (self.directory / "shards").iterdir():
+            if found := _SHARD.fullmatch(file.name):
+                yield int(found[1]), int(found[2])
+
+    def _describe(self, directory: Path, command: str) -> None:
+        recipe = self.recipe
+        about: dict[str, Any] = {
+            "format": FORMAT,
+            "version": __version__,
+            "build": build(),
+            "identity": recipe.identity,
+            "command": command,
+            "population": recipe.file,
+            "title": recipe.plan.title,
+            "arms": list(recipe.arms),
+            "paths": recipe.paths,
+            "seed": recipe.seed,
+            "changes": dict(recipe.changes),
+        }
+        aside = directory / f".{ABOUT}"
+        aside.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+        aside.replace(directory / ABOUT)
+
+
+def opened(directory: Path) -> Recipe:
+    """The recipe of what a directory holds.
+
+    Raises:
+        FileNotFoundError: When it holds no simulated paths.
+        OSError: When it can't be read.
+    """
+    if not (directory / ABOUT).is_file():
+        raise FileNotFoundError(f"{directory}: no {ABOUT}\n  fix: name a directory that `fullpipe fleet simulate` made")
+    about = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
+    text = (directory / "population.toml").read_text(encoding="utf-8")
+    changes = list(about["changes"].items())
+    return Recipe(text, about["population"], about["arms"], about["paths"], about["seed"], changes)
+
+
+def paths(directory: Path) -> pl.LazyFrame:
+    """A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, key by key."""
+    return pl.scan_parquet(sorted((directory / "paths").glob("[!.]*.parquet")))
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    """With who and when: each path is a client of its own, that comes at some time of the day."""
+    start = pl.lit(_DAY) + pl.duration(microseconds=(pl.col("day") * _DAY_US).cast(pl.Int64))
+
+    def after(column: str) -> pl.Expr:
+        return start + pl.duration(microseconds=(pl.col(column) * 1e6).cast(pl.Int64))
+
+    return frame.with_columns(
+        host=pl.format("{}-{}", "arm", pl.col("pair") % _HOSTS + 1),
+        client=pl.format("path-{}", "pair"),
+        first_seen=after("first_s"),
+        last_seen=after("last_s"),
+        state=pl.lit("ESTAB"),
+        ts=pl.lit(value=True),
+        sack=pl.lit(value=True),
+        app_limited=pl.col("app_limited") > 0,
+    )
+
+
+def _requests(frame: pl.DataFrame) -> pl.DataFrame:
+    """What nginx would have logged: 499 where the client had waited long enough."""
+    return frame.select(
+        "arm",
+        "host",
+        "pair",
+        "client",
+        pl.col("last_seen").alias("time"),
+        pl.when(pl.col("done") > 0).then(200).otherwise(499).alias("status"),
+        pl.col("bytes_acked").alias("body_bytes_sent"),
+        "request_time_s",
+        pl.lit("HTTP/1.1").alias("protocol"),
+        pl.col("rtt_s").alias("tcpinfo_rtt_s"),
+        pl.col("rttvar_s").alias("tcpinfo_rttvar_s"),
+        pl.col("cwnd_packets").alias("tcpinfo_snd_cwnd_packets"),
+    )

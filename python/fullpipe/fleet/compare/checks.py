@@ -62,7 +62,7 @@ def _clusters(estimates: Estimates) -> Check:
     counts = ", ".join(f"{arm} {number}" for arm, number in zip(plan.arms, numbers, strict=True))
     name = "clusters"
     if plan.unit != "host":
-        groups = f"{of} ({plan.why}), in {max(numbers)} groups"
+        groups = f"{of} ({plan.why}), in {max(numbers)} group{'s' if max(numbers) > 1 else ''}"
         if plan.nested and plan.unit not in ("pair",):
             hosts = _hosts(estimates)
             if min(hosts) == 1:
@@ -130,7 +130,10 @@ def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     name, plan = "RTT mix", estimates.plan
     counts = estimates.counted.strata.get(("rtt", "min_rtt"))
     if counts is None or counts.shape[2] < 3:
-        return Check(name, None, "minimum RTTs are not known")
+        return Check(name, None, "minimum RTTs are not known, or of too few connections")
+    clusters = estimates.clusters["connections"]
+    if min(clusters.number(arm) for arm in range(len(plan.arms))) < 2:
+        return Check(name, None, "an arm has but one cluster, so that chance can't be told")
     weights = counts.sum(axis=3)
     far = _distances(np.einsum("rac,acs->ras", estimates.draws["connections"], weights))
     most = int(np.argmax(far[0]))
@@ -179,6 +182,8 @@ def _times(estimates: Estimates) -> Check:
 def _driven(compared: Sequence[Compared]) -> Check:
     """Whether a host makes a result."""
     name, found = "one host", [each for each in compared if each.alone]
+    if not any(each.verdict in ("better", "worse", "higher", "lower") for each in compared):
+        return Check(name, None, "there is no difference that could rest on one")
     if not found:
         return Check(name, True, "no verdict changes when any one host is left out")
     parts = []

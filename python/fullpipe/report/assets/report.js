@@ -56,13 +56,27 @@ function theme() {
 
 /** The powers of ten, which uPlot leaves when there are many, with as many digits as they need. */
 function powers(_, values) {
-  return values.map((value) => (value === null ? "" : value >= 1 ? value.toLocaleString("en") : `${Number(value.toPrecision(1))}`));
+  return values.map((value) => {
+    if (value === null) return "";
+    return value >= 1 ? value.toLocaleString("en") : String(Number(value.toPrecision(1)));
+  });
 }
 
 function axis(label, size, colours, log) {
   const line = { stroke: colours.grid, width: 1 };
   const fonts = { font: "12px sans-serif", labelFont: "12px sans-serif" };
-  return { label, stroke: colours.ink, grid: line, ticks: line, labelSize: 20, labelGap: 0, size, gap: 4, ...fonts, ...(log ? { values: powers } : {}) };
+  return {
+    label,
+    stroke: colours.ink,
+    grid: line,
+    ticks: line,
+    labelSize: 20,
+    labelGap: 0,
+    size,
+    gap: 4,
+    ...fonts,
+    ...(log ? { values: powers } : {}),
+  };
 }
 
 /** A chart's lines on one axis of x; a line with a band is three, of which its edges have no name. */

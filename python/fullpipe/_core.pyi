@@ -4,6 +4,7 @@ Users call :mod:`fullpipe`; this module is what it stands on.
 """
 
 from collections.abc import Callable, Sequence
+from ipaddress import IPv4Address, IPv6Address
 from os import PathLike
 from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
@@ -18,6 +19,7 @@ __all__ = [
     "Cx",
     "Decision",
     "FleetReader",
+    "FleetSampler",
     "LinkRun",
     "Lost",
     "Recovery",
@@ -816,6 +818,34 @@ class FleetReader:
         """What is needed to go on with a further file."""
     def resume(self, state: str) -> bool:
         """Goes on from a state; false when that is of another version."""
+
+@final
+class FleetSampler:
+    """A live host's connections; Linux only."""
+
+    def __new__(
+        cls,
+        states: Sequence[str],
+        sport: tuple[int, int] | None = None,
+        dport: tuple[int, int] | None = None,
+        src: tuple[IPv4Address | IPv6Address, int] | None = None,
+        dst: tuple[IPv4Address | IPv6Address, int] | None = None,
+    ) -> FleetSampler:
+        """Of connections in some states (else all that may carry data), with ports in ranges, addresses in networks.
+
+        Raises:
+            ValueError: When there is no such state; those that there are are its argument.
+            OSError: When the kernel has no sock_diag.
+        """
+    def list(self) -> tuple[bytes, int, bool]:
+        """The connections that there are now.
+
+        Returns:
+            Lines as ss prints them, how many, and whether the table changed meanwhile.
+
+        Raises:
+            OSError: When the kernel refuses.
+        """
 
 def fleet_begin(path: str | PathLike[str]) -> int:
     """When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.

@@ -9,6 +9,8 @@ pub mod histogram;
 pub mod nginx;
 mod number;
 mod parse;
+#[cfg(target_os = "linux")]
+pub mod sampler;
 mod source;
 pub mod ss;
 mod time;

@@ -163,3 +163,45 @@ fn tables<'py>(py: Python<'py>, tables: Vec<(&'static str, Columns)>) -> PyResul
     }
     Ok(all)
 }
+
+/// A live host's connections.
+#[cfg(target_os = "linux")]
+#[pyclass(module = "fullpipe._core")]
+#[derive(Debug)]
+pub(crate) struct FleetSampler {
+    inner: fleet::sampler::Sampler,
+}
+
+#[cfg(target_os = "linux")]
+type Net = (std::net::IpAddr, u8);
+
+#[cfg(target_os = "linux")]
+#[pymethods]
+impl FleetSampler {
+    /// Of connections in some states (else all that may carry data), with ports in ranges, and addresses in networks.
+    #[new]
+    #[pyo3(signature = (states, sport=None, dport=None, src=None, dst=None))]
+    fn new(
+        states: Vec<String>,
+        sport: Option<(u16, u16)>,
+        dport: Option<(u16, u16)>,
+        src: Option<Net>,
+        dst: Option<Net>,
+    ) -> PyResult<FleetSampler> {
+        use fleet::sampler::{Filter, STATES, Sampler};
+        let names: Vec<&str> = states.iter().map(String::as_str).collect();
+        let states = if names.is_empty() { Some(Filter::default().states) } else { Filter::states(&names) };
+        let states = states.ok_or_else(|| PyValueError::new_err(STATES.join(", ")))?;
+        Ok(FleetSampler { inner: Sampler::new(Filter { states, sport, dport, src, dst })? })
+    }
+
+    /// The connections that there are now: (lines of ss, how many, whether the table changed meanwhile).
+    fn list<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, pyo3::types::PyBytes>, u64, bool)> {
+        let inner = &mut self.inner;
+        let (text, listing) = py.detach(|| {
+            let mut text = Vec::new();
+            inner.list(&mut text).map(|listing| (text, listing))
+        })?;
+        Ok((pyo3::types::PyBytes::new(py, &text), listing.sockets, listing.interrupted))
+    }
+}

@@ -37,6 +37,9 @@ mod _core {
     use crate::edge::{FleetPlan, populations};
     #[pymodule_export]
     use crate::error::ScenarioError;
+    #[cfg(target_os = "linux")]
+    #[pymodule_export]
+    use crate::fleet::FleetSampler;
     #[pymodule_export]
     use crate::fleet::{FleetReader, fleet_begin, fleet_variables};
     #[cfg(target_os = "linux")]

@@ -24,6 +24,16 @@ def setting(text: str) -> tuple[str, str]:
     return key.strip(), value.strip()
 
 
+def seconds(text: str, option: str) -> float:
+    """Reads a time, like 10s."""
+    from fullpipe import _core
+
+    found = _core.quantity(text)
+    if found is None or found[1] != "s" or found[0] <= 0:
+        raise typer.BadParameter(f"{text!r} is no time, like 10s or 1h", param_hint=option)
+    return found[0]
+
+
 def no_such_file(path: Path) -> str:
     """What is said of a scenario that is not there, with the nearest that is."""
     there = [str(file) for directory in (path.parent, Path("scenarios")) for file in sorted(directory.glob("*.toml"))]

@@ -1,0 +1,168 @@
+"""`fullpipe fleet sample`: what a live host's kernel says of its connections, in files that `ingest` reads."""
+
+from __future__ import annotations
+
+import gzip
+import ipaddress
+import sys
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fullpipe import _core
+from fullpipe.errors import stoppable
+from fullpipe.refusal import refusal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from ipaddress import IPv4Address, IPv6Address
+
+# No more than this share of one core, whatever the interval: with very many connections samples come later.
+MOST_CPU = 0.05
+_COUNTERS = ("/proc/net/snmp", "/proc/net/netstat", "/proc/stat")
+_COUNTED = (b"Tcp:", b"TcpExt:", b"cpu ")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which connections, as the options say it."""
+
+    states: Sequence[str] = ()
+    sport: str | None = None
+    dport: str | None = None
+    src: str | None = None
+    dst: str | None = None
+
+    def sampler(self) -> _core.FleetSampler:
+        """Opens one.
+
+        Raises:
+            ScenarioError: When an option is wrong.
+            OSError: When the kernel has no sock_diag.
+        """
+        if not hasattr(_core, "FleetSampler"):
+            raise refusal("needs Linux", "sample on a host that runs it", place="fleet sample")
+        sport, dport = _ports("--sport", self.sport), _ports("--dport", self.dport)
+        src, dst = _net("--src", self.src), _net("--dst", self.dst)
+        try:
+            return _core.FleetSampler(self.states, sport, dport, src, dst)
+        except ValueError as error:
+            raise refusal(
+                "no such state", f"those of the kernel are {error}", place=f"--state {','.join(self.states)}"
+            ) from None
+
+
+def _ports(option: str, text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    first, _, last = text.partition("-")
+    try:
+        ports = int(first), int(last or first)
+    except ValueError:
+        ports = (-1, -1)
+    if not 0 <= ports[0] <= ports[1] <= 65535:
+        raise refusal("neither a port nor a range", "write 443 or 8000-8999", place=f"{option} {text}")
+    return ports
+
+
+def _net(option: str, text: str | None) -> tuple[IPv4Address | IPv6Address, int] | None:
+    if text is None:
+        return None
+    try:
+        net = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise refusal("no network", "write 10.0.0.0/8, 2001:db8::/32 or an address", place=f"{option} {text}") from None
+    return net.network_address, net.prefixlen
+
+
+def sample(
+    out: Path, chosen: Filter, *, interval_s: float, rotate_s: float, keep: int | None, count: int | None
+) -> None:
+    """Writes a listing every so often, until it is interrupted or `count` are there.
+
+    Raises:
+        ScenarioError: When an option is wrong.
+        OSError: When something can't be written, or the kernel refuses.
+    """
+    sampler = chosen.sampler()
+    out.mkdir(parents=True, exist_ok=True)
+    for leftover in out.glob("*.part"):  # of one that was killed: what is in it can be read until there
+        leftover.rename(leftover.with_suffix(""))
+    samples = 0
+    spent_s = cost_s = 0.0
+    begun = last = time.monotonic()
+    with stoppable(lambda: f"after {samples:,} samples", f"they are in {out}"), Files(out, rotate_s, keep) as files:
+        print(f"sampling every {interval_s:g} s into {out}; Ctrl-C ends it", file=sys.stderr)
+        while count is None or samples < count:
+            if samples:
+                due = max(interval_s, cost_s / MOST_CPU)
+                time.sleep(max(0.0, last + due - time.monotonic()))
+            last, before = time.monotonic(), time.process_time()
+            now = time.time()
+            text, sockets, interrupted = sampler.list()
+            head = f"@{now:.6f}\n" + ("# the kernel's table changed meanwhile\n" if interrupted else "")
+            files.write(now, head.encode() + text, _counters(now))
+            cost_s = time.process_time() - before
+            spent_s += cost_s
+            samples += 1
+            if cost_s / MOST_CPU > interval_s:
+                print(
+                    f"{sockets:,} connections take {cost_s:.2f} s: the next sample in {cost_s / MOST_CPU:.0f} s, "
+                    f"{MOST_CPU:.0%} of a core",
+                    file=sys.stderr,
+                )
+    share = spent_s / max(time.monotonic() - begun, 1e-9)
+    print(f"{samples:,} samples in {out}, {spent_s:.2f} s of processor time, {share:.2%} of a core", file=sys.stderr)
+
+
+def _counters(now: float) -> bytes:
+    """TCP's counters of the host, and its processor times."""
+    lines = [f"@{now:.6f}".encode()]
+    for file in _COUNTERS:
+        try:
+            lines += [line for line in Path(file).read_bytes().splitlines() if line.startswith(_COUNTED)]
+        except OSError:  # not everywhere may each be read
+            continue
+    return b"\n".join(lines) + b"\n"
+
+
+class Files:
+    """The files that are being written; a name without `.part` is of one that is complete."""
+
+    def __init__(self, out: Path, rotate_s: float, keep: int | None) -> None:
+        self._out, self._rotate_s, self._keep = out, rotate_s, keep
+        self._open: list[gzip.GzipFile] = []
+        self._paths: list[Path] = []
+        self._until = 0.0
+
+    def write(self, now: float, *texts: bytes) -> None:
+        """Adds a sample to the sockets' file and to that of the counters."""
+        if now >= self._until:
+            self._close()
+            # Files of all hosts change at the same times.
+            self._until = (now // self._rotate_s + 1) * self._rotate_s
+            stamp = f"{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%SZ}"
+            self._paths = [self._out / f"{stamp}.{kind}.gz.part" for kind in ("ss", "snmp")]
+            # Level 1: four times as fast as the usual one, and a fifth larger.
+            self._open = [gzip.GzipFile(path, "wb", compresslevel=1) for path in self._paths]
+        for file, text in zip(self._open, texts, strict=True):
+            file.write(text)
+            file.flush()  # whoever is killed loses no sample
+
+    def _close(self) -> None:
+        for file, path in zip(self._open, self._paths, strict=True):
+            file.close()
+            path.rename(path.with_suffix(""))
+        self._open, self._paths = [], []
+        if self._keep is not None:
+            for kind in ("ss", "snmp"):
+                for old in sorted(self._out.glob(f"*Z.{kind}.gz"))[: -self._keep]:
+                    old.unlink()
+
+    def __enter__(self) -> Files:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._close()

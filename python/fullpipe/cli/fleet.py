@@ -87,7 +87,7 @@ def sample_command(
     state: Annotated[
         str | None, typer.Option(metavar="STATE,STATE", help="As ss names them; those that may carry data.")
     ] = None,
-    rotate: Annotated[str, typer.Option(metavar="TIME", help="Begin new files so often.")] = "1h",
+    rotate: Annotated[str, typer.Option(metavar="TIME", help="Begin new files so often.")] = "3600s",
     keep: Annotated[int | None, typer.Option(min=1, metavar="N", help="No more files than so many.")] = None,
     count: Annotated[int | None, typer.Option(min=1, metavar="N", help="End after so many samples.")] = None,
 ) -> None:

@@ -30,7 +30,7 @@ def seconds(text: str, option: str) -> float:
 
     found = _core.quantity(text)
     if found is None or found[1] != "s" or found[0] <= 0:
-        raise typer.BadParameter(f"{text!r} is no time, like 10s or 1h", param_hint=option)
+        raise typer.BadParameter(f"{text!r} is no time, like 10s or 500ms", param_hint=option)
     return found[0]
 
 

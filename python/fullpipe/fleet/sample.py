@@ -90,7 +90,7 @@ def sample(
     out.mkdir(parents=True, exist_ok=True)
     for leftover in out.glob("*.part"):  # of one that was killed: what is in it can be read until there
         leftover.rename(leftover.with_suffix(""))
-    samples = 0
+    samples, slow = 0, False
     spent_s = cost_s = 0.0
     begun = last = time.monotonic()
     with stoppable(lambda: f"after {samples:,} samples", f"they are in {out}"), Files(out, rotate_s, keep) as files:
@@ -107,10 +107,11 @@ def sample(
             cost_s = time.process_time() - before
             spent_s += cost_s
             samples += 1
-            if cost_s / MOST_CPU > interval_s:
+            if cost_s / MOST_CPU > interval_s and not slow:
+                slow = True
                 print(
-                    f"{sockets:,} connections take {cost_s:.2f} s: the next sample in {cost_s / MOST_CPU:.0f} s, "
-                    f"{MOST_CPU:.0%} of a core",
+                    f"{sockets:,} connections take {cost_s:.2f} s of processor time: samples come every "
+                    f"{cost_s / MOST_CPU:.1f} s or so, {MOST_CPU:.0%} of a core",
                     file=sys.stderr,
                 )
     share = spent_s / max(time.monotonic() - begun, 1e-9)

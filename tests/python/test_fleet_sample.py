@@ -1,0 +1,159 @@
+"""`fullpipe fleet sample` on this host, and the way from a real nginx to a fleet directory."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fullpipe.cli import app
+from fullpipe.fleet import store
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inet_diag is Linux's")
+
+
+def fleet(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["fleet", *arguments])
+
+
+@pytest.fixture
+def connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """One over which data went; the port of its server."""
+    monkeypatch.chdir(tmp_path)
+    with ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+        port = listener.getsockname()[1]
+        client = stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+        server = stack.enter_context(listener.accept()[0])
+        server.sendall(bytes(50_000))
+        client.recv(50_000, socket.MSG_WAITALL)
+        yield port
+
+
+def test_what_is_sampled_can_be_ingested(connection: int) -> None:
+    result = fleet("sample", "--sport", str(connection), "--interval", "50ms", "--count", "3", "-o", "samples")
+    assert result.exit_code == 0, result.output
+    assert "3 samples in samples" in result.stderr
+    assert sorted(path.name.split(".", 1)[1] for path in Path("samples").iterdir()) == ["snmp.gz", "ss.gz"]
+    result = fleet("ingest", "--arm", "here=samples/*.ss.gz", "--snmp", "samples/*.snmp.gz", "-o", "out", "--samples")
+    assert result.exit_code == 0, result.output
+    row = store.scan(Path("out"), "connections").collect().row(0, named=True)
+    assert (row["samples"], row["local_port"], row["bytes_sent"], row["state"]) == (3, connection, 50_000, "ESTAB")
+    assert row["unknown"] is None
+    assert store.scan(Path("out"), "samples").collect()["time"].n_unique() == 3
+    counters = store.scan(Path("out"), "counters").collect()
+    assert counters.height == 2
+    assert counters["cpu_s"].min() is not None
+
+
+def test_files_rotate_and_old_ones_go(connection: int) -> None:
+    Path("samples").mkdir()
+    Path("samples/20191217T100000Z.ss.gz.part").write_bytes(b"")  # of one that was killed
+    arguments = ("--sport", str(connection), "--interval", "400ms", "--rotate", "1s", "--keep", "2", "--count", "6")
+    assert fleet("sample", *arguments, "-o", "samples").exit_code == 0
+    names = sorted(path.name for path in Path("samples").iterdir())
+    assert len(names) == 4
+    assert not [name for name in names if "part" in name or name.startswith("2019")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--sport", "https"], "--sport https: neither a port nor a range\n  fix: write 443 or 8000-8999"),
+        (["--dport", "9-8"], "--dport 9-8: neither a port nor a range"),
+        (["--dst", "here"], "--dst here: no network"),
+        (["--state", "open"], "--state open: no such state\n  fix: those of the kernel are ESTAB, SYN-SENT"),
+        (["--interval", "10"], "'10' is no time, like 10s or 500ms"),
+    ],
+)
+def test_wrong_use_is_said(tmp_path: Path, arguments: list[str], said: str) -> None:
+    result = fleet("sample", *arguments, "-o", str(tmp_path / "out"))
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+LOG_FORMAT = (
+    "log_format fleet '$remote_addr [$time_local] \"$request\" $status $bytes_sent $request_time $msec '\n"
+    "  '$tcpinfo_rtt $tcpinfo_rttvar $tcpinfo_snd_cwnd $tcpinfo_rcv_space $connection/$connection_requests';"
+)
+
+
+TEMPORARY = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+
+
+def _listener(algorithm: str) -> socket.socket:
+    """A socket that accepts connections under an algorithm, which they inherit of it."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    try:
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, algorithm.encode())
+    except OSError:
+        listener.close()
+        pytest.skip(f"this kernel has no {algorithm}, or not for everybody")
+    listener.setblocking(False)  # as nginx makes those of its own
+    return listener
+
+
+@pytest.mark.skipif(shutil.which("nginx") is None, reason="no nginx; it is Debian's package nginx")
+def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Downloads over loopback by a real nginx: its log and samples of its connections become tables that agree."""
+    monkeypatch.chdir(tmp_path)
+    size = 3_000_000
+    Path("www").mkdir()
+    Path("www/file").write_bytes(os.urandom(size))
+    arguments = ["--log-format", LOG_FORMAT, "-o", "out"]
+    user = "" if os.geteuid() else "user root;"  # who may read this test's folder
+    for name in ("cubic", "bbr"):
+        Path(name).mkdir()
+        with _listener(name) as listener:
+            port, own = listener.getsockname()[1], tmp_path / name
+            Path(name, "nginx.conf").write_text(
+                f"daemon off; pid {own}/pid; {user} events {{}}\nhttp {{\n"
+                + "".join(f"{what}_temp_path {own}/{what};\n" for what in TEMPORARY)
+                + f"{LOG_FORMAT}\naccess_log {own}/access.log fleet;\n"
+                f"server {{ listen 127.0.0.1:{port}; root {tmp_path}/www; }}\n}}\n"
+            )
+            nginx = subprocess.Popen(
+                ["nginx", "-c", f"{own}/nginx.conf", "-e", f"{own}/error.log"],
+                # It takes over a listening socket as from an older nginx, whose algorithm it can't be told.
+                env={**os.environ, "NGINX": f"{listener.fileno()};"},
+                pass_fds=[listener.fileno()],
+            )
+            try:
+                _download(port, size, Path(name, "samples"))
+            finally:
+                nginx.terminate()
+                nginx.wait(10)
+        arguments += ["--arm", f"{name}={name}/samples/*.ss.gz", "--nginx", f"{name}={name}/access.log"]
+    result = fleet("ingest", *arguments)
+    assert result.exit_code == 0, result.output
+    requests = store.scan(Path("out"), "requests").collect()
+    connections = store.scan(Path("out"), "connections").collect()
+    for name in ("cubic", "bbr"):
+        of_arm, seen = requests.filter(arm=name), connections.filter(arm=name)
+        assert of_arm["status"].to_list() == [200] * 3
+        assert (of_arm["bytes_sent"] > size).all()
+        assert (of_arm["tcpinfo_rtt_s"] > 0).all()
+        assert seen["cc"].to_list() == [name]
+        # Three requests on one connection: what the log says left is what the kernel counts.
+        assert seen["bytes_sent"].item() - seen["bytes_retrans"].item() == of_arm["bytes_sent"].sum()
+
+
+def _download(port: int, size: int, samples: Path) -> None:
+    """Three downloads on one connection, which is sampled at its end."""
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        for _ in range(3):
+            client.sendall(b"GET /file HTTP/1.1\r\nHost: here\r\n\r\n")
+            answer = bytearray()
+            while len(answer.partition(b"\r\n\r\n")[2]) < size:
+                piece = client.recv(1 << 20)
+                assert piece, "nginx has gone"
+                answer += piece
+        result = fleet("sample", "--sport", str(port), "--count", "1", "-o", str(samples))
+        assert result.exit_code == 0, result.output

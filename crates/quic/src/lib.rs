@@ -2,6 +2,7 @@
 //!
 //! - [`Mailbox`] stands in noq as its congestion controller; [`Control`] makes the contract's calls of what it collects.
 //! - [`Source`] and [`Sink`] are the two ends, sans-IO: a server that sends what a client asks for.
+//! - [`turns`] takes down what each turn of a program took, for the host model.
 //! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this machine's loopback or behind the
 //!   path.
 
@@ -19,6 +20,7 @@ mod ring;
 mod tap;
 mod tape;
 mod tls;
+pub mod turns;
 mod udp;
 pub mod virtual_time;
 

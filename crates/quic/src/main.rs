@@ -1,7 +1,7 @@
 //! `fullpipe-quic`: runs what a plan says, for `fullpipe run --on quic`.
 //!
 //! `fullpipe-quic check PLAN` says whether this runner can do it, `fullpipe-quic run PLAN OUT` does it. `OUT` is written whole or not
-//! at all. While it goes on, standard output has a line `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went
+//! at all; `turns PLAN OUT` takes down what each turn of the programs took, for `fullpipe host`. While it goes on, standard output has a line `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went
 //! wrong, 2 when it was refused, with the reason on standard error.
 
 use std::fs::{self, File};
@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use quic::real::{self, Failure, Options};
 use quic::virtual_time::Virtual;
-use quic::{Runner, check};
+use quic::{Runner, check, turns};
 use scenario::Scenario;
 use serde::Deserialize;
 use sim::{Run, TraceLevel};
@@ -50,9 +50,15 @@ fn main() -> ExitCode {
             }
             Ok(())
         }),
+        ["turns", plan, out] => load(plan).and_then(|(scenario, ..)| {
+            let broken = |error: io::Error| Failure::Broken(format!("{out}: {error}"));
+            let sides = turns::measure(&scenario)?;
+            serde_json::to_writer(BufWriter::new(File::create(out).map_err(broken)?), &sides)
+                .map_err(|error| broken(error.into()))
+        }),
         ["run", plan, out] => load(plan).and_then(|loaded| run(&loaded, Path::new(out))),
         _ => {
-            eprintln!("usage: fullpipe-quic check PLAN | run PLAN OUT");
+            eprintln!("usage: fullpipe-quic check PLAN | run PLAN OUT | turns PLAN OUT");
             return ExitCode::from(2);
         }
     };

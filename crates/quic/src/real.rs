@@ -91,6 +91,16 @@ pub fn on_loopback(
     Ok(ends.finish(scenario, level, turns, facts(options), Path::default())?)
 }
 
+/// The two ends of a scenario's first flow on the loopback, for who drives them otherwise.
+pub(crate) fn pair(scenario: &Scenario) -> Result<(Station<Source>, Station<Sink>, Clock), Failure> {
+    let mut plans = plans(scenario, Runner::Real, TraceLevel::Off)?;
+    plans.truncate(1);
+    let mut ends = Ends::new(scenario, plans, vec![[loopback(0)?, loopback(0)?]], Clock::start())?;
+    let both = ends.sources.pop().zip(ends.sinks.pop());
+    let (source, sink) = both.expect("a scenario has a flow at least");
+    Ok((source, sink, ends.clock))
+}
+
 /// Runs a scenario behind its path, and writes its results to `out` as [`handover`] has them.
 ///
 /// # Errors

@@ -23,13 +23,13 @@ use crate::real::Options;
 const BURSTS: usize = 8;
 
 /// Receiving calls of a turn at most: what a turn reads is acknowledged by one ACK.
-const READS: usize = 8;
+pub(crate) const READS: usize = 8;
 
 /// Receive buffers of a call.
-const BUFFERS: usize = 4;
+pub(crate) const BUFFERS: usize = 4;
 
 /// A buffer's size: as much as the kernel joins.
-const BUFFER: usize = 65_536;
+pub(crate) const BUFFER: usize = 65_536;
 
 /// No wait is longer: the flags are looked at.
 const NAP: Span = Span::from_millis(20);
@@ -174,7 +174,7 @@ impl<P: Peer> Station<P> {
     }
 
     /// One call; false when nothing was there.
-    fn receive(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
+    pub(crate) fn receive(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut meta = [RecvMeta::default(); BUFFERS];
         let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
         let count = match self.state.recv((&self.socket).into(), &mut slices, &mut meta) {
@@ -198,7 +198,7 @@ impl<P: Peer> Station<P> {
     }
 
     /// Sends until nothing may leave, the kernel has no room, or it was enough for a turn; true if anything left.
-    fn send(&mut self, clock: Clock) -> io::Result<bool> {
+    pub(crate) fn send(&mut self, clock: Clock) -> io::Result<bool> {
         let Station { socket, state, peer, to, waiting, .. } = self;
         if let Some((data, segment, ecn)) = waiting {
             if !offer(socket, state, *to, data, *segment, *ecn)? {
@@ -249,7 +249,7 @@ fn offer(
 }
 
 /// Sleeps until something arrives, or the next thing is due.
-fn sleep<P: Peer>(stations: &[Station<P>], clock: Clock) -> io::Result<()> {
+pub(crate) fn sleep<P: Peer>(stations: &[Station<P>], clock: Clock) -> io::Result<()> {
     let now = clock.now();
     let due = |station: &Station<P>| if now < station.start { Some(station.start) } else { station.peer.wake_at() };
     let wake = stations.iter().filter_map(due).min().map_or(NAP, |at| at.since(now).min(NAP));

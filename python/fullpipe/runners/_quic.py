@@ -44,7 +44,7 @@ class Quic:
         """Asks the program."""
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             plan = self._plan(scenario, trace, Path(folder))
-            done = subprocess.run([_there(), "check", plan], capture_output=True, text=True, check=False)
+            done = subprocess.run([program(), "check", plan], capture_output=True, text=True, check=False)
             _raise(done.returncode, done.stderr, scenario, self.name)
 
     def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> _core.RunResult:
@@ -52,7 +52,7 @@ class Quic:
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             out = Path(folder) / "out"
             errors = Path(folder) / "errors"
-            command = [_there(), "run", str(self._plan(scenario, trace, Path(folder))), str(out)]
+            command = [program(), "run", str(self._plan(scenario, trace, Path(folder))), str(out)]
             with (
                 errors.open("wb") as stderr,
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as running,
@@ -80,11 +80,12 @@ def _program() -> str | None:
     return shutil.which(PROGRAM, path=str(beside)) or shutil.which(PROGRAM)
 
 
-def _there() -> str:
-    program = _program()
-    if program is None:
+def program() -> str:
+    """Where it is; a runner that misses it has said so before."""
+    found = _program()
+    if found is None:
         raise RuntimeError("the registry asks a runner what is missing before it runs")
-    return program
+    return found
 
 
 def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:

@@ -30,7 +30,7 @@ _STATES = {
     "probe_bw_up": "#E69F00",
     "probe_rtt": "#D55E00",
 }
-_HIGHEST_GBPS = 5.5
+_HIGHEST_GBPS = 5.5  # or more, where a run has more
 _LONGEST_US = 1600
 
 
@@ -45,7 +45,15 @@ class _Part(NamedTuple):
 
 
 _WHOLE = _Part(0.0, 2.0, 0.004, 1, "time, s")
-_NEAR = _Part(1.0, 0.05, 0.0005, 1e3, "time from 1 s on, ms")
+_NEAR_S = 0.05
+
+
+def _near(run: Run) -> _Part:
+    """From one second on, or from the middle of a run that does not last as long."""
+    last = run.trace()["time"].max()
+    assert isinstance(last, float)
+    begin = 1.0 if last > 1.0 + _NEAR_S else round(last / 2, 1)
+    return _Part(begin, _NEAR_S, 0.0005, 1e3, f"time from {begin:g} s on, ms")
 
 
 def sorted_runs(picture: Picture, samples: Samples) -> Figure:
@@ -94,10 +102,10 @@ def rate_rtt_state(picture: Picture, samples: Samples) -> Figure:
         seed, run = _median_run(point, samples)
         left, right = rows[3 * number : 3 * number + 3].T
         seen |= _over_time(list(left), run, _WHOLE)
-        seen |= _over_time(list(right), run, _NEAR)
+        seen |= _over_time(list(right), run, _near(run))
         rate = run.flows[0]["goodput_bps"] / 1e9
         left[0].set_title(f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium")
-        right[0].set_title(f"{point.name}: {_NEAR.length_s * 1e3:.0f} ms of it", loc="left", fontsize="medium")
+        right[0].set_title(f"{point.name}: {_NEAR_S * 1e3:.0f} ms of it", loc="left", fontsize="medium")
     states = [Patch(color=colour, label=name) for name, colour in _STATES.items() if name in seen]
     figure.legend(handles=states, loc="outside lower center", ncols=len(states), frameon=False)
     return figure
@@ -108,12 +116,13 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     rows = run.trace().filter(pl.col("time").is_between(part.begin_s, part.begin_s + part.length_s))
     time = (rows["time"].to_numpy() - part.begin_s) * part.scale
     bins = np.arange(0, part.length_s * part.scale, part.bin_s * part.scale)
+    bins = bins[bins <= time.max()]
     delivered = np.interp(bins, time, rows["delivered"].to_numpy())
     rate = np.diff(delivered) * 8 / part.bin_s / 1e9
     pacing = rows["pacing_rate"].to_numpy() / 1e9
     panels[0].plot(time, pacing, color="#E69F00", linewidth=0.9, drawstyle="steps-post", label="pacing rate")
     panels[0].plot((bins[:-1] + bins[1:]) / 2, rate, color="#00513b", linewidth=1, label="delivered")
-    panels[0].set_ylim(0, _HIGHEST_GBPS)
+    panels[0].set_ylim(0, max(_HIGHEST_GBPS, 1.2 * float(np.quantile(np.append(pacing, rate), 0.99))))
     panels[0].set_ylabel("Gbit/s")
     panels[0].legend(loc="upper right", frameon=False, ncols=2)
     panels[1].plot(time, rows["rtt"].to_numpy() * 1e6, ".", color=_GREY, markersize=1.5)

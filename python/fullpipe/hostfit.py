@@ -1,0 +1,143 @@
+"""The simulator's `[host]`, fitted to this machine: `python -m fullpipe.hostfit`, where `make quic` has been run.
+
+Real QUIC downloads 300 MB with a fixed window, in batches of several sizes, while `fullpipe-quic turns` takes down what
+each turn of both programs took and how late they woke. docs/models/host.md has the model; no goodput enters the fit.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.optimize import brentq, nnls
+
+from fullpipe.runners._quic import Quic, program
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    Sides = Mapping[str, Any]
+
+BATCHES = (1, 4, 16, 44)
+COSTS = ("call", "ack", "send", "receive")
+
+SCENARIO = """
+duration = "60s"
+path = {{ rate = "40gbit", rtt = "4us", buffer = "16MB" }}
+host = {{ batch = {batch} }}
+[[flow]]
+name = "download"
+cc = "cubic"
+bytes = "{bytes}"
+ack_delay = "1ms"
+receive_window = "1MB"
+"""
+
+
+def measure(batch: int) -> Sides:
+    """Each turn of both ends, of one download in batches of so many packets."""
+    text = SCENARIO.format(batch=batch, bytes="300MB" if batch > 1 else "100MB")
+    plan = {"scenario": text, "file": "hostfit.toml", "on": "quic"}
+    with tempfile.TemporaryDirectory(prefix="fullpipe-hostfit-") as folder:
+        (Path(folder) / "plan.json").write_text(json.dumps(plan))
+        out = Path(folder) / "turns.json"
+        subprocess.run([program(), "turns", str(Path(folder) / "plan.json"), str(out)], check=True)
+        sides: Sides = json.loads(out.read_text())
+        return sides
+
+
+def costs(runs: Sequence[Sides]) -> dict[str, float]:
+    """CPU times in nanoseconds: non-negative least squares of relative errors, each side of a run weighs the same.
+
+    Turns that are off by more than three deviations (a processor taken away) are left out, until that settles.
+    """
+    parts = [_work(side, name) for run in runs for name, side in run.items()]
+    factors = np.vstack([factors for factors, _ in parts])
+    took = np.concatenate([took for _, took in parts])
+    weight = np.concatenate([np.full(len(took), 1 / math.sqrt(len(took))) for _, took in parts])
+    kept = np.ones(len(took), dtype=bool)
+    for _ in range(6):
+        found, _ = nnls(factors[kept] * (weight / took)[kept, None], weight[kept])
+        off = np.abs(factors @ found / took - 1)
+        kept = off <= max(3 * 1.4826 * float(np.median(off[kept])), 0.01)
+    return dict(zip(COSTS, map(float, found), strict=True))
+
+
+def wakes(runs: Sequence[Sides]) -> tuple[float, float, float]:
+    """Least, median and greatest time to wake up, in nanoseconds, of the model's bounded Pareto distribution.
+
+    The median and the greatest (all but one in a thousand are less) are the measured ones. The least is such that 99 %
+    are, too.
+    """
+    late = np.concatenate([_late(run[one], run[other]) for run in runs for one, other in _BOTH])
+    median, most, greatest = np.percentile(late, [50, 99, 99.9])
+
+    def excess(least: float) -> float:
+        return _quantile(0.99, least, median, greatest) - float(most)
+
+    low, high = greatest**-1 * median**2 * 1.001, median * 0.99  # the model's median is below the geometric mean
+    least = float(brentq(excess, low, high)) if excess(low) > 0 > excess(high) else float(median) / 2
+    return least, float(median), float(greatest)
+
+
+_BOTH = (("server", "client"), ("client", "server"))
+
+
+def _columns(side: Sides, *names: str) -> NDArray[np.float64]:
+    """So many columns of the turns, without those of the handshake and the end."""
+    return np.array([[turn[name] for name in names] for turn in side["turns"][20:-5]], dtype=float)
+
+
+def _work(side: Sides, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    began, done, reads, received, bursts, sent = _columns(
+        side, "began", "done", "reads", "received", "bursts", "sent"
+    ).T
+    none = np.zeros(len(began))
+    server = name == "server"
+    acks = received if server else sent
+    factors = [reads + bursts, acks, sent if server else none, none if server else received]
+    return np.column_stack(factors), done - began
+
+
+def _late(side: Sides, other: Sides) -> NDArray[np.float64]:
+    """From the end of the call that brought something to the turn that it began; a turn that a timer began has none."""
+    slept, began = _columns(side, "slept", "began").T
+    slept, began = slept[slept > 0], began[slept > 0]
+    handed = np.sort(np.array(other["handed_over"], dtype=float))
+    first = np.searchsorted(handed, slept)
+    there = first < len(handed)
+    late: NDArray[np.float64] = began[there] - handed[first[there]]
+    return late[late > 0]
+
+
+def _quantile(u: float, least: float, median: float, greatest: float) -> float:
+    def above(shape: float) -> float:
+        return (1 - math.pow(least / median, shape)) / (1 - math.pow(least / greatest, shape)) - 0.5
+
+    shape: float = brentq(above, 1e-6, 1e4)
+    ends = 1 - math.pow(least / greatest, shape)
+    return float(least * math.pow(1 - u * ends, -1 / shape))
+
+
+def main() -> None:
+    """Prints the table, ready for a scenario."""
+    if missing := Quic("quic", "", real_time=True).missing():
+        sys.exit(f"{missing.problem}; {missing.fix}")
+    runs = [measure(batch) for batch in BATCHES]
+    print("[host]")
+    for name, value in costs(runs).items():
+        print(f'{name} = "{value / 1000:.3g}us"')
+    for name, value in zip(("wake_min", "wake_median", "wake_max"), wakes(runs), strict=True):
+        print(f'{name} = "{value / 1000:.3g}us"')
+
+
+if __name__ == "__main__":
+    main()

@@ -31,7 +31,7 @@ COSTS = ("call", "ack", "send", "receive")
 
 SCENARIO = """
 duration = "60s"
-path = {{ rate = "40gbit", rtt = "4us", buffer = "16MB" }}
+path = {{ kind = "loopback", rate = "40gbit", rtt = "4us", buffer = "16MB" }}
 host = {{ batch = {batch} }}
 [[flow]]
 name = "download"

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn a_turns_calls_hold_a_batch_at_most_and_every_packet_is_counted() {
-        let text = "duration = \"20s\"\n[path]\nrate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"16MB\"\n[host]\nbatch = 4\n[[flow]]\n\
+        let text = "duration = \"20s\"\n[path]\nkind = \"loopback\"\nrate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"16MB\"\n[host]\nbatch = 4\n[[flow]]\n\
                     name = \"download\"\ncc = \"cubic\"\nbytes = \"3MB\"\nreceive_window = \"1MB\"\n";
         let sides =
             measure(&Scenario::parse(text, "test.toml").expect("a valid scenario")).expect("the loopback is there");

@@ -15,6 +15,7 @@ from fullpipe.progress import counting
 from fullpipe.report import write_report
 from fullpipe.reproduce import keep, show, show_claims
 from fullpipe.reproduce import published as tables
+from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.study import count_runs, records, study
 from fullpipe.reproduce.study import variants as variants_of
 from fullpipe.reproduce.verdict import Verdict
@@ -63,7 +64,10 @@ def reproduce(
     """
     start = time.perf_counter()
     simulated = runner.name == "sim"
-    published = tables.load(tables.find(name), real=not simulated).only(cases).with_seeds(seeds)
+    file = tables.find(name)
+    if tables.is_of_a_fleet(file):
+        return _of_a_fleet(file, seeds, cases, out, as_json, variants, runner)
+    published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}")
     others = variants_of(published) if variants else []
     runs = sum(count_runs(each, runner) for each in (published, *(variant for _, variant in others)))
@@ -105,6 +109,24 @@ def reproduce(
                 soft_wrap=True,
             )
     return Verdict.MISSED not in done.verdicts
+
+
+def _of_a_fleet(
+    file: Path,
+    seeds: int | None,
+    cases: Sequence[str],
+    out: Path | None,
+    as_json: bool,
+    variants: bool,
+    runner: Runner,
+) -> bool:
+    from fullpipe.reproduce.fleet.command import reproduce
+
+    if seeds is not None or variants or runner.name != "sim":
+        asked = "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
+        raise PublishedError(f"{asked}: {file} is a study of a fleet of simulated paths\n  fix: leave it out")
+    called = None if out is None else f"--out {out}"
+    return reproduce(file, out or _free(file.stem.split("-")[0]), cases=cases, called=called, as_json=as_json)
 
 
 def _show(published: Published, done: Study, console: Console) -> None:

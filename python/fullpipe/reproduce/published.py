@@ -118,6 +118,14 @@ def find(name: str) -> Path:
     raise PublishedError(f"no published table is called {name!r}: {known}")
 
 
+def is_of_a_fleet(file: Path) -> bool:
+    """Whether it is a study of a fleet, as `fullpipe.reproduce.fleet` reads it; what can't be read is none."""
+    try:
+        return "fleet" in tomllib.loads(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
+        return False
+
+
 def load(file: Path, *, real: bool = False) -> Published:
     """Reads and checks a published table; with `real` as it holds on real stacks.
 

@@ -1,0 +1,1 @@
+"""A published study of a fleet, held against a population of simulated paths."""

@@ -1,0 +1,198 @@
+"""A published study of a fleet as data: the population, claims on its arms, and other assumptions about it.
+
+`published/dropbox-2019.toml` explains the keys.
+"""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE
+from fullpipe.reproduce.reader import PublishedError, Reader
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fullpipe.reproduce.reader import Json, Table
+
+_KEYS = ("name", "title", "source", "fleet", "claim", "silent", "assumption")
+_CLAIM = ("case", "metric", "published", "measure", "compare", "of", "within", "why", "report", "note")
+_BINS = "lower_loss"
+MEASURES = (*OF_ONE, _BINS)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of the source; see :class:`fullpipe.reproduce.claims.Claim`, but `of` has names of arms."""
+
+    case: str
+    metric: str
+    published: str
+    measure: str
+    compare: str | None
+    of: tuple[str, ...]
+    within: tuple[float, float]
+    why: str
+    report: str | None
+    note: str
+
+
+@dataclass(frozen=True)
+class Assumption:
+    """Another population: keys of the scenario that are drawn from something else, and further flows of it."""
+
+    name: str
+    about: str
+    set: tuple[tuple[str, str], ...]
+    flows: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a file says.
+
+    Attributes:
+        silent: What a simulation can't speak of: (case, what, why).
+        fewer: Paths of each other assumption.
+    """
+
+    name: str
+    title: str
+    source: str
+    file: Path
+    preset: str
+    arms: tuple[str, ...]
+    paths: int
+    fewer: int
+    least_bytes: int
+    claims: tuple[Claim, ...]
+    silent: tuple[tuple[str, str, str], ...]
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """The arms of pictures: CUBIC and BBR's first three versions."""
+        return tuple(arm for arm in self.arms if arm in ("cubic", "bbr1", "bbr2", "bbr3", "cubic-linux"))
+
+    def only(self, patterns: Sequence[str]) -> Study:
+        """The part of it whose cases fit one of the patterns, without other assumptions; all without a pattern.
+
+        Raises:
+            PublishedError: When a pattern fits no case.
+        """
+        if not patterns:
+            return self
+        names = [*(claim.case for claim in self.claims), *(case for case, _, _ in self.silent)]
+        for pattern in patterns:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                known = ", ".join(dict.fromkeys(names))
+                raise PublishedError(f"--case {pattern}: no case of {self.file} is called so\n  fix: there is {known}")
+
+        def wanted(name: str) -> bool:
+            return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+        return replace(
+            self,
+            claims=tuple(claim for claim in self.claims if wanted(claim.case)),
+            silent=tuple(each for each in self.silent if wanted(each[0])),
+            assumptions=(),
+        )
+
+
+def load(file: Path) -> Study:
+    """Reads and checks a file.
+
+    Raises:
+        PublishedError: When something is wrong with it; the text names the file, the key, the value and the fix.
+        OSError: When it can't be read.
+    """
+    reader = Reader(file)
+    raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
+    reader.only(raw, "", _KEYS)
+    fleet = reader.table(raw.get("fleet"), "fleet")
+    reader.only(fleet, "fleet.", ("preset", "arms", "paths", "fewer", "least_bytes"))
+    arms = tuple(reader.texts(fleet.get("arms"), "fleet.arms"))
+    read = _Read(reader, arms)
+    return Study(
+        name=reader.text(raw.get("name"), "name"),
+        title=reader.text(raw.get("title"), "title"),
+        source=reader.text(raw.get("source"), "source").strip(),
+        file=file,
+        preset=reader.text(fleet.get("preset"), "fleet.preset"),
+        arms=arms,
+        paths=reader.whole(fleet.get("paths"), "fleet.paths"),
+        fewer=reader.whole(fleet.get("fewer"), "fleet.fewer"),
+        least_bytes=reader.whole(fleet.get("least_bytes"), "fleet.least_bytes"),
+        claims=tuple(
+            read.claim(each, f"claim[{number}]") for number, each in enumerate(reader.tables(raw["claim"], "claim"))
+        ),
+        silent=tuple(
+            read.silent(each, f"silent[{number}]")
+            for number, each in enumerate(reader.tables(raw.get("silent", []), "silent"))
+        ),
+        assumptions=tuple(
+            read.assumption(name, each) for name, each in reader.table(raw.get("assumption", {}), "assumption").items()
+        ),
+    )
+
+
+class _Read:
+    def __init__(self, reader: Reader, arms: tuple[str, ...]) -> None:
+        self.reader = reader
+        self.arms = arms
+
+    def claim(self, keys: Table, where: str) -> Claim:
+        read = self.reader
+        read.only(keys, f"{where}.", _CLAIM)
+        measure = read.one_of(keys.get("measure"), f"{where}.measure", MEASURES)
+        compare = read.one_of(keys["compare"], f"{where}.compare", tuple(OF_MORE)) if "compare" in keys else None
+        of = tuple(read.texts(keys.get("of"), f"{where}.of"))
+        wanted = 2 if measure == _BINS else OF_MORE[compare][0] if compare else 1
+        if len(of) != wanted:
+            read.refuse(f"{where}.of", keys.get("of"), f"has {len(of)} arms", f"name {wanted}")
+        for arm in of:
+            read.one_of(arm, f"{where}.of", self.arms)
+        return Claim(
+            case=read.text(keys.get("case"), f"{where}.case"),
+            metric=read.text(keys.get("metric"), f"{where}.metric"),
+            published=read.text(keys.get("published"), f"{where}.published"),
+            measure=measure,
+            compare=compare,
+            of=of,
+            within=self._within(keys.get("within"), f"{where}.within", "report" in keys),
+            why=read.text(keys.get("why"), f"{where}.why").strip(),
+            report=read.text(keys["report"], f"{where}.report").strip() if "report" in keys else None,
+            note=read.text(keys["note"], f"{where}.note").strip() if "note" in keys else "",
+        )
+
+    def _within(self, value: Json | None, where: str, report: bool) -> tuple[float, float]:
+        if value is None and report:
+            return -math.inf, math.inf
+        if not isinstance(value, list) or len(value) != 2:
+            self.reader.refuse(where, value, "is no pair of numbers", "write [least, greatest]; inf leaves a side open")
+        low, high = value
+        if not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high:
+            self.reader.refuse(where, value, "is no interval", "write [least, greatest]; inf leaves a side open")
+        return float(low), float(high)
+
+    def silent(self, keys: Table, where: str) -> tuple[str, str, str]:
+        self.reader.only(keys, f"{where}.", ("case", "metric", "why"))
+        case, metric, why = (self.reader.text(keys.get(key), f"{where}.{key}") for key in ("case", "metric", "why"))
+        return case, metric, why.strip()
+
+    def assumption(self, name: str, value: Json) -> Assumption:
+        where = f"assumption.{name}"
+        keys = self.reader.table(value, where)
+        self.reader.only(keys, f"{where}.", ("about", "set", "flows"))
+        changes = self.reader.table(keys.get("set"), f"{where}.set")
+        return Assumption(
+            name,
+            self.reader.text(keys.get("about"), f"{where}.about"),
+            tuple((key, self.reader.text(text, f"{where}.set.{key}")) for key, text in changes.items()),
+            self.reader.text(keys["flows"], f"{where}.flows") if "flows" in keys else "",
+        )

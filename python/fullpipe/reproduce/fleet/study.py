@@ -1,0 +1,162 @@
+"""Simulates what a study of a fleet asks for, and judges each claim, under each assumption."""
+
+from __future__ import annotations
+
+import math
+import tomllib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from fullpipe.fleet.population.fill import fill
+from fullpipe.fleet.population.recipe import Recipe, population
+from fullpipe.reproduce.estimate import Estimate
+from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE, arms, first, lower_loss
+from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from fullpipe.progress import Counter
+    from fullpipe.reproduce.fleet.measures import Arm
+    from fullpipe.reproduce.fleet.published import Claim, Study
+
+_RESAMPLES = 200
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim with what came of it; `inside` is None where nothing says what is close enough."""
+
+    claim: Claim
+    ours: Estimate
+    verdict: Verdict
+    inside: bool | None
+    reason: str
+
+    @property
+    def sure(self) -> bool:
+        """Whether all of the interval agrees with the verdict."""
+        low, high = self.claim.within
+        within = [low <= end <= high for end in (self.ours.low, self.ours.high)]
+        beside = self.ours.high < low or self.ours.low > high
+        return all(within) if self.verdict is Verdict.MET else self.verdict is Verdict.MISSED and beside
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of all claims.
+
+    Attributes:
+        claims: Under the population of the study.
+        fewer: The same on as many paths as other assumptions have.
+        assumptions: Under each other assumption, by its name.
+        arms: The connections that the claims are about.
+    """
+
+    claims: tuple[Judged, ...]
+    fewer: tuple[Judged, ...]
+    assumptions: Mapping[str, tuple[Judged, ...]]
+    arms: Mapping[str, Arm]
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """Those of all claims, under the population of the study."""
+        return [judged.verdict for judged in self.claims]
+
+
+def recipes(study: Study, paths: int | None = None) -> dict[str, Recipe]:
+    """What is simulated: the population itself, by an empty name, and other assumptions by theirs.
+
+    Args:
+        study: What to run.
+        paths: Of the population itself, instead of the study's; others have as many at most.
+
+    Raises:
+        FileNotFoundError: When there is no such population.
+    """
+    text, file = population(study.preset)
+    whole = paths or study.paths
+    scenario, few = tomllib.loads(text)["scenario"], min(whole, study.fewer)
+
+    def with_flows(flows: str) -> str:
+        return text.replace(scenario, scenario + flows, 1)
+
+    return {"": Recipe(text, file, study.arms, whole)} | {
+        each.name: Recipe(with_flows(each.flows), file, study.arms, few, changes=each.set) for each in study.assumptions
+    }
+
+
+def run(study: Study, directory: Path, counter: Counter, paths: int | None = None) -> Outcome:
+    """Simulates everything into folders of a directory, and judges.
+
+    Raises:
+        ScenarioError: When a population is refused.
+        OSError: When the directory can't be written.
+    """
+    judged = {}
+    found: dict[str, Arm] = {}
+    fewer = min(paths or study.paths, study.fewer)
+    for name, recipe in recipes(study, paths).items():
+        folder = directory / "fleets" / (name or study.preset)
+        fill(recipe, folder, counter, command=f"fullpipe reproduce {study.name}")
+        connections = arms(folder, study.least_bytes)
+        judged[name] = _all(study, connections)
+        found = connections if not name else found
+    return Outcome(judged.pop(""), _all(study, first(found, fewer)), judged, found)
+
+
+def _all(study: Study, connections: Mapping[str, Arm]) -> tuple[Judged, ...]:
+    return tuple(judge(claim, connections) for claim in study.claims)
+
+
+def judge(claim: Claim, connections: Mapping[str, Arm]) -> Judged:
+    """Holds a claim against connections."""
+    ours = estimate(claim, [connections[arm] for arm in claim.of])
+    low, high = claim.within
+    inside = low <= ours.value <= high  # False for NaN
+    if claim.report is not None:
+        close = inside if math.isfinite(low) or math.isfinite(high) else None
+        return Judged(claim, ours, Verdict.REPORT, close, claim.report)
+    if math.isnan(ours.value):
+        return Judged(claim, ours, Verdict.SKIPPED, None, "there is nothing to compare")
+    if not inside:
+        return Judged(claim, ours, Verdict.MISSED, False, distance(ours.value, low, high))
+    return Judged(claim, ours, Verdict.MET, True, "")
+
+
+def estimate(claim: Claim, of: list[Arm]) -> Estimate:
+    """A claim's number, and its 95 % interval: paths are drawn anew, each with what it came to under all arms."""
+    rng = np.random.default_rng(_SEED)
+    paths = len(of[0]["loss"])
+
+    def value(rows: np.ndarray | None) -> float:
+        drawn = of if rows is None else [{name: column[rows] for name, column in arm.items()} for arm in of]
+        if claim.measure not in OF_ONE:
+            return lower_loss(drawn[0], drawn[1])
+        numbers = [OF_ONE[claim.measure](arm) for arm in drawn]
+        return OF_MORE[claim.compare][1](*numbers) if claim.compare else numbers[0]
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        again = [value(rng.integers(paths, size=paths)) for _ in range(_RESAMPLES)]
+        known = [each for each in again if math.isfinite(each)]
+        low, high = np.quantile(known, [0.025, 0.975]) if len(known) > _RESAMPLES // 2 else (math.nan, math.nan)
+        return Estimate(value(None), low=float(low), high=float(high))
+
+
+def records(outcome: Outcome) -> list[Record]:
+    """The claims as `--json` prints them."""
+    return [
+        Record(
+            case=judged.claim.case,
+            metric=judged.claim.metric,
+            published=judged.claim.published,
+            ours=finite(judged.ours.value),
+            tolerance=(finite(judged.claim.within[0]), finite(judged.claim.within[1])),
+            verdict=judged.verdict.value,
+        )
+        for judged in outcome.claims
+    ]

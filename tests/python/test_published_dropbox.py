@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fullpipe.cli import app
+from fullpipe.fleet.population.fill import fill
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import measures, published, show, study
 from fullpipe.reproduce.reader import PublishedError
@@ -96,7 +97,7 @@ def test_a_rival_takes_its_share(small: published.Study, tmp_path: Path, done: s
     recipes = study.recipes(small)
     assert 'name = "rival"' in recipes["shared"].text and "rival" not in recipes[""].text
     with Counter(silent=True) as counter:
-        study.fill(recipes["shared"], tmp_path / "shared", counter, command="test")
+        fill(recipes["shared"], tmp_path / "shared", counter, command="test")
     shared = measures.arms(tmp_path / "shared", small.least_bytes)["cubic-linux"]["throughput"]
     alone = measures.first(done.arms, 10)["cubic-linux"]["throughput"]
     assert np.median(shared) < 0.75 * np.median(alone)

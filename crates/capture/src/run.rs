@@ -63,7 +63,9 @@ pub enum Heard {
 /// Rows that are handed over at a time.
 const BATCH: usize = 1 << 16;
 /// Packets between two looks at whether to stop.
-const STRETCH: u64 = 1 << 12;
+const BREATH: u64 = 1 << 12;
+/// Packets whose flows are looked up at a time.
+const STRETCH: usize = 64;
 
 impl Running {
     /// Begins to read files, one after the other.
@@ -76,6 +78,7 @@ impl Running {
             udp: options.udp,
             tracker: Tracker::new(options),
             fragments: Fragments::default(),
+            stretch: Vec::with_capacity(STRETCH),
             report: Report::default(),
         };
         let thread = std::thread::Builder::new().name("capture".into());
@@ -124,6 +127,7 @@ struct Work {
     udp: bool,
     tracker: Tracker,
     fragments: Fragments,
+    stretch: Vec<(Option<Segment>, Time)>,
     report: Report,
 }
 
@@ -137,6 +141,7 @@ impl Work {
             self.report.packets += file.packets;
             self.report.files.push(file);
         }
+        self.track();
         self.tracker.end();
         self.hand_over(1);
         self.report.strays = self.tracker.strays;
@@ -166,7 +171,7 @@ impl Work {
                 Step::End => break false,
                 Step::Cut => break true,
             }
-            if file.packets.is_multiple_of(STRETCH) && !self.goes_on() {
+            if file.packets.is_multiple_of(BREATH) && !self.goes_on() {
                 break false;
             }
         };
@@ -191,28 +196,33 @@ impl Work {
             }
             _ => Dissected::Other,
         };
-        match dissected {
-            Dissected::Whole(segment) => return self.segment(&segment, frame.at),
+        let report = &mut self.report;
+        let (segment, count) = match dissected {
+            Dissected::Whole(segment) => (Some(segment), &mut report.used),
             Dissected::First(segment, datagram, header) => {
                 self.fragments.first(datagram, segment, header, frame.at);
-                return self.segment(&segment, frame.at);
+                (Some(segment), &mut report.used)
             }
             Dissected::Later(datagram, length, offset) => {
-                if let Some(segment) = self.fragments.later(datagram, length, offset, frame.at) {
-                    return self.segment(&segment, frame.at);
+                match self.fragments.later(datagram, length, offset, frame.at) {
+                    Some(segment) => (Some(segment), &mut report.used),
+                    None => (None, &mut report.orphans),
                 }
-                self.report.orphans += 1;
             }
-            Dissected::Other => self.report.other += 1,
-            Dissected::Unreadable => self.report.unreadable += 1,
+            Dissected::Other => (None, &mut report.other),
+            Dissected::Unreadable => (None, &mut report.unreadable),
+        };
+        *count += 1;
+        self.stretch.push((segment, frame.at));
+        if self.stretch.len() == STRETCH {
+            self.track();
         }
-        self.tracker.pass(frame.at);
     }
 
-    #[inline]
-    fn segment(&mut self, segment: &Segment, at: Time) {
-        self.report.used += 1;
-        self.tracker.see(segment, at);
+    /// Takes what was read to its flows.
+    fn track(&mut self) {
+        self.tracker.see(&self.stretch);
+        self.stretch.clear();
     }
 
     /// Says how far it is, hands over what is done; whether anybody wants more.

@@ -1,7 +1,7 @@
 //! The flows that are open: which one a segment is of, and which are over.
 
 use std::collections::VecDeque;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -42,6 +42,8 @@ pub(crate) struct Tracker {
     closed: VecDeque<Due>,
     began: Option<Time>,
     done: Columns,
+    /// Where the flows of a stretch's segments are, as far as they are there before it.
+    found: Vec<Option<u32>>,
     pub(crate) strays: u64,
 }
 
@@ -70,6 +72,7 @@ impl Tracker {
             closed: VecDeque::new(),
             began: None,
             done: Columns::new(options.addresses),
+            found: Vec::new(),
             strays: 0,
         }
     }
@@ -84,45 +87,42 @@ impl Tracker {
         &mut self.done
     }
 
-    /// A packet of something else: time goes on.
-    pub(crate) fn pass(&mut self, at: Time) {
-        self.began.get_or_insert(at);
-        self.expire(at);
+    /// Packets were seen, one after the other; those without a segment are of something else, and only say that time goes on.
+    ///
+    /// With many flows, memory that no cache holds is what takes time. So a stretch's flows are looked up first, and
+    /// touched: these loads do not depend on each other, and the processor has several under way.
+    pub(crate) fn see(&mut self, stretch: &[(Option<Segment>, Time)]) {
+        let mut found = std::mem::take(&mut self.found);
+        found.clear();
+        let mut touched = 0;
+        found.extend(stretch.iter().map(|(segment, _)| {
+            let segment = segment.as_ref()?;
+            let place = self.table.find(hash(&segment.key), |place| flow(&self.flows, *place).key == segment.key)?;
+            let side = &flow(&self.flows, *place).sides[segment.sender];
+            touched ^= side.packets ^ side.bytes();
+            Some(*place)
+        }));
+        std::hint::black_box(touched);
+        for ((segment, at), place) in stretch.iter().zip(&found) {
+            self.began.get_or_insert(*at);
+            self.expire(*at);
+            if let Some(segment) = segment {
+                self.take(segment, *at, *place);
+            }
+        }
+        self.found = found;
     }
 
-    /// A segment was seen.
+    /// A segment, whose flow was at `place` a moment ago.
     #[inline]
-    pub(crate) fn see(&mut self, segment: &Segment, at: Time) {
-        self.pass(at);
-        let flows = &self.flows;
-        let entry = self.table.entry(
-            hash(&segment.key),
-            |place| flow(flows, *place).key == segment.key,
-            |place| hash(&flow(flows, *place).key),
-        );
-        let place = match entry {
-            Entry::Occupied(occupied) => {
-                let place = *occupied.get();
-                match flow(flows, place).ends_before(segment, at, self.options.idle) {
-                    None => place,
-                    Some(end) => {
-                        self.finish(place, end);
-                        return self.see(segment, at);
-                    }
-                }
-            }
-            Entry::Vacant(vacant) => {
-                let may_be_older = self.began.is_none_or(|began| at.since(began) <= self.options.idle);
-                let new = Flow::new(segment, at, may_be_older);
-                let place = self.free.pop().unwrap_or(self.flows.len() as u32);
-                vacant.insert(place);
-                if place as usize == self.flows.len() {
-                    self.flows.push(Place { generation: 0, flow: None });
-                }
-                let seat = &mut self.flows[place as usize];
-                seat.flow = Some(new);
-                self.idle.push_back(Due { at: at + self.options.idle, place, generation: seat.generation });
-                place
+    fn take(&mut self, segment: &Segment, at: Time, place: Option<u32>) {
+        let still = |place: &u32| self.flows[*place as usize].flow.as_ref().is_some_and(|flow| flow.key == segment.key);
+        let place = place.filter(still).unwrap_or_else(|| self.place(segment, at));
+        let place = match flow(&self.flows, place).ends_before(segment, at, self.options.idle) {
+            None => place,
+            Some(end) => {
+                self.finish(place, end);
+                self.place(segment, at)
             }
         };
         let seat = &mut self.flows[place as usize];
@@ -133,6 +133,30 @@ impl Tracker {
         if !was_closed && flow.closed().is_some() {
             self.closed.push_back(Due { at: at + LINGER, place, generation: seat.generation });
         }
+    }
+
+    /// Where the flow of a segment is, or a new one.
+    fn place(&mut self, segment: &Segment, at: Time) -> u32 {
+        let flows = &self.flows;
+        let entry = self.table.entry(
+            hash(&segment.key),
+            |place| flow(flows, *place).key == segment.key,
+            |place| hash(&flow(flows, *place).key),
+        );
+        let vacant = match entry {
+            Entry::Occupied(occupied) => return *occupied.get(),
+            Entry::Vacant(vacant) => vacant,
+        };
+        let place = self.free.pop().unwrap_or(self.flows.len() as u32);
+        vacant.insert(place);
+        if place as usize == self.flows.len() {
+            self.flows.push(Place { generation: 0, flow: None });
+        }
+        let may_be_older = self.began.is_none_or(|began| at.since(began) <= self.options.idle);
+        let seat = &mut self.flows[place as usize];
+        seat.flow = Some(Flow::new(segment, at, may_be_older));
+        self.idle.push_back(Due { at: at + self.options.idle, place, generation: seat.generation });
+        place
     }
 
     /// The capture is over.
@@ -194,5 +218,10 @@ fn flow(flows: &[Place], place: u32) -> &Flow {
 /// Fixed, so that two runs do the same.
 #[inline]
 fn hash(key: &Key) -> u64 {
-    FixedState::with_seed(0).hash_one(key.words())
+    let ([low, high], small) = key.words();
+    let mut hasher = FixedState::with_seed(0).build_hasher();
+    hasher.write_u128(low);
+    hasher.write_u128(high);
+    hasher.write_u64(small);
+    hasher.finish()
 }

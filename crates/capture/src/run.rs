@@ -53,7 +53,7 @@ pub struct Progress {
 #[derive(Debug)]
 pub enum Heard {
     /// Flows that are over.
-    Flows(Columns),
+    Flows(Box<Columns>),
     /// Nothing yet.
     Nothing,
     /// All is read.
@@ -93,7 +93,7 @@ impl Running {
     /// When reading panicked, or after all was said.
     pub fn next(&mut self, patience: Duration) -> Heard {
         match self.heard.recv_timeout(patience) {
-            Ok(columns) => Heard::Flows(columns),
+            Ok(columns) => Heard::Flows(Box::new(columns)),
             Err(RecvTimeoutError::Timeout) => Heard::Nothing,
             Err(RecvTimeoutError::Disconnected) => {
                 let thread = self.thread.take().expect("nothing is asked for after the end");

@@ -39,7 +39,7 @@ impl CaptureRun {
         let patience = Duration::from_secs_f64(patience_s);
         let heard = py.detach(|| self.inner.lock().ok().map(|mut running| running.next(patience)));
         match heard.ok_or_else(|| PyRuntimeError::new_err("reading the captures panicked"))? {
-            Heard::Flows(columns) => Ok(given(py, columns)?.into_any()),
+            Heard::Flows(columns) => Ok(given(py, *columns)?.into_any()),
             Heard::Nothing => Ok(py.None().into_bound(py)),
             Heard::Done(report) => {
                 let report = serde_json::to_string(&report).expect("a report is plain data");

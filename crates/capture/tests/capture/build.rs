@@ -230,7 +230,7 @@ pub(crate) fn extract(contents: &[&[u8]], options: Options) -> (Columns, Report)
     let mut flows = None;
     loop {
         match running.next(Duration::from_secs(10)) {
-            Heard::Flows(columns) => assert!(flows.replace(columns).is_none(), "so few fit into one batch"),
+            Heard::Flows(columns) => assert!(flows.replace(*columns).is_none(), "so few fit into one batch"),
             Heard::Nothing => panic!("it takes long"),
             Heard::Done(report) => return (flows.unwrap_or_default(), *report),
         }

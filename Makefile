@@ -7,7 +7,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 # What the installed package is made of.
-SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml) $(shell find crates/*/src -name '*.rs'))
+SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src -name '*.rs'))
 
 # Side by side, make's job server is not for cargo to join.
 ALONE := env -u MAKEFLAGS -u MFLAGS
@@ -17,7 +17,7 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: run gallery setup oracle browser vendor test test-rust test-example test-python test-ray quic lint lint-quic lint-web bench-smoke clean
+.PHONY: run gallery setup oracle browser nginx vendor test test-rust test-example test-python test-ray quic lint lint-quic lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
@@ -78,6 +78,10 @@ quic: setup
 # What the page of a report is linted and tested with, not in the set-up: npm's packages as locked, and a Chromium.
 browser: web/node_modules/.ready
 	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)
+
+# Whose log the tests of fleets read, under real transfers.
+nginx:
+	command -v nginx || test -x /usr/sbin/nginx || (apt-get update -qq && apt-get install -qq --no-install-recommends nginx-light)
 
 # Not `npm ci`: it wants every platform's build of Biome in the lock, and not every registry has them.
 web/node_modules/.ready: web/package-lock.json

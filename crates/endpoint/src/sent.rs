@@ -34,11 +34,20 @@ pub(crate) struct Window {
     mask: u64,
 }
 
+/// Records that another flow may find in the rings of one that is over: small enough for memory to go with the flows that are
+/// under way.
+pub(crate) const KEPT: usize = 256;
+
 const NONE: Sent = Sent { inflight: Bytes::ZERO, burst: 0, size: 0, state: State::Sacked, transmissions: 0 };
 
 impl Window {
     pub(crate) fn new() -> Window {
         Window { ring: vec![NONE; 16].into(), mask: 15 }
+    }
+
+    /// Empty, for another flow; what has grown beyond [`KEPT`] is given back.
+    pub(crate) fn cleared(self) -> Window {
+        if self.ring.len() > KEPT { Window::new() } else { self }
     }
 
     #[inline]
@@ -110,6 +119,11 @@ impl Bursts {
             ecn: Ecn::NotEct,
         };
         Bursts { ring: vec![none; 8].into(), mask: 7, oldest: 0, next: 0 }
+    }
+
+    /// Empty, for another flow, as [`Window::cleared`].
+    pub(crate) fn cleared(self) -> Bursts {
+        if self.ring.len() > KEPT { Bursts::new() } else { Bursts { oldest: 0, next: 0, ..self } }
     }
 
     /// The two oldest, and where the next one goes.

@@ -17,7 +17,7 @@ pub struct Received {
 }
 
 /// The tables that a trace may have.
-const TABLES: [&str; 4] = ["flows", "links", "transitions", "responses"];
+const TABLES: [&str; 6] = ["flows", "links", "transitions", "responses", "workloads", "transfers"];
 
 /// The first line.
 #[derive(Debug, Deserialize, Serialize)]
@@ -142,6 +142,7 @@ mod tests {
             duration_s: 0.1,
             measure_from_s: 0.0,
             flows: vec![],
+            workloads: vec![],
             links: vec![],
             jain: None,
             packets: 3,

@@ -33,6 +33,17 @@ impl Sampler {
         }
     }
 
+    /// Hands all values on, and has none.
+    pub(crate) fn pour(&mut self, into: &mut Histogram) {
+        for ns in &self.held[..core::mem::take(&mut self.count) as usize] {
+            into.add(Span::from_nanos(u64::from(*ns)));
+        }
+        if self.histogram.weight > 0 {
+            into.merge(&self.histogram);
+            *self.histogram = Histogram::default();
+        }
+    }
+
     /// The histogram of all values.
     pub fn histogram(&self) -> Histogram {
         let mut settled = self.clone();
@@ -84,6 +95,19 @@ impl Histogram {
         self.sum += u128::from(value.as_nanos()) * u128::from(weight);
         self.min = self.min.min(value);
         self.max = self.max.max(value);
+    }
+
+    /// Adds what another holds.
+    fn merge(&mut self, other: &Histogram) {
+        for (ours, theirs) in self.pages.iter_mut().zip(&other.pages) {
+            let Some(theirs) = theirs else { continue };
+            let ours = ours.get_or_insert_with(|| Box::new([0; SLOTS]));
+            ours.iter_mut().zip(theirs.iter()).for_each(|(ours, theirs)| *ours += theirs);
+        }
+        self.weight += other.weight;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
     }
 
     /// Sum of the weights.

@@ -10,9 +10,11 @@ mod recorder;
 pub mod slowdown;
 mod summary;
 mod table;
+mod workload;
 
 pub use histogram::{Histogram, Sampler};
 pub use meter::{FlowMeter, LinkMeter, Response, Tallied, Tally, Window};
-pub use recorder::{FlowRow, LinkRow, Recorder, TransitionRow};
+pub use recorder::{ActiveRow, FlowRow, LinkRow, Recorder, TransitionRow};
 pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};
 pub use table::{Column, Data, Table, Trace};
+pub use workload::{Transfer, WorkloadMeter, WorkloadSummary};

@@ -176,9 +176,10 @@ impl FlowMeter {
         if active == Span::ZERO { Rate::ZERO } else { Rate::from_delivery(self.delivered, active) }
     }
 
-    /// It began at another time than was expected: where the clock is real.
+    /// It begins at another time than was expected, where the clock is real; or it is another flow's, whose measurements were
+    /// [taken](crate::WorkloadMeter::take).
     pub fn restart(&mut self, start: Time) {
-        self.start = start;
+        (self.start, self.last_byte) = (start, None);
     }
 
     /// Data packets sent, and of them those sent again.

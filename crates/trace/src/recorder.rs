@@ -2,7 +2,7 @@
 
 use units::{Bytes, Rate, Span, Time};
 
-use crate::{Column, Data, Response, Table, Trace};
+use crate::{Column, Data, Response, Table, Trace, Transfer};
 
 /// "None" in a label column.
 const NO_LABEL: u8 = u8::MAX;
@@ -55,6 +55,17 @@ pub struct LinkRow {
     pub drops: u64,
     /// Marked so far.
     pub marks: u64,
+}
+
+/// How many flows of a workload are under way at one time.
+#[derive(Clone, Copy, Debug)]
+pub struct ActiveRow {
+    /// When.
+    pub time: Time,
+    /// Index of the workload.
+    pub workload: u32,
+    /// Flows under way.
+    pub active: u64,
 }
 
 /// A controller's state transition.
@@ -120,6 +131,9 @@ pub struct Recorder {
     transitions: Vec<TransitionRow>,
     /// None when nobody asks for answers.
     responses: Option<Vec<(u32, Response)>>,
+    /// Of workloads; none when there are none.
+    active: Vec<ActiveRow>,
+    transfers: Option<Vec<Transfer>>,
 }
 
 impl Recorder {
@@ -211,6 +225,16 @@ impl Recorder {
         self.responses = Some(responses);
     }
 
+    /// Adds a workload's row.
+    pub fn active(&mut self, row: ActiveRow) {
+        self.active.push(row);
+    }
+
+    /// Sets the flows that arrived and are complete, in order of their ends.
+    pub fn transfers(&mut self, transfers: Vec<Transfer>) {
+        self.transfers = Some(transfers);
+    }
+
     /// Hands everything on, with no copy of a flow's columns.
     pub fn finish(mut self) -> Trace {
         self.settle();
@@ -276,8 +300,34 @@ impl Recorder {
             Table { name: "transitions", columns: transitions },
         ];
         tables.extend(self.responses.map(|rows| Table { name: "responses", columns: responses(&rows) }));
+        if let Some(rows) = self.transfers {
+            tables.push(Table { name: "workloads", columns: active(&self.active) });
+            tables.push(Table { name: "transfers", columns: transfers(&rows) });
+        }
         Trace { tables }
     }
+}
+
+fn active(rows: &[ActiveRow]) -> Vec<Column> {
+    let column = |name: &str, unit: &'static str, data| Column { name: name.to_owned(), unit: unit.into(), data };
+    vec![
+        column("time", "ns", Data::U64(rows.iter().map(|row| row.time.as_nanos()).collect())),
+        column("workload", "", Data::U32(rows.iter().map(|row| row.workload).collect())),
+        column("active", "", Data::U64(rows.iter().map(|row| row.active).collect())),
+    ]
+}
+
+fn transfers(rows: &[Transfer]) -> Vec<Column> {
+    let column = |name: &str, unit: &'static str, data| Column { name: name.to_owned(), unit: unit.into(), data };
+    let each = |of: fn(&Transfer) -> u64| Data::U64(rows.iter().map(of).collect());
+    vec![
+        column("start", "ns", each(|row| row.start.as_nanos())),
+        column("end", "ns", each(|row| row.end.as_nanos())),
+        column("workload", "", Data::U32(rows.iter().map(|row| row.workload).collect())),
+        column("number", "", Data::U32(rows.iter().map(|row| row.number).collect())),
+        column("bytes", "B", each(|row| row.bytes.get())),
+        column("rtt", "s", Data::F32(rows.iter().map(|row| row.rtt.as_secs_f64() as f32).collect())),
+    ]
 }
 
 fn responses(rows: &[(u32, Response)]) -> Vec<Column> {

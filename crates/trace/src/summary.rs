@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use units::Span;
 
-use crate::{FlowMeter, Histogram, LinkMeter};
+use crate::{FlowMeter, Histogram, LinkMeter, WorkloadSummary};
 
 /// A distribution of durations, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -168,6 +168,9 @@ pub struct Summary {
     pub measure_from_s: f64,
     /// The flows, in the scenario's order.
     pub flows: Vec<FlowSummary>,
+    /// The workloads, in the scenario's order; left out where there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub workloads: Vec<WorkloadSummary>,
     /// The links; the bottleneck first.
     pub links: Vec<LinkSummary>,
     /// Jain's fairness index of the goodputs of the responsive flows; `null` without any.

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// `flows`, `links`, `transitions`, and, where flows ask for answers, `responses`.
+    /// `flows`, `links`, `transitions`; where flows ask for answers, `responses`; where flows arrive, `workloads` and
+    /// `transfers`.
     pub tables: Vec<Table>,
 }
 

@@ -2,10 +2,12 @@
 
 mod client;
 mod messages;
+mod parts;
 mod schedule;
 
 pub use client::{Answer, Client};
 pub use messages::{Bursts, Messages};
+pub use parts::Parts;
 pub use schedule::{Cycle, Schedule};
 
 use units::{Bytes, Rate, Span, Time};
@@ -33,6 +35,8 @@ pub enum App {
     Scheduled(Box<Schedule>),
     /// Writes a burst, and pauses when all of it was acknowledged.
     Bursts(Box<Bursts>),
+    /// Writes at given times.
+    Parts(Box<Parts>),
     /// A server's: writes an answer whenever the [`Client`] asks. The first request comes with the handshake.
     Answers(Box<Messages>),
 }
@@ -62,6 +66,7 @@ impl App {
             }
             App::Scheduled(schedule) => schedule.written(opened, now, sent),
             App::Bursts(bursts) => bursts.written(now, una),
+            App::Parts(parts) => parts.written(opened, now),
             App::Answers(answers) => answers.end(),
         }
     }
@@ -79,7 +84,7 @@ impl App {
     /// What it writes at once ends with PSH (RFC 9293 §3.9.1; Linux: tcp_push).
     #[inline]
     pub(crate) fn pushes(&self) -> bool {
-        matches!(self, App::Bursts(_) | App::Answers(_))
+        matches!(self, App::Bursts(_) | App::Parts(_) | App::Answers(_))
     }
 
     /// When segment `seq` will have been written, or it may be.
@@ -87,6 +92,7 @@ impl App {
         match self {
             App::Scheduled(schedule) => schedule.ready_at(opened, seq),
             App::Bursts(bursts) => bursts.ready_at(),
+            App::Parts(parts) => parts.ready_at(opened, seq),
             App::Paced { rate, bytes } if bytes.is_none_or(|bytes| seq < segments(bytes)) => {
                 let end = bytes.map_or(Bytes::MAX, |bytes| bytes).min(SMSS * (seq + 1));
                 // `bytes_in` rounds down, so one nanosecond more is surely enough.
@@ -102,6 +108,7 @@ impl App {
         match self {
             App::Unlimited => SMSS.get() as u16,
             App::Bursts(bursts) => bursts.messages.size(seq),
+            App::Parts(parts) => parts.size(seq),
             App::Answers(answers) => answers.size(seq),
             _ => self.bytes().map_or(SMSS, |bytes| (bytes - SMSS * seq).min(SMSS)).get() as u16,
         }
@@ -112,6 +119,7 @@ impl App {
         match self {
             App::Unlimited | App::Bursts(_) | App::Answers(_) => None,
             App::Transfer { bytes } => Some(*bytes),
+            App::Parts(parts) => Some(parts.bytes()),
             App::Paced { bytes, .. } => *bytes,
             App::Scheduled(schedule) => schedule.bytes(),
         }
@@ -122,6 +130,7 @@ impl App {
     pub(crate) fn total(&self) -> Option<u64> {
         match self {
             App::Unlimited => None,
+            App::Parts(parts) => Some(parts.end()),
             _ => self.bytes().map(segments),
         }
     }

@@ -8,6 +8,7 @@
 mod ack;
 mod info;
 mod loss;
+mod memory;
 mod recovery;
 
 use core::cmp::Reverse;
@@ -19,6 +20,7 @@ use units::{Bytes, Rng, Span, Time};
 pub use self::ack::AckOutcome;
 pub use self::info::Info;
 use self::loss::Timer;
+pub use self::memory::Memory;
 use self::recovery::{Episode, Phase};
 use crate::app::App;
 use crate::ecn::{EcnFeedback, Reaction};
@@ -109,6 +111,12 @@ pub struct Sender<C> {
 impl<C: Controller> Sender<C> {
     /// A sender that has not spoken yet; `now` is when it sends its SYN.
     pub fn new(config: SenderConfig<C>, now: Time) -> Sender<C> {
+        Sender::within(Memory::default(), config, now)
+    }
+
+    /// The same, in the memory of another.
+    pub fn within(memory: Memory, config: SenderConfig<C>, now: Time) -> Sender<C> {
+        let Memory { window, bursts, to_retransmit, retransmitted } = memory;
         let SenderConfig { controller, owner, app, pacing, hosted, rate_interval, rng } = config;
         let decision = controller.decision();
         let conn = Conn {
@@ -140,8 +148,8 @@ impl<C: Controller> Sender<C> {
             next: 0,
             right_edge: 0,
             ts_recent: Time::ZERO,
-            window: Window::new(),
-            bursts: Bursts::new(),
+            window,
+            bursts,
             first_sent: now,
             delivered_at: now,
             app_limited_until: None,
@@ -150,9 +158,9 @@ impl<C: Controller> Sender<C> {
             rack: Rack::new(),
             sacked: 0,
             lost: 0,
-            to_retransmit: BinaryHeap::new(),
+            to_retransmit,
             judged: 0,
-            retransmitted: VecDeque::new(),
+            retransmitted,
             last_lost_end: u64::MAX,
             phase: Phase::Open,
             episode: Episode::default(),

@@ -1,0 +1,90 @@
+//! An application that writes at given times.
+
+use units::{Bytes, Span, Time};
+
+use super::segments;
+use crate::wire::SMSS;
+
+/// What is written at once, and when. It begins with a segment of its own.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    /// Since the opening of the connection.
+    offset: Span,
+    /// One behind its last segment, and that segment's payload.
+    end: u64,
+    last: u16,
+}
+
+/// An application that writes so much now, so much later: as a flow was seen to do.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    parts: Vec<Part>,
+    bytes: Bytes,
+}
+
+impl Parts {
+    /// Parts, each (offset since the opening of the connection, bytes), in order of time; none is empty.
+    pub fn new(parts: impl IntoIterator<Item = (Span, Bytes)>) -> Parts {
+        let (mut end, mut bytes) = (0, Bytes::ZERO);
+        let parts = parts.into_iter().map(|(offset, size)| {
+            let count = segments(size);
+            end += count;
+            bytes += size;
+            Part { offset, end, last: (size - SMSS * (count - 1)).get() as u16 }
+        });
+        Parts { parts: parts.collect(), bytes }
+    }
+
+    /// What all of them have.
+    pub(super) fn bytes(&self) -> Bytes {
+        self.bytes
+    }
+
+    /// One behind the last segment of all.
+    pub(super) fn end(&self) -> u64 {
+        self.parts.last().map_or(0, |part| part.end)
+    }
+
+    /// One behind the last segment written at `now`.
+    pub(super) fn written(&self, opened: Time, now: Time) -> u64 {
+        let written = self.parts.partition_point(|part| opened + part.offset <= now);
+        written.checked_sub(1).map_or(0, |last| self.parts[last].end)
+    }
+
+    /// When segment `seq` is written.
+    pub(super) fn ready_at(&self, opened: Time, seq: u64) -> Time {
+        self.of(seq).map_or(Time::MAX, |part| opened + part.offset)
+    }
+
+    /// Payload of segment `seq`.
+    pub(super) fn size(&self, seq: u64) -> u16 {
+        match self.of(seq) {
+            Some(part) if seq + 1 == part.end => part.last,
+            _ => SMSS.get() as u16,
+        }
+    }
+
+    fn of(&self, seq: u64) -> Option<&Part> {
+        self.parts.get(self.parts.partition_point(|part| part.end <= seq))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_written_at_its_time_and_ends_with_what_is_left() {
+        let ms = |ms: u64| Span::from_millis(ms);
+        let opened = Time::ZERO + ms(7);
+        let parts = Parts::new([(ms(0), Bytes::new(3_000)), (ms(200), Bytes::new(1)), (ms(500), SMSS * 2)]);
+        assert_eq!((parts.bytes(), parts.end()), (Bytes::new(3_001) + SMSS * 2, 6));
+        for (at, written) in [(0, 3), (199, 3), (200, 4), (499, 4), (500, 6), (9_999, 6)] {
+            assert_eq!(parts.written(opened, opened + ms(at)), written, "after {at} ms");
+        }
+        assert_eq!((0..6).map(|seq| parts.size(seq)).collect::<Vec<_>>(), [1448, 1448, 104, 1, 1448, 1448]);
+        assert_eq!(parts.ready_at(opened, 2), opened);
+        assert_eq!((parts.ready_at(opened, 3), parts.ready_at(opened, 4)), (opened + ms(200), opened + ms(500)));
+        assert_eq!(parts.ready_at(opened, 6), Time::MAX, "there is no more");
+    }
+}

@@ -1,0 +1,37 @@
+//! What a sender that is done leaves to the next one, so that where a million flows come and go none asks the system for memory.
+
+use core::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use units::Time;
+
+use super::Sender;
+use crate::sent::{Bursts, KEPT, Window};
+
+/// The memory of a sender, and nothing of what was in it.
+#[derive(Debug)]
+pub struct Memory {
+    pub(super) window: Window,
+    pub(super) bursts: Bursts,
+    pub(super) to_retransmit: BinaryHeap<Reverse<u64>>,
+    pub(super) retransmitted: VecDeque<(u64, Time)>,
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        let (to_retransmit, retransmitted) = (BinaryHeap::new(), VecDeque::new());
+        Memory { window: Window::new(), bursts: Bursts::new(), to_retransmit, retransmitted }
+    }
+}
+
+impl<C> Sender<C> {
+    /// It is done: its memory, for [another](Sender::within). What has grown for a long flow is given back.
+    pub fn into_memory(self) -> Memory {
+        let Sender { window, bursts, mut to_retransmit, mut retransmitted, .. } = self;
+        to_retransmit.clear();
+        to_retransmit.shrink_to(KEPT);
+        retransmitted.clear();
+        retransmitted.shrink_to(KEPT);
+        Memory { window: window.cleared(), bursts: bursts.cleared(), to_retransmit, retransmitted }
+    }
+}

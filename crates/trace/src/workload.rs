@@ -1,0 +1,278 @@
+//! What is measured of flows that arrive: of all of a workload together, and a row for each that is complete.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use units::{Bytes, Rate, Span, Time};
+
+use crate::{Distribution, FlowMeter, Histogram, Tallied, Window};
+
+/// A flow that has arrived and is complete: 40 bytes, since there may be a million.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Which workload it is of.
+    pub workload: u32,
+    /// Its number among the arrivals of that, from 0.
+    pub number: u32,
+    /// When its SYN left.
+    pub start: Time,
+    /// When its last byte was there.
+    pub end: Time,
+    /// What it carried.
+    pub bytes: Bytes,
+    /// Its propagation delay, there and back, at its start.
+    pub rtt: Span,
+}
+
+/// A workload's measurements.
+#[derive(Clone, Debug)]
+pub struct WorkloadMeter {
+    window: Window,
+    arrived: u64,
+    /// Found no room.
+    refused: u64,
+    completed: u64,
+    completion: Histogram,
+    bytes: Bytes,
+    rtt: Histogram,
+    queue: Histogram,
+    sent: u64,
+    retransmits: u64,
+    delivered: Bytes,
+    drops: u64,
+    marks: u64,
+    ack_drops: u64,
+    held: Vec<Span>,
+    /// How many are under way, since when, the most at once, and the sum of each number times how long it held.
+    active: u64,
+    since: Time,
+    most: u64,
+    area: u128,
+}
+
+impl WorkloadMeter {
+    /// Nothing has arrived yet; there are so many [limits](WorkloadMeter::on_limits).
+    pub fn new(window: Window, limits: usize) -> WorkloadMeter {
+        WorkloadMeter {
+            window,
+            arrived: 0,
+            refused: 0,
+            completed: 0,
+            completion: Histogram::default(),
+            bytes: Bytes::ZERO,
+            rtt: Histogram::default(),
+            queue: Histogram::default(),
+            sent: 0,
+            retransmits: 0,
+            delivered: Bytes::ZERO,
+            drops: 0,
+            marks: 0,
+            ack_drops: 0,
+            held: vec![Span::ZERO; limits],
+            active: 0,
+            since: Time::ZERO,
+            most: 0,
+            area: 0,
+        }
+    }
+
+    /// A flow begins.
+    pub fn on_arrival(&mut self, now: Time) {
+        self.arrived += u64::from(self.window.holds(now));
+        self.turn(now);
+        self.active += 1;
+        if self.window.holds(now) {
+            self.most = self.most.max(self.active);
+        }
+    }
+
+    /// A flow would have begun, but there is no room for more at once.
+    pub fn on_refused(&mut self, now: Time) {
+        self.arrived += u64::from(self.window.holds(now));
+        self.refused += u64::from(self.window.holds(now));
+    }
+
+    /// A flow's connection is over.
+    pub fn on_departure(&mut self, now: Time) {
+        self.turn(now);
+        self.active -= 1;
+    }
+
+    /// A flow is complete, which counts when it ends within the window.
+    pub fn on_complete(&mut self, start: Time, end: Time, bytes: Bytes) {
+        if self.window.holds(end) {
+            self.completed += 1;
+            self.completion.add(end - start);
+            self.bytes += bytes;
+        }
+    }
+
+    /// Takes over what was measured of a flow, which is forgotten there.
+    pub fn take(&mut self, flow: &mut FlowMeter) {
+        flow.rtt.pour(&mut self.rtt);
+        flow.queue.pour(&mut self.queue);
+        self.sent += core::mem::take(&mut flow.sent);
+        self.retransmits += core::mem::take(&mut flow.retransmits);
+        self.delivered += core::mem::take(&mut flow.delivered);
+        self.drops += core::mem::take(&mut flow.drops);
+        self.marks += core::mem::take(&mut flow.marks);
+        self.ack_drops += core::mem::take(&mut flow.ack_drops);
+    }
+
+    /// So long each limit held a flow back.
+    pub fn on_limits(&mut self, held: &[Span]) {
+        for (sum, held) in self.held.iter_mut().zip(held) {
+            *sum += *held;
+        }
+    }
+
+    /// What befell its packets in a queue that keeps a tally.
+    pub fn on_tally(&mut self, tallied: Tallied) {
+        self.drops += tallied.drops;
+        self.marks += tallied.marks;
+        self.ack_drops += tallied.ack_drops;
+    }
+
+    /// How many flows are under way.
+    pub fn active(&self) -> u64 {
+        self.active
+    }
+
+    fn turn(&mut self, now: Time) {
+        let held = now.min(self.window.to).since(self.since.max(self.window.from));
+        self.area += u128::from(self.active) * u128::from(held.as_nanos());
+        self.since = now;
+        // What is under way when the window begins counts for the most, too.
+        if held > Span::ZERO {
+            self.most = self.most.max(self.active);
+        }
+    }
+}
+
+/// A workload's metrics.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct WorkloadSummary {
+    /// Its name in the scenario.
+    pub name: String,
+    /// Its algorithm.
+    pub cc: String,
+    /// In-order application bytes of all its flows over the time that counts, bit/s.
+    pub goodput_bps: f64,
+    /// Flows that arrived.
+    pub arrived: u64,
+    /// Of these, those that found so many under way that they were turned away.
+    pub refused: u64,
+    /// Flows that were complete: their last byte came while it counted.
+    pub completed: u64,
+    /// Flows under way at the end.
+    pub unfinished: u64,
+    /// What the complete ones carried.
+    pub completed_bytes: u64,
+    /// Their times from SYN to the last byte.
+    pub completion_s: Distribution,
+    /// Flows under way at once, in the mean over time.
+    pub concurrent: f64,
+    /// The most at once.
+    pub most_concurrent: u64,
+    /// Round-trip times, one sample an ACK, of all flows.
+    pub rtt_s: Distribution,
+    /// Time spent waiting in queues, one sample a packet delivered.
+    pub queue_delay_s: Distribution,
+    /// Data packets sent, retransmissions included.
+    pub sent: u64,
+    /// Data packets sent again.
+    pub retransmits: u64,
+    /// `retransmits / sent`.
+    pub loss_fraction: f64,
+    /// Their data packets that queues or policers dropped or chance lost.
+    pub drops: u64,
+    /// Their data packets that queues marked CE.
+    pub marks: u64,
+    /// Their ACKs that links of the way back dropped or lost.
+    pub ack_drops: u64,
+    /// Share of the flows' time that each limit held.
+    pub limited_by: BTreeMap<&'static str, f64>,
+}
+
+impl WorkloadSummary {
+    /// From its meter, at the end of the run.
+    pub fn new(name: String, cc: String, mut meter: WorkloadMeter, limits: &[&'static str]) -> WorkloadSummary {
+        let Window { from, to } = meter.window;
+        meter.turn(to);
+        let total: f64 = meter.held.iter().map(|span| span.as_secs_f64()).sum();
+        let share = |span: &Span| if total > 0.0 { span.as_secs_f64() / total } else { 0.0 };
+        let WorkloadMeter { sent, retransmits, .. } = meter;
+        WorkloadSummary {
+            name,
+            cc,
+            goodput_bps: Rate::from_delivery(meter.delivered, to - from).as_f64(),
+            arrived: meter.arrived,
+            refused: meter.refused,
+            completed: meter.completed,
+            unfinished: meter.active,
+            completed_bytes: meter.bytes.get(),
+            completion_s: Distribution::from(&meter.completion),
+            concurrent: meter.area as f64 / (to - from).as_nanos() as f64,
+            most_concurrent: meter.most,
+            rtt_s: Distribution::from(&meter.rtt),
+            queue_delay_s: Distribution::from(&meter.queue),
+            sent,
+            retransmits,
+            loss_fraction: if sent == 0 { 0.0 } else { retransmits as f64 / sent as f64 },
+            drops: meter.drops,
+            marks: meter.marks,
+            ack_drops: meter.ack_drops,
+            limited_by: limits.iter().copied().zip(meter.held.iter().map(share)).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    #[test]
+    fn what_ends_within_the_window_is_complete_and_what_is_under_way_is_counted_over_time() {
+        let window = Window { from: at(1_000), to: at(5_000) };
+        let mut meter = WorkloadMeter::new(window, 1);
+        for start in [500, 2_000, 3_000] {
+            meter.on_arrival(at(start));
+        }
+        meter.on_complete(at(500), at(2_990), Bytes::new(1_000));
+        meter.on_departure(at(3_000));
+        meter.on_complete(at(2_000), at(5_001), Bytes::new(1));
+        meter.on_refused(at(4_000));
+        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, &["cwnd"]);
+        assert_eq!((summary.arrived, summary.refused, summary.completed, summary.unfinished), (3, 1, 1, 2));
+        assert_eq!((summary.completed_bytes, summary.completion_s.mean), (1_000, Some(2.49)));
+        // One from 1 s on, two from 2 s on, and at 3 s one comes and one goes.
+        assert!((summary.concurrent - (1.0 + 2.0 * 3.0) / 4.0).abs() < 1e-12, "{}", summary.concurrent);
+        assert_eq!(summary.most_concurrent, 3, "for an instant");
+    }
+
+    #[test]
+    fn what_a_flow_measured_is_the_workloads_and_the_next_flow_begins_from_nothing() {
+        let window = Window { from: at(0), to: at(5_000) };
+        let (mut meter, mut flow) = (WorkloadMeter::new(window, 1), FlowMeter::new(window, at(0)));
+        for n in 0..100 {
+            flow.on_sent(at(n), n == 7);
+            flow.on_rtt(at(n), Span::from_millis(n));
+            flow.on_delivered(at(n), Span::from_millis(2 * n), Bytes::new(10));
+        }
+        meter.take(&mut flow);
+        flow.restart(at(200));
+        assert_eq!((flow.sent, flow.ended(), flow.rtt.histogram().weight()), (0, None, 0));
+        flow.on_rtt(at(300), Span::from_millis(1_000));
+        meter.take(&mut flow);
+        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, &["cwnd"]);
+        assert_eq!((summary.sent, summary.retransmits, summary.loss_fraction), (100, 1, 0.01));
+        assert!((summary.goodput_bps - 1_600.0).abs() < 1.0, "1000 bytes in 5 s");
+        assert_eq!(summary.rtt_s.max, Some(1.0));
+        assert!((summary.rtt_s.mean.unwrap() - (4.95 + 1.0) / 101.0).abs() < 1e-12);
+        assert!((summary.queue_delay_s.mean.unwrap() - 0.099).abs() < 1e-12);
+    }
+}

@@ -31,6 +31,6 @@ pub use pacer::{Pacer, Pacing};
 pub use prr::Prr;
 pub use rate::rate_sample;
 pub use receiver::{AckPolicy, Receiver};
-pub use sender::{AckOutcome, Memory, Sender, SenderConfig};
+pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
 pub use unresponsive::Unresponsive;
 pub use wire::{ACK_SIZE, Ack, AckKind, Block, HEADER, MAX_BLOCKS, SMSS, SYN_SIZE, Segment};

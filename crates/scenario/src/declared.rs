@@ -11,7 +11,7 @@ use crate::raw;
 /// A key of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]`, `[[link]]` or `[[path.change]]`, from 0: `path.rate`,
+    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]`, `[[workload]]`, `[[link]]` or `[[path.change]]`, from 0: `path.rate`,
     /// `flow.N.cc`.
     pub key: String,
     /// What can be given: `duration`, `rate`, `"auto", "on" or "off"`, `table`.
@@ -40,6 +40,7 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     section(&root["properties"]["path"]["properties"]["change"]["items"], "path.change.N.", &mut keys);
     section(&root["properties"]["host"], "host.", &mut keys);
     section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
+    section(&root["properties"]["workload"]["items"], "workload.N.", &mut keys);
     section(&root["properties"]["link"]["items"], "link.N.", &mut keys);
     section(&root["properties"]["sweep"], "sweep.", &mut keys);
     keys
@@ -59,7 +60,8 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`, `"flow.N."` or `"link.N."`.
+/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`, `"flow.N."`, `"workload.N."`
+/// or `"link.N."`.
 pub(crate) fn names(table: &str) -> Vec<&'static str> {
     let inside = |key: &'static Key| key.key.strip_prefix(table).filter(|name| !name.contains('.'));
     keys().iter().filter_map(inside).collect()

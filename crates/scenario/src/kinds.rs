@@ -30,7 +30,7 @@ pub(crate) struct Algorithm(pub(crate) String);
 pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
 
 impl Delay {
-    const LONGEST: Span = Span::from_secs(100);
+    pub(crate) const LONGEST: Span = Span::from_secs(100);
 }
 
 impl Percent {

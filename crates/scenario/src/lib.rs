@@ -31,6 +31,7 @@ mod sweep;
 mod template;
 mod text;
 mod topology;
+mod workload;
 mod written;
 
 pub use app::{App, On};
@@ -48,3 +49,4 @@ pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
 pub use sweep::Sweep;
 pub use template::Template;
+pub use workload::{Library, Model, Rtts, Workload};

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::impairment::{Policer, Shaper, Suspend};
 use crate::profile::Applied;
 use crate::source::Source;
+use crate::workload::Workload;
 
 /// An IP packet with a full segment in it: what buffers are counted in.
 pub const PACKET: Bytes = Bytes::new(1500);
@@ -49,6 +50,8 @@ pub struct Scenario {
     pub host: Option<Host>,
     /// The flows, each `count` expanded.
     pub flows: Vec<Flow>,
+    /// Flows that arrive.
+    pub workloads: Vec<Workload>,
     pub(crate) written: Written<Source>,
 }
 
@@ -228,7 +231,26 @@ pub struct Flow {
     pub ack_delay: Span,
     /// Segments that arrive within this much of each other reach the receiver as one; zero is off.
     pub gro: Span,
-    pub(crate) table: Written<usize>,
+    pub(crate) table: Written<Table>,
+}
+
+/// The table that a flow was written in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Table {
+    /// `[[flow]]` number so much.
+    Flow(usize),
+    /// `[[workload]]` number so much.
+    Workload(usize),
+}
+
+impl Table {
+    /// The dotted key of `name` in it.
+    pub(crate) fn key(self, name: &str) -> String {
+        match self {
+            Table::Flow(i) => format!("flow.{i}.{name}"),
+            Table::Workload(i) => format!("workload.{i}.{name}"),
+        }
+    }
 }
 
 /// What a receiver offers.
@@ -433,8 +455,8 @@ impl Flow {
         self.cc == UNRESPONSIVE
     }
 
-    /// The dotted key of `name` in the `[[flow]]` that this flow was written in, for [`Scenario::error`].
+    /// The dotted key of `name` in the table that this flow was written in, for [`Scenario::error`].
     pub fn key(&self, name: &str) -> String {
-        format!("flow.{}.{name}", self.table.0)
+        self.table.0.key(name)
     }
 }

@@ -22,6 +22,7 @@ use crate::model::{BOTTLENECK, Ecn, EcnFeedback, EcnField, Pacing, ReceiveWindow
 use crate::profile::ProfileName;
 use crate::queue::plain;
 use crate::topology::Route;
+use crate::workload::{Load, Model, Rtts, Text};
 
 /// The most flows that a scenario may have.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
@@ -75,9 +76,14 @@ pub(crate) struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Host", extend("x-default" = "endpoints take no time"))]
     pub(crate) host: Option<Host>,
-    /// The flows, one table each.
-    #[schemars(length(min = 1))]
+    /// The flows, one table each; there is at least one, or a workload.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-default" = "none, beside a workload"))]
     pub(crate) flow: Vec<Flow>,
+    /// Flows that arrive while the run goes on, many of a kind, one table each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-default" = "none"))]
+    pub(crate) workload: Vec<Workload>,
     /// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw from. Anything else runs
     /// the scenario as it is without this table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -334,7 +340,7 @@ pub(crate) struct Host {
 
 /// One flow, or `count` equal ones.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Flow {
     /// The flow's name in tables and file names. With a count above 1 it is numbered: a-1, a-2 and so on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -367,6 +373,20 @@ pub(crate) struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<AppSchedule>", extend("x-default" = "none"))]
     pub(crate) app_schedule: Option<Leaf<AppSchedule>>,
+    /// What this flow's RTT has on top of path.rtt and the delays of the links on its routes.
+    #[serde(default = "no_extra")]
+    pub(crate) rtt: Leaf<Extra>,
+    /// How many such flows there are.
+    #[serde(default = "one_flow")]
+    #[schemars(example = 10)]
+    pub(crate) count: Leaf<Whole<1, MOST_FLOWS>>,
+    #[serde(flatten)]
+    pub(crate) tcp: Tcp,
+}
+
+/// What flows and those of workloads have alike: the connection, and where it leads.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Tcp {
     /// Whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1"); "auto" leaves it to the congestion control.
     #[serde(default = "as_the_cc_wants")]
     pub(crate) ecn: Leaf<Ecn>,
@@ -379,13 +399,6 @@ pub(crate) struct Flow {
     /// The same for its ACKs, which share the links' queues with the data of others.
     #[serde(default = "over_no_link")]
     pub(crate) reverse_route: Leaf<Route>,
-    /// What this flow's RTT has on top of path.rtt and the delays of the links on its routes.
-    #[serde(default = "no_extra")]
-    pub(crate) rtt: Leaf<Extra>,
-    /// How many such flows there are.
-    #[serde(default = "one_flow")]
-    #[schemars(example = 10)]
-    pub(crate) count: Leaf<Whole<1, MOST_FLOWS>>,
     /// Whether packets are spread over time; "auto" does so when the congestion control gives a rate.
     #[serde(default = "auto")]
     pub(crate) pacing: Leaf<Pacing>,
@@ -425,12 +438,62 @@ pub(crate) struct Flow {
     pub(crate) params: BTreeMap<String, Leaf<Value>>,
 }
 
+/// Flows that arrive while the run goes on: each opens a connection, carries its bytes and is gone.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("additionalProperties" = false))]
+pub(crate) struct Workload {
+    /// The workload's name in tables.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Name>", example = &"web")]
+    #[schemars(extend("x-default" = "workload, numbered where there are several unnamed ones"))]
+    pub(crate) name: Option<Leaf<Name>>,
+    /// Where its flows come from: a file of flows as `fullpipe workload extract` writes them, as seen from the scenario's folder.
+    #[schemars(example = &"flows.parquet")]
+    pub(crate) source: Leaf<Text>,
+    /// How they are made of it: "replay" has each flow at its time, and writes what it wrote when it wrote it; "collapsed" lets
+    /// it write everything at its start.
+    #[serde(default = "replayed")]
+    pub(crate) model: Leaf<Model>,
+    /// What all of them carry, as a share of the slowest link of the route: bytes of applications, without headers. The gaps
+    /// between arrivals are shortened or lengthened for that; pauses within a flow stay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Load>", extend("x-default" = "they arrive as in the source"))]
+    pub(crate) load: Option<Leaf<Load>>,
+    /// The congestion control of each.
+    #[schemars(example = &"cubic", example = &"bbr3")]
+    pub(crate) cc: Leaf<Algorithm>,
+    /// When the first may arrive.
+    #[serde(default = "no_time")]
+    pub(crate) start: Leaf<Span>,
+    /// From when on none arrives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Span>", example = "30s", extend("x-default" = "the end of the run"))]
+    pub(crate) stop: Option<Leaf<Span>>,
+    /// What each flow's RTT has on top of path.rtt and the delays of the links on its routes: the same for all, or drawn for each.
+    #[serde(default = "no_more")]
+    pub(crate) rtt: Leaf<Rtts>,
+    /// The fingerprint of the flows of its source, where a run was kept; others are refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Text>", extend("x-default" = "any"))]
+    pub(crate) fingerprint: Option<Leaf<Text>>,
+    #[serde(flatten)]
+    pub(crate) tcp: Tcp,
+}
+
 fn no_time() -> Leaf<Span> {
     Leaf::of(&Span::ZERO)
 }
 
 fn no_delay() -> Leaf<Delay> {
     Leaf::of(&Delay(Span::ZERO))
+}
+
+fn replayed() -> Leaf<Model> {
+    Leaf::of(&Model::Replay)
+}
+
+fn no_more() -> Leaf<Rtts> {
+    Leaf::of(&Rtts::Same(Span::ZERO))
 }
 
 fn no_extra() -> Leaf<Extra> {

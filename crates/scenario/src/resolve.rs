@@ -11,17 +11,18 @@ use crate::choices::Switch;
 use crate::error::Error;
 use crate::expect::Conditions;
 use crate::impairment::InOrder;
-use crate::kinds::{Delay, Extra, Name, Percent, Whole};
+use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{
-    BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,
-    Value, Wake, Written,
+    BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, Table,
+    UNRESPONSIVE, Value, Wake, Written,
 };
 use crate::profile::Applied;
 use crate::queue;
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS, QUICK_ACKS};
 use crate::source::{Source, join};
 use crate::topology;
+use crate::workload::{Library, check_loads, workloads};
 
 /// More than this no queue can be meant to hold.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
@@ -31,6 +32,7 @@ pub(crate) fn resolve(
     source: Source,
     title: Option<String>,
     profile: Option<Applied>,
+    library: &dyn Library,
 ) -> Result<Scenario, Error> {
     let Whole(seed) = raw.seed.get(&source, "seed")?;
     let Delay(send_jitter) = raw.send_jitter.get(&source, "send_jitter")?;
@@ -38,8 +40,10 @@ pub(crate) fn resolve(
     let more_links = topology::links(&raw.link, &path, &source)?;
     let names: Vec<&str> = std::iter::once(&path.link).chain(&more_links).map(|link| link.name.as_str()).collect();
     let flows = flows(&raw.flow, &names, &source)?;
-    topology::check_used(std::iter::once(&path.link).chain(&more_links), &flows, &source)?;
-    let scenario = Scenario {
+    let workloads = workloads(&raw.workload, &flows, &names, &source, library)?;
+    let all = || flows.iter().chain(workloads.iter().map(|workload| &workload.flow));
+    topology::check_used(std::iter::once(&path.link).chain(&more_links), all(), &source)?;
+    let mut scenario = Scenario {
         title,
         profile,
         duration: raw.duration.get(&source, "duration")?,
@@ -52,9 +56,11 @@ pub(crate) fn resolve(
         more_links,
         host: raw.host.as_ref().map(|raw| host(raw, &source)).transpose()?,
         flows,
+        workloads,
         written: Written(source),
     };
     check_times(&scenario, raw)?;
+    check_loads(&mut scenario, &raw.workload)?;
     Ok(scenario)
 }
 
@@ -81,14 +87,22 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
             return refuse(&key, at, "the run is over before the path changes", before_end);
         }
     }
+    for workload in &scenario.workloads {
+        let (start, Table::Workload(i)) = (workload.flow.start, workload.flow.table.0) else { continue };
+        if start >= duration {
+            let written = &raw.workload[i].start;
+            return refuse(&workload.key("start"), written, "the run is over before a flow arrives", before_end);
+        }
+    }
     for flow in &scenario.flows {
+        let Table::Flow(i) = flow.table.0 else { continue };
         if flow.start >= duration {
-            let start = &raw.flow[flow.table.0].start;
+            let start = &raw.flow[i].start;
             return refuse(&flow.key("start"), start, "the run is over before the flow starts", before_end);
         }
         if let Some((at, _)) = flow.app_schedule.last().filter(|(at, _)| *at >= duration) {
             let problem = format!("the run is over before {at}");
-            let written = raw.flow[flow.table.0].app_schedule.as_ref().map_or_else(String::new, Leaf::show);
+            let written = raw.flow[i].app_schedule.as_ref().map_or_else(String::new, Leaf::show);
             return Err(scenario.error(&flow.key("app_schedule"), written, problem, before_end));
         }
         if flow.start + start_jitter > duration {
@@ -260,7 +274,7 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
     Ok(changes)
 }
 
-fn optional<T: Kind>(leaf: &Option<Leaf<T>>, source: &Source, key: &str) -> Result<Option<T>, Error> {
+pub(crate) fn optional<T: Kind>(leaf: &Option<Leaf<T>>, source: &Source, key: &str) -> Result<Option<T>, Error> {
     leaf.as_ref().map(|leaf| leaf.get(source, key)).transpose()
 }
 
@@ -363,11 +377,38 @@ fn flows(raw: &[raw::Flow], links: &[&str], source: &Source) -> Result<Vec<Flow>
 
 /// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there are of it.
 fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(Flow, bool, u64), Error> {
-    let key = |name: &str| format!("flow.{i}.{name}");
-    let algorithm = raw.cc.get(source, &key("cc"))?;
+    let table = Table::Flow(i);
+    let key = |name: &str| table.key(name);
     let name = optional(&raw.name, source, &key("name"))?;
+    let named = name.is_some();
+    let flow = tcp(&raw.cc, &raw.tcp, table, links, source)?;
     let Whole(count) = raw.count.get(source, &key("count"))?;
     let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
+    let flow = Flow {
+        name: name.map_or(flow.name, |Name(name)| name),
+        start: raw.start.get(source, &key("start"))?,
+        app: optional(&raw.app, source, &key("app"))?,
+        bytes: optional(&raw.bytes, source, &key("bytes"))?,
+        app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
+        app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
+        extra_rtt,
+        ..flow
+    };
+    check_unresponsive(&flow, raw, source)?;
+    check_app(&flow, raw, source)?;
+    Ok((flow, named, count))
+}
+
+/// A flow under its cc's name, of whose start and application nothing is said.
+pub(crate) fn tcp(
+    cc: &Leaf<Algorithm>,
+    raw: &raw::Tcp,
+    table: Table,
+    links: &[&str],
+    source: &Source,
+) -> Result<Flow, Error> {
+    let key = |name: &str| table.key(name);
+    let algorithm = cc.get(source, &key("cc"))?;
     let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
     let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
@@ -379,26 +420,25 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
         raw.iter().map(value).collect::<Result<BTreeMap<_, _>, Error>>()
     };
     let receiver = optional(&raw.receiver, source, &key("receiver"))?.map(|Name(receiver)| receiver);
-    let named = name.is_some();
     let route = topology::route(&raw.route, &key("route"), links, source)?;
     if route.is_empty() {
         let fix = format!("name at least one link, like [\"{BOTTLENECK}\"]");
         return Err(source.error(&key("route"), "[]", "data packets have to meet a link", fix));
     }
     let flow = Flow {
-        name: name.map_or_else(|| algorithm.short().to_owned(), |Name(name)| name),
+        name: algorithm.short().to_owned(),
         cc: algorithm.0,
         params: params("params", &raw.params)?,
-        start: raw.start.get(source, &key("start"))?,
-        app: optional(&raw.app, source, &key("app"))?,
-        bytes: optional(&raw.bytes, source, &key("bytes"))?,
-        app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
-        app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
+        start: Span::ZERO,
+        app: None,
+        bytes: None,
+        app_rate: None,
+        app_schedule: Vec::new(),
         ecn: raw.ecn.get(source, &key("ecn"))?,
         ecn_feedback: raw.ecn_feedback.get(source, &key("ecn_feedback"))?,
         route,
         reverse_route: topology::route(&raw.reverse_route, &key("reverse_route"), links, source)?,
-        extra_rtt,
+        extra_rtt: Span::ZERO,
         pacing: raw.pacing.get(source, &key("pacing"))?,
         receiver,
         receiver_params: params("receiver_params", &raw.receiver_params)?,
@@ -407,12 +447,10 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
         quick_acks: u32::try_from(quick_acks).expect("its kind allows at most a million"),
         ack_delay,
         gro,
-        table: Written(i),
+        table: Written(table),
     };
-    check_unresponsive(&flow, raw, source)?;
-    check_app(&flow, raw, source)?;
     check_receiver(&flow, raw, source)?;
-    Ok((flow, named, count))
+    Ok(flow)
 }
 
 /// Refuses other keys for what `app` says already.
@@ -434,7 +472,7 @@ fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error>
 }
 
 /// Refuses parameters of nothing, and two who decide the window.
-fn check_receiver(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
+fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
     match raw.receiver_params.iter().next() {
         Some((name, value)) if flow.receiver.is_none() => {
             let problem = "parameters of a receiver that is not given";
@@ -469,20 +507,20 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
         ));
     }
     let given: [Option<(&str, String)>; 11] = [
-        (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.reverse_route.show())),
+        (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
         raw.app.as_ref().map(|app| ("app", app.show())),
-        (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.ecn_feedback.show())),
-        raw.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
+        (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.tcp.ecn_feedback.show())),
+        raw.tcp.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),
-        raw.receive_window.as_ref().map(|window| ("receive_window", window.show())),
-        (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.pacing.show())),
-        (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.delayed_ack.show())),
-        (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.quick_acks.show())),
-        (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.ack_delay.show())),
-        (flow.gro != Span::ZERO).then(|| ("gro", raw.gro.show())),
+        raw.tcp.receive_window.as_ref().map(|window| ("receive_window", window.show())),
+        (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.tcp.pacing.show())),
+        (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.tcp.delayed_ack.show())),
+        (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.tcp.quick_acks.show())),
+        (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.tcp.ack_delay.show())),
+        (flow.gro != Span::ZERO).then(|| ("gro", raw.tcp.gro.show())),
     ];
     let given = given.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
-    let params = raw.params.iter().map(|(name, value)| (format!("params.{name}"), value.show()));
+    let params = raw.tcp.params.iter().map(|(name, value)| (format!("params.{name}"), value.show()));
     let Some((key, value)) = given.chain(params).next() else { return Ok(()) };
     let problem = "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
     Err(source.error(&flow.key(&key), value, problem, format!("remove {key}, or give the flow a cc")))

@@ -26,18 +26,24 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
             check_names(link, &format!("link.{i}"), "link.N.", source)?;
         }
     }
-    let fix = "start each flow with a line [[flow]], in double brackets";
-    let mut flows =
-        tables(&root["flow"], "flow", "the flows are tables in a list", fix, source)?.enumerate().peekable();
-    if flows.peek().is_none() {
-        return Err(source.error("flow", "[]", "a scenario has at least one flow", "add a [[flow]] with its cc"));
+    if !root.contains_key("flow") && !root.contains_key("workload") {
+        return Err(source.error("flow", "", "missing", "add a [[flow]] with its cc"));
     }
-    for (i, flow) in flows {
-        let at = format!("flow.{i}");
-        check_names(flow, &at, "flow.N.", source)?;
-        for (name, example) in [("params", "beta = 0.7"), ("receiver_params", "target = 40")] {
-            if flow.contains_key(name) {
-                table(flow, name, &join(&at, name), &format!("write it like {name} = {{ {example} }}"), source)?;
+    for kind in ["flow", "workload"] {
+        let Some(found) = root.get(kind) else { continue };
+        let fix = format!("start each {kind} with a line [[{kind}]], in double brackets");
+        let problem = format!("the {kind}s are tables in a list");
+        let mut found = tables(found, kind, &problem, &fix, source)?.enumerate().peekable();
+        if found.peek().is_none() && !root.contains_key("workload") {
+            return Err(source.error("flow", "[]", "a scenario has at least one flow", "add a [[flow]] with its cc"));
+        }
+        for (i, flow) in found {
+            let at = format!("{kind}.{i}");
+            check_names(flow, &at, &format!("{kind}.N."), source)?;
+            for (name, example) in [("params", "beta = 0.7"), ("receiver_params", "target = 40")] {
+                if flow.contains_key(name) {
+                    table(flow, name, &join(&at, name), &format!("write it like {name} = {{ {example} }}"), source)?;
+                }
             }
         }
     }
@@ -83,7 +89,6 @@ fn missing_fix(declared: &str) -> String {
     let example = keys().iter().find(|key| key.key == declared).and_then(|key| key.examples.first());
     match (declared, example) {
         ("path", _) => "add a table [path] with rate, rtt and buffer, or with a profile".to_owned(),
-        ("flow", _) => "add a [[flow]] with its cc".to_owned(),
         (_, Some(example)) => format!("add {} = {example}", declared.rsplit('.').next().unwrap_or(declared)),
         (_, None) => "add it".to_owned(),
     }
@@ -98,6 +103,7 @@ fn unknown_fix(name: &str, known: &[&str]) -> String {
         (Some(key), _) if key.starts_with("host.") => "it belongs in [host]".to_owned(),
         (Some(key), _) if key.starts_with("link.") => "it belongs in a [[link]]".to_owned(),
         (Some(key), _) if key.starts_with("flow.") => "it belongs in a [[flow]]".to_owned(),
+        (Some(key), _) if key.starts_with("workload.") => "it belongs in a [[workload]]".to_owned(),
         (Some(_), _) => "it belongs at the top, above the first line in brackets".to_owned(),
         (None, Some(near)) => format!("did you mean {near}?"),
         (None, None) => format!("use one of {}", known.join(", ")),

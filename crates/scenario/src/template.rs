@@ -1,11 +1,14 @@
 //! A scenario before it is decided: read once, made into many.
 
+use std::sync::Arc;
+
 use toml::{Table, Value as Toml};
 
 use crate::error::Error;
 use crate::model::Scenario;
 use crate::source::Source;
 use crate::sweep::{self, Sweep};
+use crate::workload::{Library, NoLibrary};
 use crate::{overrides, profile, raw, resolve, shape};
 
 /// The text of a scenario, read but not yet checked: whoever varies it reads it once.
@@ -17,6 +20,7 @@ pub struct Template {
     sweep: Sweep,
     overrides: Vec<(String, String)>,
     seed: Option<u64>,
+    library: Arc<dyn Library>,
 }
 
 impl Template {
@@ -24,7 +28,13 @@ impl Template {
     pub fn read(text: &str, file: &str) -> Result<Template, Error> {
         let (source, mut table) = Source::read(text, file)?;
         let sweep = sweep::take(&mut table, &source)?;
-        Ok(Template { title: title(text), source, table, sweep, overrides: Vec::new(), seed: None })
+        Ok(Template { title: title(text), source, table, sweep, overrides: Vec::new(), seed: None, library: Arc::new(NoLibrary) })
+    }
+
+    /// The same for one who can read the files of flows that its workloads name.
+    #[must_use]
+    pub fn with_library(self, library: Arc<dyn Library>) -> Template {
+        Template { library, ..self }
     }
 
     /// What its `[sweep]` says.
@@ -71,7 +81,7 @@ impl Template {
         let applied = applied.filter(|applied| !applied.values.is_empty());
         shape::check(&table, &source)?;
         let raw: raw::Scenario = table.try_into().expect("a table of this shape has every field, and leaves take all");
-        let mut scenario = resolve::resolve(&raw, source, self.title.clone(), applied)?;
+        let mut scenario = resolve::resolve(&raw, source, self.title.clone(), applied, &*self.library)?;
         // Another value may have renamed the flow that a condition is about: nothing is expected of it then.
         if !self.overrides.is_empty() && self.overrides.iter().all(|(key, _)| key != "expect") {
             scenario.forget_what_is_not_there();

@@ -95,11 +95,11 @@ pub(crate) fn route(leaf: &Leaf<Route>, key: &str, links: &[&str], source: &Sour
 /// Refuses a link that nothing is sent over: its numbers would look like results.
 pub(crate) fn check_used<'a>(
     links: impl Iterator<Item = &'a Link>,
-    flows: &[Flow],
+    flows: impl Iterator<Item = &'a Flow>,
     source: &Source,
 ) -> Result<(), Error> {
     let mut used = vec![false; MOST_LINKS + 1];
-    flows.iter().flat_map(|flow| flow.route.iter().chain(&flow.reverse_route)).for_each(|link| used[*link] = true);
+    flows.flat_map(|flow| flow.route.iter().chain(&flow.reverse_route)).for_each(|link| used[*link] = true);
     match links.zip(used).find(|(_, used)| !used) {
         None => Ok(()),
         Some((Link { name, table, .. }, _)) => {

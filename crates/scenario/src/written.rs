@@ -11,8 +11,9 @@ use crate::impairment::InOrder;
 use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, Value};
-use crate::raw::{Change, Flow, Host, Link, NamedLink, Path, Scenario, one_flow};
+use crate::raw::{Change, Flow, Host, Link, NamedLink, Path, Scenario, Tcp, Workload, one_flow};
 use crate::topology::Route;
+use crate::workload::{Load, Text};
 
 impl From<&model::Scenario> for Scenario {
     fn from(scenario: &model::Scenario) -> Scenario {
@@ -27,6 +28,7 @@ impl From<&model::Scenario> for Scenario {
             link: scenario.links().skip(1).map(NamedLink::from).collect(),
             host: scenario.host.as_ref().map(Host::from),
             flow: scenario.flows.iter().map(|flow| Flow::of(flow, scenario)).collect(),
+            workload: scenario.workloads.iter().map(|workload| Workload::of(workload, scenario)).collect(),
             sweep: None,
         }
     }
@@ -126,21 +128,29 @@ fn written(params: &BTreeMap<String, Value>) -> BTreeMap<String, Leaf<Value>> {
 
 impl Flow {
     fn of(flow: &model::Flow, scenario: &model::Scenario) -> Flow {
-        let names = |route: &[usize]| Leaf::of(&Route(scenario.route(route).map(|link| link.name.clone()).collect()));
         Flow {
             name: Some(Leaf::of(&Name(flow.name.clone()))),
             cc: Leaf::of(&Algorithm(flow.cc.clone())),
+            tcp: Tcp::of(flow, scenario),
             start: Leaf::of(&flow.start),
             app: optional(&flow.app),
             bytes: optional(&flow.bytes),
             app_rate: optional(&flow.app_rate),
             app_schedule: (!flow.app_schedule.is_empty()).then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),
+            rtt: Leaf::of(&Extra(flow.extra_rtt)),
+            count: one_flow(),
+        }
+    }
+}
+
+impl Tcp {
+    fn of(flow: &model::Flow, scenario: &model::Scenario) -> Tcp {
+        let names = |route: &[usize]| Leaf::of(&Route(scenario.route(route).map(|link| link.name.clone()).collect()));
+        Tcp {
             ecn: Leaf::of(&flow.ecn),
             ecn_feedback: Leaf::of(&flow.ecn_feedback),
             route: names(&flow.route),
             reverse_route: names(&flow.reverse_route),
-            rtt: Leaf::of(&Extra(flow.extra_rtt)),
-            count: one_flow(),
             pacing: Leaf::of(&flow.pacing),
             receiver: flow.receiver.clone().map(|receiver| Leaf::of(&Name(receiver))),
             receiver_params: written(&flow.receiver_params),
@@ -150,6 +160,23 @@ impl Flow {
             ack_delay: Leaf::of(&Delay(flow.ack_delay)),
             gro: Leaf::of(&Delay(flow.gro)),
             params: written(&flow.params),
+        }
+    }
+}
+
+impl Workload {
+    fn of(workload: &crate::Workload, scenario: &model::Scenario) -> Workload {
+        Workload {
+            name: Some(Leaf::of(&Name(workload.flow.name.clone()))),
+            source: Leaf::of(&Text(workload.source.clone())),
+            model: Leaf::of(&workload.model),
+            load: optional(&workload.load.map(Load)),
+            cc: Leaf::of(&Algorithm(workload.flow.cc.clone())),
+            tcp: Tcp::of(&workload.flow, scenario),
+            start: Leaf::of(&workload.flow.start),
+            stop: optional(&workload.stop),
+            rtt: Leaf::of(&workload.rtts),
+            fingerprint: optional(&Some(Text(workload.fingerprint.clone()))),
         }
     }
 }

@@ -8,6 +8,8 @@ use units::{Span, Time};
 pub(crate) enum Class {
     /// A flow begins.
     Start,
+    /// The next flow of a workload arrives. The workload stands in the place of a flow.
+    Arrive,
     /// A link whose queue decides can send again. It stands in the place of a flow.
     Transmit,
     /// The first data packet on the way to a hop of the flow's route arrives there.
@@ -30,14 +32,48 @@ pub(crate) enum Class {
     Pause,
 }
 
+/// A flow: its number, by which ties are broken, and the slot where it lies. Numbers are never used again, slots are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Who(u64);
+
+impl Who {
+    /// Slots that there can be.
+    pub(crate) const SLOTS: usize = 1 << SLOT_BITS;
+
+    pub(crate) fn new(number: u32, slot: usize) -> Who {
+        debug_assert!(slot < Who::SLOTS, "a slot has {SLOT_BITS} bits");
+        Who(u64::from(number) << SLOT_BITS | slot as u64)
+    }
+
+    /// What is no flow, but stands in the place of one.
+    pub(crate) fn other(number: usize) -> Who {
+        Who::new(number as u32, number)
+    }
+
+    #[inline]
+    pub(crate) fn number(self) -> u32 {
+        (self.0 >> SLOT_BITS) as u32
+    }
+
+    #[inline]
+    pub(crate) fn slot(self) -> usize {
+        self.0 as usize & (Who::SLOTS - 1)
+    }
+}
+
+/// Of an entry's lower half: class, number, slot, hop.
+const SLOT_BITS: u32 = 20;
+const HOP_BITS: u32 = 8;
+const CLASS_SHIFT: u32 = 60;
+
 /// An entry: when, and what of whom, in one number: comparing two takes no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Entry(u128);
 
 impl Entry {
     #[inline]
-    fn new(at: Time, class: Class, flow: u32, hop: u8) -> Entry {
-        let what = (class as u64) << 56 | u64::from(flow) << 8 | u64::from(hop);
+    fn new(at: Time, class: Class, who: Who, hop: u8) -> Entry {
+        let what = (class as u64) << CLASS_SHIFT | who.0 << HOP_BITS | u64::from(hop);
         Entry(u128::from(at.as_nanos()) << 64 | u128::from(what))
     }
 
@@ -48,24 +84,31 @@ impl Entry {
 
     #[inline]
     pub(crate) fn class(&self) -> Class {
-        match self.0 as u64 >> 56 {
+        match self.0 as u64 >> CLASS_SHIFT {
             0 => Class::Start,
-            1 => Class::Transmit,
-            2 => Class::Segment,
-            3 => Class::Arrival,
-            4 => Class::Ack,
-            5 => Class::Turn,
-            6 => Class::DelayedAck,
-            7 => Class::Timer,
-            8 => Class::Departure,
-            9 => Class::Sample,
+            1 => Class::Arrive,
+            2 => Class::Transmit,
+            3 => Class::Segment,
+            4 => Class::Arrival,
+            5 => Class::Ack,
+            6 => Class::Turn,
+            7 => Class::DelayedAck,
+            8 => Class::Timer,
+            9 => Class::Departure,
+            10 => Class::Sample,
             _ => Class::Pause,
         }
     }
 
     #[inline]
-    pub(crate) fn flow(&self) -> usize {
-        (self.0 as u64 >> 8) as u32 as usize
+    pub(crate) fn who(&self) -> Who {
+        Who((self.0 as u64 & ((1 << CLASS_SHIFT) - 1)) >> HOP_BITS)
+    }
+
+    /// The slot of its flow, or what stands in its place.
+    #[inline]
+    pub(crate) fn slot(&self) -> usize {
+        (self.0 as u64 >> HOP_BITS) as usize & (Who::SLOTS - 1)
     }
 
     #[inline]
@@ -111,8 +154,8 @@ impl Agenda {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, at: Time, class: Class, flow: u32, hop: u8) {
-        let entry = Entry::new(at, class, flow, hop);
+    pub(crate) fn push(&mut self, at: Time, class: Class, who: Who, hop: u8) {
+        let entry = Entry::new(at, class, who, hop);
         self.next = Some(self.next.map_or(entry, |next| next.min(entry)));
         if at >= self.later.from {
             self.later.push(entry);
@@ -267,12 +310,14 @@ mod tests {
     fn ties_are_broken_by_what_and_whom_not_by_insertion() {
         let mut agenda = Agenda::new(1);
         let (early, late) = (Time::from_nanos(1), Time::from_nanos(2));
-        agenda.push(late, Class::Start, 0, 0);
-        agenda.push(early, Class::Timer, 7, 0);
-        agenda.push(early, Class::Ack, 9, 1);
-        agenda.push(early, Class::Ack, 9, 0);
-        agenda.push(early, Class::Ack, 3, 0);
-        let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).map(|e| (e.class(), e.flow(), e.hop())).collect();
+        // Numbers are against the order of slots.
+        let who = |number: u32| Who::new(number, 100 - number as usize);
+        agenda.push(late, Class::Start, who(0), 0);
+        agenda.push(early, Class::Timer, who(7), 0);
+        agenda.push(early, Class::Ack, who(9), 1);
+        agenda.push(early, Class::Ack, who(9), 0);
+        agenda.push(early, Class::Ack, who(3), 0);
+        let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).map(|e| (e.class(), e.who().number(), e.hop())).collect();
         let expected =
             [(Class::Ack, 3, 0), (Class::Ack, 9, 0), (Class::Ack, 9, 1), (Class::Timer, 7, 0), (Class::Start, 0, 0)];
         assert_eq!(order, expected);
@@ -293,9 +338,10 @@ mod tests {
                 assert_eq!(agenda.is_first(soon), next.is_none_or(|at| at > soon));
             } else {
                 let ahead = rng.below(if step % 8 > 0 { 100 } else { 2_000 });
-                let (at, flow) = (Time::from_nanos(step / 10 + ahead), rng.next_u64() as u32);
-                agenda.push(at, Class::Ack, flow, 0);
-                list.push(Entry::new(at, Class::Ack, flow, 0));
+                let at = Time::from_nanos(step / 10 + ahead);
+                let who = Who::new(rng.next_u64() as u32, rng.below(Who::SLOTS as u64) as usize);
+                agenda.push(at, Class::Ack, who, 0);
+                list.push(Entry::new(at, Class::Ack, who, 0));
             }
         }
     }

@@ -38,6 +38,7 @@ pub struct Runner {
 const USUAL: &str = "cubic";
 
 /// What a flow runs, with its parameters.
+#[derive(Debug)]
 pub(crate) struct Algorithms {
     pub(crate) sender: (&'static Descriptor, Config),
     pub(crate) receiver: Option<(&'static WindowDescriptor, Config)>,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, Registry};
 use endpoint::{
-    AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Messages, Pacing, Receiver, SMSS, Schedule, Sender,
+    AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Memory, Messages, Pacing, Receiver, SMSS, Schedule, Sender,
     SenderConfig, Unresponsive, WakeUp,
 };
 use path::Serialiser;
@@ -13,8 +13,9 @@ use trace::{FlowMeter, Window};
 use units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use crate::TraceLevel;
-use crate::agenda::{Agenda, Class};
-use crate::algorithms::choose;
+use crate::agenda::{Agenda, Class, Who};
+use crate::algorithms::{Algorithms, choose};
+use crate::arrivals::Workloads;
 use crate::engine::Simulation;
 use crate::flow::{Armed, Flow, Hazards, Network, Source, Transitions, Wire};
 use crate::host::{ReceivingHost, SendingHost};
@@ -22,6 +23,9 @@ use crate::lane::Lane;
 use crate::link::{Element, Managed, NetworkLink};
 use crate::observe::Observer;
 use crate::reverse::ReverseHop;
+
+/// So many arriving flows at once the agenda is laid out for.
+const UNDER_WAY: usize = 512;
 
 /// An access link is this much faster than the fastest link.
 const ACCESS_SPEED: u64 = 10;
@@ -32,43 +36,30 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     let window = Window { from, to: end };
     let mut observer = Observer::new(level);
     let links = scenario.links().enumerate().map(|(index, link)| network_link(scenario, index, link, window)).collect();
-    let mut network = Network { agenda: Agenda::new(scenario.flows.len()), links, events: 0 };
+    let mut network = Network { agenda: Agenda::new(scenario.flows.len() + if scenario.workloads.is_empty() { 0 } else { UNDER_WAY }), links, events: 0 };
 
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let mut flows = Vec::with_capacity(scenario.flows.len());
     for (index, spec) in scenario.flows.iter().enumerate() {
         let start = Time::ZERO + scenario.start(spec);
-        let mut receiver = receiver(scenario, spec);
         let (mut group, mut window_group) = (0, None);
-        let source = match spec.is_unresponsive() {
-            true => Source::Unresponsive(Unresponsive::new(
-                constant_rate(scenario, spec)?,
-                codepoint(spec.ecn).unwrap_or_default(),
-                start,
-            )),
+        let (source, mut receiver) = match spec.is_unresponsive() {
+            true => {
+                let ecn = codepoint(spec.ecn).unwrap_or_default();
+                let source = Unresponsive::new(constant_rate(scenario, spec)?, ecn, start);
+                (Source::Unresponsive(source), receiver(scenario, spec))
+            }
             false => {
                 let algorithms = choose(scenario, spec, registry)?;
                 group = declare(&mut groups, &mut observer, algorithms.sender.0);
-                if let Some((descriptor, config)) = algorithms.receiver {
+                if let Some((descriptor, _)) = &algorithms.receiver {
                     check_window(scenario, spec)?;
                     window_group = Some(declare(&mut groups, &mut observer, descriptor));
-                    receiver = receiver.with_window_controller((descriptor.build)(&config));
                 }
-                let mut sender = sender(scenario, spec, algorithms.sender, start);
-                if sender.is_ecn_capable() {
-                    receiver = receiver.with_ecn_feedback(feedback(spec));
-                }
-                sender.limits().restart(from.max(start));
-                match &scenario.host {
-                    None => Source::Tcp(sender),
-                    Some(host) => {
-                        let (cpu, costs) = program(scenario, spec, host, "sender's host", start);
-                        Source::Hosted(Box::new(SendingHost::new(sender, cpu, costs)))
-                    }
-                }
+                connection(scenario, spec, &algorithms, app(scenario, spec), Memory::default(), start, from)
             }
         };
-        let index = index as u32;
+        let (index, who) = (index as u32, Who::new(index as u32, index));
         let mut meter = FlowMeter::new(window, start);
         let mut total = spec.bytes;
         if let Some(scenario::App::Request { size, think }) = spec.app {
@@ -78,10 +69,10 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
             total = receiver.expects();
         }
         flows.push(Flow {
-            index,
+            who,
             source,
             receiver,
-            wire: wire(scenario, spec, start),
+            wire: wire(scenario, spec, index, start),
             meter,
             timer: Armed::default(),
             departure: Armed::default(),
@@ -91,19 +82,54 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
             window_group,
             last: endpoint::AckOutcome::default(),
             finished: false,
+            watched: level == TraceLevel::Acks,
+            arrived: None,
+            closed: None,
+            settled: false,
         });
-        network.agenda.push(start, Class::Start, index, 0);
+        network.agenda.push(start, Class::Start, who, 0);
     }
+    let workloads = Workloads::new(scenario, registry, window)?;
+    workloads.begin(&mut network.agenda);
     // Nothing that a short cut lets happen is after the end.
-    network.agenda.push(end + Span::from_nanos(1), Class::Sample, 0, 0);
+    network.agenda.push(end + Span::from_nanos(1), Class::Sample, Who::other(0), 0);
     if let Some(interval) = observer.interval() {
-        network.agenda.push(Time::ZERO + interval, Class::Sample, 0, 0);
+        network.agenda.push(Time::ZERO + interval, Class::Sample, Who::other(0), 0);
     }
-    Ok(Simulation { scenario: scenario.clone(), network, flows, observer, now: Time::ZERO, end })
+    Ok(Simulation { scenario: scenario.clone(), network, flows, workloads, observer, now: Time::ZERO, end })
+}
+
+/// A TCP connection that begins at `start`: sender and receiver.
+pub(crate) fn connection(
+    scenario: &Scenario,
+    spec: &scenario::Flow,
+    algorithms: &Algorithms,
+    app: App,
+    memory: Memory,
+    start: Time,
+    from: Time,
+) -> (Source, Receiver) {
+    let mut receiver = receiver(scenario, spec);
+    if let Some((descriptor, config)) = &algorithms.receiver {
+        receiver = receiver.with_window_controller((descriptor.build)(config));
+    }
+    let mut sender = sender(scenario, spec, &algorithms.sender, app, memory, start);
+    if sender.is_ecn_capable() {
+        receiver = receiver.with_ecn_feedback(feedback(spec));
+    }
+    sender.limits().restart(from.max(start));
+    let source = match &scenario.host {
+        None => Source::Tcp(sender),
+        Some(host) => {
+            let (cpu, costs) = program(scenario, spec, host, "sender's host", start);
+            Source::Hosted(Box::new(SendingHost::new(sender, cpu, costs)))
+        }
+    };
+    (source, receiver)
 }
 
 /// Refuses auto-tuning beside an algorithm of the receiver, which may come with the cc.
-fn check_window(scenario: &Scenario, spec: &scenario::Flow) -> Result<(), Error> {
+pub(crate) fn check_window(scenario: &Scenario, spec: &scenario::Flow) -> Result<(), Error> {
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => Err(scenario.error(
             &spec.key("receive_window"),
@@ -130,7 +156,7 @@ fn network_link(scenario: &Scenario, index: usize, link: &scenario::Link, window
         scenario::Element::Constant(link) => Element::Constant(link),
         scenario::Element::Varying(link) => Element::Varying(link),
         scenario::Element::Managed(link) => {
-            Element::Managed(Box::new(Managed::new(*link, window, scenario.flows.len())))
+            Element::Managed(Box::new(Managed::new(*link, window, scenario.flows.len() + scenario.workloads.len())))
         }
     };
     NetworkLink::new(link, element, window)
@@ -182,21 +208,22 @@ fn feedback(spec: &scenario::Flow) -> EcnFeedback {
 fn sender(
     scenario: &Scenario,
     spec: &scenario::Flow,
-    (descriptor, config): (&'static Descriptor, Config),
+    (descriptor, config): &(&'static Descriptor, Config),
+    app: App,
+    memory: Memory,
     start: Time,
 ) -> Sender<cc::AnyController> {
-    let app = app(scenario, spec);
     let pacing = match spec.pacing {
         scenario::Pacing::Auto => Pacing::Auto,
         scenario::Pacing::On => Pacing::On,
         scenario::Pacing::Off => Pacing::Off,
     };
     let rng = Rng::stream(scenario.seed, &spec.name, "controller");
-    let controller = (descriptor.build)(&config);
+    let controller = (descriptor.build)(config);
     let hosted = scenario.host.is_some();
     let rate_interval = scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval);
-    Sender::new(SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng }, start)
-        .with_ecn(feedback(spec), codepoint(spec.ecn))
+    let config = SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng };
+    Sender::within(memory, config, start).with_ecn(feedback(spec), codepoint(spec.ecn))
 }
 
 fn app(scenario: &Scenario, spec: &scenario::Flow) -> App {
@@ -251,7 +278,8 @@ fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
     }
 }
 
-fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
+/// What lies between the ends of a flow, and where it is counted.
+pub(crate) fn wire(scenario: &Scenario, spec: &scenario::Flow, account: u32, start: Time) -> Wire {
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
     let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
     let host = scenario.host.as_ref().filter(|_| !spec.is_unresponsive()).map(|host| {
@@ -278,5 +306,7 @@ fn wire(scenario: &Scenario, spec: &scenario::Flow, start: Time) -> Wire {
         reverse_hazards: Hazards::new(Box::new([scenario.reverse_loss(spec)]), scenario.reverse_copies(spec)),
         delayed_ack: Armed::default(),
         host,
+        account,
+        gone: false,
     }
 }

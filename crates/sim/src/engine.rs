@@ -7,7 +7,8 @@ use scenario::{Error, Scenario};
 use trace::{FlowSummary, LinkSummary, Summary, jain};
 use units::{Span, Time};
 
-use crate::agenda::{Class, Entry};
+use crate::agenda::{Class, Entry, Who};
+use crate::arrivals::Workloads;
 use crate::flow::{Far, Flow, Network, Source};
 use crate::link::Sent;
 use crate::observe::Observer;
@@ -21,6 +22,7 @@ pub struct Simulation {
     pub(crate) scenario: Scenario,
     pub(crate) network: Network,
     pub(crate) flows: Vec<Flow>,
+    pub(crate) workloads: Workloads,
     pub(crate) observer: Observer,
     pub(crate) now: Time,
     pub(crate) end: Time,
@@ -39,6 +41,12 @@ impl Simulation {
     /// a test holds the two against each other.
     pub fn step_by_step(&mut self) {
         self.network.agenda.stepping = true;
+    }
+
+    /// Lets no arriving flow lie where another lay, from now on. Takes more memory, and is the same to the bit; a test holds the
+    /// two against each other.
+    pub fn with_fresh_state(&mut self) {
+        self.workloads.fresh = true;
     }
 
     /// Goes on for about `steps` steps; true when the run is over.
@@ -61,7 +69,7 @@ impl Simulation {
 
     /// Goes on to `at`, past all that happens then; true when the run is over. Nothing else changes of the run by it.
     pub fn advance_to(&mut self, at: Time) -> bool {
-        self.network.agenda.push(at, Class::Pause, 0, 0);
+        self.network.agenda.push(at, Class::Pause, Who::other(0), 0);
         loop {
             match self.network.agenda.pop() {
                 Some(entry) if entry.at() <= self.end => {
@@ -86,14 +94,14 @@ impl Simulation {
     fn anticipate(&self) {
         if let Some(entry) = self.network.agenda.ahead(4) {
             match entry.class() {
-                Class::Ack => prefetch(&self.flows[entry.flow()]),
-                Class::Transmit | Class::Pause => {}
+                Class::Ack => prefetch(&self.flows[entry.slot()]),
+                Class::Transmit | Class::Arrive | Class::Sample | Class::Pause => {}
                 // Mostly fires early.
-                _ => prefetch(&self.flows[entry.flow()].timer),
+                _ => prefetch(&self.flows[entry.slot()].timer),
             }
         }
         if let Some(entry) = self.network.agenda.ahead(2).filter(|entry| entry.class() == Class::Ack) {
-            self.flows[entry.flow()].prefetch_rings();
+            self.flows[entry.slot()].prefetch_rings();
         }
     }
 
@@ -113,13 +121,21 @@ impl Simulation {
         self.now = now;
         if entry.class() == Class::Sample {
             self.network.events += 1;
-            self.observer.sample(now, &mut self.flows, &mut self.network);
+            let others = &mut self.flows[..self.workloads.others];
+            self.observer.sample(now, others, &self.workloads, &mut self.network);
             return;
         }
         if entry.class() == Class::Transmit {
-            return self.transmit(entry.flow(), now);
+            return self.transmit(entry.slot(), now);
         }
-        let flow = &mut self.flows[entry.flow()];
+        if entry.class() == Class::Arrive {
+            return self.arrive(entry.slot(), now);
+        }
+        let flow = &mut self.flows[entry.slot()];
+        // A slot may be another flow's by now.
+        if flow.watched && flow.who != entry.who() {
+            return;
+        }
         let step = Step { network: &mut self.network, observer: &mut self.observer };
         match entry.class() {
             Class::Start => step.start(flow, now),
@@ -130,7 +146,21 @@ impl Simulation {
             Class::DelayedAck => step.delayed_ack(flow, now),
             Class::Timer => step.timer(flow, now),
             Class::Departure => step.departure(flow, now),
-            Class::Transmit | Class::Sample | Class::Pause => {}
+            Class::Transmit | Class::Arrive | Class::Sample | Class::Pause => {}
+        }
+        let flow = &mut self.flows[entry.slot()];
+        if flow.watched && flow.closed.is_some() {
+            self.workloads.tidy(flow);
+        }
+    }
+
+    /// A flow of a workload arrives, and begins.
+    #[cold]
+    fn arrive(&mut self, workload: usize, now: Time) {
+        let Simulation { scenario, network, flows, workloads, observer, .. } = self;
+        network.events += 1;
+        if let Some(slot) = workloads.arrive(scenario, flows, &mut network.agenda, workload, now) {
+            Step { network, observer }.start(&mut flows[slot], now);
         }
     }
 
@@ -139,19 +169,24 @@ impl Simulation {
         loop {
             self.network.events += 1;
             match self.network.links[link].send(now) {
-                Some(Sent::Data { flow, hop, packet, at }) => {
-                    self.flows[flow as usize].far().pass_on(&mut self.network, hop, at, packet);
+                Some(Sent::Data { who, hop, packet, at }) => {
+                    let flow = &mut self.flows[who.slot()];
+                    if flow.who == who && !flow.wire.gone {
+                        flow.far().pass_on(&mut self.network, hop, at, packet);
+                    }
                 }
                 Some(Sent::Ack { place, at }) => {
                     let sent = self.network.links[link].take_ack(place);
-                    let wire = &mut self.flows[sent.flow as usize].wire;
-                    wire.ack_hop(&mut self.network, sent.flow, sent.hop + 1, at, sent.ack, sent.blocks());
+                    let flow = &mut self.flows[sent.who.slot()];
+                    if flow.who == sent.who && !flow.wire.gone {
+                        flow.wire.ack_hop(&mut self.network, sent.who, sent.hop + 1, at, sent.ack, sent.blocks());
+                    }
                 }
                 None => {}
             }
             let Some(next) = self.network.links[link].call_again_at() else { return };
             if !self.network.agenda.is_first(next) {
-                return self.network.agenda.push(next, Class::Transmit, link as u32, 0);
+                return self.network.agenda.push(next, Class::Transmit, Who::other(link), 0);
             }
             now = next;
         }
@@ -162,7 +197,7 @@ impl Simulation {
         let (mut flows, mut rates) = (Vec::with_capacity(self.flows.len()), Vec::new());
         for (flow, spec) in self.flows.iter_mut().zip(&self.scenario.flows) {
             for link in &self.network.links {
-                flow.meter.on_tally(link.tally(flow.index));
+                flow.meter.on_tally(link.tally(flow.wire.account));
             }
             if flow.source.tcp().is_some() {
                 rates.push(flow.meter.goodput().as_f64());
@@ -171,21 +206,25 @@ impl Simulation {
             flows.push(FlowSummary::new(spec.name.clone(), spec.cc.clone(), &flow.meter, &LIMITS, &held));
         }
         let links = self.network.links.iter().map(|link| LinkSummary::new(link.name.clone(), &link.meter)).collect();
+        let tally = |account| self.network.links.iter().map(|link| link.tally(account)).collect();
+        let (workloads, warnings, transfers) = self.workloads.finish(&self.scenario, &mut self.flows, tally);
         let summary = Summary {
             version: env!("CARGO_PKG_VERSION"),
             runner: "sim".to_owned(),
             host: BTreeMap::new(),
-            warnings: Vec::new(),
+            warnings,
             seed: self.scenario.seed,
             duration_s: self.scenario.duration.as_secs_f64(),
             measure_from_s: self.scenario.measure_from.as_secs_f64(),
             flows,
+            workloads,
             links,
             jain: jain(&rates),
             packets: self.network.links[0].meter.packets(),
             events: self.network.events,
         };
-        Run { summary, trace: self.observer.finish(&mut self.flows) }
+        let transfers = (!self.scenario.workloads.is_empty()).then_some(transfers);
+        Run { summary, trace: self.observer.finish(&mut self.flows, transfers) }
     }
 }
 
@@ -206,15 +245,16 @@ impl Step<'_> {
             }
             Source::Hosted(_) => flow.start_host(self.network, now),
             Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
+            Source::Closed(_) | Source::Gone => {}
         }
     }
 
     /// A program on a host at one of the flow's ends takes a turn. Out of line: `happen` has to stay small.
     #[cold]
     #[inline(never)]
-    fn turn(self, flow: &mut Flow, now: Time, side: usize) {
-        if flow.turn(self.network, now, side) && self.observer.every_ack() {
-            self.observer.flow(now, flow);
+    fn turn(mut self, flow: &mut Flow, now: Time, side: usize) {
+        if flow.turn(self.network, now, side) && flow.watched {
+            self.watch(flow, now);
         }
     }
 
@@ -224,7 +264,7 @@ impl Step<'_> {
             flow.far().arrive(self.network, hop, now, packet);
             let Some(next) = flow.wire.lanes[hop].advance() else { return };
             if !self.network.agenda.is_first(next) {
-                return self.network.agenda.push(next, Class::Segment, flow.index, hop as u8);
+                return self.network.agenda.push(next, Class::Segment, flow.who, hop as u8);
             }
             now = next;
         }
@@ -248,14 +288,14 @@ impl Step<'_> {
             }
             self.network.events += 1;
             if hop < flow.wire.reverse_route.len() {
-                let ack = WaitingAck::new(flow.index, hop, ack, &blocks[..count]);
+                let ack = WaitingAck::new(flow.who, flow.wire.account, hop, ack, &blocks[..count]);
                 flow.wire.ack_at_link(self.network, &mut flow.meter, now, ack);
             } else {
                 self.ack_at_sender(flow, now, &ack, &blocks[..count]);
             }
             let Some(next) = flow.wire.ack_lanes[hop].advance() else { return };
             if !self.network.agenda.is_first(next) {
-                return self.network.agenda.push(next, Class::Ack, flow.index, hop as u8);
+                return self.network.agenda.push(next, Class::Ack, flow.who, hop as u8);
             }
             now = next;
         }
@@ -269,8 +309,17 @@ impl Step<'_> {
             flow.meter.on_rtt(now, rtt);
         }
         self.transmit(flow, now);
-        if self.observer.every_ack() {
+        if flow.watched {
+            self.watch(flow, now);
+        }
+    }
+
+    /// An ACK of a watched flow was read: a row in the trace, or its end.
+    fn watch(&mut self, flow: &mut Flow, now: Time) {
+        if flow.arrived.is_none() {
             self.observer.flow(now, flow);
+        } else if flow.source.tcp().is_some_and(|sender| sender.is_done()) {
+            flow.close(now);
         }
     }
 
@@ -304,7 +353,7 @@ impl Step<'_> {
         self.network.events += 1;
         match flow.source {
             Source::Tcp(_) => self.transmit(flow, now),
-            Source::Hosted(_) => {}
+            Source::Hosted(_) | Source::Closed(_) | Source::Gone => {}
             Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
         }
     }
@@ -316,7 +365,7 @@ impl Step<'_> {
             let next = source.next_at();
             flow.far().enter(self.network, now, segment);
             if !self.network.agenda.is_first(next) {
-                return flow.departure.arm(&mut self.network.agenda, next, Class::Departure, flow.index);
+                return flow.departure.arm(&mut self.network.agenda, next, Class::Departure, flow.who);
             }
             self.network.events += 1;
             now = next;
@@ -334,8 +383,8 @@ impl Step<'_> {
     #[inline]
     fn rearm(&mut self, flow: &mut Flow, now: Time) {
         let Source::Tcp(sender) = &flow.source else { return };
-        flow.timer.arm(&mut self.network.agenda, sender.timer_at().max(now), Class::Timer, flow.index);
-        flow.departure.arm(&mut self.network.agenda, sender.departure_at().max(now), Class::Departure, flow.index);
+        flow.timer.arm(&mut self.network.agenda, sender.timer_at().max(now), Class::Timer, flow.who);
+        flow.departure.arm(&mut self.network.agenda, sender.departure_at().max(now), Class::Departure, flow.who);
     }
 }
 
@@ -344,7 +393,7 @@ impl Flow {
     #[inline]
     pub(crate) fn far(&mut self) -> Far<'_> {
         Far {
-            index: self.index,
+            who: self.who,
             wire: &mut self.wire,
             receiver: &mut self.receiver,
             meter: &mut self.meter,
@@ -361,7 +410,7 @@ impl Flow {
     fn split(&mut self) -> (&mut endpoint::Sender<cc::AnyController>, &mut crate::flow::Transitions, Far<'_>) {
         let Source::Tcp(sender) = &mut self.source else { unreachable!("only a TCP sender transmits here") };
         let far = Far {
-            index: self.index,
+            who: self.who,
             wire: &mut self.wire,
             receiver: &mut self.receiver,
             meter: &mut self.meter,

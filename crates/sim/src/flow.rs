@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 use trace::{FlowMeter, Response, TransitionRow};
 use units::{Rng, Span, Time};
 
-use crate::agenda::{Agenda, Class};
+use crate::agenda::{Agenda, Class, Who};
+use crate::arrivals::{Arrived, KEPT};
 use crate::host::{ReceivingHost, SendingHost};
 use crate::lane::Lane;
 use crate::link::{NetworkLink, Offer, Sent};
@@ -27,6 +28,10 @@ pub(crate) enum Source {
     /// A TCP sender on a host that takes time.
     Hosted(Box<SendingHost>),
     Unresponsive(Unresponsive),
+    /// One that has arrived, and is done.
+    Closed(Sender<AnyController>),
+    /// Nobody any more.
+    Gone,
 }
 
 /// A data packet between two hops, and how long it has waited in queues so far.
@@ -39,7 +44,7 @@ pub(crate) struct Travelling {
 /// A flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    pub(crate) index: u32,
+    pub(crate) who: Who,
     pub(crate) source: Source,
     pub(crate) receiver: Receiver,
     pub(crate) wire: Wire,
@@ -56,6 +61,12 @@ pub(crate) struct Flow {
     pub(crate) last: endpoint::AckOutcome,
     /// Its last row is in the trace.
     pub(crate) finished: bool,
+    /// Somebody is told of each of its ACKs: the trace, or those that wait for its end.
+    pub(crate) watched: bool,
+    /// Which one it is of those that arrive, if it is one of them; when its connection was over, and that this was noticed.
+    pub(crate) arrived: Option<Arrived>,
+    pub(crate) closed: Option<Time>,
+    pub(crate) settled: bool,
 }
 
 /// What lies between the endpoints: its own access link and delays, and the lanes to the network's links.
@@ -85,6 +96,10 @@ pub(crate) struct Wire {
     pub(crate) delayed_ack: Armed,
     /// The receiver's host, if it takes time.
     pub(crate) host: Option<Box<ReceivingHost>>,
+    /// Where queues that decide count what befalls its packets.
+    pub(crate) account: u32,
+    /// Nobody listens to what is still on the way.
+    pub(crate) gone: bool,
 }
 
 /// A lazy deadline: the agenda entry that is armed, if any. An entry that fires early is armed anew, one that is no
@@ -101,16 +116,16 @@ impl Default for Armed {
 impl Armed {
     /// Sees to it that the agenda calls at `at` or earlier.
     #[inline]
-    pub(crate) fn arm(&mut self, agenda: &mut Agenda, at: Time, class: Class, flow: u32) {
-        self.arm_at(agenda, at, class, flow, 0);
+    pub(crate) fn arm(&mut self, agenda: &mut Agenda, at: Time, class: Class, who: Who) {
+        self.arm_at(agenda, at, class, who, 0);
     }
 
     /// The same with a hop.
     #[inline]
-    pub(crate) fn arm_at(&mut self, agenda: &mut Agenda, at: Time, class: Class, flow: u32, hop: u8) {
+    pub(crate) fn arm_at(&mut self, agenda: &mut Agenda, at: Time, class: Class, who: Who, hop: u8) {
         if at < self.0 {
             self.0 = at;
-            agenda.push(at, class, flow, hop);
+            agenda.push(at, class, who, hop);
         }
     }
 
@@ -200,7 +215,7 @@ impl Hazards {
 
 /// The receiving side of a flow, for the time of a step: what a data packet meets once it has left the sender.
 pub(crate) struct Far<'a> {
-    pub(crate) index: u32,
+    pub(crate) who: Who,
     pub(crate) wire: &'a mut Wire,
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) meter: &'a mut FlowMeter,
@@ -215,7 +230,7 @@ impl Source {
         match self {
             Source::Tcp(sender) => Some(sender),
             Source::Hosted(host) => Some(&mut host.sender),
-            Source::Unresponsive(_) => None,
+            Source::Unresponsive(_) | Source::Closed(_) | Source::Gone => None,
         }
     }
 }
@@ -232,6 +247,35 @@ impl Flow {
         if let Some(block) = self.wire.blocks[0].front() {
             prefetch(block);
         }
+    }
+}
+
+/// The lanes of a wire, with the room that they have.
+pub(crate) type Lanes = (PerHop<Lane<Travelling>>, PerHop<Lane<Ack>>, PerHop<VecDeque<Block>>);
+
+impl Wire {
+    /// Nobody listens at either end any more, nor does a timer.
+    pub(crate) fn close(&mut self) {
+        self.gone = true;
+        self.reordered.clear();
+        (self.arrivals, self.delayed_ack, self.host) = (Armed::default(), Armed::default(), None);
+    }
+
+    /// Nothing is on its way to a link or to the sender.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lanes.iter().all(Lane::is_empty) && self.ack_lanes.iter().all(Lane::is_empty)
+    }
+
+    /// The empty lanes, for another flow.
+    pub(crate) fn take_lanes(&mut self) -> Lanes {
+        let Wire { lanes, ack_lanes, blocks, .. } = self;
+        lanes.iter_mut().for_each(|lane| lane.shrink_to(KEPT));
+        ack_lanes.iter_mut().for_each(|lane| lane.shrink_to(KEPT));
+        for blocks in blocks.iter_mut() {
+            blocks.clear();
+            blocks.shrink_to(KEPT);
+        }
+        (std::mem::take(lanes), std::mem::take(ack_lanes), std::mem::take(blocks))
     }
 }
 
@@ -258,7 +302,7 @@ impl Far<'_> {
         if lane.is_empty() && network.agenda.is_first(at) {
             self.arrive(network, hop, at, packet);
         } else if lane.push(at, packet) {
-            network.agenda.push(at, Class::Segment, self.index, hop as u8);
+            network.agenda.push(at, Class::Segment, self.who, hop as u8);
         }
     }
 
@@ -324,11 +368,11 @@ impl Far<'_> {
     #[inline(never)] // apart from the usual case, which it must not slow down
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) {
         let link = self.wire.route[hop];
-        match network.links[link].offer(now, self.index, hop, packet) {
+        match network.links[link].offer(now, self.wire.account, self.who, hop, packet) {
             Offer::Sent(Sent::Data { hop, packet, at, .. }) => self.pass_on(network, hop, at, packet),
             Offer::Sent(Sent::Ack { .. }) => unreachable!("nothing waited before this packet"),
             Offer::Taken(None) => {}
-            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, link as u32, 0),
+            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, Who::other(link), 0),
             Offer::Policed if packet.segment.syn => {}
             Offer::Policed => self.meter.on_dropped(now),
         }
@@ -340,7 +384,7 @@ impl Far<'_> {
         let next = hop + 1;
         if next < self.wire.route.len() {
             if self.wire.lanes[next].push(at, packet) {
-                network.agenda.push(at, Class::Segment, self.index, next as u8);
+                network.agenda.push(at, Class::Segment, self.who, next as u8);
             }
             return;
         }
@@ -359,7 +403,7 @@ impl Far<'_> {
         let same = self.wire.reordered.range((at, 0)..=(at, u64::MAX)).next_back();
         let order = same.map_or(0, |((_, order), _)| order + 1);
         self.wire.reordered.insert((at, order), packet);
-        self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.index);
+        self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.who);
     }
 
     /// What is on that line arrives as far as it is time.
@@ -368,7 +412,7 @@ impl Far<'_> {
         while let Some(first) = self.wire.reordered.first_entry() {
             let (at, _) = *first.key();
             if at > now {
-                return self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.index);
+                return self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.who);
             }
             let packet = first.remove();
             self.arrive(network, self.wire.route.len(), at, packet);
@@ -383,10 +427,10 @@ impl Far<'_> {
         if !self.at_once {
             return self.receive_otherwise(network, at, packet);
         }
-        let index = self.index;
-        self.take(at, &packet, |wire, meter, at, ack, blocks| wire.acknowledge(network, meter, index, at, ack, blocks));
+        let who = self.who;
+        self.take(at, &packet, |wire, meter, at, ack, blocks| wire.acknowledge(network, meter, who, at, ack, blocks));
         if let Some(due) = self.receiver.ack_due() {
-            self.wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, index);
+            self.wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, who);
         }
     }
 
@@ -425,6 +469,9 @@ impl Far<'_> {
     /// Where a receiver's host takes time, and where there is no receiver.
     #[cold]
     fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+        if self.wire.gone {
+            return;
+        }
         if self.wire.host.is_some() {
             self.wait(network, at, packet);
         } else {
@@ -434,10 +481,10 @@ impl Far<'_> {
 
     /// The delayed ACK may be due.
     pub(crate) fn on_time(&mut self, network: &mut Network, now: Time) {
-        let Far { index, wire, receiver, meter, .. } = self;
-        receiver.on_time(now, |at, ack, blocks| wire.acknowledge(network, meter, *index, at, ack, blocks));
+        let Far { who, wire, receiver, meter, .. } = self;
+        receiver.on_time(now, |at, ack, blocks| wire.acknowledge(network, meter, *who, at, ack, blocks));
         if let Some(due) = receiver.ack_due() {
-            wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *index);
+            wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *who);
         }
     }
 }

@@ -9,7 +9,7 @@ use cc::AnyController;
 use endpoint::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
 use units::Time;
 
-use crate::agenda::{Agenda, Class};
+use crate::agenda::{Agenda, Class, Who};
 use crate::flow::{Armed, Far, Flow, Network, Source, Transitions, Travelling};
 
 /// Whose turn it is: the hop of a [`Class::Turn`].
@@ -51,14 +51,19 @@ impl<T> Program<T> {
     }
 
     /// Sees to it that the next turn comes when `event` calls for it.
-    fn arm(&mut self, agenda: &mut Agenda, event: Time, flow: u32, side: usize) {
-        self.turn.arm_at(agenda, self.cpu.turn_at(event), Class::Turn, flow, side as u8);
+    fn arm(&mut self, agenda: &mut Agenda, event: Time, who: Who, side: usize) {
+        self.turn.arm_at(agenda, self.cpu.turn_at(event), Class::Turn, who, side as u8);
     }
 }
 
 impl SendingHost {
     pub(crate) fn new(sender: Sender<AnyController>, cpu: Cpu, costs: Costs) -> SendingHost {
         SendingHost { sender, program: Program::new(cpu, costs), leaving: Vec::new() }
+    }
+
+    /// The sender alone, where nothing is left to be done.
+    pub(crate) fn into_sender(self) -> Sender<AnyController> {
+        self.sender
     }
 
     /// What comes first: an ACK to read, a timer, or something that may be sent.
@@ -75,12 +80,12 @@ impl SendingHost {
     }
 
     /// An ACK arrives: it waits for the next turn.
-    pub(crate) fn arrive(&mut self, network: &mut Network, now: Time, ack: Ack, blocks: &[Block], flow: u32) {
+    pub(crate) fn arrive(&mut self, network: &mut Network, now: Time, ack: Ack, blocks: &[Block], who: Who) {
         let mut kept = [Block::default(); MAX_BLOCKS];
         kept[..blocks.len()].copy_from_slice(blocks);
         self.program.inbox.push_back((now, ack, kept));
         let event = self.next_event();
-        self.program.arm(&mut network.agenda, event, flow, SENDER);
+        self.program.arm(&mut network.agenda, event, who, SENDER);
     }
 
     /// A turn, if one is due; the number of ACKs read.
@@ -135,7 +140,7 @@ impl SendingHost {
             far.enter(network, done, segment);
         }
         let event = self.next_event();
-        self.program.arm(&mut network.agenda, event, far.index, SENDER);
+        self.program.arm(&mut network.agenda, event, far.who, SENDER);
     }
 }
 
@@ -157,7 +162,7 @@ impl Far<'_> {
         let Some(host) = &mut self.wire.host else { return };
         let arrival = host.program.inbox.front().map_or(Time::MAX, |(at, _)| *at);
         let event = arrival.min(self.receiver.ack_due().unwrap_or(Time::MAX));
-        host.program.arm(&mut network.agenda, event, self.index, RECEIVER);
+        host.program.arm(&mut network.agenda, event, self.who, RECEIVER);
     }
 
     /// The receiver's turn, if one is due.
@@ -186,7 +191,7 @@ impl Far<'_> {
         let done = cpu.work(costs.of_call(leaving.len(), costs.ack));
         cpu.rest();
         for (ack, blocks) in leaving.drain(..) {
-            self.wire.acknowledge(network, self.meter, self.index, done, ack, &blocks[..usize::from(ack.blocks)]);
+            self.wire.acknowledge(network, self.meter, self.who, done, ack, &blocks[..usize::from(ack.blocks)]);
         }
         self.wire.host = Some(host);
         self.arm_receiver(network);
@@ -199,7 +204,7 @@ impl Flow {
     #[inline(never)]
     pub(crate) fn start_host(&mut self, network: &mut Network, now: Time) {
         let Flow { source: Source::Hosted(host), wire, receiver, meter, total, .. } = self else { return };
-        let mut far = Far { index: self.index, wire, receiver, meter, total, at_once: false };
+        let mut far = Far { who: self.who, wire, receiver, meter, total, at_once: false };
         host.start(network, now, &mut far);
     }
 
@@ -207,7 +212,7 @@ impl Flow {
     #[cold]
     pub(crate) fn ack_at_host(&mut self, network: &mut Network, now: Time, ack: &Ack, blocks: &[Block]) {
         if let Source::Hosted(host) = &mut self.source {
-            host.arrive(network, now, *ack, blocks, self.index);
+            host.arrive(network, now, *ack, blocks, self.who);
         }
     }
 
@@ -220,7 +225,7 @@ impl Flow {
         let Flow { source: Source::Hosted(host), wire, receiver, meter, total, transitions, last, .. } = self else {
             return false;
         };
-        let far = Far { index: self.index, wire, receiver, meter, total, at_once: false };
+        let far = Far { who: self.who, wire, receiver, meter, total, at_once: false };
         let read = host.turn(network, now, transitions, far, |far, outcome| {
             *last = outcome;
             if let Some(rtt) = outcome.rtt {

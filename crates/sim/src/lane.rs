@@ -28,6 +28,11 @@ impl<T: Copy> Lane<T> {
         self.items.is_empty()
     }
 
+    /// Gives back what is more than room for so many; it is empty.
+    pub(crate) fn shrink_to(&mut self, most: usize) {
+        self.items.shrink_to(most);
+    }
+
     /// Adds what arrives at `at`, not before what was added last; true when it is the first, so must be put on the agenda.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, item: T) -> bool {

@@ -18,6 +18,7 @@
 
 mod agenda;
 mod algorithms;
+mod arrivals;
 mod build;
 mod engine;
 mod flow;

@@ -6,6 +6,7 @@ use scenario::EcnField;
 use trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
 use units::{Bytes, Span, Time};
 
+use crate::agenda::Who;
 use crate::flow::Travelling;
 use crate::shelf::{Shelf, WaitingAck};
 
@@ -31,8 +32,8 @@ pub(crate) struct Managed {
 /// What the queue holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Held {
-    /// A packet, and which hop of its flow's route this is.
-    Data { packet: Travelling, hop: u8 },
+    /// A packet of a flow, whose counts it is in, and which hop of the flow's route this is.
+    Data { packet: Travelling, who: Who, account: u32, hop: u8 },
     /// An ACK, by its place on the shelf.
     Ack { place: u32 },
 }
@@ -52,7 +53,7 @@ pub(crate) enum Offer {
 #[derive(Debug)]
 pub(crate) enum Sent {
     Data {
-        flow: u32,
+        who: Who,
         hop: usize,
         packet: Travelling,
         at: Time,
@@ -86,8 +87,8 @@ pub(crate) struct NetworkLink {
 }
 
 impl Managed {
-    pub(crate) fn new(link: ManagedLink<Held>, window: Window, flows: usize) -> Managed {
-        Managed { link, armed: false, shelf: Shelf::default(), tally: Tally::new(window, flows) }
+    pub(crate) fn new(link: ManagedLink<Held>, window: Window, accounts: usize) -> Managed {
+        Managed { link, armed: false, shelf: Shelf::default(), tally: Tally::new(window, accounts) }
     }
 }
 
@@ -213,9 +214,9 @@ impl NetworkLink {
 
     /// A packet of `flow` arrives on hop `hop` of its route.
     #[inline]
-    pub(crate) fn offer(&mut self, now: Time, flow: u32, hop: usize, packet: Travelling) -> Offer {
-        let held = Held::Data { packet, hop: hop as u8 };
-        let arriving = Packet::new(flow, packet.segment.wire_size(), ecn(&packet), now, held);
+    pub(crate) fn offer(&mut self, now: Time, account: u32, who: Who, hop: usize, packet: Travelling) -> Offer {
+        let held = Held::Data { packet, who, account, hop: hop as u8 };
+        let arriving = Packet::new(who.number(), packet.segment.wire_size(), ecn(&packet), now, held);
         let offer = self.take(now, arriving);
         if matches!(offer, Offer::Policed) && !packet.segment.syn {
             self.count_drop(now, true);
@@ -225,7 +226,7 @@ impl NetworkLink {
 
     /// An ACK arrives: its place on the shelf, and what becomes of it. It is not ECN-capable (RFC 3168 §6.1.4).
     pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Offer) {
-        let (flow, data) = (ack.flow | OF_ACKS, ack.ack.kind != AckKind::Syn);
+        let (flow, data) = (ack.who.number() | OF_ACKS, ack.ack.kind != AckKind::Syn);
         let place = self.managed().shelf.put(ack);
         let offer = self.take(now, Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Held::Ack { place }));
         if matches!(offer, Offer::Policed) {
@@ -241,8 +242,8 @@ impl NetworkLink {
     }
 
     /// The ACK at that place of the shelf, if it is of that flow and hop still.
-    pub(crate) fn shelved(&mut self, place: u32, flow: u32, hop: usize) -> Option<&mut WaitingAck> {
-        self.managed().shelf.of(place, flow, hop)
+    pub(crate) fn shelved(&mut self, place: u32, who: Who, hop: usize) -> Option<&mut WaitingAck> {
+        self.managed().shelf.of(place, who, hop)
     }
 
     fn managed(&mut self) -> &mut Managed {
@@ -291,8 +292,8 @@ impl NetworkLink {
         if held_since < start {
             meter.on_held(waited, held_since, start);
         }
-        let (mut packet, hop) = match sent.payload {
-            Held::Data { packet, hop } => (packet, hop),
+        let (mut packet, who, account, hop) = match sent.payload {
+            Held::Data { packet, who, account, hop } => (packet, who, account, hop),
             Held::Ack { place } => {
                 meter.on_transmission(waited, sent_from, end, false);
                 meter.on_ack_transmission(end, shelf.at(place).ack.kind != AckKind::Syn);
@@ -305,12 +306,12 @@ impl NetworkLink {
             packet.segment.ce = true;
             if data {
                 meter.on_mark(now);
-                tally.on_mark(now, sent.flow);
+                tally.on_mark(now, account);
                 self.total_marks += 1;
             }
         }
         packet.waited += waited;
-        Some(Sent::Data { flow: sent.flow, hop: usize::from(hop), packet, at })
+        Some(Sent::Data { who, hop: usize::from(hop), packet, at })
     }
 
     /// When it is to be called again, if it is.
@@ -321,10 +322,10 @@ impl NetworkLink {
         at
     }
 
-    /// Of a flow, what is not in its own meter.
-    pub(crate) fn tally(&self, flow: u32) -> Tallied {
+    /// Of an account, what is not in its own meter.
+    pub(crate) fn tally(&self, account: u32) -> Tallied {
         match &self.element {
-            Element::Managed(managed) => managed.tally.of(flow),
+            Element::Managed(managed) => managed.tally.of(account),
             Element::Constant(_) | Element::Varying(_) => Tallied::default(),
         }
     }
@@ -352,17 +353,17 @@ fn count_drop(
     total: &mut u64,
 ) {
     match dropped.payload {
-        Held::Data { packet, .. } if !packet.segment.syn => {
+        Held::Data { packet, account, .. } if !packet.segment.syn => {
             meter.on_drop(now);
-            tally.on_drop(now, dropped.flow);
+            tally.on_drop(now, account);
             *total += 1;
         }
         Held::Data { .. } => {}
         Held::Ack { place } => {
-            let WaitingAck { flow, ack, .. } = shelf.take(place);
+            let WaitingAck { account, ack, .. } = shelf.take(place);
             if ack.kind != AckKind::Syn {
                 meter.on_ack_drop(now);
-                tally.on_ack_drop(now, flow);
+                tally.on_ack_drop(now, account);
             }
         }
     }

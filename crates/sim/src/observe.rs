@@ -1,11 +1,12 @@
 //! What goes into the trace, and when.
 
 use endpoint::LIMITS;
-use trace::{FlowRow, Recorder, Trace};
+use trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
 use units::{Span, Time};
 
 use crate::TraceLevel;
-use crate::agenda::Class;
+use crate::agenda::{Class, Who};
+use crate::arrivals::Workloads;
 use crate::flow::{Flow, Network};
 
 /// Links are sampled this often when flows are at every ACK.
@@ -50,19 +51,22 @@ impl Observer {
     }
 
     /// A sample is due.
-    pub(crate) fn sample(&mut self, now: Time, flows: &mut [Flow], network: &mut Network) {
+    pub(crate) fn sample(&mut self, now: Time, flows: &mut [Flow], workloads: &Workloads, network: &mut Network) {
         if !self.every_ack() {
             for flow in flows {
                 self.flow(now, flow);
             }
         }
         if let Some(recorder) = &mut self.recorder {
+            for (workload, active) in workloads.active() {
+                recorder.active(ActiveRow { time: now, workload, active });
+            }
             for (index, link) in network.links.iter_mut().enumerate() {
                 recorder.link(link.observe(now, index as u32));
             }
         }
         if let Some(interval) = self.interval() {
-            network.agenda.push(now + interval, Class::Sample, 0, 0);
+            network.agenda.push(now + interval, Class::Sample, Who::other(0), 0);
         }
     }
 
@@ -78,7 +82,7 @@ impl Observer {
         let conn = sender.conn();
         let row = FlowRow {
             time: now,
-            flow: flow.index,
+            flow: flow.who.number(),
             cwnd: sender.cwnd(),
             inflight: conn.inflight,
             ssthresh: sender.ssthresh(),
@@ -98,12 +102,15 @@ impl Observer {
     }
 
     /// The trace.
-    pub(crate) fn finish(self, flows: &mut [Flow]) -> Option<Trace> {
+    pub(crate) fn finish(self, flows: &mut [Flow], transfers: Option<Vec<Transfer>>) -> Option<Trace> {
         let mut recorder = self.recorder?;
+        if let Some(transfers) = transfers {
+            recorder.transfers(transfers);
+        }
         let mut transitions: Vec<_> = flows.iter_mut().flat_map(|flow| flow.transitions.rows.drain(..)).collect();
         transitions.sort_by_key(|row| (row.time, row.flow));
         transitions.into_iter().for_each(|row| recorder.transition(row));
-        let of = |flow: &mut Flow| Some((flow.index, flow.meter.take_responses()?));
+        let of = |flow: &mut Flow| Some((flow.who.number(), flow.meter.take_responses()?));
         let responses: Vec<_> = flows.iter_mut().filter_map(of).collect();
         if !responses.is_empty() {
             let each = |(flow, rows): (u32, Vec<_>)| rows.into_iter().map(move |row| (flow, row));

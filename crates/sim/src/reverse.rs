@@ -5,7 +5,7 @@ use path::Losses;
 use trace::FlowMeter;
 use units::Time;
 
-use crate::agenda::Class;
+use crate::agenda::{Class, Who};
 use crate::flow::{Fate, Network, Wire};
 use crate::link::{Offer, Sent};
 use crate::shelf::WaitingAck;
@@ -53,7 +53,7 @@ impl Wire {
         &mut self,
         network: &mut Network,
         meter: &mut FlowMeter,
-        flow: u32,
+        who: Who,
         at: Time,
         ack: Ack,
         blocks: &[Block],
@@ -64,10 +64,10 @@ impl Wire {
                 Fate::Passes => {}
                 Fate::Lost if data => return meter.on_ack_dropped(at),
                 Fate::Lost => return,
-                Fate::Doubled => self.ack_hop(network, flow, 0, at, ack, blocks),
+                Fate::Doubled => self.ack_hop(network, who, 0, at, ack, blocks),
             }
         }
-        self.ack_hop(network, flow, 0, at, ack, blocks);
+        self.ack_hop(network, who, 0, at, ack, blocks);
     }
 
     /// An ACK is on its way to hop `hop` of the way back, or behind the last one to the sender.
@@ -75,7 +75,7 @@ impl Wire {
     pub(crate) fn ack_hop(
         &mut self,
         network: &mut Network,
-        flow: u32,
+        who: Who,
         hop: usize,
         at: Time,
         ack: Ack,
@@ -86,14 +86,14 @@ impl Wire {
             self.blocks[hop].extend(blocks);
         }
         if self.ack_lanes[hop].push(at, ack) {
-            network.agenda.push(at, Class::Ack, flow, hop as u8);
+            network.agenda.push(at, Class::Ack, who, hop as u8);
         }
     }
 
     /// An ACK arrives at the link of hop `hop`.
     #[inline(never)] // apart from the usual case, in which ACKs meet no link
     pub(crate) fn ack_at_link(&mut self, network: &mut Network, meter: &mut FlowMeter, now: Time, waiting: WaitingAck) {
-        let WaitingAck { flow, hop, ack, .. } = waiting;
+        let WaitingAck { who, hop, ack, .. } = waiting;
         let data = ack.kind != AckKind::Syn;
         let ReverseHop { link: index, loss, .. } = &mut self.reverse_route[hop];
         let (index, link) = (*index, &mut network.links[*index]);
@@ -113,7 +113,7 @@ impl Wire {
             match link.arrive_ack(now, data) {
                 Some((start, at)) => {
                     self.reverse_route[hop].last = LastAck::Until(start);
-                    self.ack_hop(network, flow, hop + 1, at, ack, waiting.blocks());
+                    self.ack_hop(network, who, hop + 1, at, ack, waiting.blocks());
                 }
                 None if data => meter.on_ack_dropped(now),
                 None => {}
@@ -125,11 +125,11 @@ impl Wire {
         match offer {
             Offer::Sent(Sent::Ack { place, at }) => {
                 let sent = network.links[index].take_ack(place);
-                self.ack_hop(network, flow, hop + 1, at, sent.ack, sent.blocks());
+                self.ack_hop(network, who, hop + 1, at, sent.ack, sent.blocks());
             }
             Offer::Sent(Sent::Data { .. }) => unreachable!("nothing waited before this ACK"),
             Offer::Taken(None) => {}
-            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, index as u32, 0),
+            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, Who::other(index), 0),
             Offer::Policed if data => meter.on_ack_dropped(now),
             Offer::Policed => {}
         }
@@ -153,7 +153,7 @@ impl Wire {
                 replaces
             }
             LastAck::Until(_) => false,
-            LastAck::Shelved(place) => match network.links[*link].shelved(place, new.flow, new.hop) {
+            LastAck::Shelved(place) => match network.links[*link].shelved(place, new.who, new.hop) {
                 Some(old) if supersedes(new, &old.ack, old.blocks()) => {
                     *old = *new;
                     true

@@ -2,10 +2,14 @@
 
 use endpoint::{Ack, Block, MAX_BLOCKS};
 
+use crate::agenda::Who;
+
 /// An ACK that waits, with its SACK blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingAck {
-    pub(crate) flow: u32,
+    /// Its flow, and whose counts it is in.
+    pub(crate) who: Who,
+    pub(crate) account: u32,
     /// Which hop of its flow's way back this is.
     pub(crate) hop: usize,
     pub(crate) ack: Ack,
@@ -13,10 +17,10 @@ pub(crate) struct WaitingAck {
 }
 
 impl WaitingAck {
-    pub(crate) fn new(flow: u32, hop: usize, ack: Ack, blocks: &[Block]) -> WaitingAck {
+    pub(crate) fn new(who: Who, account: u32, hop: usize, ack: Ack, blocks: &[Block]) -> WaitingAck {
         let mut kept = [Block::default(); MAX_BLOCKS];
         kept[..blocks.len()].copy_from_slice(blocks);
-        WaitingAck { flow, hop, ack, blocks: kept }
+        WaitingAck { who, account, hop, ack, blocks: kept }
     }
 
     pub(crate) fn blocks(&self) -> &[Block] {
@@ -52,8 +56,8 @@ impl Shelf {
     }
 
     /// The ACK at a place, if it is of that flow and hop still.
-    pub(crate) fn of(&mut self, place: u32, flow: u32, hop: usize) -> Option<&mut WaitingAck> {
+    pub(crate) fn of(&mut self, place: u32, who: Who, hop: usize) -> Option<&mut WaitingAck> {
         let waiting = self.places.get_mut(place as usize)?.as_mut();
-        waiting.filter(|waiting| waiting.flow == flow && waiting.hop == hop)
+        waiting.filter(|waiting| waiting.who == who && waiting.hop == hop)
     }
 }

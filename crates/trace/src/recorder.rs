@@ -230,7 +230,7 @@ impl Recorder {
         self.active.push(row);
     }
 
-    /// Sets the flows that arrived and are complete, in order of their ends.
+    /// Sets the flows that arrived, in this order.
     pub fn transfers(&mut self, transfers: Vec<Transfer>) {
         self.transfers = Some(transfers);
     }
@@ -322,11 +322,10 @@ fn transfers(rows: &[Transfer]) -> Vec<Column> {
     let each = |of: fn(&Transfer) -> u64| Data::U64(rows.iter().map(of).collect());
     vec![
         column("start", "ns", each(|row| row.start.as_nanos())),
-        column("end", "ns", each(|row| row.end.as_nanos())),
         column("workload", "", Data::U32(rows.iter().map(|row| row.workload).collect())),
-        column("number", "", Data::U32(rows.iter().map(|row| row.number).collect())),
         column("bytes", "B", each(|row| row.bytes.get())),
         column("rtt", "s", Data::F32(rows.iter().map(|row| row.rtt.as_secs_f64() as f32).collect())),
+        column("completion", "s", Data::F32(rows.iter().map(|row| none_or_seconds(row.completion)).collect())),
     ]
 }
 
@@ -339,6 +338,11 @@ fn responses(rows: &[(u32, Response)]) -> Vec<Column> {
         column("flow", "", Data::U32(rows.iter().map(|(flow, _)| *flow).collect())),
         column("bytes", "B", each(|response| response.bytes.get())),
     ]
+}
+
+/// Seconds; NaN for none.
+fn none_or_seconds(span: Option<Span>) -> f32 {
+    span.map_or(f32::NAN, |span| span.as_secs_f64() as f32)
 }
 
 /// Seconds; NaN for "not known yet".

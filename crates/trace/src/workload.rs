@@ -7,21 +7,19 @@ use units::{Bytes, Rate, Span, Time};
 
 use crate::{Distribution, FlowMeter, Histogram, Tallied, Window};
 
-/// A flow that has arrived and is complete: 40 bytes, since there may be a million.
+/// A flow that has arrived: some 50 bytes, since there may be a million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// Which workload it is of.
     pub workload: u32,
-    /// Its number among the arrivals of that, from 0.
-    pub number: u32,
     /// When its SYN left.
     pub start: Time,
-    /// When its last byte was there.
-    pub end: Time,
-    /// What it carried.
+    /// What it carries.
     pub bytes: Bytes,
     /// Its propagation delay, there and back, at its start.
     pub rtt: Span,
+    /// From its SYN to its last byte; none if that did not come.
+    pub completion: Option<Span>,
 }
 
 /// A workload's measurements.

@@ -159,6 +159,19 @@ impl Flows {
         self.starts[self.len() - 1].since(self.starts[0])
     }
 
+    /// A number that other flows hardly have: FNV-1a over the columns.
+    pub fn fingerprint(&self) -> u64 {
+        let hash = |hash: u64, word: u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        let mixed = |sum: u64, word: u64| {
+            let sum = hash(sum, word);
+            sum ^ sum >> 29
+        };
+        let flows = self.starts.iter().zip(&self.bytes).flat_map(|(start, bytes)| [start.as_nanos(), bytes.get()]);
+        let chunks = self.chunks.iter().flat_map(|chunk| [chunk.offset.as_nanos(), chunk.bytes.get()]);
+        let firsts = self.first_chunks.iter().map(|first| u64::from(*first));
+        flows.chain(firsts).chain(chunks).fold(0xcbf2_9ce4_8422_2325, mixed)
+    }
+
     /// The bytes of all.
     pub fn total(&self) -> Bytes {
         self.bytes.iter().copied().sum()

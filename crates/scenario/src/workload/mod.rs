@@ -1,0 +1,81 @@
+//! Flows that arrive while a run goes on: a table `[[workload]]`.
+//!
+//! What they are like in all but size and time is a [`Flow`]; what arrives comes from `crates/workload`. Files of flows are read
+//! by whoever has a [`Library`]: this crate knows their columns only.
+
+mod kinds;
+mod read;
+
+use std::fmt::Debug;
+use std::path::Path;
+use std::sync::Arc;
+
+use units::{Rate, Span};
+use workload::{Flows, Source as Arriving};
+
+pub use self::kinds::{Model, Rtts};
+pub(crate) use self::kinds::{Load, Text};
+pub(crate) use self::read::{check_loads, workloads};
+use crate::model::{Flow, Link, PACKET, Scenario, Written};
+
+/// Payload of a full packet.
+const PAYLOAD: f64 = 1448.0;
+
+/// Reads the files of flows that scenarios name.
+pub trait Library: Debug + Send + Sync {
+    /// The flows of a file.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what to do.
+    fn flows(&self, path: &Path) -> Result<Arc<Flows>, (String, String)>;
+}
+
+/// Where nobody reads such files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoLibrary;
+
+impl Library for NoLibrary {
+    fn flows(&self, _: &Path) -> Result<Arc<Flows>, (String, String)> {
+        Err(("nothing here reads files of flows".to_owned(), "run it by the command fullpipe".to_owned()))
+    }
+}
+
+/// Flows that arrive.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Workload {
+    /// What each is like, but for its name, its start, its bytes and its RTT; the name is the workload's.
+    pub flow: Flow,
+    /// The file of its source.
+    pub source: String,
+    /// How arrivals are made of it.
+    pub model: Model,
+    /// What they carry, as a share of the slowest link of their route; as in the source if it is not given.
+    pub load: Option<f64>,
+    /// From when on none arrives.
+    pub stop: Option<Span>,
+    /// What RTTs have on top of the path's.
+    pub rtts: Rtts,
+    /// Of the flows of its source.
+    pub fingerprint: String,
+    pub(crate) arriving: Written<Arriving>,
+}
+
+impl Workload {
+    /// What arrives, at its load, from its start on.
+    pub fn arriving(&self) -> &Arriving {
+        &self.arriving.0
+    }
+
+    /// The dotted key of `name` in its table, for [`Scenario::error`].
+    pub fn key(&self, name: &str) -> String {
+        self.flow.key(name)
+    }
+}
+
+impl Scenario {
+    /// What the route of a workload carries at most, of applications' bytes.
+    pub(crate) fn capacity(&self, workload: &Workload) -> Rate {
+        let slowest = self.route(&workload.flow.route).map(Link::sustained).min().expect("a route has a link");
+        slowest.mul_f64(PAYLOAD / PACKET.as_f64())
+    }
+}

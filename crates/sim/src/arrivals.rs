@@ -1,0 +1,317 @@
+//! Flows that arrive while the run goes on. Each lies in a slot, which is another flow's when it is gone: memory goes with how many
+//! are under way.
+//!
+//! A connection is closed when all that it carries was acknowledged. What of it is still on the way then, a packet that was
+//! sent again for nothing or the ACK of one, takes its time and its place on the links that it comes to, and nobody listens to
+//! it. When none of its lanes holds anything, its slot is free.
+
+use std::fmt::Write as _;
+
+use cc::Registry;
+use endpoint::{App, LIMITS, Memory, Parts};
+use scenario::{Error, Scenario};
+use trace::{FlowMeter, Transfer, Window, WorkloadMeter, WorkloadSummary};
+use units::{Rng, Time};
+use workload::{Arrival, Arrivals as Coming, Source as Arriving};
+
+use crate::agenda::{Agenda, Class, Who};
+use crate::algorithms::{Algorithms, choose};
+use crate::build;
+use crate::flow::{Armed, Flow, Source, Transitions, Wire};
+
+/// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned away.
+const MOST_ACTIVE: usize = 200_000;
+
+/// Lanes keep room for so many packets for the slot's next flow.
+pub(crate) const KEPT: usize = 256;
+
+/// A workload in a run.
+#[derive(Debug)]
+struct Workload {
+    /// What the next flow is like.
+    spec: scenario::Flow,
+    /// The length of the workload's own name in that of `spec`.
+    name: usize,
+    algorithms: Algorithms,
+    arriving: Arriving,
+    coming: Coming,
+    next: Option<Arrival>,
+    rtts: scenario::Rtts,
+    from: Time,
+    to: Time,
+    count: u32,
+    meter: WorkloadMeter,
+}
+
+/// Which arrival a flow is: its row among the transfers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    workload: u32,
+    row: u32,
+}
+
+/// All workloads of a run.
+#[derive(Debug)]
+pub(crate) struct Workloads {
+    all: Vec<Workload>,
+    transfers: Vec<Transfer>,
+    window: Window,
+    /// Flows that do not arrive lie in the first slots.
+    pub(crate) others: usize,
+    /// Slots whose flow is gone.
+    free: Vec<u32>,
+    active: usize,
+    /// Use no slot a second time. For the test that this changes nothing.
+    pub(crate) fresh: bool,
+}
+
+impl Workloads {
+    pub(crate) fn new(scenario: &Scenario, registry: &Registry, window: Window) -> Result<Workloads, Error> {
+        let others = scenario.flows.len();
+        let all = scenario.workloads.iter().map(|workload| {
+            let spec = workload.flow.clone();
+            let algorithms = choose(scenario, &spec, registry)?;
+            if algorithms.receiver.is_some() {
+                build::check_window(scenario, &spec)?;
+            }
+            let (from, stop) = (Time::ZERO + spec.start, Time::ZERO + workload.stop.unwrap_or(scenario.duration));
+            let mut coming = workload.arriving().arrivals(scenario.seed, &spec.name);
+            let next = coming.next();
+            Ok::<_, Error>(Workload {
+                name: spec.name.len(),
+                spec,
+                algorithms,
+                arriving: workload.arriving().clone(),
+                coming,
+                next,
+                rtts: workload.rtts.clone(),
+                from,
+                to: stop.min(window.to),
+                count: 0,
+                meter: WorkloadMeter::new(window, LIMITS.len()),
+            })
+        });
+        let all = all.collect::<Result<_, _>>()?;
+        Ok(Workloads { all, transfers: Vec::new(), window, others, free: Vec::new(), active: 0, fresh: false })
+    }
+
+    /// Puts the first arrival of each on the agenda.
+    pub(crate) fn begin(&self, agenda: &mut Agenda) {
+        self.all.iter().enumerate().for_each(|(index, workload)| workload.announce(index, agenda));
+    }
+
+    /// The next flow of a workload arrives: its slot, in which it is about to start; none when it is turned away.
+    pub(crate) fn arrive(
+        &mut self,
+        scenario: &Scenario,
+        flows: &mut Vec<Flow>,
+        agenda: &mut Agenda,
+        index: usize,
+        now: Time,
+    ) -> Option<usize> {
+        let workload = &mut self.all[index];
+        let arrival = workload.next.take()?;
+        workload.next = workload.coming.next();
+        workload.announce(index, agenda);
+        let number = workload.count;
+        workload.count += 1;
+        if self.active == MOST_ACTIVE.min(Who::SLOTS - self.others) {
+            workload.meter.on_refused(now);
+            return None;
+        }
+        self.active += 1;
+        workload.meter.on_arrival(now);
+
+        workload.spec.name.truncate(workload.name);
+        write!(workload.spec.name, "#{number}").expect("text takes what is written to it");
+        workload.spec.bytes = Some(arrival.bytes);
+        workload.spec.extra_rtt = match workload.rtts.is_random() {
+            true => workload.rtts.draw(&mut Rng::stream(scenario.seed, &workload.spec.name, "rtt")),
+            false => workload.rtts.longest(),
+        };
+        let row = self.transfers.len() as u32;
+        self.transfers.push(Transfer {
+            workload: index as u32,
+            start: now,
+            bytes: arrival.bytes,
+            rtt: scenario.rtt(&workload.spec),
+            completion: None,
+        });
+        let reused = if self.fresh { None } else { self.free.pop() };
+        let slot = reused.map_or(flows.len(), |slot| slot as usize);
+        let who = Who::new(self.others as u32 + row, slot);
+        let account = (self.others + index) as u32;
+        let arrived = Arrived { workload: index as u32, row };
+        let old = reused.map(|slot| &mut flows[slot as usize]);
+        let flow = workload.flow(scenario, arrival, arrived, who, account, self.window, now, old);
+        match reused {
+            Some(slot) => flows[slot as usize] = flow,
+            None => flows.push(flow),
+        }
+        Some(slot)
+    }
+
+    /// Something has happened to a flow that is closed: takes over what was measured, and frees its slot if nothing of it is on
+    /// the way any more.
+    #[cold]
+    pub(crate) fn tidy(&mut self, flow: &mut Flow) {
+        let Some(arrived) = flow.arrived else { return };
+        if !flow.settled {
+            self.settle(flow, arrived);
+        }
+        if flow.wire.is_empty() && flow.wire.gone {
+            self.all[arrived.workload as usize].meter.take(&mut flow.meter);
+            flow.arrived = None;
+            self.free.push(flow.who.slot() as u32);
+        }
+    }
+
+    fn settle(&mut self, flow: &mut Flow, arrived: Arrived) {
+        let meter = &mut self.all[arrived.workload as usize].meter;
+        let closed = flow.closed.unwrap_or(self.window.to);
+        let start = flow.meter.started();
+        let transfer = &mut self.transfers[arrived.row as usize];
+        if let Some(end) = flow.meter.ended() {
+            transfer.completion = Some(end - start);
+            meter.on_complete(start, end, transfer.bytes);
+            meter.on_departure(closed);
+        }
+        let until = flow.meter.ended().unwrap_or(self.window.to);
+        if let Some(sender) = flow.source.connection() {
+            meter.on_limits(&sender.limits().held(until));
+        }
+        meter.take(&mut flow.meter);
+        (flow.settled, self.active) = (true, self.active - 1);
+    }
+
+    /// (workload, flows under way) of each.
+    pub(crate) fn active(&self) -> impl Iterator<Item = (u32, u64)> {
+        (0..).zip(self.all.iter().map(|workload| workload.meter.active()))
+    }
+
+    /// The run is over: what of each flow was not taken over yet, then the metrics, what spoils them, and each transfer.
+    pub(crate) fn finish(
+        mut self,
+        scenario: &Scenario,
+        flows: &mut [Flow],
+        tally: impl Fn(u32) -> Vec<trace::Tallied>,
+    ) -> (Vec<WorkloadSummary>, Vec<String>, Vec<Transfer>) {
+        for flow in &mut flows[self.others..] {
+            match flow.arrived {
+                Some(arrived) if !flow.settled => self.settle(flow, arrived),
+                Some(arrived) => self.all[arrived.workload as usize].meter.take(&mut flow.meter),
+                None => {}
+            }
+        }
+        let (mut summaries, mut warnings) = (Vec::new(), Vec::new());
+        for (index, (mut workload, spec)) in self.all.into_iter().zip(&scenario.workloads).enumerate() {
+            tally((self.others + index) as u32).into_iter().for_each(|tallied| workload.meter.on_tally(tallied));
+            let spec = &spec.flow;
+            let summary = WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), workload.meter, &LIMITS);
+            if summary.refused > 0 {
+                warnings.push(format!(
+                    "{} flows of {} were turned away: {MOST_ACTIVE} were under way at once",
+                    summary.refused, spec.name
+                ));
+            }
+            summaries.push(summary);
+        }
+        (summaries, warnings, self.transfers)
+    }
+}
+
+impl Workload {
+    /// Puts its next arrival on the agenda, if there is one while it lasts.
+    fn announce(&self, index: usize, agenda: &mut Agenda) {
+        let at = self.next.map(|arrival| self.from + arrival.at.since(Time::ZERO));
+        if let Some(at) = at.filter(|at| *at < self.to) {
+            agenda.push(at, Class::Arrive, Who::other(index), 0);
+        }
+    }
+
+    /// A flow like `spec`, in the memory of another that is gone, if there is one.
+    #[expect(clippy::too_many_arguments, reason = "each is another thing that a flow is made of")]
+    fn flow(
+        &self,
+        scenario: &Scenario,
+        arrival: Arrival,
+        arrived: Arrived,
+        who: Who,
+        account: u32,
+        window: Window,
+        now: Time,
+        old: Option<&mut Flow>,
+    ) -> Flow {
+        let spec = &self.spec;
+        let app = match self.arriving.chunks(arrival.chunks) {
+            [] => App::Transfer { bytes: arrival.bytes },
+            chunks => App::Parts(Box::new(Parts::new(chunks.iter().map(|chunk| (chunk.offset, chunk.bytes))))),
+        };
+        let (mut memory, mut lanes, mut meter) = (Memory::default(), None, None);
+        if let Some(old) = old {
+            memory = old.source.take_memory();
+            lanes = Some(old.wire.take_lanes());
+            meter = Some(std::mem::replace(&mut old.meter, FlowMeter::new(window, now)));
+        }
+        let mut meter = meter.unwrap_or_else(|| FlowMeter::new(window, now));
+        meter.restart(now);
+        let (source, receiver) = build::connection(scenario, spec, &self.algorithms, app, memory, now, window.from);
+        let wire = build::wire(scenario, spec, account, now);
+        Flow {
+            who,
+            source,
+            receiver,
+            wire: match lanes {
+                Some((lanes, ack_lanes, blocks)) => Wire { lanes, ack_lanes, blocks, ..wire },
+                None => wire,
+            },
+            meter,
+            timer: Armed::default(),
+            departure: Armed::default(),
+            total: Some(arrival.bytes),
+            transitions: Transitions { flow: 0, wanted: false, rows: Vec::new() },
+            group: 0,
+            window_group: None,
+            last: endpoint::AckOutcome::default(),
+            finished: true,
+            watched: true,
+            arrived: Some(arrived),
+            closed: None,
+            settled: false,
+        }
+    }
+}
+
+impl Source {
+    /// The TCP sender, that of a closed connection, too.
+    fn connection(&mut self) -> Option<&mut endpoint::Sender<cc::AnyController>> {
+        match self {
+            Source::Closed(sender) => Some(sender),
+            source => source.tcp(),
+        }
+    }
+
+    /// What it leaves to the next one.
+    fn take_memory(&mut self) -> Memory {
+        match std::mem::replace(self, Source::Gone) {
+            Source::Closed(sender) => sender.into_memory(),
+            _ => Memory::default(),
+        }
+    }
+}
+
+impl Flow {
+    /// Everything was acknowledged: the connection is over at `now`.
+    #[cold]
+    pub(crate) fn close(&mut self, now: Time) {
+        self.source = match std::mem::replace(&mut self.source, Source::Gone) {
+            Source::Tcp(sender) => Source::Closed(sender),
+            Source::Hosted(host) => Source::Closed(host.into_sender()),
+            other => other,
+        };
+        self.closed = Some(now);
+        (self.timer, self.departure) = (Armed::default(), Armed::default());
+        self.wire.close();
+    }
+}
+

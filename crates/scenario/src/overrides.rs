@@ -54,7 +54,7 @@ pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
 }
 
 /// The lists of tables, of which one is chosen by its number.
-const LISTS: [&str; 3] = ["flow", "link", "path.change"];
+const LISTS: [&str; 4] = ["flow", "workload", "link", "path.change"];
 
 /// The list and the index in `key`, if it has one, and the key as declared, with N for the index.
 fn locate(key: &str) -> (Option<(&'static str, usize)>, String) {
@@ -90,7 +90,8 @@ fn is_option(declared: &str) -> bool {
 const QUEUES: [&str; 2] = ["path.queue", "link.N.queue"];
 
 fn is_param(declared: &str) -> bool {
-    let of = |table: &str| declared.strip_prefix("flow.N.")?.strip_prefix(table)?.strip_prefix('.');
+    let flow = declared.strip_prefix("flow.N.").or_else(|| declared.strip_prefix("workload.N."));
+    let of = |table: &str| flow?.strip_prefix(table)?.strip_prefix('.');
     of("params").or_else(|| of("receiver_params")).is_some_and(|name| !name.is_empty())
 }
 
@@ -98,6 +99,7 @@ fn is_param(declared: &str) -> bool {
 fn inside(key: &str, declared: &str) -> String {
     match declared {
         "flow" => "flow.0.cc, flow.0.start…".to_owned(),
+        "workload" => "workload.0.load, workload.0.cc…".to_owned(),
         "path" => "path.rate, path.rtt…".to_owned(),
         "link" => "link.0.rate, link.0.delay…".to_owned(),
         "sweep" => "path.rate, flow.0.cc…; several values are for fullpipe sweep".to_owned(),

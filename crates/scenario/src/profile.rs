@@ -295,7 +295,7 @@ fn fill_in(root: &mut Table, source: &mut Source, profile: &Profile, given: &Giv
 }
 
 fn is_on_a_route(root: &Table, link: &str) -> bool {
-    let flows = root.get("flow").and_then(Toml::as_array).into_iter().flatten();
+    let flows = ["flow", "workload"].into_iter().filter_map(|list| root.get(list)?.as_array()).flatten();
     let routes = flows.flat_map(|flow| ["route", "reverse_route"].map(|name| flow.get(name).and_then(Toml::as_array)));
     routes.flatten().flatten().any(|name| name.as_str() == Some(link))
 }
@@ -352,7 +352,7 @@ pub(crate) fn applied(profile: &Profile, root: &mut Table, source: &Source) -> A
     Applied { name: profile.name, values: profile.values.iter().filter_map(&mut in_force).collect() }
 }
 
-/// The tables that `name` stands for: `path`, `host`, `link.uplink`, or all of `flow.N`; each with its key.
+/// The tables that `name` stands for: `path`, `host`, `link.uplink`, or all of `flow.N`, with those of workloads; each with its key.
 fn tables<'a>(root: &'a mut Table, name: &str) -> Vec<(String, &'a mut Table)> {
     let Some((list, which)) = name.split_once('.') else {
         return root
@@ -362,7 +362,12 @@ fn tables<'a>(root: &'a mut Table, name: &str) -> Vec<(String, &'a mut Table)> {
             .into_iter()
             .collect();
     };
-    let items = root.get_mut(list).and_then(Toml::as_array_mut).into_iter().flatten().enumerate();
-    let tables = items.filter_map(|(i, item)| Some((format!("{list}.{i}"), item.as_table_mut()?)));
+    // What a profile says of flows is meant for those that arrive, too.
+    let lists = root.iter_mut().filter(|(key, _)| *key == list || which == "N" && list == "flow" && *key == "workload");
+    let items = lists.flat_map(|(list, items)| {
+        let items = items.as_array_mut().into_iter().flatten().enumerate();
+        items.map(move |(i, item)| (format!("{list}.{i}"), item))
+    });
+    let tables = items.filter_map(|(at, item)| Some((at, item.as_table_mut()?)));
     tables.filter(|(_, table)| which == "N" || table.get("name").and_then(Toml::as_str) == Some(which)).collect()
 }

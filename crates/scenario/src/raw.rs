@@ -447,17 +447,20 @@ pub(crate) struct Workload {
     #[schemars(with = "Leaf<Name>", example = &"web")]
     #[schemars(extend("x-default" = "workload, numbered where there are several unnamed ones"))]
     pub(crate) name: Option<Leaf<Name>>,
-    /// Where its flows come from: a file of flows as `fullpipe workload extract` writes them, as seen from the scenario's folder.
-    #[schemars(example = &"flows.parquet")]
-    pub(crate) source: Leaf<Text>,
-    /// How they are made of it: "replay" has each flow at its time, and writes what it wrote when it wrote it; "collapsed" lets
-    /// it write everything at its start.
+    /// What its flows are made of: a file of flows as `fullpipe workload extract` writes them, the name of a preset, or for
+    /// "cdf" a file of sizes with shares. Files are seen from the scenario's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Text>", example = &"mawi-2020-06-10", extend("x-default" = "none, for models that say everything themselves"))]
+    pub(crate) source: Option<Leaf<Text>>,
+    /// How flows are made of it. "replay" has each flow at its time, and writes what it wrote when it wrote it; "collapsed" lets
+    /// each write everything at its start; "synthetic" shuffles gaps and sizes. "cdf", "bounded_pareto" and "lognormal" draw
+    /// sizes, and arrivals at random.
     #[serde(default = "replayed")]
     pub(crate) model: Leaf<Model>,
-    /// What all of them carry, as a share of the slowest link of the route: bytes of applications, without headers. The gaps
+    /// What all of them carry in the mean, as a share of what the slowest link of the route can carry in full packets. The gaps
     /// between arrivals are shortened or lengthened for that; pauses within a flow stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Load>", extend("x-default" = "they arrive as in the source"))]
+    #[schemars(with = "Leaf<Load>", extend("x-default" = "they arrive as often as in the source; where there is none it has to be given"))]
     pub(crate) load: Option<Leaf<Load>>,
     /// The congestion control of each.
     #[schemars(example = &"cubic", example = &"bbr3")]
@@ -472,7 +475,7 @@ pub(crate) struct Workload {
     /// What each flow's RTT has on top of path.rtt and the delays of the links on its routes: the same for all, or drawn for each.
     #[serde(default = "no_more")]
     pub(crate) rtt: Leaf<Rtts>,
-    /// The fingerprint of the flows of its source, where a run was kept; others are refused.
+    /// The fingerprint of its source, where a run was kept: a file that has another is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Text>", extend("x-default" = "any"))]
     pub(crate) fingerprint: Option<Leaf<Text>>,
@@ -489,7 +492,7 @@ fn no_delay() -> Leaf<Delay> {
 }
 
 fn replayed() -> Leaf<Model> {
-    Leaf::of(&Model::Replay)
+    Leaf::of(&Model::replay())
 }
 
 fn no_more() -> Leaf<Rtts> {

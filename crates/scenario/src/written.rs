@@ -168,7 +168,7 @@ impl Workload {
     fn of(workload: &crate::Workload, scenario: &model::Scenario) -> Workload {
         Workload {
             name: Some(Leaf::of(&Name(workload.flow.name.clone()))),
-            source: Leaf::of(&Text(workload.source.clone())),
+            source: optional(&workload.source.clone().map(Text)),
             model: Leaf::of(&workload.model),
             load: optional(&workload.load.map(Load)),
             cc: Leaf::of(&Algorithm(workload.flow.cc.clone())),
@@ -176,7 +176,7 @@ impl Workload {
             start: Leaf::of(&workload.flow.start),
             stop: optional(&workload.stop),
             rtt: Leaf::of(&workload.rtts),
-            fingerprint: optional(&Some(Text(workload.fingerprint.clone()))),
+            fingerprint: optional(&workload.fingerprint.clone().map(Text)),
         }
     }
 }

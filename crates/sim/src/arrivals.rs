@@ -12,12 +12,12 @@ use endpoint::{App, LIMITS, Memory, Parts};
 use scenario::{Error, Scenario};
 use trace::{FlowMeter, Transfer, Window, WorkloadMeter, WorkloadSummary};
 use units::{Rng, Time};
-use workload::{Arrival, Arrivals as Coming, Source as Arriving};
+use workload::{Arrival, Arrivals as Coming};
 
 use crate::agenda::{Agenda, Class, Who};
 use crate::algorithms::{Algorithms, choose};
 use crate::build;
-use crate::flow::{Armed, Flow, Source, Transitions, Wire};
+use crate::flow::{Armed, Flow, Source, Transitions};
 
 /// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned away.
 const MOST_ACTIVE: usize = 200_000;
@@ -33,9 +33,9 @@ struct Workload {
     /// The length of the workload's own name in that of `spec`.
     name: usize,
     algorithms: Algorithms,
-    arriving: Arriving,
     coming: Coming,
     next: Option<Arrival>,
+    wire: workload::Wire,
     rtts: scenario::Rtts,
     from: Time,
     to: Time,
@@ -75,18 +75,19 @@ impl Workloads {
                 build::check_window(scenario, &spec)?;
             }
             let (from, stop) = (Time::ZERO + spec.start, Time::ZERO + workload.stop.unwrap_or(scenario.duration));
-            let mut coming = workload.arriving().arrivals(scenario.seed, &spec.name);
+            let to = stop.min(window.to);
+            let mut coming = workload.arriving().arrivals(scenario.seed, &spec.name, to.since(from));
             let next = coming.next();
             Ok::<_, Error>(Workload {
                 name: spec.name.len(),
                 spec,
                 algorithms,
-                arriving: workload.arriving().clone(),
+                wire: scenario.wire(workload),
                 coming,
                 next,
                 rtts: workload.rtts.clone(),
                 from,
-                to: stop.min(window.to),
+                to,
                 count: 0,
                 meter: WorkloadMeter::new(window, LIMITS.len()),
             })
@@ -130,11 +131,13 @@ impl Workloads {
             false => workload.rtts.longest(),
         };
         let row = self.transfers.len() as u32;
+        let rtt = scenario.rtt(&workload.spec);
         self.transfers.push(Transfer {
             workload: index as u32,
             start: now,
             bytes: arrival.bytes,
-            rtt: scenario.rtt(&workload.spec),
+            rtt,
+            alone: workload.wire.alone(arrival.bytes, workload.coming.chunks(arrival.chunks), rtt),
             completion: None,
         });
         let reused = if self.fresh { None } else { self.free.pop() };
@@ -243,9 +246,9 @@ impl Workload {
         old: Option<&mut Flow>,
     ) -> Flow {
         let spec = &self.spec;
-        let app = match self.arriving.chunks(arrival.chunks) {
+        let app = match self.coming.chunks(arrival.chunks) {
             [] => App::Transfer { bytes: arrival.bytes },
-            chunks => App::Parts(Box::new(Parts::new(chunks.iter().map(|chunk| (chunk.offset, chunk.bytes))))),
+            chunks => App::Parts(Box::new(Parts::new(chunks.iter().map(|chunk| (now + chunk.offset, chunk.bytes))))),
         };
         let (mut memory, mut lanes, mut meter) = (Memory::default(), None, None);
         if let Some(old) = old {
@@ -262,7 +265,7 @@ impl Workload {
             source,
             receiver,
             wire: match lanes {
-                Some((lanes, ack_lanes, blocks)) => Wire { lanes, ack_lanes, blocks, ..wire },
+                Some(lanes) => wire.with_lanes(lanes),
                 None => wire,
             },
             meter,

@@ -277,6 +277,14 @@ impl Wire {
         }
         (std::mem::take(lanes), std::mem::take(ack_lanes), std::mem::take(blocks))
     }
+
+    /// The same with lanes that another flow has left, perhaps on a route of another length.
+    pub(crate) fn with_lanes(self, (mut lanes, mut ack_lanes, mut blocks): Lanes) -> Wire {
+        lanes.resize_with(self.lanes.len(), Lane::default);
+        ack_lanes.resize_with(self.ack_lanes.len(), Lane::default);
+        blocks.resize_with(self.blocks.len(), VecDeque::new);
+        Wire { lanes, ack_lanes, blocks, ..self }
+    }
 }
 
 impl Far<'_> {

@@ -83,7 +83,9 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let pattern = scenario.links().filter_map(|link| link.rate_pattern.as_ref()).any(path::RatePattern::is_random);
     let flow = |flow: &scenario::Flow| draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random());
     let flows = scenario.flows.iter().any(flow);
-    jitter || loss || late || doubled || radio || host || queue || pattern || flows
+    let arrives = |workload: &scenario::Workload| workload.is_random || flow(&workload.flow);
+    let workloads = scenario.workloads.iter().any(arrives);
+    jitter || loss || late || doubled || radio || host || queue || pattern || flows || workloads
 }
 
 /// The rate at which the bottleneck can send over time: (from, rate) each, of a rate that varies by a pattern the means of

@@ -62,14 +62,18 @@ enum Cell {
 }
 
 impl Rows {
-    /// Adds a row for each flow of a run, of its metrics as they are serialised.
+    /// Adds a row for each flow and each workload of a run, of its metrics as they are serialised.
     pub(crate) fn add(&mut self, point: usize, metrics: Json) -> Result<(), NotMetrics> {
         let Json::Object(mut whole) = metrics else { return Err(NotMetrics) };
         let seed = whole.remove("seed").and_then(|seed| seed.as_u64()).ok_or(NotMetrics)?;
-        let (Some(Json::Array(flows)), Some(Json::Array(links))) = (whole.remove("flows"), whole.remove("links"))
+        let (Some(Json::Array(mut flows)), Some(Json::Array(links))) = (whole.remove("flows"), whole.remove("links"))
         else {
             return Err(NotMetrics);
         };
+        // All flows of a workload are one row, behind those of the others.
+        if let Some(Json::Array(workloads)) = whole.remove("workloads") {
+            flows.extend(workloads);
+        }
         if let Some(Json::Array(warnings)) = whole.remove("warnings")
             && !warnings.is_empty()
         {

@@ -325,6 +325,7 @@ fn transfers(rows: &[Transfer]) -> Vec<Column> {
         column("workload", "", Data::U32(rows.iter().map(|row| row.workload).collect())),
         column("bytes", "B", each(|row| row.bytes.get())),
         column("rtt", "s", Data::F32(rows.iter().map(|row| row.rtt.as_secs_f64() as f32).collect())),
+        column("alone", "s", Data::F32(rows.iter().map(|row| row.alone.as_secs_f64() as f32).collect())),
         column("completion", "s", Data::F32(rows.iter().map(|row| none_or_seconds(row.completion)).collect())),
     ]
 }

@@ -18,6 +18,8 @@ pub struct Transfer {
     pub bytes: Bytes,
     /// Its propagation delay, there and back, at its start.
     pub rtt: Span,
+    /// How long it would take with the path to itself.
+    pub alone: Span,
     /// From its SYN to its last byte; none if that did not come.
     pub completion: Option<Span>,
 }

@@ -66,7 +66,7 @@ impl App {
             }
             App::Scheduled(schedule) => schedule.written(opened, now, sent),
             App::Bursts(bursts) => bursts.written(now, una),
-            App::Parts(parts) => parts.written(opened, now),
+            App::Parts(parts) => parts.written(now),
             App::Answers(answers) => answers.end(),
         }
     }
@@ -92,7 +92,7 @@ impl App {
         match self {
             App::Scheduled(schedule) => schedule.ready_at(opened, seq),
             App::Bursts(bursts) => bursts.ready_at(),
-            App::Parts(parts) => parts.ready_at(opened, seq),
+            App::Parts(parts) => parts.ready_at(seq),
             App::Paced { rate, bytes } if bytes.is_none_or(|bytes| seq < segments(bytes)) => {
                 let end = bytes.map_or(Bytes::MAX, |bytes| bytes).min(SMSS * (seq + 1));
                 // `bytes_in` rounds down, so one nanosecond more is surely enough.

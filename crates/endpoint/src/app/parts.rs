@@ -1,6 +1,6 @@
 //! An application that writes at given times.
 
-use units::{Bytes, Span, Time};
+use units::{Bytes, Time};
 
 use super::segments;
 use crate::wire::SMSS;
@@ -8,14 +8,15 @@ use crate::wire::SMSS;
 /// What is written at once, and when. It begins with a segment of its own.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    /// Since the opening of the connection.
-    offset: Span,
+    /// When.
+    at: Time,
     /// One behind its last segment, and that segment's payload.
     end: u64,
     last: u16,
 }
 
-/// An application that writes so much now, so much later: as a flow was seen to do.
+/// An application that writes so much now, so much later: as a flow was seen to do. What is written before the connection is open
+/// waits for that.
 #[derive(Clone, Debug)]
 pub struct Parts {
     parts: Vec<Part>,
@@ -23,14 +24,14 @@ pub struct Parts {
 }
 
 impl Parts {
-    /// Parts, each (offset since the opening of the connection, bytes), in order of time; none is empty.
-    pub fn new(parts: impl IntoIterator<Item = (Span, Bytes)>) -> Parts {
+    /// Parts, each (when, bytes), in order of time; none is empty.
+    pub fn new(parts: impl IntoIterator<Item = (Time, Bytes)>) -> Parts {
         let (mut end, mut bytes) = (0, Bytes::ZERO);
-        let parts = parts.into_iter().map(|(offset, size)| {
+        let parts = parts.into_iter().map(|(at, size)| {
             let count = segments(size);
             end += count;
             bytes += size;
-            Part { offset, end, last: (size - SMSS * (count - 1)).get() as u16 }
+            Part { at, end, last: (size - SMSS * (count - 1)).get() as u16 }
         });
         Parts { parts: parts.collect(), bytes }
     }
@@ -46,14 +47,14 @@ impl Parts {
     }
 
     /// One behind the last segment written at `now`.
-    pub(super) fn written(&self, opened: Time, now: Time) -> u64 {
-        let written = self.parts.partition_point(|part| opened + part.offset <= now);
+    pub(super) fn written(&self, now: Time) -> u64 {
+        let written = self.parts.partition_point(|part| part.at <= now);
         written.checked_sub(1).map_or(0, |last| self.parts[last].end)
     }
 
     /// When segment `seq` is written.
-    pub(super) fn ready_at(&self, opened: Time, seq: u64) -> Time {
-        self.of(seq).map_or(Time::MAX, |part| opened + part.offset)
+    pub(super) fn ready_at(&self, seq: u64) -> Time {
+        self.of(seq).map_or(Time::MAX, |part| part.at)
     }
 
     /// Payload of segment `seq`.
@@ -72,19 +73,18 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use units::Span;
 
     #[test]
     fn each_part_is_written_at_its_time_and_ends_with_what_is_left() {
-        let ms = |ms: u64| Span::from_millis(ms);
-        let opened = Time::ZERO + ms(7);
+        let ms = |ms: u64| Time::ZERO + Span::from_millis(ms);
         let parts = Parts::new([(ms(0), Bytes::new(3_000)), (ms(200), Bytes::new(1)), (ms(500), SMSS * 2)]);
         assert_eq!((parts.bytes(), parts.end()), (Bytes::new(3_001) + SMSS * 2, 6));
         for (at, written) in [(0, 3), (199, 3), (200, 4), (499, 4), (500, 6), (9_999, 6)] {
-            assert_eq!(parts.written(opened, opened + ms(at)), written, "after {at} ms");
+            assert_eq!(parts.written(ms(at)), written, "after {at} ms");
         }
         assert_eq!((0..6).map(|seq| parts.size(seq)).collect::<Vec<_>>(), [1448, 1448, 104, 1, 1448, 1448]);
-        assert_eq!(parts.ready_at(opened, 2), opened);
-        assert_eq!((parts.ready_at(opened, 3), parts.ready_at(opened, 4)), (opened + ms(200), opened + ms(500)));
-        assert_eq!(parts.ready_at(opened, 6), Time::MAX, "there is no more");
+        assert_eq!([2, 3, 4].map(|seq| parts.ready_at(seq)), [0, 200, 500].map(ms));
+        assert_eq!(parts.ready_at(6), Time::MAX, "there is no more");
     }
 }

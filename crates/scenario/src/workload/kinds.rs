@@ -3,8 +3,8 @@
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 use units::{Rng, Span};
+use workload::{Described, MODELS};
 
-use crate::choices::Word;
 use crate::kinds::{Delay, Extra, text_of};
 use crate::leaf::{Kind, Refusal};
 
@@ -26,21 +26,52 @@ impl Kind for Text {
     }
 
     fn schema() -> Schema {
-        json_schema!({ "title": "text", "type": "string", "minLength": 1 })
+        json_schema!({ "title": "text", "type": "string", "pattern": "^(.|\n)+$" })
     }
 }
 
-/// How arrivals are made of a source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Model {
-    /// Each flow at its time, each part of it at its offset.
-    Replay,
-    /// Each flow as one transfer at its start.
-    Collapsed,
+/// How flows are made of a source, and as what it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    pub(crate) text: String,
+    pub(crate) model: workload::Model,
 }
 
-impl Word for Model {
-    const WORDS: &'static [(&'static str, Model)] = &[("replay", Model::Replay), ("collapsed", Model::Collapsed)];
+impl Model {
+    /// The usual one.
+    pub(crate) fn replay() -> Model {
+        Model { text: "replay".to_owned(), model: workload::Model::Replay }
+    }
+}
+
+impl Kind for Model {
+    fn read(value: &Toml) -> Result<Model, Refusal> {
+        let text = text_of(value);
+        match workload::Model::parse(&text) {
+            Ok(model) => Ok(Model { text, model }),
+            Err(workload::Refusal { problem, fix }) => Err(Refusal::new(problem, fix)),
+        }
+    }
+
+    fn write(&self) -> Toml {
+        Toml::String(self.text.clone())
+    }
+
+    fn schema() -> Schema {
+        let pattern = |model: &Described| {
+            let options: Vec<&str> = model.options.iter().map(|(name, _)| *name).collect();
+            match options.is_empty() {
+                true => model.name.to_owned(),
+                false => format!("{}( +({}) +[0-9.]+[%A-Za-z]*,?)+", model.name, options.join("|")),
+            }
+        };
+        json_schema!({
+            "title": MODELS.each_ref().map(|model| model.name).join(", "),
+            "type": "string",
+            "pattern": format!("^({})$", MODELS.each_ref().map(pattern).join("|")),
+            "examples": MODELS.each_ref().map(|model| model.example),
+        })
+    }
 }
 
 /// A share of a link's rate.
@@ -56,7 +87,7 @@ impl Kind for Load {
                 Err(Refusal::new("more than the link carries: ever more flows would be under way", "give less than 1"))
             }
             Some(_) => Err(Refusal::new("no load", "give a share of the link's rate, like 0.7")),
-            None => Err(Refusal::new("not a number", "give a share of the link's rate, like 0.7")),
+            None => Err(Refusal::new("not a number", "write a share of the link's rate, like 0.7")),
         }
     }
 

@@ -10,8 +10,8 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-use units::{Rate, Span};
-use workload::{Flows, Source as Arriving};
+use units::{Bytes, Span};
+use workload::{Flows, Source as Arriving, Wire};
 
 pub use self::kinds::{Model, Rtts};
 pub(crate) use self::kinds::{Load, Text};
@@ -19,7 +19,7 @@ pub(crate) use self::read::{check_loads, workloads};
 use crate::model::{Flow, Link, PACKET, Scenario, Written};
 
 /// Payload of a full packet.
-const PAYLOAD: f64 = 1448.0;
+const PAYLOAD: Bytes = Bytes::new(1448);
 
 /// Reads the files of flows that scenarios name.
 pub trait Library: Debug + Send + Sync {
@@ -45,18 +45,20 @@ impl Library for NoLibrary {
 pub struct Workload {
     /// What each is like, but for its name, its start, its bytes and its RTT; the name is the workload's.
     pub flow: Flow,
-    /// The file of its source.
-    pub source: String,
-    /// How arrivals are made of it.
+    /// The file or preset that it is made of, if it needs one.
+    pub source: Option<String>,
+    /// How flows are made of it.
     pub model: Model,
-    /// What they carry, as a share of the slowest link of their route; as in the source if it is not given.
+    /// What they carry, as a share of what their route can carry; as in the source if it is not given.
     pub load: Option<f64>,
     /// From when on none arrives.
     pub stop: Option<Span>,
     /// What RTTs have on top of the path's.
     pub rtts: Rtts,
-    /// Of the flows of its source.
-    pub fingerprint: String,
+    /// Of the file of its source, if it is one.
+    pub fingerprint: Option<String>,
+    /// Whether another seed brings other arrivals.
+    pub is_random: bool,
     pub(crate) arriving: Written<Arriving>,
 }
 
@@ -73,9 +75,9 @@ impl Workload {
 }
 
 impl Scenario {
-    /// What the route of a workload carries at most, of applications' bytes.
-    pub(crate) fn capacity(&self, workload: &Workload) -> Rate {
-        let slowest = self.route(&workload.flow.route).map(Link::sustained).min().expect("a route has a link");
-        slowest.mul_f64(PAYLOAD / PACKET.as_f64())
+    /// The slowest link of a workload's route, as its flows see it when they are alone.
+    pub fn wire(&self, workload: &Workload) -> Wire {
+        let rate = self.route(&workload.flow.route).map(Link::sustained).min().expect("a route has a link");
+        Wire { rate, segment: PAYLOAD, header: PACKET - PAYLOAD }
     }
 }

@@ -1,11 +1,13 @@
 //! From the keys of `[[workload]]` to what arrives.
 
+use std::fs;
 use std::path::{Path, absolute};
+use std::sync::Arc;
 
-use units::Rate;
-use workload::Source as Arriving;
+use units::{Rate, nearest};
+use workload::{Cdf, CdfError, Input, Model, Needs, PRESETS, Preset, Source as Arriving};
 
-use super::{Library, Load, Model, Text, Workload};
+use super::{Library, Load, Rtts, Text, Workload, kinds};
 use crate::error::Error;
 use crate::kinds::Name;
 use crate::model::{Flow, Scenario, Table, UNRESPONSIVE, Written};
@@ -65,34 +67,103 @@ fn workload(
         let fix = format!("give more than start, \"{}\"", flow.start);
         return Err(source.error(&key("stop"), leaf.show(), "it stops before it starts", fix));
     }
-    let Text(file) = raw.source.get(source, &key("source"))?;
-    let path = source.folder().join(&file);
-    let flows = library
-        .flows(&path)
-        .map_err(|(problem, fix)| source.error(&key("source"), raw.source.show(), problem, fix))?;
-    let fingerprint = format!("{:016x}", flows.fingerprint());
+    let model = raw.model.get(source, &key("model"))?;
+    let given = optional(&raw.source, source, &key("source"))?;
+    let refuse = |problem: String, fix: String| {
+        let (key, shown) = match &raw.source {
+            Some(leaf) => (key("source"), leaf.show()),
+            None => (key("model"), raw.model.show()),
+        };
+        source.error(&key, shown, problem, fix)
+    };
+    let named = given.map(|Text(name)| input(&model, &name, source, library)).transpose();
+    let named = named.map_err(|Refused { problem, fix }| refuse(problem, fix))?;
+    let (input, written, fingerprint) = match named {
+        Some(Named { input, written, fingerprint }) => (Some(input), Some(written), fingerprint),
+        None => (None, None, None),
+    };
     if let Some(Text(kept)) = optional(&raw.fingerprint, source, &key("fingerprint"))?
-        && kept != fingerprint
+        && fingerprint.as_ref() != Some(&kept)
     {
-        let problem = format!("the flows of {file:?} are others now: {fingerprint}");
+        let now = fingerprint.map_or_else(|| "no file".to_owned(), |now| format!("now {now}"));
+        let problem = format!("the source is another one: {now}");
         let fix = "give the file that the run was made with, or remove this key";
         return Err(source.error(&key("fingerprint"), format_args!("{kept:?}"), problem, fix));
     }
-    let model = raw.model.get(source, &key("model"))?;
-    let arriving = match model {
-        Model::Replay => Arriving::replay(flows),
-        Model::Collapsed => Arriving::collapsed(flows),
-    };
-    Ok(Workload {
-        flow,
-        source: shown(&path),
-        model,
-        load: optional(&raw.load, source, &key("load"))?.map(|Load(load)| load),
-        stop,
-        rtts: raw.rtt.get(source, &key("rtt"))?,
-        fingerprint,
-        arriving: Written(arriving),
-    })
+    let as_seen = matches!(model.model, Model::Replay | Model::Collapsed) && matches!(input, Some(Input::Flows(_)));
+    let rtts: Rtts = raw.rtt.get(source, &key("rtt"))?;
+    let arriving = Arriving::new(&model.model, input).map_err(|refusal| refuse(refusal.problem, refusal.fix))?;
+    let load = optional(&raw.load, source, &key("load"))?.map(|Load(load)| load);
+    if load.is_none() && arriving.needs_load() {
+        let problem = format!("missing: {} does not say how often flows arrive", raw.model.show());
+        return Err(source.error(&key("load"), "", problem, "add load = 0.7"));
+    }
+    let is_random = !as_seen || rtts.is_random();
+    let arriving = Written(arriving);
+    Ok(Workload { flow, source: written, model, load, stop, rtts, fingerprint, is_random, arriving })
+}
+
+/// What a workload is made of.
+struct Named {
+    input: Input,
+    /// As it is written where the scenario is kept.
+    written: String,
+    fingerprint: Option<String>,
+}
+
+struct Refused {
+    problem: String,
+    fix: String,
+}
+
+/// What `name` stands for: a preset, or a file.
+fn input(model: &kinds::Model, name: &str, source: &Source, library: &dyn Library) -> Result<Named, Refused> {
+    let refuse = |problem: String, fix: &str| Err(Refused { problem, fix: fix.to_owned() });
+    if let Some(preset) = Preset::named(name) {
+        return Ok(Named { input: Input::Preset(preset), written: name.to_owned(), fingerprint: None });
+    }
+    let path = source.folder().join(name);
+    if !path.is_file() {
+        let presets: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+        let fix = match nearest(name, &presets) {
+            Some(near) => format!("did you mean the preset \"{near}\"?"),
+            None => format!(
+                "give a file as seen from the scenario's folder, or a preset, like \"{}\"",
+                presets.first().copied().unwrap_or_default()
+            ),
+        };
+        return refuse("there is no such file or preset".to_owned(), &fix);
+    }
+    if model.model.described().source == Needs::Cdf {
+        let text = match fs::metadata(&path).map(|file| file.len()) {
+            Ok(length) if length > LONGEST => return refuse("more than 64 MiB".to_owned(), "give a shorter one"),
+            _ => fs::read_to_string(&path),
+        };
+        let Ok(text) = text else {
+            return refuse("not a text file that can be read".to_owned(), "give a file of lines \"BYTES SHARE\"");
+        };
+        let cdf = match Cdf::parse(&text) {
+            Ok(cdf) => cdf,
+            Err(CdfError { line, problem, fix }) => {
+                let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+                return refuse(format!("{place}{problem}"), fix);
+            }
+        };
+        let fingerprint = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        });
+        return Ok(Named { input: Input::Cdf(Arc::new(cdf)), written: shown(&path), fingerprint: Some(hex(fingerprint)) });
+    }
+    let flows = library.flows(&path).map_err(|(problem, fix)| Refused { problem, fix })?;
+    let fingerprint = Some(hex(flows.fingerprint()));
+    Ok(Named { input: Input::Flows(flows), written: shown(&path), fingerprint })
+}
+
+/// No distribution is meant to be longer.
+const LONGEST: u64 = 64 << 20;
+
+fn hex(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
 }
 
 /// A path that is the same from wherever the scenario is read again.
@@ -102,37 +173,48 @@ fn shown(path: &Path) -> String {
 
 /// Lets them arrive as often as their load wants it, and refuses more than their links carry.
 pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Result<(), Error> {
-    let mut loads = Vec::with_capacity(scenario.workloads.len());
+    let mut all: Vec<Arriving> = Vec::with_capacity(scenario.workloads.len());
+    let mut before = 0.0;
     for (workload, raw) in scenario.workloads.iter().zip(raw) {
-        let capacity = scenario.capacity(workload);
-        let slowest = scenario.route(&workload.flow.route).map(crate::Link::sustained).min().unwrap_or(Rate::MAX);
-        let arriving = match workload.load {
-            Some(load) => workload.arriving().clone().at_load(load, slowest),
-            None => workload.arriving().clone(),
+        let capacity = scenario.wire(workload).capacity();
+        let (key, value) = match (&raw.load, &raw.source) {
+            (Some(load), _) => ("load", load.show()),
+            (None, Some(source)) => ("source", source.show()),
+            (None, None) => ("model", raw.model.show()),
         };
-        let offered = arriving.offered();
-        let all = loads.iter().map(|(_, offered): &(_, f64)| offered).sum::<f64>() + offered;
-        if all >= capacity.as_f64() {
-            let (key, value) = match &raw.load {
-                Some(load) => ("load", load.show()),
-                None => ("source", raw.source.show()),
+        let refuse = |problem: String, fix: String| Err(scenario.error(&workload.key(key), &value, problem, fix));
+        let arriving = match workload.load.map(|load| workload.arriving().clone().at_load(load, capacity)) {
+            None => workload.arriving().clone(),
+            Some(Ok(arriving)) => arriving,
+            Some(Err(refusal)) => return refuse(refusal.problem, refusal.fix),
+        };
+        let mut offered = arriving.offered();
+        if workload.load.is_none() && offered >= capacity.as_f64() {
+            // As seen they may come faster than the link carries them, while all of them are fewer than it carries in the run.
+            let lasts = scenario.duration - workload.flow.start;
+            let arrive = arriving.arrivals(scenario.seed, &workload.flow.name, lasts);
+            offered = arrive.map(|arrival| arrival.bytes.as_f64() * 8.0).sum::<f64>() / lasts.as_secs_f64();
+        }
+        if before + offered >= capacity.as_f64() {
+            // To the nearest thousandth of it.
+            let rate = |bps: f64| {
+                let unit = 10_f64.powi((bps.log10() as i32 - 3).max(0));
+                Rate::from_bps(((bps / unit).round() * unit) as u64)
             };
-            let rate = |bps: f64| Rate::from_bps(bps as u64);
-            let whole = if loads.is_empty() { "its flows bring" } else { "this and the workloads above bring" };
-            let problem =
-                format!("{whole} {} of applications' bytes, and the link carries {capacity}", rate(all));
-            let most = (capacity.as_f64() - (all - offered)) / slowest.as_f64();
+            let whose = if all.is_empty() { "its flows bring" } else { "its flows and those above bring" };
+            let problem = format!("{whose} {}, and their link carries {} without headers", rate(before + offered), rate(capacity.as_f64()));
+            let most = 1.0 - before / capacity.as_f64();
             let fix = match most > 0.02 {
-                true => format!("give a load below {:.2}, or a faster link", most - 0.005),
+                true => format!("give a load below {most:.2}, or a faster link"),
                 false => "give a faster link".to_owned(),
             };
-            return Err(scenario.error(&workload.key(key), value, problem, fix));
+            return refuse(problem, fix);
         }
-        loads.push((arriving, offered));
+        before += offered;
+        all.push(arriving);
     }
-    for (workload, (arriving, _)) in scenario.workloads.iter_mut().zip(loads) {
+    for (workload, arriving) in scenario.workloads.iter_mut().zip(all) {
         workload.arriving = Written(arriving);
     }
     Ok(())
 }
-

@@ -16,6 +16,10 @@ cc = "cubic"
 [[flow]]
 cc = "cubic"
 reverse_route = ["uplink"]
+[[workload]]
+model = "lognormal median 1kB sigma 1"
+load = 0.001
+cc = "cubic"
 "#;
 
 #[test]
@@ -43,7 +47,17 @@ fn examples_and_defaults_are_accepted() {
         for value in key.examples.iter().chain(written) {
             // An unresponsive flow needs its rate too.
             let rate = ("flow.0.app_rate".to_owned(), "5mbit".to_owned());
-            let mut overrides = if key.key == "flow.N.cc" { vec![rate] } else { vec![] };
+            let other = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
+            // A model may need a source, and a source a model.
+            let mut overrides = match (key.key.as_str(), value.as_str()) {
+                ("flow.N.cc", _) => vec![rate],
+                ("workload.N.source", _) => other("workload.0.model", "replay"),
+                ("workload.N.model", "\"cdf\"") => other("workload.0.source", &sizes()),
+                ("workload.N.model", "\"replay\"" | "\"collapsed\"" | "\"synthetic\"") => {
+                    other("workload.0.source", "mawi-2020-06-10")
+                }
+                _ => vec![],
+            };
             overrides.push((key.key.replace('N', "0"), value.clone()));
             // A pattern of the rate allows for no changes of it.
             let base = match key.key.as_str() {
@@ -57,6 +71,13 @@ fn examples_and_defaults_are_accepted() {
             }
         }
     }
+}
+
+/// A file of sizes with shares.
+fn sizes() -> String {
+    let file = format!("{}/sizes.txt", env!("CARGO_TARGET_TMPDIR"));
+    std::fs::write(&file, "1000 0.5\n2000 1\n").expect("cargo's folder is there");
+    file
 }
 
 #[test]
@@ -134,6 +155,14 @@ fn patterns_agree_with_the_parser() {
         "request 1kB think",
         "auto max 6MB",
         "auto 6MB",
+        "replay",
+        "synthetic now",
+        "lognormal median 1kB sigma 1",
+        "uniform +1ms..+3ms",
+        "uniform 1ms..3ms",
+        "lognormal +1ms sigma 0.5",
+        "one of +1ms, +2ms,+3ms",
+        "one of 1ms",
     ];
     for key in explain().into_iter().filter(is_text) {
         let (table, name) = key.key.rsplit_once('.').unwrap_or(("", &key.key));
@@ -143,6 +172,7 @@ fn patterns_agree_with_the_parser() {
             "path.change.N" => &root["properties"]["path"]["properties"]["change"]["items"],
             "host" => &root["properties"]["host"],
             "link.N" => &root["properties"]["link"]["items"],
+            "workload.N" => &root["properties"]["workload"]["items"],
             _ => &root["properties"]["flow"]["items"],
         };
         let property = &table["properties"][name];

@@ -529,6 +529,9 @@ class Scenario:
     def flows(self) -> list[tuple[str, str]]:
         """(name, cc) of every flow, in the order of the trace's flow numbers. No two have the same name."""
     @property
+    def workloads(self) -> list[tuple[str, str]]:
+        """(name, cc) of every workload, in the order of the trace's workload numbers."""
+    @property
     def is_random(self) -> bool:
         """Whether another seed can give another result."""
     def expectations(self) -> list[tuple[str, float | None, str, list[tuple[int | None, str, float, str]]]]:

@@ -9,6 +9,7 @@ mod controller;
 mod edge;
 mod error;
 mod fleet;
+mod flows;
 #[cfg(target_os = "linux")]
 mod link;
 mod run;

@@ -1,9 +1,12 @@
 //! A scenario as Python sees it: checked, ready to run.
 
+use std::sync::Arc;
+
 use pyo3::prelude::*;
 
 use crate::controller::{Given, registry};
 use crate::error::refused;
+use crate::flows::Files;
 
 type Measured = (Option<usize>, String, f64, &'static str);
 type Expectation = (String, Option<f64>, &'static str, Vec<Measured>);
@@ -32,7 +35,8 @@ impl Scenario {
         controllers: Given,
     ) -> PyResult<Scenario> {
         let registry = registry(py, controllers);
-        match scenario::Scenario::parse_with(&text, &file, &overrides, seed) {
+        let template = scenario::Template::read(&text, &file).map(|template| template.with_library(Arc::new(Files)));
+        match template.and_then(|template| scenario::Scenario::of(template, &overrides, seed)) {
             Ok(inner) => Ok(Scenario { inner, registry, source: text, file }),
             Err(error) => Err(refused(py, &error)),
         }
@@ -120,6 +124,12 @@ impl Scenario {
     #[getter]
     fn flows(&self) -> Vec<(&str, &str)> {
         self.inner.flows.iter().map(|flow| (flow.name.as_str(), flow.cc.as_str())).collect()
+    }
+
+    /// (name, cc) of every workload, in the order of the trace's workload numbers.
+    #[getter]
+    fn workloads(&self) -> Vec<(&str, &str)> {
+        self.inner.workloads.iter().map(|workload| (workload.flow.name.as_str(), workload.flow.cc.as_str())).collect()
     }
 
     /// Whether another seed can give another run.

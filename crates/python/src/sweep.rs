@@ -7,10 +7,12 @@ use numpy::IntoPyArray;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use scenario::Template;
 use sweep::{Column, Panicked, Plan, Request, Values};
 
 use crate::controller::{Given, guarded, is_raised, raised, registry};
 use crate::error::refused;
+use crate::flows::Files;
 
 /// The points of a sweep, all checked.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -50,7 +52,8 @@ impl SweepPlan {
     ) -> PyResult<SweepPlan> {
         let request = Request { fixed, axes, set: given, zip: together, sample, repeat, seed, points };
         let registry = registry(py, controllers);
-        let plan = py.detach(|| guarded(|| Plan::new(text, file, &request, registry)))?;
+        let template = || Template::read(text, file).map(|template| template.with_library(Arc::new(Files)));
+        let plan = py.detach(|| guarded(|| Plan::of(template()?, &request, registry)))?;
         plan.map(|plan| SweepPlan { inner: Arc::new(plan) }).map_err(|error| refused(py, &error))
     }
 

@@ -88,6 +88,7 @@ pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished
         duration_s: scenario.duration.as_secs_f64(),
         measure_from_s: scenario.measure_from.as_secs_f64(),
         flows,
+        workloads: Vec::new(),
         links: rest.links,
         jain: jain(&rates),
         packets,

@@ -19,7 +19,11 @@ impl Scenario {
         overrides: &[(String, String)],
         seed: Option<u64>,
     ) -> Result<Scenario, Error> {
-        let mut template = Template::read(text, file)?;
+        Scenario::of(Template::read(text, file)?, overrides, seed)
+    }
+
+    /// The same of a template.
+    pub fn of(mut template: Template, overrides: &[(String, String)], seed: Option<u64>) -> Result<Scenario, Error> {
         for (key, value) in overrides {
             template.set(key, value);
         }

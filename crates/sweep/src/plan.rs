@@ -83,7 +83,11 @@ pub struct Plan {
 impl Plan {
     /// Makes the points of `text`, which errors call `file`, and checks each; `registry` has the algorithms.
     pub fn new(text: &str, file: &str, request: &Request, registry: Registry) -> Result<Plan, Error> {
-        let mut template = Template::read(text, file)?;
+        Plan::of(Template::read(text, file)?, request, registry)
+    }
+
+    /// The same of a template.
+    pub fn of(mut template: Template, request: &Request, registry: Registry) -> Result<Plan, Error> {
         let mut axes = match request.points {
             None => template.sweep().axes.clone(),
             Some(_) => Vec::new(),

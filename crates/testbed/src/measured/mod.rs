@@ -173,6 +173,7 @@ pub fn measured(
         duration_s: scenario.duration.as_secs_f64(),
         measure_from_s: scenario.measure_from.as_secs_f64(),
         flows: summary,
+        workloads: Vec::new(),
         packets: summaries.first().map_or(0, |link| link.packets),
         links: summaries,
         jain: jain(&rates),

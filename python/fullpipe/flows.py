@@ -1,0 +1,95 @@
+"""Files of flows, as columns for the simulator: what `[[workload]] source = "flows.parquet"` reads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Columns = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]
+
+_MADE = "make one with fullpipe workload extract, or give columns start (s) and bytes"
+_NS = 1e9
+
+
+def columns(path: Path) -> Columns:
+    """Reads a file of flows: Parquet as `fullpipe workload extract` writes it, or CSV with the columns `start`, in seconds, and `bytes`.
+
+    Flows without bytes, or without a start, are left out; the others are put in order of their starts.
+
+    Returns:
+        Start of each flow since the first, ns, shape (flows,); bytes, shape (flows,); then where the chunks of each begin among
+        all, shape (flows + 1,), or empty without chunks; the chunks' offsets since their flow's start, ns, and bytes.
+
+    Raises:
+        ValueError: When it is no such file; the text says what to do.
+    """
+    frame = _read(path)
+    for name in ("start", "bytes"):
+        if name not in frame.columns:
+            raise _refused(f"it has no column {name}", _MADE)
+    if not frame["bytes"].dtype.is_integer():
+        raise _refused(f"its column bytes is of {frame['bytes'].dtype}", "give whole numbers")
+    frame = frame.filter(pl.col("start").is_not_null() & (pl.col("bytes") != 0))
+    if frame.is_empty():
+        raise _refused("it has no flow with bytes", "give a file of flows that carry something")
+    if (frame["bytes"] < 0).any():
+        raise _refused("a flow has less than no bytes", "give what each flow carries")
+    frame = frame.with_columns(start=_ns(frame["start"])).sort("start", maintain_order=True)
+    starts = (frame["start"] - frame["start"][0]).cast(pl.UInt64).to_numpy()
+    sizes = frame["bytes"].cast(pl.UInt64).to_numpy()
+    return starts, sizes, *_chunks(frame)
+
+
+def _read(path: Path) -> pl.DataFrame:
+    wanted = ("start", "bytes", "chunks")
+    try:
+        if path.suffix == ".csv":
+            return pl.read_csv(path)
+        lazy = pl.scan_parquet(path)
+        return lazy.select([name for name in lazy.collect_schema().names() if name in wanted]).collect()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        what = "CSV" if path.suffix == ".csv" else "Parquet"
+        raise _refused(f"it can't be read as {what}: {str(error).splitlines()[0]}", _MADE) from error
+
+
+def _ns(start: pl.Series) -> pl.Series:
+    """Times, or seconds, as nanoseconds."""
+    if isinstance(start.dtype, pl.Datetime | pl.Duration):
+        unit = pl.Datetime("ns") if isinstance(start.dtype, pl.Datetime) else pl.Duration("ns")
+        return start.cast(unit).cast(pl.Int64)
+    if not start.dtype.is_numeric():
+        raise _refused(f"its column start is of {start.dtype}", "give times, or seconds")
+    seconds = start.cast(pl.Float64)
+    if not seconds.is_finite().all():
+        raise _refused("a start is no time", "give times, or seconds")
+    # Since the first: a float does not hold today to the nanosecond.
+    return ((seconds - seconds.min()) * _NS).round().cast(pl.Int64)
+
+
+def _chunks(frame: pl.DataFrame) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]:
+    nothing = np.array([], dtype=np.uint64)
+    if "chunks" not in frame.columns:
+        return nothing.astype(np.uint32), nothing, nothing
+    lists = frame["chunks"]
+    try:
+        counts = lists.list.len().fill_null(0)
+        chunks = lists.explode().drop_nulls().struct
+        offsets, sizes = chunks.field("at").cast(pl.Duration("ns")).cast(pl.Int64), chunks.field("bytes")
+    except (pl.exceptions.PolarsError, AttributeError) as error:
+        raise _refused("its column chunks is no list of (at, bytes)", _MADE) from error
+    if len(offsets) and (offsets.min() < 0 or sizes.min() < 0):
+        raise _refused("a chunk is before its flow's start, or has less than no bytes", _MADE)
+    firsts = np.zeros(len(lists) + 1, dtype=np.uint64)
+    np.cumsum(counts.to_numpy(), out=firsts[1:])
+    return firsts.astype(np.uint32), offsets.cast(pl.UInt64).to_numpy(), sizes.cast(pl.UInt64).to_numpy()
+
+
+def _refused(problem: str, fix: str) -> ValueError:
+    return ValueError(f"{problem}\n  fix: {fix}")

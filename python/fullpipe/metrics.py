@@ -1,6 +1,6 @@
 """The types of a run's metrics, in SI units. The values come from Rust; `docs/metrics.md` has a formula for each."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 
 class Distribution(TypedDict):
@@ -40,6 +40,37 @@ class FlowMetrics(TypedDict):
     limited_by: dict[str, float]
 
 
+class WorkloadMetrics(TypedDict):
+    """What became of the flows that arrived of one workload, all together.
+
+    `arrived` counts flows, `refused` those of them that found too many under way, `completed` those whose last byte came,
+    `unfinished` those under way at the end, `completed_bytes` what the completed ones carried and `completion_s` the times that
+    they took, from SYN to last byte. `concurrent` is how many were under way in the mean over time, `most_concurrent` the
+    most. The rest is as of one flow, of all of them.
+    """
+
+    name: str
+    cc: str
+    goodput_bps: float
+    arrived: int
+    refused: int
+    completed: int
+    unfinished: int
+    completed_bytes: int
+    completion_s: Distribution
+    concurrent: float
+    most_concurrent: int
+    rtt_s: Distribution
+    queue_delay_s: Distribution
+    sent: int
+    retransmits: int
+    loss_fraction: float
+    drops: int
+    marks: int
+    ack_drops: int
+    limited_by: dict[str, float]
+
+
 class LinkMetrics(TypedDict):
     """What became of one link.
 
@@ -71,7 +102,7 @@ class Metrics(TypedDict):
 
     What was before `measure_from_s` does not count; `jain` is Jain's index of the responsive flows' goodputs (None
     without any), `packets` the data packets that left the bottleneck in the whole run, `events` the simulator's steps,
-    `trace_hash` the trace's fingerprint, 16 hexadecimal digits (None without a trace).
+    `trace_hash` the trace's fingerprint, 16 hexadecimal digits (None without a trace). `workloads` is there where flows arrive.
     """
 
     version: str
@@ -82,6 +113,7 @@ class Metrics(TypedDict):
     duration_s: float
     measure_from_s: float
     flows: list[FlowMetrics]
+    workloads: NotRequired[list[WorkloadMetrics]]
     links: list[LinkMetrics]
     jain: float | None
     packets: int

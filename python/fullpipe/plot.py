@@ -44,6 +44,8 @@ class _Panels(NamedTuple):
     rtt: Axes
     queue: Axes | None
     """There is none where there are no links, as on a machine's own loopback."""
+    active: Axes | None
+    """There is one where flows arrive."""
 
     def shown(self) -> list[Axes]:
         """Those that there are, from the top."""
@@ -56,6 +58,8 @@ def picture(run: Run) -> Figure:
     Raises:
         ValueError: When the run has no trace.
     """
+    if not run.flows:
+        return _workloads_alone(run)
     trace = _while_active(run)
     until = _until(run, trace)
     edges = _edges(run, until)
@@ -63,7 +67,7 @@ def picture(run: Run) -> Figure:
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
     few = len(run.flows) <= len(_COLOURS)
     stays = states.stays(run, until) if few else pl.DataFrame()
-    figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique(), queue=bool(run.links))
+    figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique(), run)
     _dress(figure, panels, run, few, size.unit)
     if few:
         _draw_flows(panels, trace, run, edges, rates, size.bytes)
@@ -75,21 +79,53 @@ def picture(run: Run) -> Figure:
         else:
             _draw_equal_share(panels.rate, run, edges, rates)
         _draw_queue(panels.queue, run, until)
-    _mark_changes(panels, run)
+    if panels.active is not None:
+        _draw_active(panels.active, run, until)
+    _mark_changes(panels.shown(), run)
     if band is not None:
         states.draw(band, stays)
-    for panel in panels.shown():
-        panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
-        panel.set_xlim(0, until)
+    _fit(panels.shown(), until)
     handles, labels = panels.rtt.get_legend_handles_labels()
     # Beside the first panel's title, which is short, and so below that of the picture, which may be long.
     panels.window.legend(handles, labels, **_ABOVE, ncols=4)
     return figure
 
 
-def _layout(bands: int, *, queue: bool) -> tuple[Figure, _Panels, Axes | None]:
-    """The panels, and under the rates one for so many flows' states, if there are any."""
-    heights = [1.0] * (4 if queue else 3)
+def _workloads_alone(run: Run) -> Figure:
+    """Where all flows arrive: how many are under way, and the queue."""
+    until = run.metrics["duration_s"]
+    figure = Figure(figsize=(10, 5.4), dpi=110, layout="constrained")
+    active, queue = figure.subplots(2, 1, sharex=True)
+    _title(figure, run)
+    _plain(queue, "queue", "packets")
+    _draw_active(active, run, until)
+    _draw_queue(queue, run, until)
+    _mark_changes([active, queue], run)
+    _fit([active, queue], until)
+    queue.set_xlabel("time, s")
+    return figure
+
+
+def _draw_active(panel: Axes, run: Run, until: float) -> None:
+    _plain(panel, "flows under way", "flows")
+    rows = run.trace("workloads").filter(pl.col("time") <= until)
+    for workload, colour in zip(run.workloads, _COLOURS, strict=False):
+        own = rows.filter(pl.col("workload") == workload["name"])
+        label = f"{workload['name']} ({workload['cc']})"
+        _draw_line(panel, _column(own, "time"), _column(own, "active"), colour, label)
+    panel.legend(**_ABOVE, ncols=4, fontsize="small")
+
+
+def _fit(panels: list[Axes], until: float) -> None:
+    for panel in panels:
+        panel.set_ylim(0, panel.get_ylim()[1] * 1.08)
+        panel.set_xlim(0, until)
+
+
+def _layout(bands: int, run: Run) -> tuple[Figure, _Panels, Axes | None]:
+    """The panels, and under the rates one for so many flows' states, if there are any; last those that arrive."""
+    queue, arriving = bool(run.links), bool(run.workloads)
+    heights = [1.0] * (3 + queue + arriving)
     if bands:
         heights.insert(2, 0.11 * bands)
     figure = Figure(figsize=(10, 2.38 * sum(heights)), dpi=110, layout="constrained")
@@ -100,12 +136,12 @@ def _layout(bands: int, *, queue: bool) -> tuple[Figure, _Panels, Axes | None]:
         band.spines[:].set_visible(False)
         band.tick_params(axis="x", length=0)
     axes[-1].set_xlabel("time, s")
-    return figure, _Panels(axes[0], axes[1], axes[2], axes[3] if queue else None), band
+    further = iter(axes[3:])
+    return figure, _Panels(axes[0], axes[1], axes[2], next(further) if queue else None, next(further) if arriving else None), band
 
 
 def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> None:
-    title = fill(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", _TITLE)
-    figure.suptitle(title, x=0.01, ha="left", weight="bold")
+    _title(figure, run)
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
         panels.window: ("cwnd, and in flight (pale)" if few else f"cwnd{whose}", size),
@@ -115,10 +151,19 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> N
     if panels.queue is not None:
         titles[panels.queue] = ("queue", "packets")
     for panel, (title, unit) in titles.items():
-        panel.set_title(title, loc="left", fontsize="medium")
-        panel.set_ylabel(unit)
-        panel.grid(color="#dddddd", linewidth=0.6)
-        panel.spines[["top", "right"]].set_visible(False)
+        _plain(panel, title, unit)
+
+
+def _title(figure: Figure, run: Run) -> None:
+    title = fill(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", _TITLE)
+    figure.suptitle(title, x=0.01, ha="left", weight="bold")
+
+
+def _plain(panel: Axes, title: str, unit: str) -> None:
+    panel.set_title(title, loc="left", fontsize="medium")
+    panel.set_ylabel(unit)
+    panel.grid(color="#dddddd", linewidth=0.6)
+    panel.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_flows(
@@ -266,10 +311,10 @@ def _link_rate(run: Run) -> list[tuple[float, int]]:
     return run.scenario.rate_over_time(_BINS)
 
 
-def _mark_changes(panels: _Panels, run: Run) -> None:
+def _mark_changes(panels: list[Axes], run: Run) -> None:
     """A thin line wherever the path changes."""
     for time, _ in run.scenario.changes:
-        for panel in panels.shown():
+        for panel in panels:
             panel.axvline(time, color=_GREY, linestyle=":", linewidth=0.9, zorder=1)
 
 

@@ -99,8 +99,9 @@ def write_run(run: Run, directory: Path) -> None:
         write_parquet(run.trace("flows"), directory / "trace.parquet")
         write_parquet(run.trace("links"), directory / "links.parquet")
         write_parquet(run.trace("transitions"), directory / "transitions.parquet")
-        if "responses" in run.tables:
-            write_parquet(run.trace("responses"), directory / "responses.parquet")
+        for table in ("responses", "workloads", "transfers"):
+            if table in run.tables:
+                write_parquet(run.trace(table), directory / f"{table}.parquet")
         run.plot(directory / "picture.png")
 
 
@@ -136,7 +137,7 @@ def suited_interval(scenario: Scenario) -> str:
 
     About 6000 rows a flow and at most some 3 million in all, rounded to 1, 2 or 5 times a power of ten.
     """
-    rows = min(6_000, 3_000_000 / len(scenario.flows))
+    rows = min(6_000, 3_000_000 / max(len(scenario.flows), 1))
     exact = max(scenario.duration_s / rows, 1e-6)
     power = 10 ** math.floor(math.log10(exact))
     step = next(step for step in (1, 2, 5, 10) if step * power >= exact * 0.999)

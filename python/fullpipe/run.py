@@ -12,14 +12,14 @@ from fullpipe.runners import runner
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
     from matplotlib.figure import Figure
 
     from fullpipe.controllers import Controllers
     from fullpipe.frame import Labels, Numbers
-    from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics
+    from fullpipe.metrics import FlowMetrics, LinkMetrics, Metrics, WorkloadMetrics
     from fullpipe.runners import Progress, Result
 
     Setting = str | int | float | bool
@@ -170,7 +170,9 @@ class Run:
     def __repr__(self) -> str:
         duration_s = self.metrics["duration_s"]
         on = "" if self.runner == "sim" else f" on {self.runner}"
-        return f"<Run of {self.scenario.file}{on}: {len(self.flows)} flows, {duration_s:g} s, seed {self.seed}>"
+        workloads = f" and {len(self.workloads)} workloads" if self.workloads else ""
+        flows = f"{len(self.flows)} flows{workloads}"
+        return f"<Run of {self.scenario.file}{on}: {flows}, {duration_s:g} s, seed {self.seed}>"
 
     @property
     def seed(self) -> int:
@@ -186,6 +188,11 @@ class Run:
     def flows(self) -> list[FlowMetrics]:
         """The metrics of each flow, in the scenario's order."""
         return self.metrics["flows"]
+
+    @property
+    def workloads(self) -> list[WorkloadMetrics]:
+        """The metrics of each workload, in the scenario's order; none where no flows arrive."""
+        return self.metrics.get("workloads", [])
 
     @property
     def links(self) -> list[LinkMetrics]:
@@ -212,7 +219,9 @@ class Run:
         Args:
             table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as `<algorithm>.<field>`),
                 `"links"` (queue, sojourn, drops, marks), `"transitions"` (each change of state, with its reason) or,
-                where a flow's application asks, `"responses"` (start and end of each, its bytes).
+                where a flow's application asks, `"responses"` (start and end of each, its bytes). Where flows
+                arrive, `"workloads"` (how many are under way) and `"transfers"` (a row an arrival: its start, bytes, RTT,
+                the time it took, and would have taken alone).
 
         Raises:
             ValueError: When nothing was recorded, or no such table.
@@ -322,4 +331,9 @@ class Run:
 
     def _names(self) -> dict[str, list[str]]:
         """The names behind the numbers of a trace's columns."""
-        return {"flow": [flow["name"] for flow in self.flows], "link": [link["name"] for link in self.links]}
+        named: dict[str, Sequence[Mapping[str, object]]] = {
+            "flow": self.flows,
+            "workload": self.workloads,
+            "link": self.links,
+        }
+        return {kind: [str(each["name"]) for each in those] for kind, those in named.items()}

@@ -60,9 +60,11 @@ def _tables(runs: Sequence[Run], console: Console) -> bool:
     each = len(runs[0].flows) <= _MOST_FLOWS
     narrowed = False
     answered = any(flow["responses"] for run in runs for flow in run.flows)
+    flows = [_flows(runs) if each else _algorithms(runs)] if runs[0].flows else []
     for table in (
-        _flows(runs) if each else _algorithms(runs),
+        *flows,
         *([_responses(runs)] if answered and each else []),
+        *([_workloads(runs)] if runs[0].workloads else []),
         *([_links(linked)] if (linked := [run for run in runs if run.links]) else []),  # a loopback has none
     ):
         narrowed |= narrow(table, console)
@@ -155,6 +157,30 @@ def _responses(runs: Sequence[Run]) -> Table:
             times = flow["response_s"]
             values = (times["mean"], times["p50"], times["p95"], times["p99"], times["max"])
             table.add_row(*head, f"{flow['responses']}", *(_ms(value) for value in values))
+    return table
+
+
+def _workloads(runs: Sequence[Run]) -> Table:
+    """A line a workload and run: how many flows, how long they took, and what all of them met."""
+    unit, scale = rate_unit(each["goodput_bps"] for run in runs for each in run.workloads)
+    table = _table_of("flows", runs)
+    number_columns(table, f"goodput\n{unit}", "\nbegun", "\nended", "at once\nmean", "\nmost")
+    number_columns(table, "done ms\np50", "\np95", "\np99", "queue\nms", "loss\n%")
+    for number, named in enumerate(runs[0].workloads):
+        called = named["name"] if named["name"].startswith(named["cc"]) else f"{named['name']} ({named['cc']})"
+        for run, head in _heads(called, runs):
+            each = run.workloads[number]
+            done = each["completion_s"]
+            table.add_row(
+                *head,
+                digits(each["goodput_bps"] / scale),
+                f"{each['arrived']:,}",
+                f"{each['completed']:,}",
+                digits(each["concurrent"]),
+                f"{each['most_concurrent']:,}",
+                *(_ms(value) for value in (done["p50"], done["p95"], done["p99"], each["queue_delay_s"]["mean"])),
+                _percent(each["loss_fraction"]),
+            )
     return table
 
 

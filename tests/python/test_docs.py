@@ -188,11 +188,12 @@ def test_links_lead_somewhere(page: str) -> None:
 def test_every_metric_and_every_column_is_explained() -> None:
     text = (ROOT / "docs/metrics.md").read_text(encoding="utf-8")
     run = fullpipe.run(ROOT / "scenarios/transfer.toml", trace="10ms")
+    arriving = fullpipe.run(ROOT / "scenarios/workload.toml", trace="10ms", duration="6s")
     flow, link = run.flows[0], run.links[0]
-    for name in {*run.metrics, *flow, *link, *flow["rtt_s"], *flow["limited_by"]}:
+    for name in {*run.metrics, *arriving.metrics, *flow, *arriving.workloads[0], *link, *flow["rtt_s"], *flow["limited_by"]}:
         assert f"`{name}`" in text, f"docs/metrics.md does not explain {name}"
-    for table in ("flows", "links", "transitions"):
-        for column, unit in run.units(table).items():
+    for table in arriving.tables:
+        for column, unit in arriving.units(table).items():
             if "." not in column:
                 assert f"| `{column}` | {unit} |" in text, f"docs/metrics.md: {column} of {table}, unit {unit!r}"
 

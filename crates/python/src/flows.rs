@@ -38,7 +38,8 @@ type Columns<'py> = (
 
 impl Library for Files {
     fn flows(&self, path: &Path) -> Result<Arc<Flows>, (String, String)> {
-        let file = fs::metadata(path).map_err(|error| (error.to_string(), "give a file that can be read".to_owned()))?;
+        let file =
+            fs::metadata(path).map_err(|error| (error.to_string(), "give a file that can be read".to_owned()))?;
         let (length, changed) = (file.len(), file.modified().ok());
         let same = |known: &&Known| known.path == path && known.length == length && known.changed == changed;
         if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).iter().find(same) {

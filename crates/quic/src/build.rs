@@ -84,6 +84,10 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
     } else {
         check_loopback(scenario)?;
     }
+    if let Some(workload) = scenario.workloads.first() {
+        let problem = "QUIC's runners have no flows that arrive";
+        return Err(scenario.error(&workload.key("cc"), "…", problem, "remove [[workload]], or run it on sim"));
+    }
     let registry = Registry::default();
     scenario.flows.iter().try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
 }

@@ -28,7 +28,15 @@ impl Template {
     pub fn read(text: &str, file: &str) -> Result<Template, Error> {
         let (source, mut table) = Source::read(text, file)?;
         let sweep = sweep::take(&mut table, &source)?;
-        Ok(Template { title: title(text), source, table, sweep, overrides: Vec::new(), seed: None, library: Arc::new(NoLibrary) })
+        Ok(Template {
+            title: title(text),
+            source,
+            table,
+            sweep,
+            overrides: Vec::new(),
+            seed: None,
+            library: Arc::new(NoLibrary),
+        })
     }
 
     /// The same for one who can read the files of flows that its workloads name.

@@ -317,7 +317,8 @@ mod tests {
         agenda.push(early, Class::Ack, who(9), 1);
         agenda.push(early, Class::Ack, who(9), 0);
         agenda.push(early, Class::Ack, who(3), 0);
-        let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).map(|e| (e.class(), e.who().number(), e.hop())).collect();
+        let order: Vec<_> =
+            std::iter::from_fn(|| agenda.pop()).map(|e| (e.class(), e.who().number(), e.hop())).collect();
         let expected =
             [(Class::Ack, 3, 0), (Class::Ack, 9, 0), (Class::Ack, 9, 1), (Class::Timer, 7, 0), (Class::Start, 0, 0)];
         assert_eq!(order, expected);

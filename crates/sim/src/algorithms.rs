@@ -186,8 +186,14 @@ fn quoted(name: Option<&str>) -> String {
 /// can't run is left as it is.
 pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
     let mut resolved = scenario.clone();
+    // The windows of those that arrive are by the RTT of each.
     for (flow, spec) in resolved.flows.iter_mut().zip(&scenario.flows).filter(|(_, spec)| !spec.is_unresponsive()) {
         flow.receive_window.get_or_insert(ReceiveWindow::Fixed(scenario.receive_window(spec)));
+    }
+    let arriving = resolved.workloads.iter_mut().map(|workload| &mut workload.flow);
+    let specs = scenario.flows.iter().chain(scenario.workloads.iter().map(|workload| &workload.flow));
+    let flows = resolved.flows.iter_mut().chain(arriving).zip(specs);
+    for (flow, spec) in flows.filter(|(_, spec)| !spec.is_unresponsive()) {
         let Ok(Algorithms { sender, receiver }) = choose(scenario, spec, registry) else { continue };
         match receiver {
             Some((_, config)) if spec.receiver.is_none() => flow.params = written(&config),

@@ -317,4 +317,3 @@ impl Flow {
         self.wire.close();
     }
 }
-

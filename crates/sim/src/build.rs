@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, Registry};
 use endpoint::{
-    AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Memory, Messages, Pacing, Receiver, SMSS, Schedule, Sender,
-    SenderConfig, Unresponsive, WakeUp,
+    AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Memory, Messages, Pacing, Receiver, SMSS, Schedule,
+    Sender, SenderConfig, Unresponsive, WakeUp,
 };
 use path::Serialiser;
 use scenario::{Error, On, ReceiveWindow, Scenario};
@@ -36,7 +36,11 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     let window = Window { from, to: end };
     let mut observer = Observer::new(level);
     let links = scenario.links().enumerate().map(|(index, link)| network_link(scenario, index, link, window)).collect();
-    let mut network = Network { agenda: Agenda::new(scenario.flows.len() + if scenario.workloads.is_empty() { 0 } else { UNDER_WAY }), links, events: 0 };
+    let mut network = Network {
+        agenda: Agenda::new(scenario.flows.len() + if scenario.workloads.is_empty() { 0 } else { UNDER_WAY }),
+        links,
+        events: 0,
+    };
 
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let mut flows = Vec::with_capacity(scenario.flows.len());

@@ -132,8 +132,9 @@ impl Simulation {
             return self.arrive(entry.slot(), now);
         }
         let flow = &mut self.flows[entry.slot()];
+        let watched = flow.watched;
         // A slot may be another flow's by now.
-        if flow.watched && flow.who != entry.who() {
+        if watched && flow.who != entry.who() {
             return;
         }
         let step = Step { network: &mut self.network, observer: &mut self.observer };
@@ -148,8 +149,16 @@ impl Simulation {
             Class::Departure => step.departure(flow, now),
             Class::Transmit | Class::Arrive | Class::Sample | Class::Pause => {}
         }
-        let flow = &mut self.flows[entry.slot()];
-        if flow.watched && flow.closed.is_some() {
+        if watched {
+            self.tidy(entry.slot());
+        }
+    }
+
+    /// Something has happened to a watched flow: perhaps it is over.
+    #[inline(never)] // the usual flow is not watched
+    fn tidy(&mut self, slot: usize) {
+        let flow = &mut self.flows[slot];
+        if flow.closed.is_some() {
             self.workloads.tidy(flow);
         }
     }
@@ -315,6 +324,7 @@ impl Step<'_> {
     }
 
     /// An ACK of a watched flow was read: a row in the trace, or its end.
+    #[inline(never)] // as above
     fn watch(&mut self, flow: &mut Flow, now: Time) {
         if flow.arrived.is_none() {
             self.observer.flow(now, flow);

@@ -40,7 +40,8 @@ struct How {
 }
 
 fn run_as(scenario: &Scenario, level: TraceLevel, how: How) -> Run {
-    let mut simulation = Simulation::new(scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation =
+        Simulation::new(scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
     if how.stepping {
         simulation.step_by_step();
     }
@@ -115,7 +116,8 @@ fn pauses_are_kept_in_a_replay_and_left_out_in_what_is_collapsed() {
 
 #[test]
 fn what_did_not_end_is_unfinished_and_none_arrives_after_the_stop() {
-    let flows = Flows::new(vec![ms(0), ms(30_000), ms(59_990), ms(70_000)], vec![Bytes::new(1_000_000); 4]).expect("flows");
+    let flows =
+        Flows::new(vec![ms(0), ms(30_000), ms(59_990), ms(70_000)], vec![Bytes::new(1_000_000); 4]).expect("flows");
     let text = format!("{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n");
     let web = |text: &str| run(&given(text, flows.clone())).summary.workloads[0].clone();
     let whole = web(&text);
@@ -196,7 +198,13 @@ fn hash(run: &Run) -> u64 {
 #[test]
 fn slots_that_are_used_again_and_short_cuts_change_nothing() {
     let hosts = "[host]\nsend = \"20us\"\nreceive = \"20us\"\nack = \"5us\"\nwake_min = \"5us\"\nwake_median = \"20us\"\nwake_max = \"1ms\"\n";
-    for queue in ["", "queue = \"fq_codel\"", "queue = \"codel\"", "jitter = \"3ms reorder\"", "jitter = \"hold 10ms every 30ms\""] {
+    for queue in [
+        "",
+        "queue = \"fq_codel\"",
+        "queue = \"codel\"",
+        "jitter = \"3ms reorder\"",
+        "jitter = \"hold 10ms every 30ms\"",
+    ] {
         for host in ["", hosts] {
             let text = WILD.replace("{}", queue).replace("    [[flow]]", &format!("{host}    [[flow]]"));
             let scenario = scenario(&text);

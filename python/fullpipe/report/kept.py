@@ -143,13 +143,14 @@ def read(directory: Path) -> Kept:
 
 
 def rows_of(metrics: Metrics) -> list[dict[str, Any]]:
-    """A run's metrics as a row a flow, named as in a sweep's data set."""
+    """A run's metrics as a row a flow, and behind them a row a workload, named as in a sweep's data set."""
     whole: dict[str, Any] = {key: metrics[key] for key in ("seed", "jain", "packets", "runner")}
     for link in metrics["links"]:
         whole |= _flat({key: value for key, value in link.items() if key != "name"}, f"link.{link['name']}.")
+    those: list[Mapping[str, Any]] = [*metrics["flows"], *metrics.get("workloads", [])]
     return [
         {**whole, "flow": flow["name"], "flow_index": index, **_flat({k: v for k, v in flow.items() if k != "name"})}
-        for index, flow in enumerate(metrics["flows"])
+        for index, flow in enumerate(those)
     ]
 
 

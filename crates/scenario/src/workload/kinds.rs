@@ -215,7 +215,8 @@ mod tests {
             let rtts = read(text).unwrap_or_else(|refusal| panic!("{text}: {}", refusal.problem));
             assert_eq!(rtts.write().as_str(), Some(text));
         }
-        for text in ["20ms", "uniform +1ms", "uniform +2ms..+1ms", "lognormal +1ms", "one of", "lognormal +1ms sigma 9"] {
+        for text in ["20ms", "uniform +1ms", "uniform +2ms..+1ms", "lognormal +1ms", "one of", "lognormal +1ms sigma 9"]
+        {
             assert!(read(text).is_err(), "{text}");
         }
     }

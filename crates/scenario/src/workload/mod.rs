@@ -13,8 +13,8 @@ use std::sync::Arc;
 use units::{Bytes, Span};
 use workload::{Flows, Source as Arriving, Wire};
 
-pub use self::kinds::{Model, Rtts};
 pub(crate) use self::kinds::{Load, Text};
+pub use self::kinds::{Model, Rtts};
 pub(crate) use self::read::{check_loads, workloads};
 use crate::model::{Flow, Link, PACKET, Scenario, Written};
 

@@ -57,7 +57,8 @@ fn workload(
     library: &dyn Library,
 ) -> Result<Workload, Error> {
     let key = |name: &str| table.key(name);
-    let flow = Flow { name, start: raw.start.get(source, &key("start"))?, ..tcp(&raw.cc, &raw.tcp, table, links, source)? };
+    let flow =
+        Flow { name, start: raw.start.get(source, &key("start"))?, ..tcp(&raw.cc, &raw.tcp, table, links, source)? };
     if flow.cc == UNRESPONSIVE {
         let problem = "what arrives opens connections, and needs a congestion control";
         return Err(source.error(&key("cc"), raw.cc.show(), problem, "name one, like \"cubic\""));
@@ -152,7 +153,11 @@ fn input(model: &kinds::Model, name: &str, source: &Source, library: &dyn Librar
         let fingerprint = text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
         });
-        return Ok(Named { input: Input::Cdf(Arc::new(cdf)), written: shown(&path), fingerprint: Some(hex(fingerprint)) });
+        return Ok(Named {
+            input: Input::Cdf(Arc::new(cdf)),
+            written: shown(&path),
+            fingerprint: Some(hex(fingerprint)),
+        });
     }
     let flows = library.flows(&path).map_err(|(problem, fix)| Refused { problem, fix })?;
     let fingerprint = Some(hex(flows.fingerprint()));
@@ -202,7 +207,11 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
                 Rate::from_bps(((bps / unit).round() * unit) as u64)
             };
             let whose = if all.is_empty() { "its flows bring" } else { "its flows and those above bring" };
-            let problem = format!("{whose} {}, and their link carries {} without headers", rate(before + offered), rate(capacity.as_f64()));
+            let problem = format!(
+                "{whose} {}, and their link carries {} without headers",
+                rate(before + offered),
+                rate(capacity.as_f64())
+            );
             let most = 1.0 - before / capacity.as_f64();
             let fix = match most > 0.02 {
                 true => format!("give a load below {most:.2}, or a faster link"),

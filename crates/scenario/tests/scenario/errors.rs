@@ -61,29 +61,83 @@ const EDITS: &[(&str, &str)] = &[
     // Workloads.
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\nsource = \"mawi-2020-06-10\"\nload = 0.5"),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nload = 0.5"),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"repaly\"\nsource = \"mawi-2020-06-10\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB\"\nload = 0.5"),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 1.2"),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0"),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = \"73%\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nsource = \"mawi-2020-06-10\""),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"repaly\"\nsource = \"mawi-2020-06-10\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB\"\nload = 0.5",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 1.2",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = \"73%\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nsource = \"mawi-2020-06-10\"",
+    ),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nsource = \"flows.parquet\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nsource = \"mawi-2020-06-01\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nsource = \".\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nsource = \"\""),
     (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nsource = \"mawi-2020-06-10\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.6"),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nstart = \"60s\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nstart = \"5s\"\nstop = \"5s\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nname = \"a\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nrtt = \"20ms\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nrtt = \"uniform +20ms..+10ms\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nrtt = \"lognormal +20ms\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nbytes = \"1MB\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nfingerprint = \"0123456789abcdef\""),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"none\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5"),
-    (r#"app_rate = "5mbit""#, "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nreceiver_params = { tick = 4 }"),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.6",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nstart = \"60s\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nstart = \"5s\"\nstop = \"5s\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nname = \"a\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nrtt = \"20ms\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nrtt = \"uniform +20ms..+10ms\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nrtt = \"lognormal +20ms\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nbytes = \"1MB\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nfingerprint = \"0123456789abcdef\"",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"none\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5",
+    ),
+    (
+        r#"app_rate = "5mbit""#,
+        "app_rate = \"5mbit\"\n[[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\nreceiver_params = { tick = 4 }",
+    ),
     // Quantities.
     (r#"duration = "60s""#, "duration = 60"),
     (r#"duration = "60s""#, r#"duration = "60""#),

@@ -64,6 +64,10 @@ impl Plan {
             let problem = format!("a modelled host, where --on {runner} has a real one");
             return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));
         }
+        if let Some(workload) = scenario.workloads.first() {
+            let problem = format!("--on {runner} runs no workloads");
+            return Err(scenario.error(&workload.key("cc"), "…", problem, "remove [[workload]], or run it on sim"));
+        }
         let mut tuned = scenario.flows.iter().filter_map(|flow| Some((flow, auto_tuning(flow)?)));
         if let Some((_, most)) = tuned.next()
             && let Some((other, _)) = tuned.find(|(_, max)| *max != most)

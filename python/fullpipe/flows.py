@@ -19,13 +19,14 @@ _NS = 1e9
 
 
 def columns(path: Path) -> Columns:
-    """Reads a file of flows: Parquet as `fullpipe workload extract` writes it, or CSV with the columns `start`, in seconds, and `bytes`.
+    """Reads a file of flows: Parquet as `fullpipe workload extract` writes it, or CSV with `start` (s) and `bytes`.
 
     Flows without bytes, or without a start, are left out; the others are put in order of their starts.
 
     Returns:
-        Start of each flow since the first, ns, shape (flows,); bytes, shape (flows,); then where the chunks of each begin among
-        all, shape (flows + 1,), or empty without chunks; the chunks' offsets since their flow's start, ns, and bytes.
+        Start of each flow since the first, ns, shape (flows,); bytes, shape (flows,); then where the chunks of each
+        begin among all, shape (flows + 1,), or empty without chunks; the chunks' offsets since their flow's start, ns,
+        and bytes.
 
     Raises:
         ValueError: When it is no such file; the text says what to do.
@@ -84,7 +85,7 @@ def _chunks(frame: pl.DataFrame) -> tuple[NDArray[np.uint32], NDArray[np.uint64]
         offsets, sizes = chunks.field("at").cast(pl.Duration("ns")).cast(pl.Int64), chunks.field("bytes")
     except (pl.exceptions.PolarsError, AttributeError) as error:
         raise _refused("its column chunks is no list of (at, bytes)", _MADE) from error
-    if len(offsets) and (offsets.min() < 0 or sizes.min() < 0):
+    if bool((offsets < 0).any()) or bool((sizes < 0).any()):
         raise _refused("a chunk is before its flow's start, or has less than no bytes", _MADE)
     firsts = np.zeros(len(lists) + 1, dtype=np.uint64)
     np.cumsum(counts.to_numpy(), out=firsts[1:])

@@ -43,10 +43,10 @@ class FlowMetrics(TypedDict):
 class WorkloadMetrics(TypedDict):
     """What became of the flows that arrived of one workload, all together.
 
-    `arrived` counts flows, `refused` those of them that found too many under way, `completed` those whose last byte came,
-    `unfinished` those under way at the end, `completed_bytes` what the completed ones carried and `completion_s` the times that
-    they took, from SYN to last byte. `concurrent` is how many were under way in the mean over time, `most_concurrent` the
-    most. The rest is as of one flow, of all of them.
+    `arrived` counts flows, `refused` those of them that found too many under way, `completed` those whose last byte
+    came, `unfinished` those under way at the end, `completed_bytes` what the completed ones carried and `completion_s`
+    the times that they took, from SYN to last byte. `concurrent` is how many were under way in the mean over time,
+    `most_concurrent` the most. The rest is as of one flow, of all of them.
     """
 
     name: str
@@ -102,7 +102,8 @@ class Metrics(TypedDict):
 
     What was before `measure_from_s` does not count; `jain` is Jain's index of the responsive flows' goodputs (None
     without any), `packets` the data packets that left the bottleneck in the whole run, `events` the simulator's steps,
-    `trace_hash` the trace's fingerprint, 16 hexadecimal digits (None without a trace). `workloads` is there where flows arrive.
+    `trace_hash` the trace's fingerprint, 16 hexadecimal digits (None without a trace). `workloads` is there where
+    flows arrive.
     """
 
     version: str

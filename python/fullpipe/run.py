@@ -220,8 +220,8 @@ class Run:
             table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as `<algorithm>.<field>`),
                 `"links"` (queue, sojourn, drops, marks), `"transitions"` (each change of state, with its reason) or,
                 where a flow's application asks, `"responses"` (start and end of each, its bytes). Where flows
-                arrive, `"workloads"` (how many are under way) and `"transfers"` (a row an arrival: its start, bytes, RTT,
-                the time it took, and would have taken alone).
+                arrive, `"workloads"` (how many are under way) and `"transfers"` (a row an arrival: its start, bytes,
+                RTT, the time it took, and would have taken alone).
 
         Raises:
             ValueError: When nothing was recorded, or no such table.

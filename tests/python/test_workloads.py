@@ -1,0 +1,112 @@
+"""Workloads from files of flows, through the package."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+import fullpipe
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TEXT = """duration = "30s"
+[path]
+rate = "10mbit"
+rtt = "20ms"
+buffer = "50packets"
+[[workload]]
+name = "web"
+source = "flows.parquet"
+cc = "cubic"
+"""
+
+
+def _scenario(folder: Path, flows: pl.DataFrame | None = None, text: str = TEXT) -> Path:
+    if flows is not None:
+        flows.write_parquet(folder / "flows.parquet")
+    (folder / "a.toml").write_text(text, encoding="utf-8")
+    return folder / "a.toml"
+
+
+def _seen() -> pl.DataFrame:
+    """Two flows, the first with a pause, and one without payload; not in order."""
+    ms = 1_000_000
+    chunks = [None, [{"at": 0, "bytes": 1_000}, {"at": 300 * ms, "bytes": 500}], None]
+    kind = pl.List(pl.Struct({"at": pl.Duration("ns"), "bytes": pl.UInt64}))
+    starts = pl.Series([5_000 * ms, 2_000 * ms, None], dtype=pl.Datetime("ns"))
+    return pl.DataFrame({"start": starts, "bytes": [20_000, 1_500, 0], "chunks": pl.Series(chunks, dtype=kind)})
+
+
+def test_flows_of_a_file_arrive_in_their_order_with_their_pauses(tmp_path: Path) -> None:
+    run = fullpipe.run(_scenario(tmp_path, _seen()), trace="10ms")
+    transfers = run.trace("transfers")
+    assert transfers["start"].to_list() == [0.0, 3.0]
+    assert transfers["bytes"].to_list() == [1_500, 20_000]
+    # The second chunk is written after 300 ms, and needs its time on the link and half of the RTT.
+    assert transfers["completion"][0] == pytest.approx(0.3 + 0.0005 + 0.010, abs=0.0005)
+    assert (transfers["completion"] >= transfers["alone"]).all()
+    assert run.workloads[0]["completed"] == 2
+    assert transfers["workload"].to_list() == ["web", "web"]
+
+
+def test_a_csv_will_do(tmp_path: Path) -> None:
+    (tmp_path / "flows.csv").write_text("start,bytes\n1.5,1000\n1.0,2000\n", encoding="utf-8")
+    run = fullpipe.run(_scenario(tmp_path, text=TEXT.replace("parquet", "csv")), trace="10ms")
+    assert run.trace("transfers")["bytes"].to_list() == [2_000, 1_000]
+    assert run.trace("transfers")["start"].to_list() == [0.0, 0.5]
+
+
+def test_what_was_kept_is_run_again_with_the_same_flows_and_refused_with_others(tmp_path: Path) -> None:
+    scenario = _scenario(tmp_path, _seen())
+    first = fullpipe.run(scenario, trace="10ms")
+    first.save(tmp_path / "kept")
+    again = fullpipe.run(tmp_path / "kept" / "resolved.toml", trace="10ms")
+    assert again.trace_hash == first.trace_hash
+    assert {"workloads.parquet", "transfers.parquet"} < {file.name for file in (tmp_path / "kept").iterdir()}
+    assert json.loads((tmp_path / "kept/metrics.json").read_text())["workloads"][0]["arrived"] == 2
+    _scenario(tmp_path, _seen().head(1))
+    with pytest.raises(fullpipe.ScenarioError, match="the source is another one"):
+        fullpipe.run(tmp_path / "kept" / "resolved.toml")
+
+
+@pytest.mark.parametrize(
+    ("flows", "problem"),
+    [
+        (pl.DataFrame({"start": [1.0]}), "no column bytes"),
+        (pl.DataFrame({"start": [1.0], "bytes": [0]}), "no flow with bytes"),
+        (pl.DataFrame({"start": [1.0], "bytes": [-5]}), "less than no bytes"),
+        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "of Float64"),
+        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "its column start is of String"),
+        (pl.DataFrame({"start": [float("nan")], "bytes": [1]}), "a start is no time"),
+        (pl.DataFrame({"start": [1.0], "bytes": [1], "chunks": [3]}), "no list of"),
+    ],
+)
+def test_a_file_that_has_no_flows_is_refused_by_its_key(tmp_path: Path, flows: pl.DataFrame, problem: str) -> None:
+    with pytest.raises(fullpipe.ScenarioError, match=problem) as refused:
+        fullpipe.run(_scenario(tmp_path, flows))
+    assert refused.value.key == "workload.0.source"
+    assert refused.value.fix
+
+
+def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "flows.parquet").write_bytes(b"nothing of the kind" * 10)
+    with pytest.raises(fullpipe.ScenarioError, match="can't be read as Parquet"):
+        fullpipe.run(_scenario(tmp_path))
+
+
+def test_a_sweep_has_a_row_a_workload_and_run(tmp_path: Path) -> None:
+    swept = fullpipe.sweep(_scenario(tmp_path, _seen()), {"workload.0.cc": ["cubic", "bbr3"]}, repeat=2)
+    rows = swept.frame()
+    assert rows["flow"].to_list() == ["web"] * 4
+    assert rows["completed"].to_list() == [2] * 4
+
+
+def test_other_runners_refuse_it_by_its_key(tmp_path: Path) -> None:
+    scenario = fullpipe.load(_scenario(tmp_path, _seen()))
+    with pytest.raises(fullpipe.ScenarioError, match="runs no workloads"):
+        _core.agent_plan(scenario, "off", "10.0.0.2", 5001, "kernel")

@@ -137,7 +137,11 @@ def _layout(bands: int, run: Run) -> tuple[Figure, _Panels, Axes | None]:
         band.tick_params(axis="x", length=0)
     axes[-1].set_xlabel("time, s")
     further = iter(axes[3:])
-    return figure, _Panels(axes[0], axes[1], axes[2], next(further) if queue else None, next(further) if arriving else None), band
+    return (
+        figure,
+        _Panels(axes[0], axes[1], axes[2], next(further) if queue else None, next(further) if arriving else None),
+        band,
+    )
 
 
 def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> None:

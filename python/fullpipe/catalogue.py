@@ -188,6 +188,8 @@ def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _keys([key for key in keys if key["key"].startswith("host.")])
     yield _head("In each [[flow]]; --set counts them from 0: flow.0.cc")
     yield _keys([key for key in keys if key["key"].startswith("flow.")])
+    yield _head("In each [[workload]]; --set counts them from 0: workload.0.load")
+    yield _keys([key for key in keys if key["key"].startswith("workload.")])
     yield _head("In [sweep], besides the keys that it varies")
     yield _keys([key for key in keys if key["key"].startswith("sweep.")])
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fullpipe.reproduce.published import is_of_a_fleet, load
+from fullpipe.reproduce.published import find, is_of_a_fleet, load
 from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.study import study
 from fullpipe.reproduce.verdict import Verdict
@@ -146,6 +146,54 @@ def test_the_lab_of_microsoft_is_judged_more_widely_there() -> None:
     assert intervals[alone, "RttMs"] == pytest.approx((65.6, 98.4))
     assert intervals[shared, "Fairness"] == (4, 16)
     assert cells["share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC", "Fairness"].same_winner == (1, 16)
+
+
+PICTURES = """
+[[picture]]
+case = "C1"
+file = "sorted"
+title = "Each alone"
+draw = "sorted"
+of = ["one"]
+measure = "utilisation"
+[[picture]]
+case = "C1"
+file = "median"
+title = "The median run"
+draw = "rate_rtt_state"
+of = ["one"]
+[[picture]]
+case = "C1"
+file = "long"
+title = "Every run again"
+draw = "queue_cdf"
+of = ["one"]
+[[picture]]
+case = "C2"
+file = "refused"
+title = "Both"
+draw = "rate_rtt_state"
+of = ["two"]
+"""
+
+
+def test_pictures_that_take_no_long_runs_are_drawn_on_other_runners(fullpipe: Fullpipe, small: Path) -> None:
+    small.write_text(SMALL + PICTURES, encoding="utf-8")
+    told = fullpipe("reproduce", small.name, "--on", "own_runners:Choosy", "--out", "kept")
+    assert told.returncode == 0, told.stderr
+    assert sorted(file.name for file in (small.parent / "kept" / "pictures").iterdir()) == ["median.png", "sorted.png"]
+    assert "Look at kept/report.html or pictures/" in told.stdout
+
+
+def test_a_study_set_up_for_a_runner_is_what_its_name_means_there(fake: Path) -> None:
+    (fake / "published").mkdir()
+    for name in ("small", "small-choosy"):
+        text = SMALL.replace('name = "small"', f'name = "{name}"')
+        (fake / "published" / f"{name}.toml").write_text(text, encoding="utf-8")
+    assert find("small").stem == "small"
+    assert find("small", "choosy").stem == "small-choosy"
+    assert find("small", "other").stem == "small"
+    assert find("huitema", "quic").stem == "huitema-quic"
 
 
 def test_the_command_runs_what_can_be_run(fullpipe: Fullpipe, small: Path) -> None:

@@ -64,7 +64,7 @@ def reproduce(
     """
     start = time.perf_counter()
     simulated = runner.name == "sim"
-    file = tables.find(name)
+    file = tables.find(name, runner.name)
     if tables.is_of_a_fleet(file):
         return _of_a_fleet(file, seeds, cases, out, as_json, variants, runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
@@ -84,7 +84,7 @@ def reproduce(
         done = study(published, advance, runner)
         rows = [(name, study(variant, advance, runner)) for name, variant in others]
         keep.keep(published, done, aside)
-        drawings = keep.drawings(published, done, aside) if simulated else []
+        drawings = keep.drawings(published, done, aside, runner)
         drawing = bar.add_task("drawing", total=len(drawings))
         for draw in drawings:
             draw()
@@ -102,7 +102,8 @@ def reproduce(
             if rows:
                 show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
             seconds = time.perf_counter() - start
-            look = f" or {'overview.png' if done.outcomes else 'pictures/'}" if simulated else ""
+            there = [name for name in ("overview.png", "pictures/") if (target / name).exists()]
+            look = f" or {there[0]}" if there else ""
             console.print(
                 f"Look at {target}/report.html{look}; table.md and more beside it ({seconds:.1f} s)",
                 markup=False,

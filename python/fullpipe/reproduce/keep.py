@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fullpipe.reproduce import show, show_claims
 from fullpipe.reproduce.measures.link import lost
+from fullpipe.reproduce.pictures import BRIEF
 from fullpipe.reproduce.study import records
 from fullpipe.results import write_parquet
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.published import Published
     from fullpipe.reproduce.runner import Setup
     from fullpipe.reproduce.study import Study
+    from fullpipe.runners import Runner
 
 
 def keep(published: Published, study: Study, directory: Path) -> None:
@@ -43,8 +45,11 @@ def keep(published: Published, study: Study, directory: Path) -> None:
     numbers(study).write_csv(directory / "numbers.csv")
 
 
-def drawings(published: Published, study: Study, directory: Path) -> list[Callable[[], object]]:
-    """What is to be drawn, each as a call that writes one file."""
+def drawings(published: Published, study: Study, directory: Path, runner: Runner) -> list[Callable[[], object]]:
+    """What is to be drawn, each as a call that writes one file; on other runners what takes no long runs."""
+    if runner.name != "sim":
+        drawn = [each for each in published.pictures if each.draw in BRIEF and study.samples.keys() >= set(each.points)]
+        return _pictures(drawn, study, directory, runner)
     calls: list[Callable[[], object]] = []
     if study.outcomes:
         (directory / "cases").mkdir()
@@ -54,13 +59,16 @@ def drawings(published: Published, study: Study, directory: Path) -> list[Callab
     calls += [
         partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png") for case in reversed(cases.values())
     ]
-    if published.pictures:
+    return calls + _pictures(published.pictures, study, directory, runner)
+
+
+def _pictures(pictures: Sequence[Picture], study: Study, directory: Path, runner: Runner) -> list[Callable[[], object]]:
+    if pictures:
         (directory / "pictures").mkdir()
-    calls += [
-        partial(_picture, picture, study, directory / "pictures" / f"{picture.file}.png")
-        for picture in published.pictures
+    return [
+        partial(_picture, picture, study, directory / "pictures" / f"{picture.file}.png", runner)
+        for picture in pictures
     ]
-    return calls
 
 
 def _overview(published: Published, study: Study, file: Path) -> None:
@@ -73,10 +81,10 @@ def _case(setup: Setup, file: Path) -> None:
     setup.run(trace="ack").plot(file)
 
 
-def _picture(picture: Picture, study: Study, file: Path) -> None:
+def _picture(picture: Picture, study: Study, file: Path, runner: Runner) -> None:
     from fullpipe.reproduce.pictures.draw import draw
 
-    draw(picture, study.samples).savefig(file)
+    draw(picture, study.samples, runner).savefig(file)
 
 
 def keep_variants(rows: Sequence[tuple[str, Study]], directory: Path) -> None:

@@ -100,10 +100,11 @@ def _seeded(of: tuple[tuple[Point, ...], ...], seeds: int) -> tuple[tuple[Point,
     return tuple(tuple(replace(point, seeds=seeds) for point in points) for points in of)
 
 
-def find(name: str) -> Path:
+def find(name: str, runner: str = "sim") -> Path:
     """The file of the table of that name, or the path itself if `name` is one of a file.
 
-    Tables are looked for in `published/` where one is, then in that of the source tree that this module is part of.
+    A study that was set up anew for a runner is called NAME-RUNNER, and is what NAME means there. Tables are looked for
+    in `published/` where one is, then in that of the source tree that this module is part of.
 
     Raises:
         PublishedError: When there is no such table.
@@ -112,8 +113,9 @@ def find(name: str) -> Path:
         return Path(name)
     places = dict.fromkeys((DIRECTORY, Path(__file__).resolve().parents[3] / DIRECTORY))
     found = {_name_of(file): file for place in reversed(places) for file in sorted(place.glob("*.toml"))}
-    if name in found:
-        return found[name]
+    for each in (f"{name}-{runner}", name):
+        if each in found:
+            return found[each]
     known = f"there is {', '.join(sorted(found))}" if found else f"no {DIRECTORY}/ is here; name the path of a file"
     raise PublishedError(f"no published table is called {name!r}: {known}")
 

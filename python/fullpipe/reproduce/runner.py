@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from fullpipe import _core
 from fullpipe.reproduce.measures import MEASURES, TRACED
-from fullpipe.run import Run, run
+from fullpipe.run import Run
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
@@ -50,13 +50,15 @@ class Setup:
         """
         return _core.Scenario.parse(self.text, self.where, self.settings, seed)
 
-    def run(self, seed: int = 1, trace: str | None = None) -> Run:
+    def run(self, seed: int = 1, trace: str | None = None, runner: Runner = RUNNER) -> Run:
         """One run, traced as said, or as `trace` says.
 
         Raises:
             ScenarioError: When it is refused.
         """
-        return run(self.scenario(seed), trace=trace or self.trace)
+        scenario, level = self.scenario(seed), trace or self.trace
+        runner.refuse(scenario, level)
+        return Run(scenario, runner.execute(scenario, level, None))
 
     def written(self) -> str:
         """TOML that runs the same: the text, or with settings all that is resolved from it."""

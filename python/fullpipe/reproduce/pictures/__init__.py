@@ -23,8 +23,10 @@ DRAWINGS = (
     *("queue_over_time", "queue_cdf", "rates_over_time", "sweep", "over_series"),
     *("sorted", "rtt_histogram", "rate_rtt_state"),
 )
-_MEASURED = ("sweep", "sorted")
 """The kinds of pictures; :func:`fullpipe.reproduce.pictures.draw.draw` makes them."""
+_MEASURED = ("sweep", "sorted")
+BRIEF = ("sweep", "sorted", "rtt_histogram", "rate_rtt_state")
+"""Those that need no run again, or the median one of each point."""
 
 
 @dataclass(frozen=True)

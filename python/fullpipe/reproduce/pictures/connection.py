@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.run import Run
+    from fullpipe.runners import Runner
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
@@ -56,7 +57,7 @@ def _near(run: Run) -> _Part:
     return _Part(begin, _NEAR_S, 0.0005, 1e3, f"time from {begin:g} s on, ms")
 
 
-def sorted_runs(picture: Picture, samples: Samples) -> Figure:
+def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     """A line a point: what each run measured, from the least to the most."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -71,11 +72,11 @@ def sorted_runs(picture: Picture, samples: Samples) -> Figure:
     return figure
 
 
-def rtt_histogram(picture: Picture, samples: Samples) -> Figure:
+def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
     """How often each RTT was measured in the median run, on a logarithmic scale; lines at quantiles."""
     figure = Figure(figsize=(9, 0.6 + 3.4 * len(picture.points)), dpi=110, layout="constrained")
     for panel, point in zip(figure.subplots(len(picture.points), 1, squeeze=False)[:, 0], picture.points, strict=True):
-        seed, run = _median_run(point, samples)
+        seed, run = _median_run(point, samples, runner)
         rtts = run.trace()["rtt"].drop_nulls().cast(pl.Float64).to_numpy() * 1e6
         panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLOURS[0])
         for quantile, name in ((0.5, "median"), (0.99, "99 %")):
@@ -92,14 +93,14 @@ def rtt_histogram(picture: Picture, samples: Samples) -> Figure:
     return figure
 
 
-def rate_rtt_state(picture: Picture, samples: Samples) -> Figure:
+def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure:
     """The median run of each point: two seconds, and 50 ms of them; pacing rate and throughput, RTT, state."""
     figure = Figure(figsize=(13, 0.9 + 4.6 * len(picture.points)), dpi=110, layout="constrained")
     heights = {"height_ratios": [4, 3, 0.7] * len(picture.points)}
     rows = figure.subplots(3 * len(picture.points), 2, squeeze=False, gridspec_kw=heights)
     seen: set[str] = set()
     for number, point in enumerate(picture.points):
-        seed, run = _median_run(point, samples)
+        seed, run = _median_run(point, samples, runner)
         left, right = rows[3 * number : 3 * number + 3].T
         seen |= _over_time(list(left), run, _WHOLE)
         seen |= _over_time(list(right), run, _near(run))
@@ -145,12 +146,12 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     return set(names)
 
 
-def _median_run(point: Point, samples: Samples) -> tuple[int, Run]:
+def _median_run(point: Point, samples: Samples, runner: Runner) -> tuple[int, Run]:
     """The run whose first flow's goodput is the median, or the next above it: its seed and the run, traced."""
     goodputs = [each.metrics["flows"][0]["goodput_bps"] for each in samples[point]]
     seed = goodputs.index(sorted(goodputs)[len(goodputs) // 2]) + 1
     every = point.setup.trace if point.setup.trace != "off" else suited_interval(point.setup.scenario(seed))
-    return seed, point.setup.run(seed, every)
+    return seed, point.setup.run(seed, every, runner)
 
 
 def _plain(panel: Axes) -> None:

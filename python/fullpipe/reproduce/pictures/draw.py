@@ -14,6 +14,7 @@ from fullpipe.reproduce.pictures.connection import rate_rtt_state, rtt_histogram
 from fullpipe.reproduce.pictures.series import over_series
 from fullpipe.reproduce.runner import side_by_side
 from fullpipe.results import suited_interval
+from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.run import Run
+    from fullpipe.runners import Runner
 
     Values = NDArray[np.float64]
 
@@ -38,21 +40,22 @@ _LABEL = 16
 _CDF = np.linspace(0, 1, 401)
 
 
-def draw(picture: Picture, samples: Samples) -> Figure:
+def draw(picture: Picture, samples: Samples, runner: Runner = RUNNER) -> Figure:
     """Makes a picture; runs that it needs a trace of are run again.
 
     Args:
         picture: What to draw.
         samples: The numbers of the runs, for a sweep.
+        runner: What a run with a trace is made on.
     """
-    figure = _DRAWINGS[picture.draw](picture, samples)
+    figure = _DRAWINGS[picture.draw](picture, samples, runner)
     figure.suptitle(picture.title, x=0.01, ha="left", weight="bold")
     return figure
 
 
-def _queue_over_time(picture: Picture, _samples: Samples) -> Figure:
+def _queue_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     """A panel a point: the bottleneck's queueing delay of seed 1 in RTTmin; the first flow's ProbeBW_UP is shaded."""
-    runs = [_traced(point) for point in picture.points]
+    runs = [_traced(point, runner) for point in picture.points]
     figure, panels = _panels(runs, 2.2, sharey=True)
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
         time, delay = _queue(run)
@@ -67,7 +70,7 @@ def _queue_over_time(picture: Picture, _samples: Samples) -> Figure:
     return figure
 
 
-def _queue_cdf(picture: Picture, _samples: Samples) -> Figure:
+def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     """How much of the time the queueing delay is below so many RTTmin: pale a run, dark their mean."""
     figure = Figure(figsize=(9, 4.6), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -75,7 +78,7 @@ def _queue_cdf(picture: Picture, _samples: Samples) -> Figure:
         np.linspace(1.4 + min(len(picture.points), 3), 1.4, len(picture.points))
     )  # what coincides is seen all the same
     jobs = [(point.setup, point.seeds, _interval(point), _quantiles) for point in picture.points]
-    for point, colour, runs in zip(picture.points, _COLOURS * 9, side_by_side(jobs), strict=False):
+    for point, colour, runs in zip(picture.points, _COLOURS * 9, side_by_side(jobs, runner=runner), strict=False):
         for quantiles in runs:
             panel.plot(quantiles, _CDF, color=colour, alpha=0.15, linewidth=0.7)
         label = f"{point.name}, {len(runs)} run{'s' if len(runs) > 1 else ''}"
@@ -88,9 +91,9 @@ def _queue_cdf(picture: Picture, _samples: Samples) -> Figure:
     return figure
 
 
-def _rates_over_time(picture: Picture, _samples: Samples) -> Figure:
+def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     """A panel a point: what the bottleneck delivered of each flow, seed 1."""
-    runs = [_traced(point) for point in picture.points]
+    runs = [_traced(point, runner) for point in picture.points]
     figure, panels = _panels(runs, 2.4, sharey=False)
     for panel, point, run in zip(panels, picture.points, runs, strict=True):
         edges = np.linspace(0, run.metrics["duration_s"], _BINS + 1)
@@ -113,7 +116,7 @@ def _rates_over_time(picture: Picture, _samples: Samples) -> Figure:
     return figure
 
 
-def _sweep(picture: Picture, samples: Samples) -> Figure:
+def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     """A line a group over the points of its sweep: the mean over the runs, with a bar from the least to the most."""
     figure = Figure(figsize=(9, 4.2), dpi=110, layout="constrained")
     panel = figure.subplots()
@@ -133,12 +136,12 @@ def _sweep(picture: Picture, samples: Samples) -> Figure:
     return figure
 
 
-_DRAWINGS: dict[str, Callable[[Picture, Samples], Figure]] = {
+_DRAWINGS: dict[str, Callable[[Picture, Samples, Runner], Figure]] = {
     "queue_over_time": _queue_over_time,
     "queue_cdf": _queue_cdf,
     "rates_over_time": _rates_over_time,
     "sweep": _sweep,
-    "over_series": lambda picture, _samples: over_series(picture),
+    "over_series": over_series,
     "sorted": sorted_runs,
     "rtt_histogram": rtt_histogram,
     "rate_rtt_state": rate_rtt_state,
@@ -165,8 +168,8 @@ def _interval(point: Point) -> str:
     return point.setup.trace if point.setup.trace != "off" else suited_interval(point.setup.scenario(1))
 
 
-def _traced(point: Point) -> Run:
-    return point.setup.run(1, _interval(point))
+def _traced(point: Point, runner: Runner) -> Run:
+    return point.setup.run(1, _interval(point), runner)
 
 
 def _called(point: Point, run: Run) -> str:

@@ -10,7 +10,9 @@ from matplotlib.figure import Figure
 from fullpipe import states
 
 if TYPE_CHECKING:
+    from fullpipe.reproduce.claims import Samples
     from fullpipe.reproduce.pictures import Picture
+    from fullpipe.runners import Runner
 
 _THEIRS, _OURS = "#000000", "#D55E00"
 _SECONDS = 16.0
@@ -27,14 +29,14 @@ _STATES = {
 }
 
 
-def over_series(picture: Picture) -> Figure:
+def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     """RTT, data in flight and, where the source has them, states of the first seconds: theirs, and ours of seed 1.
 
     The source's file is CSV with the columns `t_s`, `rtt_ms`, `inflight_pkts` and `phase`.
     """
     assert picture.series is not None  # read_pictures saw to it
     theirs = pl.read_csv(picture.series, infer_schema_length=None).filter(pl.col("t_s") <= _SECONDS)
-    run = picture.points[0].setup.run(1, "20ms")
+    run = picture.points[0].setup.run(1, "20ms", runner)
     ours = run.trace().filter(pl.col("time") <= _SECONDS)
     phases = theirs.filter(pl.col("phase").is_in(_STATES))
     figure = Figure(figsize=(10, 5.4 if len(phases) else 4.9), dpi=110, layout="constrained")

@@ -40,6 +40,36 @@ class FlowMetrics(TypedDict):
     limited_by: dict[str, float]
 
 
+class SlowdownMetrics(TypedDict):
+    """Slowdowns of `count` flows: completion time over that alone on the path."""
+
+    count: int
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+
+
+class DecadeMetrics(TypedDict):
+    """Flows from `from_bytes` up to ten times that: those complete, by SRPT and by processor sharing; None without one.
+
+    `unfinished` were under way at the end and are in none of the others.
+    """
+
+    from_bytes: int
+    unfinished: int
+    flows: SlowdownMetrics | None
+    srpt: SlowdownMetrics | None
+    ps: SlowdownMetrics | None
+
+
+class SlowdownsMetrics(TypedDict):
+    """Of all flows of a workload, and by decade of their sizes, the smallest first."""
+
+    all: DecadeMetrics | None
+    decades: list[DecadeMetrics]
+
+
 class WorkloadMetrics(TypedDict):
     """What became of the flows that arrived of one workload, all together.
 
@@ -58,6 +88,7 @@ class WorkloadMetrics(TypedDict):
     unfinished: int
     completed_bytes: int
     completion_s: Distribution
+    slowdown: SlowdownsMetrics
     concurrent: float
     most_concurrent: int
     rtt_s: Distribution
@@ -120,3 +151,15 @@ class Metrics(TypedDict):
     packets: int
     events: int
     trace_hash: str | None
+
+
+def decade_text(decade: DecadeMetrics) -> str:
+    """The sizes of a decade: "1 to 10 kB"."""
+    least, unit = _whole(decade["from_bytes"])
+    most, most_unit = _whole(10 * decade["from_bytes"])
+    return f"{least} to {most} {unit}" if unit == most_unit else f"{least} {unit} to {most} {most_unit}"
+
+
+def _whole(size: int) -> tuple[int, str]:
+    power = min((len(str(size)) - 1) // 3, 4)
+    return size // 1000**power, ("B", "kB", "MB", "GB", "TB")[power]

@@ -18,6 +18,7 @@ use crate::agenda::{Agenda, Class, Who};
 use crate::algorithms::{Algorithms, choose};
 use crate::build;
 use crate::flow::{Armed, Flow, Source, Transitions};
+use crate::slowdown::Servers;
 
 /// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned away.
 const MOST_ACTIVE: usize = 200_000;
@@ -55,6 +56,7 @@ pub(crate) struct Arrived {
 pub(crate) struct Workloads {
     all: Vec<Workload>,
     transfers: Vec<Transfer>,
+    servers: Servers,
     window: Window,
     /// Flows that do not arrive lie in the first slots.
     pub(crate) others: usize,
@@ -93,7 +95,8 @@ impl Workloads {
             })
         });
         let all = all.collect::<Result<_, _>>()?;
-        Ok(Workloads { all, transfers: Vec::new(), window, others, free: Vec::new(), active: 0, fresh: false })
+        let servers = Servers::new(scenario);
+        Ok(Workloads { all, transfers: Vec::new(), servers, window, others, free: Vec::new(), active: 0, fresh: false })
     }
 
     /// Puts the first arrival of each on the agenda.
@@ -132,12 +135,14 @@ impl Workloads {
         };
         let row = self.transfers.len() as u32;
         let rtt = scenario.rtt(&workload.spec);
+        let chunks = workload.coming.chunks(arrival.chunks);
+        self.servers.add(now, arrival.bytes, chunks, rtt);
         self.transfers.push(Transfer {
             workload: index as u32,
             start: now,
             bytes: arrival.bytes,
             rtt,
-            alone: workload.wire.alone(arrival.bytes, workload.coming.chunks(arrival.chunks), rtt),
+            alone: workload.wire.alone(arrival.bytes, chunks, rtt),
             completion: None,
         });
         let reused = if self.fresh { None } else { self.free.pop() };
@@ -206,11 +211,13 @@ impl Workloads {
                 None => {}
             }
         }
+        let slowdowns = self.servers.slowdowns(&self.transfers, self.all.len(), self.window);
         let (mut summaries, mut warnings) = (Vec::new(), Vec::new());
-        for (index, (mut workload, spec)) in self.all.into_iter().zip(&scenario.workloads).enumerate() {
+        let each = self.all.into_iter().zip(&scenario.workloads).zip(slowdowns);
+        for (index, ((mut workload, spec), slowdown)) in each.enumerate() {
             tally((self.others + index) as u32).into_iter().for_each(|tallied| workload.meter.on_tally(tallied));
             let spec = &spec.flow;
-            let summary = WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), workload.meter, &LIMITS);
+            let summary = WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), workload.meter, slowdown, &LIMITS);
             if summary.refused > 0 {
                 warnings.push(format!(
                     "{} flows of {} were turned away: {MOST_ACTIVE} were under way at once",

@@ -30,6 +30,7 @@ mod observe;
 mod prefetch;
 mod reverse;
 mod shelf;
+mod slowdown;
 mod socket;
 
 pub use algorithms::{PROVIDES, Runner, controller, resolved};

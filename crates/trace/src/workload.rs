@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use units::{Bytes, Rate, Span, Time};
 
+use crate::slowdown::Slowdowns;
 use crate::{Distribution, FlowMeter, Histogram, Tallied, Window};
 
 /// A flow that has arrived: some 50 bytes, since there may be a million.
@@ -170,6 +171,8 @@ pub struct WorkloadSummary {
     pub completed_bytes: u64,
     /// Their times from SYN to the last byte.
     pub completion_s: Distribution,
+    /// By how much longer they took than they would have alone, by size.
+    pub slowdown: Slowdowns,
     /// Flows under way at once, in the mean over time.
     pub concurrent: f64,
     /// The most at once.
@@ -196,7 +199,13 @@ pub struct WorkloadSummary {
 
 impl WorkloadSummary {
     /// From its meter, at the end of the run.
-    pub fn new(name: String, cc: String, mut meter: WorkloadMeter, limits: &[&'static str]) -> WorkloadSummary {
+    pub fn new(
+        name: String,
+        cc: String,
+        mut meter: WorkloadMeter,
+        slowdown: Slowdowns,
+        limits: &[&'static str],
+    ) -> WorkloadSummary {
         let Window { from, to } = meter.window;
         meter.turn(to);
         let total: f64 = meter.held.iter().map(|span| span.as_secs_f64()).sum();
@@ -212,6 +221,7 @@ impl WorkloadSummary {
             unfinished: meter.active,
             completed_bytes: meter.bytes.get(),
             completion_s: Distribution::from(&meter.completion),
+            slowdown,
             concurrent: meter.area as f64 / (to - from).as_nanos() as f64,
             most_concurrent: meter.most,
             rtt_s: Distribution::from(&meter.rtt),
@@ -246,7 +256,7 @@ mod tests {
         meter.on_departure(at(3_000));
         meter.on_complete(at(2_000), at(5_001), Bytes::new(1));
         meter.on_refused(at(4_000));
-        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, &["cwnd"]);
+        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, Slowdowns::default(), &["cwnd"]);
         assert_eq!((summary.arrived, summary.refused, summary.completed, summary.unfinished), (3, 1, 1, 2));
         assert_eq!((summary.completed_bytes, summary.completion_s.mean), (1_000, Some(2.49)));
         // One from 1 s on, two from 2 s on, and at 3 s one comes and one goes.
@@ -268,7 +278,7 @@ mod tests {
         assert_eq!((flow.sent, flow.ended(), flow.rtt.histogram().weight()), (0, None, 0));
         flow.on_rtt(at(300), Span::from_millis(1_000));
         meter.take(&mut flow);
-        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, &["cwnd"]);
+        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, Slowdowns::default(), &["cwnd"]);
         assert_eq!((summary.sent, summary.retransmits, summary.loss_fraction), (100, 1, 0.01));
         assert!((summary.goodput_bps - 1_600.0).abs() < 1.0, "1000 bytes in 5 s");
         assert_eq!(summary.rtt_s.max, Some(1.0));

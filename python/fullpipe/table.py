@@ -10,12 +10,14 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from fullpipe.metrics import decade_text
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from rich.console import Console
 
-    from fullpipe.metrics import FlowMetrics, LinkMetrics
+    from fullpipe.metrics import DecadeMetrics, FlowMetrics, LinkMetrics
     from fullpipe.run import Run
 
 _MOST_FLOWS = 20
@@ -65,6 +67,7 @@ def _tables(runs: Sequence[Run], console: Console) -> bool:
         *flows,
         *([_responses(runs)] if answered and each else []),
         *([_workloads(runs)] if runs[0].workloads else []),
+        *([_slowdowns(runs)] if any(each["slowdown"]["all"] for run in runs for each in run.workloads) else []),
         *([_links(linked)] if (linked := [run for run in runs if run.links]) else []),  # a loopback has none
     ):
         narrowed |= narrow(table, console)
@@ -182,6 +185,29 @@ def _workloads(runs: Sequence[Run]) -> Table:
                 _percent(each["loss_fraction"]),
             )
     return table
+
+
+def _slowdowns(runs: Sequence[Run]) -> Table:
+    """A line a decade of sizes, workload and run: by how much longer the flows took than alone."""
+    table = _table_of("slowdown of flows", runs)
+    number_columns(table, "\nflows", "\nmean", "\np50", "\np95", "\np99", "SRPT\nmean", "PS\nmean")
+    for number, named in enumerate(runs[0].workloads):
+        if len(runs[0].workloads) > 1:
+            table.add_row(Text(named["name"]))
+        sizes = sorted({each["from_bytes"]: each for run in runs for each in _decades(run, number)}.items())
+        for least, any_of_it in sizes:
+            for run, head in _heads(f"{decade_text(any_of_it)}", runs):
+                decade = next((each for each in _decades(run, number) if each["from_bytes"] == least), None)
+                if decade is not None and (flows := decade["flows"]) is not None:
+                    servers = (decade["srpt"], decade["ps"])
+                    values = [flows["mean"], flows["p50"], flows["p95"], flows["p99"]]
+                    known = [*values, *(each["mean"] if each else None for each in servers)]
+                    table.add_row(*head, f"{flows['count']:,}", *(digits(each) if each else NONE for each in known))
+    return table
+
+
+def _decades(run: Run, number: int) -> list[DecadeMetrics]:
+    return run.workloads[number]["slowdown"]["decades"]
 
 
 def _links(runs: Sequence[Run]) -> Table:

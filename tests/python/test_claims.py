@@ -11,6 +11,7 @@ import pytest
 
 from fullpipe.reproduce import published
 from fullpipe.reproduce.claims import judge
+from fullpipe.reproduce.estimate import paired_ratio
 from fullpipe.reproduce.pictures import DRAWINGS
 from fullpipe.reproduce.pictures.draw import draw
 from fullpipe.reproduce.reader import PublishedError
@@ -139,7 +140,7 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
         (
             'of = ["reno"]',
             'of = ["reno", "cubic"]',
-            ["claim[0].of", "has 2 groups", "two for ratio, difference, wins, superiority, mann_whitney"],
+            ["claim[0].of", "has 2 groups", "two for ratio, paired_ratio, difference, wins, superiority, mann_whitney"],
         ),
         ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' fits no point"]),
         ('of = ["buffers"]', 'of = ["reno"]', ["claim[1].of", "has a single point", "fix: name a group with a sweep"]),
@@ -291,8 +292,8 @@ def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
         "sorted": (1, 2),
         "rtt_histogram": (2, 1),
     }
-    # test_published_kernel.py draws over a series, test_published_huitema.py states.
-    assert {*kinds, "over_series", "rate_rtt_state"} == set(DRAWINGS)
+    # test_published_kernel.py draws over a series, test_published_huitema.py states, test_published_kit.py slowdowns.
+    assert {*kinds, "over_series", "rate_rtt_state", "slowdown"} == set(DRAWINGS)
     text = GOOD[: GOOD.index("[[picture]]")]
     for kind in kinds:
         measure = 'measure = "queue_p50_rttmin"\n' if kind in ("sweep", "sorted") else ""
@@ -306,3 +307,12 @@ def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
         for panel in panels:
             solid = [line for line in panel.lines if line.get_linestyle() == "-"]
             assert (len(panel.containers) or len(solid)) == lines, picture.draw
+
+
+def test_a_paired_ratio_does_not_mind_what_all_runs_of_a_seed_have_in_common() -> None:
+    seeds = [1.0, 10.0, 100.0, 3.0, 30.0, 7.0]
+    found = paired_ratio("mean", [1.1 * each for each in seeds], seeds)
+    assert found.value == pytest.approx(1.1)
+    assert found.low == pytest.approx(1.1)
+    assert found.high == pytest.approx(1.1)
+    assert paired_ratio("mean", [3.0], [2.0]).value == 1.5

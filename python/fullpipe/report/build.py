@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fullpipe.report import values
 from fullpipe.report.kept import read
 from fullpipe.report.model import Report
-from fullpipe.report.panels import differences, maps, replays, results, runners, spread, time
+from fullpipe.report.panels import differences, maps, replays, results, runners, slowdowns, spread, time
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,6 +28,7 @@ def build(directory: Path) -> Report:
         replays.published(kept),
         runners.section(groups, metrics, values.run_metrics(kept)),
         results.section(groups, metrics),
+        slowdowns.section(kept),
         differences.section(comparisons),
         maps.section(kept, groups, metrics),
         time.section(kept),

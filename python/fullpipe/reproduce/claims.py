@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.estimate import COMPARE, OVER_RUNS, Estimate, estimate, rise
 from fullpipe.reproduce.groups import points_of
-from fullpipe.reproduce.measures import MEASURES, TRACED
+from fullpipe.reproduce.measures import MEASURES, OF_WORKLOADS, TRACED
 from fullpipe.reproduce.verdict import Verdict, distance
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _KEYS = ("case", "metric", "published", "measure", "flow", "over", "compare", "of", "within", "why", "report", "note")
 _COMPARISONS = (*COMPARE, "rise")
+_PAIRED = ("wins", "paired_ratio")
 
 Samples = dict["Point", tuple["Sample", ...]]
 """The runs of each point."""
@@ -203,12 +204,16 @@ class _Claims:
         if claim.compare == "rise" and not sizes:
             self.reader.refuse(f"{where}.of", keys["of"], "has a single point", "name a group with a sweep")
         for point in claim.points:
-            if claim.flow >= len(point.setup.scenario(1).flows):
+            scenario = point.setup.scenario(1)
+            if claim.flow >= len(scenario.flows) and not (scenario.workloads and claim.flow == 0):
                 fix = "flows count from 1"
                 self.reader.refuse(f"{where}.flow", claim.flow + 1, f"{point.name} has no such flow", fix)
+            if claim.measure in OF_WORKLOADS and not scenario.workloads:
+                fix = "name a group that has one"
+                self.reader.refuse(f"{where}.measure", claim.measure, f"{point.name} has no workload", fix)
             if claim.measure in TRACED and point.setup.trace == "off":
                 fix = f'add trace = "10ms" to [runs.{point.group}]'
                 self.reader.refuse(f"{where}.measure", claim.measure, f"needs a trace of {point.group}", fix)
-        if claim.compare == "wins" and len({point.seeds for point in claim.points}) != 1:
+        if claim.compare in _PAIRED and len({point.seeds for point in claim.points}) != 1:
             fix = "give both groups as many seeds: run by run they are compared"
             self.reader.refuse(f"{where}.of", keys["of"], "one group has more runs than the other", fix)

@@ -101,6 +101,16 @@ def difference(over: str, first: Sequence[float], second: Sequence[float]) -> Es
     return _two(lambda one, other: one - other, over, first, second)
 
 
+def paired_ratio(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
+    """The mean of the first over that of the second, with the interval of pairs: runs of one seed."""
+    from fullpipe.stats import paired
+
+    if len(first) < 2:
+        return Estimate(first[0] / second[0] if second[0] else math.nan)
+    found = paired(dict(enumerate(first)), dict(enumerate(second))).ratio
+    return Estimate(found.value, low=found.low, high=found.high)
+
+
 def wins(_over: str, first: Sequence[float], second: Sequence[float]) -> Estimate:
     """The share of seeds for which the first is greater, with Clopper's and Pearson's interval."""
     won = share(sum(one > other for one, other in zip(first, second, strict=True)), len(first))
@@ -126,6 +136,7 @@ def mann_whitney(_over: str, first: Sequence[float], second: Sequence[float]) ->
 
 COMPARE: dict[str, Callable[[str, Sequence[float], Sequence[float]], Estimate]] = {
     "ratio": ratio,
+    "paired_ratio": paired_ratio,
     "difference": difference,
     "wins": wins,
     "superiority": superiority,

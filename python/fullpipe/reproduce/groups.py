@@ -126,7 +126,8 @@ class _Groups:
                 fix = f"name a scenario, seen from {self.reader.file.parent}"
                 self.reader.refuse(where, value, f"can't be read ({reason})", fix)
         scenario = self.reader.table(value, where)
-        flows = self.reader.tables(scenario.get("flow"), f"{where}.flow")
+        arrives = "workload" in scenario
+        flows = self.reader.tables(scenario.get("flow", [] if arrives else None), f"{where}.flow")
         rest = {key: each for key, each in scenario.items() if key != "flow"}
         return scenario_text(f"{name}, of {self.reader.file.name}", rest, flows)
 

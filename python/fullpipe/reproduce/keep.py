@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from fullpipe.metrics import Metrics
+    from fullpipe.metrics import Distribution, Metrics
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.reproduce.published import Published
     from fullpipe.reproduce.runner import Setup
@@ -129,7 +129,7 @@ def numbers(study: Study) -> pl.DataFrame:
 
 
 def frame(study: Study) -> pl.DataFrame:
-    """Every flow of every run as a row: rates in bit/s, delays in s, counts in data packets.
+    """Every flow and every workload of every run as a row: rates in bit/s, delays in s, counts in data packets.
 
     `link_lost` counts what queues and policers dropped and chance took, of all flows of the run;
     queueing delays are the link's. Where there is no link, as on a loopback, its columns have no value.
@@ -148,7 +148,7 @@ def frame(study: Study) -> pl.DataFrame:
                 "cc": flow["cc"],
                 "goodput_bps": flow["goodput_bps"],
                 "rtt_mean_s": flow["rtt_s"]["mean"],
-                "completion_s": flow["completion_s"],
+                "completion_s": _completion(flow["completion_s"]),
                 "sent": flow["sent"],
                 "retransmits": flow["retransmits"],
                 "link_lost": sum(lost(link) for link in run["links"]),
@@ -159,10 +159,15 @@ def frame(study: Study) -> pl.DataFrame:
             }
             for point, samples in study.samples.items()
             for run in (each.metrics for each in samples)
-            for number, flow in enumerate(run["flows"], 1)
+            for number, flow in enumerate([*run["flows"], *run.get("workloads", [])], 1)
         ],
         schema_overrides=dict.fromkeys(
             ("completion_s", "rtt_mean_s", "utilisation", "queue_p50_s", "queue_p99_s", "jain"), pl.Float64
         ),
         infer_schema_length=None,
     )
+
+
+def _completion(known: Distribution | float | None) -> float | None:
+    """A flow's, or the mean of those of a workload."""
+    return known["mean"] if isinstance(known, dict) else known

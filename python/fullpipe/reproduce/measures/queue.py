@@ -19,6 +19,12 @@ def queue_above_rttmin(run: Ran, _flow: int) -> float:
     return float((delay > 1).mean())
 
 
+def queue_within_2_rttmin(run: Ran, _flow: int) -> float:
+    """The share of time in which the queueing delay at the bottleneck is two RTTmin at most, 0 to 1."""
+    _, delay = queue_delay(run)
+    return float((delay <= 2).mean())
+
+
 def queue_delay(run: Ran) -> tuple[Values, Values]:
     """Times in s and the queueing delay at the bottleneck then, in RTTmin."""
     import polars as pl
@@ -28,4 +34,4 @@ def queue_delay(run: Ran) -> tuple[Values, Values]:
     return rows["time"].to_numpy(), rows["sojourn"].cast(pl.Float64).to_numpy() / run.scenario.rtt_s
 
 
-MEASURES = (queue_above_rttmin,)
+MEASURES = (queue_above_rttmin, queue_within_2_rttmin)

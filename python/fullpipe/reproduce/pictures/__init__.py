@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KEYS = ("case", "file", "title", "draw", "of", "measure", "flow", "series")
 DRAWINGS = (
     *("queue_over_time", "queue_cdf", "rates_over_time", "sweep", "over_series"),
-    *("sorted", "rtt_histogram", "rate_rtt_state"),
+    *("sorted", "rtt_histogram", "rate_rtt_state", "slowdown"),
 )
 """The kinds of pictures; :func:`fullpipe.reproduce.pictures.draw.draw` makes them."""
 _MEASURED = ("sweep", "sorted")

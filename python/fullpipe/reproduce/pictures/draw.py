@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.connection import rate_rtt_state, rtt_histogram, sorted_runs
 from fullpipe.reproduce.pictures.series import over_series
+from fullpipe.reproduce.pictures.slowdown import slowdown
 from fullpipe.reproduce.runner import side_by_side
 from fullpipe.results import suited_interval
 from fullpipe.runners.sim import RUNNER
@@ -145,6 +146,7 @@ _DRAWINGS: dict[str, Callable[[Picture, Samples, Runner], Figure]] = {
     "sorted": sorted_runs,
     "rtt_histogram": rtt_histogram,
     "rate_rtt_state": rate_rtt_state,
+    "slowdown": slowdown,
 }
 
 

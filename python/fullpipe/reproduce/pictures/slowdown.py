@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.reproduce.runner import Sample
+    from fullpipe.runners import Runner
 
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 _SERVERS = (("srpt", "SRPT", "-", "#000000"), ("ps", "processor sharing", "--", "#777777"))
@@ -24,7 +25,7 @@ _STATISTICS = (("p50", "median"), ("mean", "mean"), ("p99", "99th percentile"))
 _FEWEST = 10
 
 
-def slowdown(picture: Picture, samples: Samples) -> Figure:
+def slowdown(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     """A row a label, a panel a statistic, a line a group: slowdown by decade, geometric mean of the runs."""
     labels = list(dict.fromkeys(point.label for point in picture.points))
     figure = Figure(figsize=(13, 0.9 + 3.1 * len(labels)), dpi=110, layout="constrained")

@@ -49,6 +49,7 @@ LINKED = [
     "docs/qlog.md",
     "docs/report.md",
     "docs/statistics.md",
+    "docs/workloads.md",
     "docs/fleet.md",
     "docs/reproduce/conformance.md",
     "docs/reproduce/dropbox.md",

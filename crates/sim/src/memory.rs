@@ -16,6 +16,10 @@ const PER_PACKET: u64 = 2 * 72;
 const PER_ACK: u64 = 2 * (72 + 112);
 /// Of each flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;
+/// Of each flow that arrives: its row among the transfers, and what its source holds of it; both may double when they grow.
+const PER_ARRIVAL: u64 = 2 * (56 + 40);
+/// Arriving flows that are under way at once: many more than any load that a link carries leads to.
+const UNDER_WAY: u64 = 10_000;
 /// Of each row of a trace: a flow's own columns, those of three algorithms, and the link's; twice, since columns double
 /// too.
 const PER_ROW: u64 = 2 * (69 + 3 * 30 + 48);
@@ -33,7 +37,7 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let links: Vec<Largest> = scenario.links().enumerate().map(|(i, link)| Largest::new(path, i, link)).collect();
 
     let mut segments = 0_u64;
-    for flow in &scenario.flows {
+    for flow in scenario.flows.iter().chain(scenario.workloads.iter().map(|workload| &workload.flow)) {
         let back = flow.reverse_route.iter().map(|link| links[*link].wait).fold(Span::ZERO, |sum, wait| sum + wait);
         // What its RTT has beyond the path's at the start, it has beyond the longest.
         let longest = rtt + scenario.rtt(flow).saturating_sub(path.rtt) + late + back;
@@ -50,12 +54,14 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let longest = delays + back.unwrap_or(Span::ZERO);
     let capacity =
         links.iter().map(|link| link.rate.bytes_in(longest) + link.buffer).fold(Bytes::ZERO, |sum, a| sum + a);
-    let flows = scenario.flows.len() as u64;
+    let arrivals: u64 = scenario.workloads.iter().map(|workload| scenario.arrivals(workload)).sum();
+    let flows = scenario.flows.len() as u64 + arrivals.min(UNDER_WAY);
     let shared = (capacity.get() / SMSS.get()).saturating_mul(4).saturating_add(flows.saturating_mul(64));
     let rows = match level {
         TraceLevel::Off => 0.0,
         TraceLevel::Every(interval) => {
-            scenario.duration.as_secs_f64() / interval.as_secs_f64() * (scenario.flows.len() + links.len()) as f64
+            scenario.duration.as_secs_f64() / interval.as_secs_f64()
+                * (scenario.flows.len() + scenario.workloads.len() + links.len()) as f64
         }
         TraceLevel::Acks => {
             links.iter().map(|link| link.carried.as_f64()).sum::<f64>() / 8.0 / 1500.0 * scenario.duration.as_secs_f64()
@@ -68,7 +74,10 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         (true, false) => PER_PACKET,
         (false, _) => PER_PLACE,
     };
-    Bytes::new(PER_SEGMENT + queued) * segments.min(shared) + Bytes::new(PER_FLOW) * flows + trace
+    Bytes::new(PER_SEGMENT + queued) * segments.min(shared)
+        + Bytes::new(PER_FLOW) * flows
+        + Bytes::new(PER_ARRIVAL) * arrivals
+        + trace
 }
 
 /// A link at its largest: whatever of its schedule may coincide.

@@ -250,3 +250,12 @@ fn the_trace_says_how_many_are_under_way() {
     let mean = active.iter().sum::<u64>() as f64 / active.len() as f64;
     assert!((concurrent - mean).abs() < 0.002, "{concurrent} {mean}");
 }
+
+#[test]
+fn the_memory_of_a_million_arrivals_is_estimated() {
+    let text = "duration = \"900s\"\n[path]\nrate = \"3gbit\"\nrtt = \"20ms\"\nbuffer = \"8bdp\"\n\
+                [[workload]]\nsource = \"mawi-2020-06-10\"\nmodel = \"collapsed\"\nload = 0.73\ncc = \"cubic\"\n";
+    let estimate = sim::memory_needed(&scenario(text), TraceLevel::Off).get();
+    // docs/performance.md has what it takes.
+    assert!((170_000_000..700_000_000).contains(&estimate), "{estimate}");
+}

@@ -110,6 +110,19 @@ impl Source {
         model / self.stretch
     }
 
+    /// How many flows arrive up to `until`, about.
+    pub fn count(&self, until: Span) -> u64 {
+        let seconds = until.as_secs_f64() / self.stretch;
+        match &self.kind {
+            Kind::Seen { trace: Trace::Flows(flows), .. } => {
+                let all = flows.len() as f64;
+                (all * (seconds / flows.span().as_secs_f64()).min(1.0)).ceil() as u64
+            }
+            Kind::Seen { trace: Trace::Preset(preset), .. } => (preset.rate * seconds).ceil() as u64,
+            Kind::Drawn(_) => seconds.ceil() as u64,
+        }
+    }
+
     /// The arrivals of a run up to `until`, in order of time. `name` is the workload's.
     pub fn arrivals(&self, seed: u64, name: &str, until: Span) -> Arrivals {
         let stream = |usage| Rng::stream(seed, name, usage);

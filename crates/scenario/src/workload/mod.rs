@@ -75,6 +75,13 @@ impl Workload {
 }
 
 impl Scenario {
+    /// How many flows of a workload arrive in the run, in the mean.
+    pub fn arrivals(&self, workload: &Workload) -> u64 {
+        let stop = workload.stop.unwrap_or(self.duration).min(self.duration);
+        let lasts = stop.saturating_sub(workload.flow.start);
+        workload.arriving().count(lasts)
+    }
+
     /// The slowest link of a workload's route, as its flows see it when they are alone.
     pub fn wire(&self, workload: &Workload) -> Wire {
         let rate = self.route(&workload.flow.route).map(Link::sustained).min().expect("a route has a link");

@@ -22,7 +22,6 @@ pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
 
 /// Who sends.
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "nearly all flows are of the large kind")]
 pub(crate) enum Source {
     Tcp(Sender<AnyController>),
     /// A TCP sender on a host that takes time.

@@ -203,8 +203,9 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
         if before + offered >= capacity.as_f64() {
             // To the nearest thousandth of it.
             let rate = |bps: f64| {
-                let unit = 10_f64.powi((bps.log10() as i32 - 3).max(0));
-                Rate::from_bps(((bps / unit).round() * unit) as u64)
+                let bps = bps as u64;
+                let unit = 10_u64.pow(bps.max(1).ilog10().saturating_sub(3));
+                Rate::from_bps((bps + unit / 2) / unit * unit)
             };
             let whose = if all.is_empty() { "its flows bring" } else { "its flows and those above bring" };
             let problem = format!(

@@ -35,8 +35,7 @@ def section(kept: Kept) -> Section | None:
 
 def _chart(workload: WorkloadMetrics) -> Lines:
     decades = workload["slowdown"]["decades"]
-    # In the middle of each decade, on a logarithmic scale.
-    x = np.array([each["from_bytes"] * np.sqrt(10) for each in decades])
+    x = np.array([each["from_bytes"] / 1e3 for each in decades])
 
     def line(label: str, of: list[float | None], style: int) -> Line:
         return Line(label, x, np.array([np.nan if each is None else each for each in of]), style=style)
@@ -51,7 +50,9 @@ def _chart(workload: WorkloadMetrics) -> Lines:
         line("processor sharing, mean", of("ps", "mean"), 3),
     ]
     known = [each for each in lines if not np.isnan(each.y).all()]
-    return Lines(workload["name"], "size of the flow, bytes", "slowdown", known, log_x=True, log_y=True)
+    return Lines(
+        workload["name"], "flows of so many kB, and up to ten times that", "slowdown", known, log_x=True, log_y=True
+    )
 
 
 def _of(decade: DecadeMetrics, whose: str, statistic: str) -> float | None:

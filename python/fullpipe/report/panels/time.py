@@ -76,7 +76,9 @@ def _recorded(together: list[Series], points: int) -> Recorded:
     if len(flows) >= 2:
         panels.append(_fairness(traces, flows, end_s))
     command = first.point.command.rsplit(" --seed ", 1)[0] + f" --seed {first.seed}"
-    return Recorded(f"{first.point.label}, seed {first.seed}{note}", command, panels)
+    # Where all flows arrive and go, there is none to follow.
+    drawn = [panel for panel in panels if panel.lines]
+    return Recorded(f"{first.point.label}, seed {first.seed}{note}", command, drawn)
 
 
 def _queues(together: list[Series]) -> Iterator[Line]:

@@ -96,6 +96,7 @@ vendor: web/node_modules/.ready
 lint: setup lint-web
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
+	cargo update --quiet --workspace --locked --manifest-path crates/quic/Cargo.toml  # its lock knows the workspace's crates
 	cd examples/custom-controller && cargo fmt --check && cargo clippy --all-targets --target-dir ../../target -- --deny warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check

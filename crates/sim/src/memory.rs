@@ -16,8 +16,9 @@ const PER_PACKET: u64 = 2 * 72;
 const PER_ACK: u64 = 2 * (72 + 112);
 /// Of each flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;
-/// Of each flow that arrives: its row among the transfers, and what its source holds of it; both may double when they grow.
-const PER_ARRIVAL: u64 = 2 * (56 + 40);
+/// Of each flow that arrives: its row among the transfers, what its source holds of it, and what the servers beside it are told;
+/// all may double when they grow. At the end there is its slowdown, and when each server is done with it.
+const PER_ARRIVAL: u64 = 2 * (56 + 40 + 40) + 56 + 2 * 24;
 /// Arriving flows that are under way at once: many more than any load that a link carries leads to.
 const UNDER_WAY: u64 = 10_000;
 /// Of each row of a trace: a flow's own columns, those of three algorithms, and the link's; twice, since columns double

@@ -2,6 +2,8 @@
 
 use cc::Registry;
 use endpoint::Pacing;
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
 use scenario::{Ecn, Error, Flow, ReceiveWindow, Scenario};
 use sim::TraceLevel;
 use trace::{FlowMeter, Window};
@@ -88,8 +90,24 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
         let problem = "QUIC's runners have no flows that arrive";
         return Err(scenario.error(&workload.key("cc"), "…", problem, "remove [[workload]], or run it on sim"));
     }
+    if runner == Runner::Real {
+        check_cpus(scenario)?;
+    }
     let registry = Registry::default();
     scenario.flows.iter().try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
+}
+
+/// Refuses CPUs that are not there, or not for this process.
+fn check_cpus(scenario: &Scenario) -> Result<(), Error> {
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
+    let there = |cpu: u32| allowed.is_set(cpu as usize).unwrap_or(false);
+    let asked = [("quic.server_cpu", scenario.quic.server_cpu), ("quic.client_cpu", scenario.quic.client_cpu)];
+    let Some((key, cpu)) = asked.into_iter().find_map(|(key, cpu)| Some((key, cpu.filter(|cpu| !there(*cpu))?))) else {
+        return Ok(());
+    };
+    let cpus: Vec<String> = (0..CpuSet::count() as u32).filter(|cpu| there(*cpu)).map(|cpu| cpu.to_string()).collect();
+    let fix = format!("give one of {}, or leave it out", cpus.join(", "));
+    Err(scenario.error(key, cpu, "this process may not use such a CPU", fix))
 }
 
 /// The machine's loopback is what it is: refuses what a scenario says to be in the way.

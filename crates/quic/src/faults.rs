@@ -13,7 +13,7 @@ use units::{Bytes, Span, Time};
 use crate::build::{Plan, Runner, plans};
 use crate::half::{Clock, addresses};
 use crate::peer::{Parts, Peer, Sink, Source};
-use crate::real::{self, Options};
+use crate::real;
 use crate::tape;
 use crate::tls::Identity;
 
@@ -165,8 +165,7 @@ fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
 fn a_run_whose_time_is_up_ends_and_leaves_nothing_behind() {
     let begun = Instant::now();
     let scenario = Scenario::parse(&LOOPBACK.replace("20s", "300ms"), "test.toml").expect("a valid scenario");
-    let run =
-        real::on_loopback(&scenario, TraceLevel::Off, &Options::default(), |_, _| ()).expect("the loopback works");
+    let run = real::on_loopback(&scenario, TraceLevel::Off, |_, _| ()).expect("the loopback works");
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     let flow = &run.summary.flows[0];
     assert!(flow.goodput_bps > 1e6 && flow.completion_s.is_none(), "{flow:?}");

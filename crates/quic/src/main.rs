@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use quic::real::{self, Failure, Options};
+use quic::real::{self, Failure};
 use quic::virtual_time::Virtual;
 use quic::{Runner, check, turns};
 use scenario::Scenario;
@@ -31,12 +31,6 @@ struct Plan {
     /// `off`, `ack`, or the interval between two rows.
     #[serde(default)]
     trace: Option<String>,
-    /// The CPUs of server and client.
-    #[serde(default)]
-    pin: Option<[usize; 2]>,
-    /// Never sleep.
-    #[serde(default)]
-    busy: bool,
 }
 
 fn main() -> ExitCode {
@@ -106,13 +100,12 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
     // Made aside and renamed.
     let aside = out.with_extension("part");
     let file = File::create(&aside).map_err(broken)?;
-    let options = Options { pin: plan.pin, busy: plan.busy };
     let progress = |now, got| progress(now, scenario.duration, got);
     let keep = |run: &Run| keep(run, &file).map_err(broken);
     match runner {
         Runner::Virtual => keep(&in_virtual_time(scenario, level)?)?,
-        Runner::Real if scenario.path.loopback => keep(&real::on_loopback(scenario, level, &options, progress)?)?,
-        Runner::Real => real::behind_path(scenario, level, &options, &file, progress)?,
+        Runner::Real if scenario.path.loopback => keep(&real::on_loopback(scenario, level, progress)?)?,
+        Runner::Real => real::behind_path(scenario, level, &file, progress)?,
     }
     fs::rename(aside, out).map_err(broken)
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use nix::errno::Errno;
 use noq_udp::UdpSocketState;
-use scenario::{Error, Scenario};
+use scenario::{Error, Quic, Scenario};
 use serde_json::{Value, json};
 use sim::{Run, TraceLevel};
 use testbed::{Between, Inside, Sandbox, Trouble};
@@ -22,15 +22,6 @@ use crate::peer::{Parts, Peer, Sink, Source};
 use crate::tap::{self, Seen};
 use crate::tls::Identity;
 use crate::udp::{self, Station};
-
-/// How it is run, besides what the scenario says.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The CPUs that server and client stay on, if they are told to.
-    pub pin: Option<[usize; 2]>,
-    /// Never sleep: one CPU a side is always busy, and no wake-up is late.
-    pub busy: bool,
-}
 
 /// Why there is no result.
 #[derive(Debug)]
@@ -78,17 +69,12 @@ type Socket = (UdpSocket, UdpSocketState);
 ///
 /// # Errors
 /// When the scenario is not for this runner, or the run goes wrong.
-pub fn on_loopback(
-    scenario: &Scenario,
-    level: TraceLevel,
-    options: &Options,
-    progress: impl FnMut(Time, u64),
-) -> Result<Run, Failure> {
+pub fn on_loopback(scenario: &Scenario, level: TraceLevel, progress: impl FnMut(Time, u64)) -> Result<Run, Failure> {
     let plans = plans(scenario, Runner::Real, level)?;
     let sockets = plans.iter().map(|_| Ok([loopback(0)?, loopback(0)?])).collect::<Result<_, Trouble>>()?;
     let mut ends = Ends::new(scenario, plans, sockets, Clock::start())?;
-    let turns = ends.run(scenario, options, progress)?;
-    Ok(ends.finish(scenario, level, turns, facts(options), Path::default())?)
+    let turns = ends.run(scenario, progress)?;
+    Ok(ends.finish(scenario, level, turns, facts(&scenario.quic), Path::default())?)
 }
 
 /// The two ends of a scenario's first flow on the loopback, for who drives them otherwise.
@@ -108,11 +94,10 @@ pub(crate) fn pair(scenario: &Scenario) -> Result<(Station<Source>, Station<Sink
 pub fn behind_path(
     scenario: &Scenario,
     level: TraceLevel,
-    options: &Options,
     out: &File,
     mut progress: impl FnMut(Time, u64),
 ) -> Result<(), Failure> {
-    let mut sandbox = Sandbox::start(|inside| within(scenario, level, options, out, inside))?;
+    let mut sandbox = Sandbox::start(|inside| within(scenario, level, out, inside))?;
     loop {
         let said = match sandbox.hear() {
             Ok(Some(said)) => said,
@@ -131,13 +116,7 @@ pub fn behind_path(
 }
 
 /// In the sandbox.
-fn within(
-    scenario: &Scenario,
-    level: TraceLevel,
-    options: &Options,
-    out: &File,
-    inside: &Inside,
-) -> Result<Value, Trouble> {
+fn within(scenario: &Scenario, level: TraceLevel, out: &File, inside: &Inside) -> Result<Value, Trouble> {
     let mut bed = testbed::raise(scenario)?.map_err(trouble)?;
     let plans = plans(scenario, Runner::Real, level).map_err(trouble)?;
     let cant = |errno: Errno| Trouble::new(format!("an end of the bed: {errno}"), "try again");
@@ -154,9 +133,9 @@ fn within(
     let mut ends = Ends::new(scenario, plans, sockets, clock)?;
     let (turns, Between { tap, links, host, warnings }) =
         testbed::between(&mut bed, scenario, testbed::Clock::start(), route, tap, || {
-            ends.run(scenario, options, |at, got| inside.say(&json!({ "progress": [at.as_nanos(), got] })))
+            ends.run(scenario, |at, got| inside.say(&json!({ "progress": [at.as_nanos(), got] })))
         });
-    let facts = facts(options).into_iter().filter(|(name, _)| ["stack", "threads"].contains(&name.as_str()));
+    let facts = facts(&scenario.quic).into_iter().filter(|(name, _)| ["stack", "threads"].contains(&name.as_str()));
     let facts = host.into_iter().map(|(name, fact)| (name.to_owned(), fact)).chain(facts).collect();
     ends.warnings.extend(warnings);
     let run = ends.finish(scenario, level, turns?, facts, Path { links, seen: Some(tap) })?;
@@ -215,9 +194,9 @@ impl Ends {
         Ok(())
     }
 
-    fn run(&mut self, scenario: &Scenario, options: &Options, progress: impl FnMut(Time, u64)) -> Result<u64, Trouble> {
+    fn run(&mut self, scenario: &Scenario, progress: impl FnMut(Time, u64)) -> Result<u64, Trouble> {
         let end = Time::ZERO + scenario.duration;
-        udp::run((&mut self.sources, &mut self.sinks), self.clock, end, options, progress)
+        udp::run((&mut self.sources, &mut self.sinks), self.clock, end, &scenario.quic, progress)
             .map_err(|error| Trouble::new(format!("a socket failed: {error}"), "try again"))
     }
 
@@ -270,22 +249,23 @@ impl Ends {
 }
 
 /// What the machine is, in words.
-fn facts(options: &Options) -> BTreeMap<String, String> {
+fn facts(quic: &Quic) -> BTreeMap<String, String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");
     let cpu = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);
-    let mode = match (options.busy, options.pin) {
-        (false, None) => "a thread a side",
-        (true, None) => "a thread a side, never asleep",
-        (false, Some(_)) => "a thread a side, pinned",
-        (true, Some(_)) => "a thread a side, pinned, never asleep",
-    };
+    let pinned = |side: &str, cpu: Option<u32>| cpu.map_or_else(String::new, |cpu| format!(", {side} on CPU {cpu}"));
+    let threads = format!(
+        "a thread a side{}{}{}",
+        pinned("servers", quic.server_cpu),
+        pinned("clients", quic.client_cpu),
+        if quic.busy_poll { ", never asleep" } else { "" }
+    );
     let facts = [
         ("kernel", read("/proc/sys/kernel/osrelease").trim().to_owned()),
         ("cpu", cpu.unwrap_or("unknown").to_owned()),
         ("cpus", thread::available_parallelism().map_or(0, usize::from).to_string()),
         ("stack", "noq-proto 1.4.0, TLS 1.3 with AES-128-GCM by ring".to_owned()),
-        ("threads", mode.to_owned()),
+        ("threads", threads),
     ];
     facts.map(|(name, value)| (name.to_owned(), value)).into()
 }

@@ -13,11 +13,11 @@ use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use nix::unistd::Pid;
 use noq_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
+use scenario::Quic;
 use units::{Span, Time};
 
 use crate::half::Clock;
 use crate::peer::{Peer, Sink, Source};
-use crate::real::Options;
 
 /// Bursts of a turn at most, before it is looked what has come.
 const BURSTS: usize = 8;
@@ -65,18 +65,20 @@ pub(crate) fn run(
     (sources, sinks): (&mut [Station<Source>], &mut [Station<Sink>]),
     clock: Clock,
     end: Time,
-    options: &Options,
+    quic: &Quic,
     mut progress: impl FnMut(Time, u64),
 ) -> io::Result<u64> {
     let shared = &Shared::default();
-    let [server_cpu, client_cpu] = options.pin.map_or([None; 2], |pin| pin.map(Some));
     thread::scope(|scope| {
         let mut over_since = None;
         let server = scope.spawn(move || {
-            side(server_cpu, sources, clock, options, |now, stations| serve(now, stations, &mut over_since, shared))
+            side((quic.server_cpu, quic.busy_poll), sources, clock, |now, stations| {
+                serve(now, stations, &mut over_since, shared)
+            })
         });
-        let client = scope
-            .spawn(move || side(client_cpu, sinks, clock, options, |now, stations| fetch(now, stations, end, shared)));
+        let client = scope.spawn(move || {
+            side((quic.client_cpu, quic.busy_poll), sinks, clock, |now, stations| fetch(now, stations, end, shared))
+        });
         while !(server.is_finished() && client.is_finished()) {
             thread::sleep(std::time::Duration::from_millis(50));
             progress(clock.now().min(end), shared.got.load(Ordering::Relaxed));
@@ -90,15 +92,14 @@ pub(crate) fn run(
 
 /// A side's loop, until `done` says so. Gives the number of its turns.
 fn side<P: Peer>(
-    cpu: Option<usize>,
+    (cpu, busy_poll): (Option<u32>, bool),
     stations: &mut [Station<P>],
     clock: Clock,
-    options: &Options,
     mut done: impl FnMut(Time, &mut [Station<P>]) -> bool,
 ) -> io::Result<u64> {
     if let Some(cpu) = cpu {
         let mut set = CpuSet::new();
-        set.set(cpu)?;
+        set.set(cpu as usize)?;
         sched_setaffinity(Pid::from_raw(0), &set)?;
     }
     // Linux wakes a sleeper up to 50 us late, to save power, unless told not to.
@@ -121,7 +122,7 @@ fn side<P: Peer>(
             }
             return Ok(turns);
         }
-        if !busy && !options.busy {
+        if !busy && !busy_poll {
             sleep(stations, clock)?;
         }
     }

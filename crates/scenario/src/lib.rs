@@ -42,8 +42,8 @@ pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
-    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, UNRESPONSIVE,
-    Value, Wake,
+    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, Quic, ReceiveWindow, Scenario,
+    UNRESPONSIVE, Value, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};

@@ -48,6 +48,8 @@ pub struct Scenario {
     pub(crate) more_links: Vec<Link>,
     /// The machines at the flows' ends, if they take time.
     pub host: Option<Host>,
+    /// How real QUIC is run in real time.
+    pub quic: Quic,
     /// The flows, each `count` expanded.
     pub flows: Vec<Flow>,
     /// Flows that arrive.
@@ -173,6 +175,17 @@ pub struct Host {
     pub wake: Option<Wake>,
     /// How much a run's CPU times may differ from these, as a part of them.
     pub variation: f64,
+}
+
+/// How this machine runs real QUIC in real time, a thread a side.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Quic {
+    /// The CPU that the servers' thread stays on, if it is told to.
+    pub server_cpu: Option<u32>,
+    /// The CPU that the clients' thread stays on.
+    pub client_cpu: Option<u32>,
+    /// The threads never sleep.
+    pub busy_poll: bool,
 }
 
 /// How long it takes to wake up: a bounded Pareto distribution.

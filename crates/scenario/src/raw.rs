@@ -27,6 +27,9 @@ use crate::workload::{Load, Model, Rtts, Text};
 /// The most flows that a scenario may have.
 pub(crate) const MOST_FLOWS: u64 = 1_000_000;
 
+/// The largest number that a CPU may have: what glibc's CPU sets hold.
+const MOST_CPUS: u64 = 1023;
+
 /// Segments per ACK, by default.
 pub const DELAYED_ACK: u32 = 2;
 /// ACKs of one segment each, by default (Linux: TCP_MAX_QUICKACKS).
@@ -76,6 +79,10 @@ pub(crate) struct Scenario {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Host", extend("x-default" = "endpoints take no time"))]
     pub(crate) host: Option<Host>,
+    /// How this machine runs real QUIC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Quic", extend("x-default" = "a thread a side, where the kernel puts it"))]
+    pub(crate) quic: Option<Quic>,
     /// The flows, one table each; there is at least one, or a workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none, beside a workload"))]
@@ -336,6 +343,23 @@ pub(crate) struct Host {
     #[serde(default = "no_variation")]
     #[schemars(example = "20%")]
     pub(crate) variation: Leaf<Percent>,
+}
+
+/// How this machine runs real QUIC in real time, a thread a side: --on quic. Everything else leaves it alone.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Quic {
+    /// The CPU that the servers' thread stays on, as /proc/cpuinfo counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Whole<0, MOST_CPUS>>", example = 0, extend("x-default" = "any"))]
+    pub(crate) server_cpu: Option<Leaf<Whole<0, MOST_CPUS>>>,
+    /// The CPU that the clients' thread stays on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Leaf<Whole<0, MOST_CPUS>>", example = 1, extend("x-default" = "any"))]
+    pub(crate) client_cpu: Option<Leaf<Whole<0, MOST_CPUS>>>,
+    /// With "on" neither thread ever sleeps: no wake-up is late, and two CPUs are busy all the time.
+    #[serde(default = "off")]
+    pub(crate) busy_poll: Leaf<Switch>,
 }
 
 /// One flow, or `count` equal ones.

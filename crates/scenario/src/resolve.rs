@@ -14,7 +14,7 @@ use crate::impairment::InOrder;
 use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{
-    BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, ReceiveWindow, Scenario, Table,
+    BOTTLENECK, Change, EcnFeedback, Flow, Host, Link, PACKET, Pacing, Path, Quic, ReceiveWindow, Scenario, Table,
     UNRESPONSIVE, Value, Wake, Written,
 };
 use crate::profile::Applied;
@@ -55,6 +55,7 @@ pub(crate) fn resolve(
         path,
         more_links,
         host: raw.host.as_ref().map(|raw| host(raw, &source)).transpose()?,
+        quic: raw.quic.as_ref().map(|raw| quic(raw, &source)).transpose()?.unwrap_or_default(),
         flows,
         workloads,
         written: Written(source),
@@ -291,6 +292,18 @@ fn host(raw: &raw::Host, source: &Source) -> Result<Host, Error> {
         rate_interval: get(&raw.rate_interval, "rate_interval")?,
         wake: wake(raw, source)?,
         variation,
+    })
+}
+
+fn quic(raw: &raw::Quic, source: &Source) -> Result<Quic, Error> {
+    let cpu = |leaf: &Option<Leaf<_>>, key: &str| -> Result<_, Error> {
+        Ok(optional(leaf, source, key)?.map(|Whole(cpu)| cpu as u32))
+    };
+    let Switch(busy_poll) = raw.busy_poll.get(source, "quic.busy_poll")?;
+    Ok(Quic {
+        server_cpu: cpu(&raw.server_cpu, "quic.server_cpu")?,
+        client_cpu: cpu(&raw.client_cpu, "quic.client_cpu")?,
+        busy_poll,
     })
 }
 

@@ -11,7 +11,7 @@ use crate::impairment::InOrder;
 use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, Value};
-use crate::raw::{Change, Flow, Host, Link, NamedLink, Path, Scenario, Tcp, Workload, one_flow};
+use crate::raw::{Change, Flow, Host, Link, NamedLink, Path, Quic, Scenario, Tcp, Workload, one_flow};
 use crate::topology::Route;
 use crate::workload::{Load, Text};
 
@@ -27,6 +27,7 @@ impl From<&model::Scenario> for Scenario {
             path: Path::from(&scenario.path),
             link: scenario.links().skip(1).map(NamedLink::from).collect(),
             host: scenario.host.as_ref().map(Host::from),
+            quic: (scenario.quic != model::Quic::default()).then(|| Quic::from(&scenario.quic)),
             flow: scenario.flows.iter().map(|flow| Flow::of(flow, scenario)).collect(),
             workload: scenario.workloads.iter().map(|workload| Workload::of(workload, scenario)).collect(),
             sweep: None,
@@ -48,6 +49,17 @@ impl From<&model::Host> for Host {
             wake_median: wake(|wake| wake.median),
             wake_max: wake(|wake| wake.max),
             variation: Leaf::of(&Percent(host.variation)),
+        }
+    }
+}
+
+impl From<&model::Quic> for Quic {
+    fn from(quic: &model::Quic) -> Quic {
+        let cpu = |cpu: Option<u32>| cpu.map(|cpu| Leaf::of(&Whole(u64::from(cpu))));
+        Quic {
+            server_cpu: cpu(quic.server_cpu),
+            client_cpu: cpu(quic.client_cpu),
+            busy_poll: Leaf::of(&Switch(quic.busy_poll)),
         }
     }
 }

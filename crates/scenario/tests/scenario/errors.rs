@@ -444,6 +444,11 @@ const EDITS: &[(&str, &str)] = &[
     (r#"loss = "0%""#, "[host]\nwake_min = \"0s\"\nwake_median = \"20us\"\nwake_max = \"1ms\""),
     (r#"loss = "0%""#, "[host]\nwake_min = \"5us\"\nwake_median = \"90us\"\nwake_max = \"1ms\""),
     (r#"loss = "0%""#, "[host]\nwake_min = \"5us\"\nwake_median = \"5us\"\nwake_max = \"1us\""),
+    // How this machine runs QUIC.
+    (r#"loss = "0%""#, "[quic]\npin = 1"),
+    (r#"loss = "0%""#, "[quic]\nserver_cpu = \"first\""),
+    (r#"loss = "0%""#, "[quic]\nclient_cpu = 1024"),
+    (r#"loss = "0%""#, "[quic]\nbusy_poll = \"50us\""),
 ];
 
 /// Texts by themselves.

@@ -40,13 +40,13 @@ def kindly() -> Iterator[None]:
 
 
 @contextmanager
-def stoppable(where: Callable[[], str], kept: str = "nothing kept") -> Iterator[None]:
+def stoppable(where: Callable[[], str], kept: str | Callable[[], str] = "nothing kept") -> Iterator[None]:
     """Says `where` the block was when Ctrl-C or a signal ended it, and what is `kept`, and ends the command."""
     try:
         yield
     except (KeyboardInterrupt, Stopped) as stop:
         with suppress(OSError):  # the terminal may have gone, which was the signal
-            print(f"interrupted {where()}; {kept}", file=sys.stderr)
+            print(f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}", file=sys.stderr)
         raise typer.Exit(stop.code if isinstance(stop, Stopped) else 128 + signal.SIGINT) from None
 
 

@@ -41,22 +41,33 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
         raise FileExistsError(f"{called} exists already; name a new directory, results are never overwritten")
     final = target.resolve()
     aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+    try:
+        with parents(aside):
+            try:
+                aside.mkdir()
+                yield aside
+                aside.rename(final)  # refused by the system if something has been put there meanwhile
+            except BaseException:
+                shutil.rmtree(aside, ignore_errors=True)
+                raise
+    except OSError as error:
+        raise OSError(f"{called} can't be written: {error.strerror or error}; name a directory that can") from error
+
+
+@contextmanager
+def parents(path: Path) -> Iterator[None]:
+    """Makes the missing parents of a path. When the block fails, those vanish in which there is nothing."""
     made: list[Path] = []
     try:
-        for parent in reversed([each for each in aside.parents if not each.exists()]):
+        for parent in reversed([each for each in path.parents if not each.exists()]):
             with suppress(FileExistsError):  # made by somebody else meanwhile
                 parent.mkdir()
                 made.append(parent)
-        aside.mkdir()
-        yield aside
-        aside.rename(final)  # refused by the system if something has been put there meanwhile
-    except BaseException as error:
-        shutil.rmtree(aside, ignore_errors=True)
+        yield
+    except BaseException:
         for parent in reversed(made):
             with suppress(OSError):  # used by somebody else
                 parent.rmdir()
-        if isinstance(error, OSError):
-            raise OSError(f"{called} can't be written: {error.strerror or error}; name a directory that can") from error
         raise
 
 

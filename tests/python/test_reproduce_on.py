@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 from fullpipe.reproduce.published import find, is_of_a_fleet, load
@@ -207,3 +212,65 @@ def test_the_command_runs_what_can_be_run(fullpipe: Fullpipe, small: Path) -> No
     timed = fullpipe("reproduce", small.name, "--on", "own_runners:Timed", "--json")
     assert timed.returncode == 0, timed.stderr
     assert [each["verdict"] for each in json.loads(timed.stdout)] == ["met", "met", "met", "met"]
+
+
+def _stopped(call: list[str], small: Path, runs: Path, number: signal.Signals) -> tuple[int, str]:
+    """Starts a study, sends it a signal when some of its runs are done; its exit code and standard error."""
+    slow = {**os.environ, "PAUSE_S": "0.4"}
+    with subprocess.Popen(call, cwd=small.parent, env=slow, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not (runs.exists() and runs.read_text().count("\n") >= 3) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=20)
+    if (small.parent / "busy").exists():
+        (small.parent / "busy").rmdir()  # as a real runner finds what was left
+    return process.returncode, said
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("out", [None, "kept"])
+def test_a_study_goes_on_where_it_was_stopped(
+    command: list[str], small: Path, number: signal.Signals, out: str | None
+) -> None:
+    target = Path(out or "results/small-timed-001")
+    call = [*command, "reproduce", small.name, "--on", "own_runners:Timed", *(["--out", out] if out else [])]
+    unfinished = small.parent / f"{target}.unfinished"
+    code, said = _stopped(call, small, unfinished / "runs.jsonl", number)
+    assert code == (130 if number == signal.SIGINT else -signal.SIGKILL)
+    if number == signal.SIGINT:
+        kept = f"what is finished is kept in {target}.unfinished, and the same command goes on from there\n"
+        assert said.endswith(f"of 8 runs; {kept}")
+    first = (unfinished / "runs.jsonl").read_text()
+    assert 3 <= first.count("\n") < 8
+    # A run that says another number than it would have again: so it is seen whether it is taken or made anew.
+    lines = first.splitlines()
+    taken = json.loads(lines[0])
+    taken["metrics"]["jain"] = 0.25
+    (unfinished / "runs.jsonl").write_text("\n".join([json.dumps(taken), *lines[1:], lines[0][:50]]))  # torn
+    done = subprocess.run(call, cwd=small.parent, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert not unfinished.exists()
+    runs = pl.read_parquet(small.parent / target / "runs.parquet")
+    assert runs.height == 8
+    assert runs.filter(jain=0.25).select("case", "seed").rows() == [(taken["key"][1], taken["key"][3])]
+
+
+def test_what_was_begun_otherwise_is_not_mixed(fullpipe: Fullpipe, command: list[str], small: Path) -> None:
+    call = [*command, "reproduce", small.name, "--on", "own_runners:Timed", "--out", "kept"]
+    runs = small.parent / "kept.unfinished" / "runs.jsonl"
+    _stopped(call, small, runs, signal.SIGKILL)
+    before = runs.read_text()
+    for changed, said in (
+        (("--seeds", "1"), "--seeds was the file's, not 1"),
+        (("--case", "C1"), "--case was all, not C1"),
+        (("--on", "own_runners:Choosy"), "--on was timed, not choosy"),
+    ):
+        refused = fullpipe(*call[len(command) :], *changed)
+        assert refused.returncode == 2
+        assert f"--out kept: kept.unfinished holds runs of something else: {said}" in refused.stderr
+    small.write_text(small.read_text().replace("published = 0.5", "published = 0.6"))
+    refused = fullpipe(*call[len(command) :])
+    assert refused.returncode == 2
+    assert "the file was small, " in refused.stderr
+    assert runs.read_text() == before

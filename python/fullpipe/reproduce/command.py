@@ -13,7 +13,7 @@ from rich.text import Text
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.report import write_report
-from fullpipe.reproduce import keep, show, show_claims
+from fullpipe.reproduce import keep, show, show_claims, unfinished
 from fullpipe.reproduce import published as tables
 from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.study import count_runs, records, study
@@ -23,7 +23,7 @@ from fullpipe.results import fresh_directory
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from fullpipe.reproduce.published import Published
     from fullpipe.reproduce.study import Study
@@ -68,8 +68,10 @@ def reproduce(
     if tables.is_of_a_fleet(file):
         return _of_a_fleet(file, seeds, cases, out, as_json, variants, runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
-    target = out or _free(published.name if simulated else f"{published.name}-{runner.name}")
     others = variants_of(published) if variants else []
+    about = unfinished.about(published, seeds, cases, variants, runner)
+    target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
+    so_far = unfinished.Unfinished(target, about, f"--out {out}" if out else str(target))
     runs = sum(count_runs(each, runner) for each in (published, *(variant for _, variant in others)))
     bar = counting()
     running = bar.add_task("simulating" if simulated else f"on {runner.name}", total=runs)
@@ -80,9 +82,14 @@ def reproduce(
     def where() -> str:
         return f"after {bar.tasks[0].completed:.0f} of {runs} runs"
 
-    with stoppable(where), fresh_directory(target, called=None if out is None else f"--out {out}") as aside, bar:
-        done = study(published, advance, runner)
-        rows = [(name, study(variant, advance, runner)) for name, variant in others]
+    with (
+        stoppable(where, lambda: so_far.kept),
+        so_far,
+        fresh_directory(target, called=None if out is None else f"--out {out}") as aside,
+        bar,
+    ):
+        done = study(published, advance, runner, so_far.of(""))
+        rows = [(name, study(variant, advance, runner, so_far.of(name))) for name, variant in others]
         keep.keep(published, done, aside)
         drawings = keep.drawings(published, done, aside, runner)
         drawing = bar.add_task("drawing", total=len(drawings))
@@ -139,9 +146,11 @@ def _show(published: Published, done: Study, console: Console) -> None:
     console.print(Text(show.sums(done.verdicts, done.close), style="bold"))
 
 
-def _free(name: str) -> Path:
-    """`results/NAME-001`, or the next number that is free."""
+def _free(name: str, about: Mapping[str, str] | None = None) -> Path:
+    """`results/NAME-001`, or the next number that is free: where nothing is, or what `about` says was begun."""
     number = 1
-    while (_RESULTS / f"{name}-{number:03}").exists():
+    while True:
+        target = _RESULTS / f"{name}-{number:03}"
+        if not target.exists() and unfinished.begun(target) in (None, about):
+            return target
         number += 1
-    return _RESULTS / f"{name}-{number:03}"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from concurrent.futures import FIRST_EXCEPTION, CancelledError, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import partial
 from random import Random
 from threading import Event
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from fullpipe import _core
 from fullpipe.reproduce.measures import MEASURES, TRACED
@@ -26,6 +25,9 @@ if TYPE_CHECKING:
     Tick = Callable[[], object]
 
 T = TypeVar("T")
+
+_Todo = tuple["Setup", "Sequence[int]", str, "Callable[[Run], T]"]
+"""A setup, the seeds of its runs, the trace's level, and what a run is reduced to."""
 
 _LOOK_UP_S = 0.2
 
@@ -80,24 +82,68 @@ def sample(ran: Ran, wanted: Iterable[tuple[str, int]]) -> Sample:
     return Sample(ran.metrics, {(name, flow): MEASURES[name](ran, flow) for name, flow in wanted})
 
 
+@dataclass(frozen=True)
+class Job:
+    """Runs of a setup with the seeds 1 to `seeds`, and what is wanted of them; no other job has its name."""
+
+    name: str
+    setup: Setup
+    seeds: int
+    wanted: Wanted
+
+
+class Keeper(Protocol):
+    """Who keeps finished runs, so that they need not be made again."""
+
+    def get(self, job: Job, seed: int) -> Sample | None:
+        """A run that was made before."""
+
+    def add(self, job: Job, seed: int, made: Sample) -> None:
+        """A run has been made; from any thread."""
+
+
 def sampled(
-    jobs: Sequence[tuple[Setup, int, Wanted]], tick: Tick = lambda: None, runner: Runner = RUNNER
+    jobs: Sequence[Job], tick: Tick = lambda: None, runner: Runner = RUNNER, keeper: Keeper | None = None
 ) -> list[tuple[Sample, ...]]:
-    """Runs each setup with the seeds 1 to so many; a trace is recorded only for a measure that needs one.
+    """Makes the runs of each job; a trace is recorded only for a measure that needs one.
 
     Args:
-        jobs: Setups, each with its number of seeds and what is wanted of its runs.
-        tick: Called after each run, from any thread.
+        jobs: What to run.
+        tick: Called after each run, from any thread, and for each that the keeper has.
         runner: What they run on.
+        keeper: Is told of each run; what it has is not run.
 
     Raises:
         ScenarioError: When a scenario is refused.
     """
-    return side_by_side(
-        [(setup, seeds, level(setup, wanted), partial(sample, wanted=wanted)) for setup, seeds, wanted in jobs],
-        tick,
-        runner,
-    )
+    known: list[dict[int, Sample]] = [{} for _ in jobs]
+    if keeper:
+        for job, runs in zip(jobs, known, strict=True):
+            for seed in range(1, job.seeds + 1):
+                if (made := keeper.get(job, seed)) is not None:
+                    runs[seed] = made
+                    tick()
+
+    def reduced(job: Job) -> Callable[[Run], Sample]:
+        def reduce(ran: Run) -> Sample:
+            made = sample(ran, job.wanted)
+            if keeper:
+                keeper.add(job, ran.scenario.seed, made)
+            return made
+
+        return reduce
+
+    todo = [
+        (
+            job.setup,
+            [seed for seed in range(1, job.seeds + 1) if seed not in runs],
+            level(job.setup, job.wanted),
+            reduced(job),
+        )
+        for job, runs in zip(jobs, known, strict=True)
+    ]
+    fresh = _made(todo, tick, runner)
+    return [_in_order(runs | more) for runs, more in zip(known, fresh, strict=True)]
 
 
 def level(setup: Setup, wanted: Wanted) -> str:
@@ -121,8 +167,18 @@ def side_by_side(
     Raises:
         ScenarioError: When a scenario is refused.
     """
+    todo = [(setup, range(1, seeds + 1), trace, reduce) for setup, seeds, trace, reduce in jobs]
+    return [_in_order(runs) for runs in _made(todo, tick, runner)]
+
+
+def _in_order(runs: Mapping[int, T]) -> tuple[T, ...]:
+    return tuple(runs[seed] for seed in sorted(runs))
+
+
+def _made(todo: Sequence[_Todo[T]], tick: Tick, runner: Runner) -> list[dict[int, T]]:
+    """What was made of each setup's runs, by seed."""
     if runner.real_time:
-        return _in_turn(jobs, tick, runner)
+        return _in_turn(todo, tick, runner)
     over = Event()
 
     def still_wanted(_done_s: float, _duration_s: float, _events: int) -> None:
@@ -139,30 +195,29 @@ def side_by_side(
     executor = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)  # the core runs without the interpreter's lock
     try:
         pending = [
-            [executor.submit(one, setup, seed, trace, reduce) for seed in range(1, seeds + 1)]
-            for setup, seeds, trace, reduce in jobs
+            {seed: executor.submit(one, setup, seed, trace, reduce) for seed in seeds}
+            for setup, seeds, trace, reduce in todo
         ]
-        _wait([each for futures in pending for each in futures])
+        _wait([each for futures in pending for each in futures.values()])
     finally:
         over.set()  # for the runs that go on when one was refused, or all are interrupted
         executor.shutdown(cancel_futures=True)
-    return [tuple(each.result() for each in futures) for futures in pending]
+    return [{seed: each.result() for seed, each in futures.items()} for futures in pending]
 
 
-def _in_turn(
-    jobs: Sequence[tuple[Setup, int, str, Callable[[Run], T]]], tick: Tick, runner: Runner
-) -> list[tuple[T, ...]]:
-    made: list[dict[int, T]] = [{} for _ in jobs]
-    for seed in range(1, max((seeds for _, seeds, _, _ in jobs), default=0) + 1):
-        turns = [number for number, (_, seeds, _, _) in enumerate(jobs) if seed <= seeds]
-        Random(seed).shuffle(turns)
+def _in_turn(todo: Sequence[_Todo[T]], tick: Tick, runner: Runner) -> list[dict[int, T]]:
+    made: list[dict[int, T]] = [{} for _ in todo]
+    for seed in sorted({seed for _, seeds, _, _ in todo for seed in seeds}):
+        turns = list(range(len(todo)))
+        Random(seed).shuffle(turns)  # of all, so that the order is the same where some are done
         for number in turns:
-            setup, _, trace, reduce = jobs[number]
-            scenario = setup.scenario(seed)
-            runner.refuse(scenario, trace)
-            made[number][seed] = reduce(Run(scenario, runner.execute(scenario, trace, None)))
-            tick()
-    return [tuple(those[seed] for seed in sorted(those)) for those in made]
+            setup, seeds, trace, reduce = todo[number]
+            if seed in seeds:
+                scenario = setup.scenario(seed)
+                runner.refuse(scenario, trace)
+                made[number][seed] = reduce(Run(scenario, runner.execute(scenario, trace, None)))
+                tick()
+    return made
 
 
 def _wait(futures: Iterable[Future[T]]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from fullpipe import _core
 from fullpipe.reproduce import claims
 from fullpipe.reproduce.estimate import Estimate, estimate
-from fullpipe.reproduce.runner import Sample, level, sampled
+from fullpipe.reproduce.runner import Job, Sample, level, sampled
 from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
 from fullpipe.runners import RunnerError
 from fullpipe.runners.sim import RUNNER
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.claims import Claim, Samples
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.runner import Tick, Wanted
+    from fullpipe.reproduce.runner import Keeper, Tick, Wanted
     from fullpipe.reproduce.tables import Case, Cell
     from fullpipe.runners import Runner
 
@@ -101,12 +101,15 @@ def variants(published: Published) -> list[tuple[str, Published]]:
     ]
 
 
-def study(published: Published, tick: Tick = lambda: None, runner: Runner = RUNNER) -> Study:
+def study(
+    published: Published, tick: Tick = lambda: None, runner: Runner = RUNNER, keeper: Keeper | None = None
+) -> Study:
     """Runs every case whose algorithms exist and every point of a claim or picture, and judges them.
 
     Args:
         published: What to run; :meth:`Published.only` and :meth:`Published.with_seeds` make it less.
         tick: Called after each run, from any thread.
+        keeper: Is told of each run; what it has is not run.
         runner: What it runs on. Cases and claims that need what another than the simulator refuses are skipped.
 
     Raises:
@@ -119,7 +122,8 @@ def study(published: Published, tick: Tick = lambda: None, runner: Runner = RUNN
         raise RunnerError(
             f"--on {runner.name}: nothing of {published.name} can be run there: {reasons}\n  fix: run it on sim"
         )
-    runs = sampled([(point.setup, point.seeds, those) for point, those in wanted.items()], tick, runner)
+    jobs = [Job(point.name, point.setup, point.seeds, those) for point, those in wanted.items()]
+    runs = sampled(jobs, tick, runner, keeper)
     samples = dict(zip(wanted, runs, strict=True))
     return Study(
         tuple(judge(case, samples.get(case.point, ()), refused.get(case.point, "")) for case in published.cases),

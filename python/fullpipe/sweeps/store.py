@@ -50,7 +50,7 @@ class Store:
                     _points(recipe).with_columns(pl.Series("scenario", recipe.scenarios(), dtype=pl.String)),
                     aside / "points.parquet",
                 )
-                _write_json(aside / "sweep.json", self._description(command))
+                write_json(aside / "sweep.json", self._description(command))
         kept = json.loads((directory / "sweep.json").read_text(encoding="utf-8"))
         if kept.get("identity") != recipe.identity:
             why = (
@@ -61,7 +61,7 @@ class Store:
             raise FileExistsError(f"{called} holds a sweep {why}; name a new directory, results are never overwritten")
         self.runners = list(dict.fromkeys([*kept["runners"], *runners]))
         if len(kept["seeds"]) < recipe.plan.seeds[1] or self.runners != kept["runners"]:
-            _write_json(directory / "sweep.json", self._description(command))
+            write_json(directory / "sweep.json", self._description(command))
         self._points = _points(recipe)
 
     @contextmanager
@@ -203,7 +203,8 @@ def series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the ar
     return series.fill_nan(None) if series.dtype == pl.Float64 else series.cast(pl.Int64)
 
 
-def _write_json(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
+    """Writes a file that is the old one or the new one at any time."""
     aside = path.with_name(f".{path.name}")
     aside.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")
     os.replace(aside, path)  # noqa: PTH105  (also where it exists, on every system)

@@ -39,6 +39,7 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     section(&root["properties"]["path"], "path.", &mut keys);
     section(&root["properties"]["path"]["properties"]["change"]["items"], "path.change.N.", &mut keys);
     section(&root["properties"]["host"], "host.", &mut keys);
+    section(&root["properties"]["quic"], "quic.", &mut keys);
     section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
     section(&root["properties"]["workload"]["items"], "workload.N.", &mut keys);
     section(&root["properties"]["link"]["items"], "link.N.", &mut keys);
@@ -60,8 +61,8 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`, `"flow.N."`, `"workload.N."`
-/// or `"link.N."`.
+/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`, `"quic."`, `"flow.N."`,
+/// `"workload.N."` or `"link.N."`.
 pub(crate) fn names(table: &str) -> Vec<&'static str> {
     let inside = |key: &'static Key| key.key.strip_prefix(table).filter(|name| !name.contains('.'));
     keys().iter().filter_map(inside).collect()

@@ -17,8 +17,9 @@ pub(crate) fn check(root: &Table, source: &Source) -> Result<(), Error> {
             check_names(change, &format!("path.change.{i}"), "path.change.N.", source)?;
         }
     }
-    if root.contains_key("host") {
-        check_names(table(root, "host", "host", "start it with a line [host]", source)?, "host", "host.", source)?;
+    for name in ["host", "quic"].into_iter().filter(|name| root.contains_key(*name)) {
+        let fix = format!("start it with a line [{name}]");
+        check_names(table(root, name, name, &fix, source)?, name, &format!("{name}."), source)?;
     }
     if let Some(links) = root.get("link") {
         let fix = "start each link with a line [[link]], in double brackets";
@@ -101,6 +102,7 @@ fn unknown_fix(name: &str, known: &[&str]) -> String {
         (Some(key), _) if key.starts_with("path.change.") => "it belongs in a [[path.change]]".to_owned(),
         (Some(key), _) if key.starts_with("path.") => "it belongs in [path]".to_owned(),
         (Some(key), _) if key.starts_with("host.") => "it belongs in [host]".to_owned(),
+        (Some(key), _) if key.starts_with("quic.") => "it belongs in [quic]".to_owned(),
         (Some(key), _) if key.starts_with("link.") => "it belongs in a [[link]]".to_owned(),
         (Some(key), _) if key.starts_with("flow.") => "it belongs in a [[flow]]".to_owned(),
         (Some(key), _) if key.starts_with("workload.") => "it belongs in a [[workload]]".to_owned(),

@@ -171,6 +171,7 @@ fn patterns_agree_with_the_parser() {
             "path" => &root["properties"]["path"],
             "path.change.N" => &root["properties"]["path"]["properties"]["change"]["items"],
             "host" => &root["properties"]["host"],
+            "quic" => &root["properties"]["quic"],
             "link.N" => &root["properties"]["link"]["items"],
             "workload.N" => &root["properties"]["workload"]["items"],
             _ => &root["properties"]["flow"]["items"],

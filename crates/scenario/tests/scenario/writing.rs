@@ -190,3 +190,12 @@ proptest! {
         prop_assert_eq!(parse(&written).to_toml(), written);
     }
 }
+
+#[test]
+fn how_quic_is_run_is_written_where_it_is_given() {
+    let quic = "[quic]\nserver_cpu = 1\nbusy_poll = \"on\"\n\n[[flow]]\nname";
+    let scenario = parse(&FULL.replacen("[[flow]]\nname", quic, 1));
+    assert_eq!((scenario.quic.server_cpu, scenario.quic.client_cpu, scenario.quic.busy_poll), (Some(1), None, true));
+    assert_eq!(parse(&scenario.to_toml()).quic, scenario.quic);
+    assert!(!parse(FULL).to_toml().contains("quic"));
+}

@@ -68,7 +68,7 @@ def _tables(runs: Sequence[Run], console: Console) -> bool:
         *([_responses(runs)] if answered and each else []),
         *([_workloads(runs)] if runs[0].workloads else []),
         *([_slowdowns(runs)] if any(each["slowdown"]["all"] for run in runs for each in run.workloads) else []),
-        *([_links(linked)] if (linked := [run for run in runs if run.links]) else []),  # a loopback has none
+        *([_links(linked, runs)] if (linked := [run for run in runs if run.links]) else []),  # a loopback has none
     ):
         narrowed |= narrow(table, console)
         console.print("")
@@ -210,8 +210,9 @@ def _decades(run: Run, number: int) -> list[DecadeMetrics]:
     return run.workloads[number]["slowdown"]["decades"]
 
 
-def _links(runs: Sequence[Run]) -> Table:
-    table = _table_of("link", runs)
+def _links(runs: Sequence[Run], every: Sequence[Run]) -> Table:
+    """A line a link and run that has it; of which run, if that is one of several."""
+    table = _table_of(f"link, {runs[0].runner}" if len(runs) == 1 < len(every) else "link", runs)
     links = [link for run in runs for link in run.links]
     # Columns of what happens only to some.
     rare: tuple[tuple[str, Callable[[LinkMetrics], int], bool], ...] = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from functools import cache
@@ -143,6 +144,28 @@ def test_behind_the_path_drops_and_waits_are_the_emulators(sandboxed: Path) -> N
 def test_a_path_that_is_too_fast_is_refused_before_it_begins(sandboxed: Path) -> None:
     with pytest.raises(fullpipe.ScenarioError, match="faster than this machine can pace"):
         fullpipe.run(sandboxed, set={"path.rate": "900gbit"}, on="quic")
+
+
+@built
+def test_a_cpu_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "loopback.toml"
+    file.write_text(LOOPBACK)
+    with pytest.raises(fullpipe.ScenarioError, match="this process may not use such a CPU") as refused:
+        fullpipe.run(file, set={"quic.client_cpu": "1023"}, on="quic")
+    assert refused.value.key == "quic.client_cpu"
+
+
+@built
+def test_threads_stay_where_they_are_told_and_awake(tmp_path: Path) -> None:
+    file = tmp_path / "loopback.toml"
+    server, client = (several := sorted(os.sched_getaffinity(0)))[0], several[-1]
+    told = f'[quic]\nserver_cpu = {server}\nclient_cpu = {client}\nbusy_poll = "on"\n'
+    file.write_text(f"{LOOPBACK}\n{told}")
+    run = fullpipe.run(file, on="quic")
+    assert run.flows[0]["completion_s"] is not None
+    said = run.metrics["host"]["threads"]
+    assert said == f"a thread a side, servers on CPU {server}, clients on CPU {client}, never asleep"
+    assert fullpipe.run(file, on="sim", set={"flow.0.bytes": "1MB"}).flows[0]["completion_s"] is not None, "left alone"
 
 
 @built

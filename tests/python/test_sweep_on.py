@@ -17,6 +17,9 @@ from conftest import SCENARIO
 from fullpipe.report.build import build
 from fullpipe.report.kept import read
 from fullpipe.report.model import Table, Timeline
+from fullpipe.runners import runner
+from fullpipe.sweeps import elsewhere
+from fullpipe.sweeps.plan import Recipe
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,6 +99,18 @@ def test_a_sweep_on_a_clock_goes_on_where_it_was_stopped(
     assert all(file.stat().st_mtime_ns == at for file, at in first.items())
     frame = package.Sweep(fake / "out").frame().filter(flow_index=0).sort("began")
     assert frame["order"].to_list() == list(range(8)), "in the order that was meant, through the stop"
+
+
+def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
+    ended = SCENARIO.replace('cc = "', 'bytes = "10kB"\ncc = "').replace('duration = "', 'duration = "600s" # "')
+    recipe = Recipe(ended, "mine.toml", repeat=3)
+    todo = elsewhere.jobs(recipe, {"timed": [(0, 3)]}, [runner(TIMED)])
+    said: list[elsewhere.Left] = []
+    for _ in elsewhere.one_by_one(recipe, todo, lambda *_: "off", said.append):
+        pass
+    assert {left.seconds for left in said if left.runs == 0} == {None}, "600 s are a deadline"
+    later = [left.seconds for left in said if left.runs == 2]
+    assert all(seconds is not None and 0 <= seconds < 5 for seconds in later)
 
 
 def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+import tomllib
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
@@ -101,16 +102,18 @@ def one_by_one(
     recipe: Recipe, todo: Sequence[Job], level: Callable[[Job, _core.Scenario], str], tick: Callable[[Left], object]
 ) -> Generator[Finished, None, None]:
     """Runs jobs one after the other, in this thread; `tick` is told how far they are."""
-    durations = {
-        point: _scenario(recipe, point).duration_s for point in {job.number % recipe.plan.points for job in todo}
-    }
+    scenarios = {point: _scenario(recipe, point) for point in {job.number % recipe.plan.points for job in todo}}
+    durations = {point: scenario.duration_s for point, scenario in scenarios.items()}
+    by_itself = any(_ends_by_itself(scenario) for scenario in scenarios.values())
     left_s = sum(durations[job.number % recipe.plan.points] for job in todo)
     packets, start = 0, time.monotonic()
     done_s = 0.0
 
     def left(number: int, at_s: float) -> Left:
-        # What a run takes besides its own time, as those before it did.
+        # What a run takes besides its own time, or less, as those before it did.
         more_s = (time.monotonic() - start - done_s) / number if number else 0.0
+        if by_itself and not number:  # its time is a deadline, and nobody knows how long it takes
+            return Left(number, packets, None)
         return Left(number, packets, max(left_s - at_s, 0) + more_s * (len(todo) - number))
 
     for number, job in enumerate(todo):
@@ -169,6 +172,11 @@ def _run(
     began = datetime.now(UTC)
     result = job.runner.execute(scenario, level(job, scenario), progress)
     return Finished(job, Run(scenario, result), _core.rows([(point, result.metrics_json())]), began)
+
+
+def _ends_by_itself(scenario: _core.Scenario) -> bool:
+    """Whether the run is over before its time, when all transfers are done."""
+    return all("bytes" in flow for flow in tomllib.loads(scenario.to_toml()).get("flow", [{}]))
 
 
 def _scenario(recipe: Recipe, point: int, seed: int | None = None) -> _core.Scenario:

@@ -114,7 +114,7 @@ def one_by_one(
         more_s = (time.monotonic() - start - done_s) / number if number else 0.0
         if by_itself and not number:  # its time is a deadline, and nobody knows how long it takes
             return Left(number, packets, None)
-        return Left(number, packets, max(left_s - at_s, 0) + more_s * (len(todo) - number))
+        return Left(number, packets, max(left_s - at_s + more_s * (len(todo) - number), 0))
 
     for number, job in enumerate(todo):
 

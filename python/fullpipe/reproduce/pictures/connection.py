@@ -33,6 +33,7 @@ _STATES = {
 }
 _HIGHEST_GBPS = 5.5  # or more, where a run has more
 _LONGEST_US = 1600
+_RTT_TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
 
 
 class _Part(NamedTuple):
@@ -84,9 +85,12 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
             panel.axvline(at, color=_GREY, linestyle="--", linewidth=0.9)
             panel.annotate(f" {name} {at:.0f} µs", (at, 0.94), xycoords=("data", "axes fraction"), color=_GREY)
         panel.set_xscale("log")
-        panel.set_xticks(ticks := [20, 50, 100, 200, 500, 1000, 2000], [str(tick) for tick in ticks])
+        most = max(2500, 1.2 * float(np.quantile(rtts, 0.999)))
+        ticks = [tick for tick in _RTT_TICKS if tick < most]
+        panel.set_xticks(ticks, [str(tick) for tick in ticks])
         panel.minorticks_off()
-        panel.set(xlabel="RTT, µs", ylabel="rows of the trace", xlim=(15, 2500))
+        panel.set(xlabel="RTT, µs", ylabel="rows of the trace", xlim=(15, most))
+        panel.margins(y=0.15)  # above the bars stand the quantiles
         span = f"{rtts.min():.0f} to {rtts.max():.0f} µs"
         panel.set_title(f"{point.name}, seed {seed}: {span}", loc="left", fontsize="medium")
         _plain(panel)

@@ -42,9 +42,11 @@ fn slow(text: &[u8], shift: i32) -> Option<f64> {
     if !text.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
         return None;
     }
-    let power = POWERS[shift.unsigned_abs() as usize];
-    let value: f64 = text.parse().ok()?;
-    Some(if shift < 0 { value / power } else { value * power }).filter(|value| value.is_finite())
+    let (digits, exponent) =
+        text.split_once(['e', 'E']).map_or((text, Some(0)), |(digits, e)| (digits, e.parse().ok()));
+    // As one number, so that it is rounded once here, too.
+    let value: f64 = format!("{digits}e{}", i32::checked_add(exponent?, shift)?).parse().ok()?;
+    Some(value).filter(|value| value.is_finite())
 }
 
 /// Digits alone.
@@ -122,6 +124,13 @@ mod tests {
         assert_eq!(timer(b"119min"), Some(7140.0));
         assert_eq!(timer(b""), Some(0.0));
         assert_eq!([timer(b"min"), timer(b"x"), timer(b"1hour")], [None; 3]);
+    }
+
+    #[test]
+    fn many_digits_and_exponents_are_rounded_once() {
+        assert_eq!(decimal(b"17179900136.424272", -3), Some(17_179_900.136_424_272));
+        assert_eq!(decimal(b"2.1e+06", -3), Some(2100.0));
+        assert_eq!([decimal(b"1e", 0), decimal(b"e5", 0), decimal(b"1e5e5", 0), decimal(b"1e400", 0)], [None; 4]);
     }
 
     proptest! {

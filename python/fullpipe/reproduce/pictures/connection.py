@@ -80,10 +80,11 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
         seed, run = _median_run(point, samples, runner)
         rtts = run.trace()["rtt"].drop_nulls().cast(pl.Float64).to_numpy() * 1e6
         panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLOURS[0])
-        for quantile, name in ((0.5, "median"), (0.99, "99 %")):
+        for quantile, name, side in ((0.5, "median", "right"), (0.99, "99 %", "left")):
             at = float(np.quantile(rtts, quantile))
             panel.axvline(at, color=_GREY, linestyle="--", linewidth=0.9)
-            panel.annotate(f" {name} {at:.0f} µs", (at, 0.94), xycoords=("data", "axes fraction"), color=_GREY)
+            where = (at, 0.94)
+            panel.annotate(f" {name} {at:.0f} µs ", where, xycoords=("data", "axes fraction"), color=_GREY, ha=side)
         panel.set_xscale("log")
         most = max(2500, 1.2 * float(np.quantile(rtts, 0.999)))
         ticks = [tick for tick in _RTT_TICKS if tick < most]

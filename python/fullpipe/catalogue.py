@@ -186,6 +186,8 @@ def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _keys(changes)
     yield _head("In [host]")
     yield _keys([key for key in keys if key["key"].startswith("host.")])
+    yield _head("In [quic]")
+    yield _keys([key for key in keys if key["key"].startswith("quic.")])
     yield _head("In each [[flow]]; --set counts them from 0: flow.0.cc")
     yield _keys([key for key in keys if key["key"].startswith("flow.")])
     yield _head("In each [[workload]]; --set counts them from 0: workload.0.load")

@@ -38,10 +38,17 @@ cc = "bbr1"
 LONG = BASE.replace('"500ms"', '"5s"').replace("10mbit", "1gbit")
 # The command with shards of a few runs.
 SHORT_SHARDS = """\
-import fullpipe.sweeps.engines
+import fullpipe.sweeps.fill
 from fullpipe.cli import main
-fullpipe.sweeps.engines.SHARD_S = 0.05
+fullpipe.sweeps.fill.SHARD_S = 0.05
 main()
+"""
+# And a slow disk, so that there is time to kill it in the middle.
+SLOW_DISK = """\
+import time
+from fullpipe.sweeps.store import Store
+add = Store.add
+Store.add = lambda *given, **named: (add(*given, **named), time.sleep(0.5))
 """
 BUFFERS = "path.buffer=0.5bdp,1bdp,8bdp"
 
@@ -140,7 +147,8 @@ def test_what_is_killed_goes_on_and_has_every_row_once(how: signal.Signals, tmp_
     (tmp_path / "long.toml").write_text(LONG)
     sweep = ["sweep", "long.toml", "--set", "flow.1.cc=cubic,bbr1", "--repeat", "8", "--out", "out", "--trace", "off"]
     call = [sys.executable, "-c", SHORT_SHARDS, *sweep, "--threads", "1"]
-    process = subprocess.Popen(call, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    slowly = [*call[:2], SLOW_DISK + SHORT_SHARDS, *call[3:]]
+    process = subprocess.Popen(slowly, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not list((tmp_path / "out").glob("runs/[0-9]*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.01)

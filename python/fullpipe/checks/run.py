@@ -13,6 +13,7 @@ from fullpipe.checks.judge import Judged, judged
 from fullpipe.run import parse, read
 from fullpipe.sweeps import elsewhere
 from fullpipe.sweeps.engines import Step, cores, local
+from fullpipe.sweeps.fill import SHARD_S
 from fullpipe.sweeps.plan import Recipe, refuse_too_large
 from fullpipe.sweeps.store import series
 
@@ -150,7 +151,7 @@ def _steps(recipe: Recipe, runner: Runner, counter: Counter, runs: int, packets:
     """All runs of a scenario, as an engine has them."""
     whole = [(0, recipe.plan.runs)]
     if runner.name == "sim":
-        with closing(local(recipe, whole, cores())) as steps:
+        with closing(local(recipe, whole, cores(), SHARD_S)) as steps:
             yield from steps
         return
     todo = elsewhere.jobs(recipe, {runner.name: whole}, [runner])

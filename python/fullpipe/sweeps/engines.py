@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Ranges = Sequence[tuple[int, int]]
 
-SHARD_S = 1.0
-"""What is lost when all is killed: about so much work."""
 _LOOK_UP_S = 0.1
 _ENDLESS_S = 1e9
 
@@ -57,8 +55,8 @@ class Planned(Protocol):
         """The plan."""
 
 
-def local(recipe: Planned, ranges: Ranges, threads: int, shard_s: float = SHARD_S) -> Generator[Step, None, None]:
-    """On threads of this process."""
+def local(recipe: Planned, ranges: Ranges, threads: int, shard_s: float) -> Generator[Step, None, None]:
+    """On threads of this process; a shard is about `shard_s` of work."""
     running = recipe.plan.start(ranges, threads, shard_s)
     try:
         while (shard := running.next(_LOOK_UP_S)) is not False:
@@ -71,7 +69,7 @@ class NoRayError(RuntimeError):
     """Ray is not installed."""
 
 
-def on_ray(recipe: Planned, ranges: Ranges, shard_s: float = SHARD_S) -> Generator[Step, None, None]:
+def on_ray(recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
     """On a Ray cluster: the one that the program or RAY_ADDRESS names, or one that is started on this machine.
 
     A task is a range of runs of about `shard_s`. One that is lost with its worker is run again by Ray.

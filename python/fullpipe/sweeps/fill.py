@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from fullpipe.sweeps.until import Until
 
 ENGINES = ("local", "ray")
+SHARD_S = 1.0
+"""What is lost when all is killed: about so much work."""
 
 
 def fill(
@@ -124,7 +126,10 @@ class _Filling:
         runs = packets = 0
         if missing:
             self._begin(recipe.plan.runs, sum(end - first for first, end in missing), "running")
-            engine = on_ray(recipe, missing) if self.engine == "ray" else local(recipe, missing, self._threads)
+            if self.engine == "ray":
+                engine = on_ray(recipe, missing, SHARD_S)
+            else:
+                engine = local(recipe, missing, self._threads, SHARD_S)
             with closing(engine) as steps:
                 for step in steps:
                     runs, packets = step.runs, step.packets

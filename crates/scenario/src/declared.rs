@@ -1,4 +1,4 @@
-//! The keys as declared in `raw.rs`, for programs (JSON schema) and for people (`explain`).
+//! The keys as declared in `raw/`, for programs (JSON schema) and for people (`explain`).
 
 use std::sync::LazyLock;
 

@@ -1,0 +1,212 @@
+//! [[flow]], and what workloads have like it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use units::Span;
+
+use super::optional;
+use crate::app::{App, On};
+use crate::error::Error;
+use crate::kinds::{Algorithm, Delay, Extra, Name, Whole};
+use crate::leaf::Leaf;
+use crate::model::{BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, UNRESPONSIVE, Value, Written};
+use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS, QUICK_ACKS};
+use crate::source::Source;
+use crate::topology;
+
+/// Reads the flows, gives a name to those that have none, and counts them out.
+pub(super) fn flows(raw: &[raw::Flow], links: &[&str], source: &Source) -> Result<Vec<Flow>, Error> {
+    let mut tables = Vec::with_capacity(raw.len());
+    let mut total = 0;
+    for (i, raw) in raw.iter().enumerate() {
+        let (flow, named, count) = flow(raw, i, links, source)?;
+        total += count;
+        if total > MOST_FLOWS {
+            let problem = format!("more than {MOST_FLOWS} flows in all");
+            return Err(source.error(&flow.key("count"), count, problem, "lower the counts"));
+        }
+        tables.push((flow, named, count));
+    }
+
+    // How many unnamed flows each algorithm has, and how many of them have their name already.
+    let mut unnamed: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (flow, _, count) in tables.iter().filter(|(_, named, _)| !named) {
+        unnamed.entry(flow.name.clone()).or_default().0 += count;
+    }
+
+    let mut names = BTreeSet::new();
+    let mut flows = Vec::new();
+    for (flow, named, count) in tables {
+        for n in 1..=count {
+            let (all, number) = match unnamed.get_mut(&flow.name) {
+                Some((all, before)) if !named => {
+                    *before += 1;
+                    (*all, *before)
+                }
+                _ => (count, n),
+            };
+            let name = if all == 1 { flow.name.clone() } else { format!("{}-{number}", flow.name) };
+            if name.len() > Name::LONGEST {
+                let problem = format!("with its number this name has more than {} characters", Name::LONGEST);
+                return Err(source.error(&flow.key("name"), format_args!("{name:?}"), problem, "shorten it"));
+            }
+            if !names.insert(name.clone()) {
+                let problem = "another flow has this name";
+                return Err(source.error(&flow.key("name"), format_args!("{name:?}"), problem, "give each its own"));
+            }
+            flows.push(Flow { name, ..flow.clone() });
+        }
+    }
+    Ok(flows)
+}
+
+/// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there are of it.
+fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(Flow, bool, u64), Error> {
+    let table = Table::Flow(i);
+    let key = |name: &str| table.key(name);
+    let name = optional(&raw.name, source, &key("name"))?;
+    let named = name.is_some();
+    let flow = tcp(&raw.cc, &raw.tcp, table, links, source)?;
+    let Whole(count) = raw.count.get(source, &key("count"))?;
+    let Extra(extra_rtt) = raw.rtt.get(source, &key("rtt"))?;
+    let flow = Flow {
+        name: name.map_or(flow.name, |Name(name)| name),
+        start: raw.start.get(source, &key("start"))?,
+        app: optional(&raw.app, source, &key("app"))?,
+        bytes: optional(&raw.bytes, source, &key("bytes"))?,
+        app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
+        app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
+        extra_rtt,
+        ..flow
+    };
+    check_unresponsive(&flow, raw, source)?;
+    check_app(&flow, raw, source)?;
+    Ok((flow, named, count))
+}
+
+/// A flow under its cc's name, of whose start and application nothing is said.
+pub(crate) fn tcp(
+    cc: &Leaf<Algorithm>,
+    raw: &raw::Tcp,
+    table: Table,
+    links: &[&str],
+    source: &Source,
+) -> Result<Flow, Error> {
+    let key = |name: &str| table.key(name);
+    let algorithm = cc.get(source, &key("cc"))?;
+    let Delay(ack_delay) = raw.ack_delay.get(source, &key("ack_delay"))?;
+    let Delay(gro) = raw.gro.get(source, &key("gro"))?;
+    let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
+    let Whole(quick_acks) = raw.quick_acks.get(source, &key("quick_acks"))?;
+    let params = |table: &str, raw: &BTreeMap<String, Leaf<Value>>| {
+        let value = |(name, leaf): (&String, &Leaf<Value>)| {
+            Ok((name.clone(), leaf.get(source, &key(&format!("{table}.{name}")))?))
+        };
+        raw.iter().map(value).collect::<Result<BTreeMap<_, _>, Error>>()
+    };
+    let receiver = optional(&raw.receiver, source, &key("receiver"))?.map(|Name(receiver)| receiver);
+    let route = topology::route(&raw.route, &key("route"), links, source)?;
+    if route.is_empty() {
+        let fix = format!("name at least one link, like [\"{BOTTLENECK}\"]");
+        return Err(source.error(&key("route"), "[]", "data packets have to meet a link", fix));
+    }
+    let flow = Flow {
+        name: algorithm.short().to_owned(),
+        cc: algorithm.0,
+        params: params("params", &raw.params)?,
+        start: Span::ZERO,
+        app: None,
+        bytes: None,
+        app_rate: None,
+        app_schedule: Vec::new(),
+        ecn: raw.ecn.get(source, &key("ecn"))?,
+        ecn_feedback: raw.ecn_feedback.get(source, &key("ecn_feedback"))?,
+        route,
+        reverse_route: topology::route(&raw.reverse_route, &key("reverse_route"), links, source)?,
+        extra_rtt: Span::ZERO,
+        pacing: raw.pacing.get(source, &key("pacing"))?,
+        receiver,
+        receiver_params: params("receiver_params", &raw.receiver_params)?,
+        receive_window: optional(&raw.receive_window, source, &key("receive_window"))?,
+        delayed_ack: u32::try_from(delayed_ack).expect("its kind allows at most 64"),
+        quick_acks: u32::try_from(quick_acks).expect("its kind allows at most a million"),
+        ack_delay,
+        gro,
+        table: Written(table),
+    };
+    check_receiver(&flow, raw, source)?;
+    Ok(flow)
+}
+
+/// Refuses other keys for what `app` says already.
+fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
+    let (Some(app), Some(leaf)) = (&flow.app, &raw.app) else { return Ok(()) };
+    let given = [
+        ("bytes", raw.bytes.as_ref().map(Leaf::show)),
+        ("app_rate", raw.app_rate.as_ref().map(Leaf::show)),
+        ("app_schedule", raw.app_schedule.as_ref().map(Leaf::show)),
+    ];
+    for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        if name != "app_schedule" && matches!(app, App::OnOff { on: On::Time(_), .. }) {
+            continue;
+        }
+        let problem = format!("app = {} says what is written, and when", leaf.show());
+        return Err(source.error(&flow.key(name), value, problem, "remove one of the two"));
+    }
+    Ok(())
+}
+
+/// Refuses parameters of nothing, and two who decide the window.
+fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Error> {
+    match raw.receiver_params.iter().next() {
+        Some((name, value)) if flow.receiver.is_none() => {
+            let problem = "parameters of a receiver that is not given";
+            let fix = "add receiver = \"rledbat\"; with cc = \"rledbat\" its parameters are params";
+            Err(source.error(&flow.key(&format!("receiver_params.{name}")), value.show(), problem, fix))
+        }
+        _ if flow.receiver.is_some() && matches!(flow.receive_window, Some(ReceiveWindow::Auto { .. })) => {
+            let problem = "the receiver's algorithm decides the window";
+            let shown = raw.receive_window.as_ref().map_or_else(String::new, Leaf::show);
+            Err(source.error(&flow.key("receive_window"), shown, problem, "give a size, or remove receiver"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control and ACKs.
+fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
+    if flow.cc != UNRESPONSIVE {
+        return Ok(());
+    }
+    if flow.app_rate.is_none() {
+        let problem = "a flow with cc = \"none\" needs the rate at which it sends";
+        return Err(source.error(&flow.key("app_rate"), "", problem, "add app_rate = \"5mbit\", or give it a cc"));
+    }
+    if let Some(schedule) = &raw.app_schedule {
+        let problem = "a flow with cc = \"none\" sends at one rate";
+        return Err(source.error(
+            &flow.key("app_schedule"),
+            schedule.show(),
+            problem,
+            "remove it, or give the flow a cc",
+        ));
+    }
+    let given: [Option<(&str, String)>; 11] = [
+        (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
+        raw.app.as_ref().map(|app| ("app", app.show())),
+        (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.tcp.ecn_feedback.show())),
+        raw.tcp.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
+        raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),
+        raw.tcp.receive_window.as_ref().map(|window| ("receive_window", window.show())),
+        (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.tcp.pacing.show())),
+        (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.tcp.delayed_ack.show())),
+        (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.tcp.quick_acks.show())),
+        (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.tcp.ack_delay.show())),
+        (flow.gro != Span::ZERO).then(|| ("gro", raw.tcp.gro.show())),
+    ];
+    let given = given.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
+    let params = raw.tcp.params.iter().map(|(name, value)| (format!("params.{name}"), value.show()));
+    let Some((key, value)) = given.chain(params).next() else { return Ok(()) };
+    let problem = "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
+    Err(source.error(&flow.key(&key), value, problem, format!("remove {key}, or give the flow a cc")))
+}

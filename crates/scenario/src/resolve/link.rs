@@ -1,0 +1,181 @@
+//! [path], and what every link has.
+
+use std::collections::BTreeSet;
+
+use path::{Config, Limit, RatePattern};
+use units::{Bytes, Span};
+
+use super::optional;
+use crate::buffer::Buffer;
+use crate::choices::Switch;
+use crate::error::Error;
+use crate::impairment::InOrder;
+use crate::kinds::{Delay, Percent};
+use crate::leaf::Leaf;
+use crate::model::{BOTTLENECK, Change, Link, PACKET, Path, Written};
+use crate::queue;
+use crate::raw;
+use crate::source::{Source, join};
+
+/// More than this no queue can be meant to hold.
+const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
+
+pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
+    let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
+    let Percent(duplicate) = raw.duplicate.get(source, "path.duplicate")?;
+    let Percent(reverse_duplicate) = raw.reverse_duplicate.get(source, "path.reverse_duplicate")?;
+    let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
+    let path = Path {
+        loopback: optional(&raw.kind, source, "path.kind")?.is_some(),
+        link: link(&raw.link, "path", rtt, source)?,
+        rtt,
+        reverse_loss: raw.reverse_loss.get(source, "path.reverse_loss")?,
+        duplicate,
+        reverse_duplicate,
+        wifi: raw.wifi.get(source, "path.wifi")?,
+        suspend: raw.suspend.get(source, "path.suspend")?,
+        jitter: raw.jitter.get(source, "path.jitter")?,
+        reverse_jitter,
+        changes: changes(&raw.change, source)?,
+    };
+    check_radio(&path, raw, source)?;
+    for Change { rate, buffer, table: Written(i), .. } in &path.changes {
+        if rate.is_some() && path.link.rate_pattern.is_some() {
+            let shown = raw.change[*i].rate.as_ref().map_or_else(String::new, Leaf::show);
+            let problem = "path.rate_pattern says what the rate is at any time";
+            let fix = "keep one of the two; \"schedule 0s 20mbit, 5s 50mbit\" is a pattern, too";
+            return Err(source.error(&format!("path.change.{i}.rate"), shown, problem, fix));
+        }
+        if let Some(buffer) = buffer {
+            let limit = path.link.limit(*buffer, rtt);
+            check_buffer(limit, raw.change[*i].buffer.as_ref(), &format!("path.change.{i}.buffer"), source)?;
+        }
+    }
+    Ok(path)
+}
+
+/// Refuses a radio at a trace, which says itself when packets leave.
+fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Error> {
+    if !matches!(path.link.rate_pattern, Some(RatePattern::Mahimahi(_))) {
+        return Ok(());
+    }
+    let is_there = |change: &Change| change.wifi.flatten().is_some() || change.suspend.flatten().is_some();
+    let given = match path.changes.iter().find(|change| is_there(change)) {
+        _ if path.wifi.is_some() => ("path.wifi".to_owned(), raw.wifi.show()),
+        _ if path.suspend.is_some() => ("path.suspend".to_owned(), raw.suspend.show()),
+        Some(Change { table: Written(i), .. }) => (format!("path.change.{i}"), String::new()),
+        None => return Ok(()),
+    };
+    let problem = "the trace of path.rate_pattern says itself when packets leave";
+    Err(source.error(&given.0, given.1, problem, "keep one of the two"))
+}
+
+/// The link that the table `at` describes: the bottleneck, if nothing else is said.
+pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Result<Link, Error> {
+    let key = |name: &str| format!("{at}.{name}");
+    let queue = raw.queue.get(source, &key("queue"))?;
+    let Switch(ack_filter) = raw.ack_filter.get(source, &key("ack_filter"))?;
+    let rate_pattern = optional(&raw.rate_pattern, source, &key("rate_pattern"))?;
+    let rate = match (optional(&raw.rate, source, &key("rate"))?, &rate_pattern) {
+        (Some(rate), _) => rate,
+        (None, Some(pattern)) => pattern.mean(),
+        (None, None) => return Err(source.error(&key("rate"), "", "missing", "add rate = \"100mbit\"")),
+    };
+    let link = Link {
+        name: BOTTLENECK.to_owned(),
+        delay: Span::ZERO,
+        rate,
+        rate_pattern,
+        buffer: buffer(raw, &queue, &key("buffer"), source)?,
+        queue,
+        loss: raw.loss.get(source, &key("loss"))?,
+        policer: raw.policer.get(source, &key("policer"))?,
+        shaper: raw.shaper.get(source, &key("shaper"))?,
+        ecn: raw.ecn.get(source, &key("ecn"))?,
+        ack_filter,
+        table: None,
+    };
+    let limit = link.limit(link.buffer, rtt);
+    check_buffer(limit, raw.buffer.as_ref(), &key("buffer"), source)?;
+    check_queue(&link, limit, &key("queue"), source)?;
+    Ok(link)
+}
+
+/// The buffer that was given, or the limit that the queue has in tc.
+fn buffer(raw: &raw::Link, queue: &Config, key: &str, source: &Source) -> Result<Buffer, Error> {
+    let descriptor = queue.descriptor();
+    match (optional(&raw.buffer, source, key)?, descriptor.limit) {
+        (Some(buffer), _) => Ok(buffer),
+        (None, Some(packets)) => Ok(Buffer::Packets(packets)),
+        (None, None) => {
+            let problem = format!("missing: {} has no limit of its own", descriptor.name);
+            Err(source.error(key, "", problem, "add buffer = \"8bdp\""))
+        }
+    }
+}
+
+/// Refuses options of the queue that contradict each other, or the buffer.
+fn check_queue(link: &Link, limit: Limit, key: &str, source: &Source) -> Result<(), Error> {
+    (link.queue.descriptor().check)(&link.queue, limit.bytes(PACKET)).map_err(|refused| {
+        let shown = queue::shown(&link.queue, refused.name);
+        source.error(&join(key, refused.name), shown, refused.problem, refused.fix)
+    })
+}
+
+fn check_buffer(limit: Limit, leaf: Option<&Leaf<Buffer>>, key: &str, source: &Source) -> Result<(), Error> {
+    let shown = || leaf.map_or(String::new(), Leaf::show);
+    let refuse = |problem: String, fix: &str| Err(source.error(key, shown(), problem, fix));
+    if limit.bytes(PACKET) < PACKET {
+        let holds = match limit {
+            Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),
+            Limit::Bytes(bytes) => format!("{bytes}, less than one packet of 1500 bytes"),
+        };
+        return refuse(format!("this buffer holds {holds}"), "give more, like \"100packets\"");
+    }
+    if limit.bytes(PACKET) > LARGEST_BUFFER {
+        return refuse(format!("this buffer holds more than {LARGEST_BUFFER}"), "give less, like \"8bdp\"");
+    }
+    Ok(())
+}
+
+/// Reads the changes, and puts them in order.
+fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
+    let mut changes = Vec::with_capacity(raw.len());
+    // What is changed already: (key, when).
+    let mut known = BTreeSet::new();
+    for (i, raw) in raw.iter().enumerate() {
+        let key = |name: &str| format!("path.change.{i}.{name}");
+        let change = Change {
+            at: raw.at.get(source, &key("at"))?,
+            rate: optional(&raw.rate, source, &key("rate"))?,
+            rtt: optional(&raw.rtt, source, &key("rtt"))?.map(|Delay(rtt)| rtt),
+            buffer: optional(&raw.buffer, source, &key("buffer"))?,
+            loss: optional(&raw.loss, source, &key("loss"))?,
+            reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?,
+            duplicate: optional(&raw.duplicate, source, &key("duplicate"))?.map(|Percent(p)| p),
+            reverse_duplicate: optional(&raw.reverse_duplicate, source, &key("reverse_duplicate"))?.map(|Percent(p)| p),
+            wifi: optional(&raw.wifi, source, &key("wifi"))?,
+            suspend: optional(&raw.suspend, source, &key("suspend"))?,
+            policer: optional(&raw.policer, source, &key("policer"))?,
+            shaper: optional(&raw.shaper, source, &key("shaper"))?,
+            jitter: optional(&raw.jitter, source, &key("jitter"))?,
+            reverse_jitter: optional(&raw.reverse_jitter, source, &key("reverse_jitter"))?
+                .map(|InOrder(jitter)| jitter),
+            table: Written(i),
+        };
+        let given = raw.given();
+        if given.is_empty() {
+            let fix = "add what is different from then on, like rate = \"50mbit\"";
+            return Err(source.error(&format!("path.change.{i}"), "", "this changes nothing", fix));
+        }
+        for (name, value) in given {
+            if !known.insert((name, change.at)) {
+                let problem = format!("path.{name} is changed by another table at {}, too", change.at);
+                return Err(source.error(&key(name), value, problem, "keep one of the two"));
+            }
+        }
+        changes.push(change);
+    }
+    changes.sort_by_key(|change| change.at);
+    Ok(changes)
+}

@@ -110,6 +110,7 @@ pub(crate) fn download(
 ) -> Option<Record> {
     let mut simulation = Simulation::new(scenario, registry, TraceLevel::Off)
         .unwrap_or_else(|error| panic!("the first path could be run, and this one can't: {error}"));
+    simulation.without_summary();
     let step = scenario.rtt(&scenario.flows[0]) / 2;
     let mut record = Record { day, ..Record::default() };
     let mut last_rate = f64::NAN;
@@ -154,14 +155,14 @@ pub(crate) fn download(
         _ => value(fields.max_bw),
     };
     record.bbr = [bandwidth, value(fields.min_rtt), value(fields.pacing_gain), value(fields.cwnd_gain)];
-    let rivals = (1..scenario.flows.len()).filter_map(|flow| simulation.socket(flow)).map(|flow| flow.sent.0);
+    let rivals = (1..scenario.flows.len()).filter_map(|flow| simulation.socket(flow)).map(|flow| flow.info.sent);
     record.packets = record.state.sent + rivals.sum::<u64>();
     Some(record)
 }
 
 impl State {
     fn of(socket: &Socket, now: Time, opened: Time, delivery_rate: f64, total: Option<Bytes>) -> State {
-        let (sent, retransmitted) = socket.sent;
+        let (sent, retransmitted) = (socket.info.sent, socket.info.retransmitted);
         let mss = socket.smss.get();
         // The last segment may be a short one.
         let once = |bytes: u64| bytes.min(total.unwrap_or(Bytes::MAX).get());

@@ -70,14 +70,22 @@ impl Offer {
         }
     }
 
+    #[inline]
     fn ticks(&self, time: Time) -> u64 {
-        time.as_nanos() / self.tick.as_nanos()
+        match self.tick.as_nanos() {
+            1 => time.as_nanos(), // auto-tuning's: no division a packet
+            tick => time.as_nanos() / tick,
+        }
     }
 
     /// A data segment arrived, in order or not.
     pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
         let rtt = self.measure(now, segment);
-        let tick = self.ticks(segment.sent);
+        let controller = match &mut self.policy {
+            Policy::Controlled(controller) => controller,
+            Policy::Tuned(tuning) => return tuning.on_arrival(),
+        };
+        let tick = segment.sent.as_nanos() / self.tick.as_nanos();
         let retransmit = segment.seq + 1 < self.highest && tick > self.highest_tick;
         if segment.seq >= self.highest {
             (self.highest, self.highest_tick) = (segment.seq + 1, tick);
@@ -93,10 +101,7 @@ impl Offer {
             ce: false,
             limited: self.used_up.is_some_and(|at| now <= at + self.rtt.srtt),
         };
-        match &mut self.policy {
-            Policy::Controlled(controller) => controller.on_arrival(now, &arrival),
-            Policy::Tuned(tuning) => tuning.on_arrival(),
-        }
+        controller.on_arrival(now, &arrival);
     }
 
     /// The round trip that ends with this segment, if it is the first to echo its timestamp. Segments that were sent

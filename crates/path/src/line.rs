@@ -22,7 +22,7 @@ pub struct Varying {
     delay: Timeline<Span>,
     jitter: Timeline<Jitter>,
     /// Nothing enters it then.
-    silence: Silence,
+    silence: Option<Silence>,
     rng: Rng,
     /// What was drawn last, for what is correlated.
     score: Option<f64>,
@@ -47,7 +47,7 @@ impl Line {
             _ => Line::Varying(Box::new(Varying {
                 delay,
                 jitter,
-                silence,
+                silence: (!silence.is_none()).then_some(silence),
                 rng,
                 score: None,
                 last: Time::ZERO,
@@ -73,7 +73,7 @@ impl Varying {
     #[inline(never)] // a constant line is the usual one, and should not carry this along
     fn arrival(&mut self, departure: Time) -> (Time, bool) {
         let mut overtakes = false;
-        let departure = self.silence.resumes(departure);
+        let departure = self.silence.as_ref().map_or(departure, |silence| silence.resumes(departure));
         let entry = match self.jitter.at(departure) {
             Jitter::Off => departure,
             Jitter::Random { of, correlation, reorder } => {

@@ -30,18 +30,22 @@ pub struct Socket {
     pub app_limited: bool,
     /// What arrived, in any order.
     pub delivered: Bytes,
-    /// Data packets sent, and of them those sent again.
-    pub sent: (u64, u64),
     /// How long the receive window held it back.
     pub window_limited: Span,
 }
 
 impl Simulation {
+    /// Leaves out what is measured for a summary, in all that comes: for who looks at sockets only.
+    pub fn without_summary(&mut self) {
+        self.flows.iter_mut().for_each(|flow| flow.meter.stop());
+        self.network.links.iter_mut().for_each(|link| link.meter.stop());
+    }
+
     /// What a flow's sender is like now; none of traffic that has no TCP.
     pub fn socket(&mut self, flow: usize) -> Option<Socket> {
         let now = self.now;
         let flow = &mut self.flows[flow];
-        let (sent, last_byte, delivery_rate) = (flow.meter.sent(), flow.meter.ended(), flow.last.rate);
+        let (last_byte, delivery_rate) = (flow.meter.ended(), flow.last.rate);
         let sender = flow.source.tcp()?;
         let held: [Span; LIMITS.len()] = sender.limits().held(now);
         let conn = sender.conn();
@@ -57,7 +61,6 @@ impl Simulation {
             delivery_rate,
             app_limited: conn.app_limited,
             delivered: conn.delivered,
-            sent,
             window_limited: held[Limit::ReceiveWindow as usize],
         })
     }

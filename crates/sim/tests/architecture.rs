@@ -49,7 +49,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
             "capture",
         ],
     ),
-    ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep"]),
+    ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep", "edge"]),
 ];
 
 /// Crates that no crate of the default build may pull in: they would make set-up slow.

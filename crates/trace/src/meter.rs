@@ -125,6 +125,11 @@ impl FlowMeter {
         FlowMeter { queue, delivered, last_byte, responses, ..self }
     }
 
+    /// Counts nothing of what comes but the transfer's end.
+    pub fn stop(&mut self) {
+        self.window.from = Time::MAX;
+    }
+
     /// How long its packets waited in queues, which another meter was told of, in place of what this one was.
     pub fn set_waits(&mut self, other: &FlowMeter) {
         self.queue.clone_from(&other.queue);
@@ -180,11 +185,6 @@ impl FlowMeter {
     /// [taken](crate::WorkloadMeter::take).
     pub fn restart(&mut self, start: Time) {
         (self.start, self.last_byte) = (start, None);
-    }
-
-    /// Data packets sent, and of them those sent again.
-    pub fn sent(&self) -> (u64, u64) {
-        (self.sent, self.retransmits)
     }
 
     /// When the flow began.
@@ -291,6 +291,11 @@ impl LinkMeter {
             ack_drops: 0,
             acks_filtered: 0,
         }
+    }
+
+    /// Counts nothing of what comes but packets.
+    pub fn stop(&mut self) {
+        self.window.from = Time::MAX;
     }
 
     /// The same measurements, of a link that could send for a time of `offered`: known at the end of a run that was open.

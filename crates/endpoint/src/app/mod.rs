@@ -48,11 +48,12 @@ impl App {
     pub(crate) fn written(&mut self, opened: Time, now: Time, una: u64, sent: u64) -> u64 {
         match self {
             App::Unlimited => u64::MAX,
+            App::Transfer { bytes } => segments(*bytes),
             _ => self.written_so_far(opened, now, una, sent),
         }
     }
 
-    /// The same of one that is limited.
+    /// The same of one that does not write all at once.
     fn written_so_far(&mut self, opened: Time, now: Time, una: u64, sent: u64) -> u64 {
         match self {
             App::Unlimited => u64::MAX,

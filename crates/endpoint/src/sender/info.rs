@@ -13,6 +13,10 @@ pub struct Info {
     pub opened: Option<Time>,
     /// When anything was last delivered.
     pub delivered_at: Time,
+    /// Sent, with those sent again.
+    pub sent: u64,
+    /// Sent again.
+    pub retransmitted: u64,
     /// Acknowledged without a gap.
     pub acked: Bytes,
     /// Sent, and not acknowledged without a gap: `tcpi_unacked`.
@@ -35,6 +39,8 @@ impl<C: Controller> Sender<C> {
         Info {
             opened: self.opened,
             delivered_at: self.delivered_at,
+            sent: self.next + self.resent,
+            retransmitted: self.resent,
             acked: SMSS * self.una,
             unacked: self.next - self.una,
             sacked: self.sacked,

@@ -282,6 +282,7 @@ impl<C: Controller> Sender<C> {
             let ecn = self.ecn.codepoint(true);
             self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
             self.retransmitted.push_back((seq, now));
+            self.resent += 1;
             emit(Segment { retransmit: true, ecn, ..self.segment(now, seq, sent.size) });
             self.timer.probe = Some((self.next, true));
         }

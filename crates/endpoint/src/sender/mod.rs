@@ -95,6 +95,8 @@ pub struct Sender<C> {
     judged: u64,
     /// Retransmissions in order of time; entries that are no longer current are skipped.
     retransmitted: VecDeque<(u64, Time)>,
+    /// How many there were of them.
+    resent: u64,
     /// The sequence behind the last one declared lost.
     last_lost_end: u64,
 
@@ -161,6 +163,7 @@ impl<C: Controller> Sender<C> {
             to_retransmit,
             judged: 0,
             retransmitted,
+            resent: 0,
             last_lost_end: u64::MAX,
             phase: Phase::Open,
             episode: Episode::default(),
@@ -319,6 +322,7 @@ impl<C: Controller> Sender<C> {
         let ecn = self.ecn.codepoint(true);
         self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
         self.retransmitted.push_back((seq, now));
+        self.resent += 1;
         self.episode.on_retransmit(now);
         if seq == self.una {
             self.timer.restart_rto(now);

@@ -1,97 +1,89 @@
 //! What a path of a synthetic edge costs: drawing it, reading its scenario, building its simulations, its downloads.
 //!
-//! `cargo bench -p fullpipe-benches --bench edge -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3] [--by] [--test] [KEY=VALUE …]`
+//! `cargo bench -p fullpipe-benches --bench edge -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3] [--test] [KEY=VALUE …]`
 //!
-//! `KEY=VALUE` draws a key of the scenario from something else, as `fullpipe fleet simulate --set` does; `--by` says besides
-//! what paths of some kind cost.
+//! `KEY=VALUE` draws a key of the scenario from something else, as `fullpipe fleet simulate --set` does.
 
-use std::collections::BTreeMap;
-use std::fs;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
 
 use cc::Registry;
 use edge::{Fleet, PRESETS, Population};
+use nix::time::{ClockId, clock_gettime};
+use scenario::Scenario;
 use sim::{Simulation, TraceLevel};
 use sweep::Work;
 
-/// What may make a path slow: what it is called, and how it is told.
-const KINDS: [(&str, fn(&str, &str) -> bool); 6] = [
-    ("random loss", |key, value| key == "path.loss" && value != "0%"),
-    ("a policer", |key, value| key == "path.policer" && value != "off"),
-    ("reordering", |key, value| key == "path.jitter" && value != "off"),
-    ("held ACKs", |key, value| key == "path.reverse_jitter" && value != "off"),
-    ("Wi-Fi", |key, value| key == "path.wifi" && value != "off"),
-    ("a small receive window", |key, value| key == "flow.0.receive_window" && !value.contains("auto")),
+/// What may befall packets on a path: what it is called, its key, and the value that is none of it.
+const KINDS: [(&str, &str, &str); 6] = [
+    ("with random loss", "path.loss", "0%"),
+    ("with a policer", "path.policer", "off"),
+    ("that reorder", "path.jitter", "off"),
+    ("that hold ACKs", "path.reverse_jitter", "off"),
+    ("with Wi-Fi's aggregation", "path.wifi", "off"),
+    ("with a limited receive window", "flow.0.receive_window", "auto"),
 ];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let given = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name)?.strip_prefix('='));
-    let has = |name: &str| arguments.iter().any(|argument| argument == name);
-    let paths = given("--paths").map_or(2000, |number| number.parse().expect("a number of paths"));
-    let paths: u64 = if has("--test") { 5 } else { paths };
-    let arms: Vec<String> = given("--cc").unwrap_or("cubic,bbr1,bbr2,bbr3").split(',').map(str::to_owned).collect();
+    let given = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name));
+    let number = |text: &str| text.parse().expect("a number of paths");
+    let paths = if given("--test").is_some() { 5 } else { given("--paths=").map_or(2000, number) };
+    let arms: Vec<String> = given("--cc=").unwrap_or("cubic,bbr1,bbr2,bbr3").split(',').map(str::to_owned).collect();
     let set = arguments.iter().filter(|argument| !argument.starts_with("--")).filter_map(|text| text.split_once('='));
     let set: Vec<(String, String)> = set.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    let (name, text) = PRESETS[0];
-    let population = || Population::read(text, name, &set).unwrap_or_else(|error| panic!("{error}"));
-    let fleet = |arms: &[String]| Fleet::new(population(), arms, 1, Registry::default()).expect("arms that are there");
+    parts(paths, &arms, &set);
+    kinds(paths, &arms, &set);
+}
 
-    let registry = Registry::default();
-    let from = population();
-    let mut scenarios = Vec::new();
-    let (drawing, _) = measured(|| (0..paths).map(|path| from.draw(1, path).settings.len() as u64).sum());
-    let (reading, _) = measured(|| {
-        scenarios = (0..paths).map(|path| from.scenario(&from.draw(1, path)).expect("a path")).collect();
-        0
-    });
-    let (building, _) = measured(|| {
-        let build = |scenario| Simulation::new(scenario, &registry, TraceLevel::Off).expect("a path").events();
-        scenarios.iter().map(build).sum()
-    });
+fn population(set: &[(String, String)]) -> Population {
+    let (name, text) = PRESETS[0];
+    Population::read(text, name, set).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn fleet(arms: &[String], set: &[(String, String)]) -> Fleet {
+    Fleet::new(population(set), arms, 1, Registry::default()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A path in parts.
+fn parts(paths: u64, arms: &[String], set: &[(String, String)]) {
+    let (from, registry) = (population(set), Registry::default());
     let each = |seconds: f64| 1e6 * seconds / paths as f64;
-    println!("a path, microseconds of CPU: to draw {:.1}, to read {:.1}", each(drawing), each(reading - drawing));
-    println!("to build and drop a simulation {:.1}", each(building));
-    let mut all = 0.0;
-    for arm in &arms {
-        let fleet = fleet(std::slice::from_ref(arm));
+    let (drawing, _) = measured(|| (0..paths).map(|path| from.draw(1, path).settings.len() as u64).sum());
+    let mut scenarios: Vec<Scenario> = Vec::new();
+    let (made, _) = measured(|| {
+        scenarios.extend((0..paths).map(|path| from.scenario(&from.draw(1, path)).expect("a path")));
+        paths
+    });
+    let build = |scenario| Simulation::new(scenario, &registry, TraceLevel::Off).expect("a path").events();
+    let (building, _) = measured(|| scenarios.iter().map(build).sum());
+    println!("CPU us a path: {:.1} to draw it, {:.1} to read its scenario", each(drawing), each(made - drawing));
+    println!("{:.1} to build and drop a simulation, of which it has one an arm", each(building));
+    for arm in arms {
+        let fleet = fleet(std::slice::from_ref(arm), set);
         let (seconds, packets) = measured(|| (0..paths).map(|path| run(&fleet, path)).sum());
-        all += seconds - reading;
-        println!(
-            "a download under {arm} {:.0}, {:.0} ns a packet",
-            each(seconds - reading),
-            per_packet(seconds - reading, packets)
-        );
+        let seconds = seconds - made;
+        println!("{:.0} to download under {arm}, {:.0} ns a packet", each(seconds), each_packet(seconds, packets));
     }
-    println!("a path {:.0}", each(all + reading));
-    if has("--by") {
-        let mut by: BTreeMap<String, (u64, f64, u64)> = BTreeMap::new();
-        let fleet = fleet(&arms);
-        for path in 0..paths {
-            let begun = Instant::now();
-            let packets = run(&fleet, path);
-            let seconds = begun.elapsed().as_secs_f64();
-            let drawn = from.draw(1, path);
-            let of =
-                |kind: &&(&str, fn(&str, &str) -> bool)| drawn.settings.iter().any(|(key, value)| kind.1(key, value));
-            let mut kinds: Vec<&str> = KINDS.iter().filter(of).map(|(name, _)| *name).collect();
-            if kinds.is_empty() {
-                kinds.push("none of these");
-            }
-            for kind in kinds {
-                let sum = by.entry(kind.to_owned()).or_default();
-                *sum = (sum.0 + 1, sum.1 + seconds, sum.2 + packets);
-            }
+}
+
+/// What paths of some kind cost under all arms.
+fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
+    let (from, fleet) = (population(set), fleet(arms, set));
+    // The last two are those with none of it, and all.
+    let mut sums = [(0, 0.0, 0); KINDS.len() + 2];
+    for path in 0..paths {
+        let (seconds, packets) = measured(|| run(&fleet, path));
+        let drawn = from.draw(1, path).settings;
+        let is = |(_, key, none): &(&str, &str, &str)| drawn.iter().any(|(known, value)| known == key && value != none);
+        let mut of: Vec<usize> = (0..KINDS.len()).filter(|kind| is(&KINDS[*kind])).collect();
+        of.extend(of.is_empty().then_some(KINDS.len()).into_iter().chain([KINDS.len() + 1]));
+        for (number, sum, moved) in of.into_iter().map(|kind| &mut sums[kind]) {
+            (*number, *sum, *moved) = (*number + 1, *sum + seconds, *moved + packets);
         }
-        for (kind, (number, seconds, packets)) in by {
-            println!(
-                "{kind}: {:.1} % of the paths, {:.0} ns a packet, {:.0} packets a path",
-                100.0 * number as f64 / paths as f64,
-                per_packet(seconds, packets),
-                packets as f64 / number as f64
-            );
-        }
+    }
+    let names = KINDS.iter().map(|(name, ..)| *name).chain(["with none of these", "in all"]);
+    for (name, (number, seconds, packets)) in names.zip(sums).filter(|(_, (number, ..))| *number > 0) {
+        println!("{number} paths {name}: {} packets, {:.0} ns each", packets, each_packet(seconds, packets));
     }
 }
 
@@ -99,7 +91,7 @@ fn run(fleet: &Fleet, path: u64) -> u64 {
     fleet.run(path, &AtomicBool::new(false)).expect("nobody stops it").1
 }
 
-fn per_packet(seconds: f64, packets: u64) -> f64 {
+fn each_packet(seconds: f64, packets: u64) -> f64 {
     1e9 * seconds / packets.max(1) as f64
 }
 
@@ -110,8 +102,7 @@ fn measured(run: impl FnOnce() -> u64) -> (f64, u64) {
     (cpu_seconds() - before, made)
 }
 
-/// CPU time of this process so far: `schedstat` has nanoseconds.
 fn cpu_seconds() -> f64 {
-    let account = fs::read_to_string("/proc/self/schedstat").expect("Linux keeps an account of CPU time here");
-    account.split(' ').next().and_then(|first| first.parse::<f64>().ok()).expect("nanoseconds") / 1e9
+    let spent = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("a process has a clock");
+    spent.tv_sec() as f64 + spent.tv_nsec() as f64 / 1e9
 }

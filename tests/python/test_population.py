@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
+import time
 import tomllib
 from typing import TYPE_CHECKING
 
@@ -16,7 +20,7 @@ from fullpipe.cli import app
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.fill import fill
 from fullpipe.fleet.population.recipe import Recipe, population
-from fullpipe.fleet.population.store import opened, paths
+from fullpipe.fleet.population.store import Store, opened, paths
 from fullpipe.progress import Counter
 
 if TYPE_CHECKING:
@@ -95,6 +99,60 @@ def test_a_shard_without_its_name_is_made_again(fleet: Path, tmp_path: Path) -> 
         name.unlink()
     assert filled(killed, recipe())[0] == PATHS
     assert_frame_equal(rows(killed, "connections"), rows(fleet, "connections"))
+
+
+def test_counters_that_were_not_finished_are_made_again(fleet: Path, tmp_path: Path) -> None:
+    killed = tmp_path / "killed"
+    filled(killed, recipe(paths=10))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "finish", lambda _: None)
+        assert filled(killed, recipe())[0] == PATHS - 10
+    assert filled(killed, recipe()) == (0, 0)
+    assert_frame_equal(rows(killed, "counters"), rows(fleet, "counters"))
+
+
+# Some seconds of work in short shards.
+SLOWLY = """
+import sys
+from fullpipe.fleet.population import fill
+from fullpipe.cli import main
+fill.SHARD_S = 0.05
+sys.argv = ["fullpipe", "fleet", "simulate", "--paths", "1500", "--cc", "cubic,bbr1", "--threads", "1", "--out", "edge"]
+main()
+"""
+
+
+def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path: Path) -> None:
+    shards = tmp_path / "edge" / "shards"
+    before = 0
+    for sent, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 143)):
+        process = subprocess.Popen(
+            [sys.executable, "-c", SLOWLY],
+            cwd=tmp_path,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # as a terminal leaves it
+        )
+        with process:
+            deadline = time.monotonic() + 60
+            while len(list(shards.glob("*-*"))) < before + 2 and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.send_signal(sent)
+            _, said = process.communicate(timeout=20)
+        assert process.returncode == code
+        if sent != signal.SIGKILL:
+            assert "of 1,500 paths" in said and "the same command goes on from there" in said
+        more = len(list(shards.glob("*-*")))
+        assert more >= before + 2
+        before = more
+    subprocess.run([sys.executable, "-c", SLOWLY], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    stopped, whole = tmp_path / "edge", tmp_path / "whole"
+    assert json.loads((stopped / "simulate.json").read_text())["paths"] == 1500
+    filled(whole, recipe(paths=1500))
+    for table in ("connections", "requests", "counters"):
+        assert_frame_equal(rows(stopped, table), rows(whole, table))
+    assert_frame_equal(paths(stopped).sort("pair").collect(), paths(whole).sort("pair").collect())
 
 
 def test_another_population_is_refused_the_directory(fleet: Path) -> None:

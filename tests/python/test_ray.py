@@ -1,4 +1,7 @@
-"""A real Ray cluster on this machine gives the same rows, though a worker is killed. `make test-ray` installs Ray."""
+"""A Ray cluster on this machine gives the same rows of sweeps and fleets, though a worker is killed.
+
+`make test-ray` installs Ray.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import os
 import signal
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +17,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
+from fullpipe.fleet import store as tables
+from fullpipe.fleet.population.fill import fill
+from fullpipe.fleet.population.recipe import Recipe, population
+from fullpipe.fleet.population.store import paths
+from fullpipe.fleet.schema import DAY_OF
+from fullpipe.progress import Counter
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,3 +89,26 @@ def test_every_row_is_there_and_the_same_though_a_worker_is_killed(tmp_path: Pat
     assert len(here.frame()) == 3 * 8 * 2
     assert_frame_equal(on_ray.frame(), here.frame())
     assert on_ray.about["identity"] == here.about["identity"]
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_fleet_is_the_same_on_a_cluster_and_goes_on_there(tmp_path: Path) -> None:
+    text, file = population("edge-2019")
+    recipe = Recipe(text, file, ("cubic", "bbr3"), paths=60)
+
+    def filled(directory: Path, number: int, engine: str) -> tuple[int, int]:
+        with Counter(silent=True) as counter:
+            return fill(replace(recipe, paths=number), directory, counter, command="test", engine=engine)
+
+    begun = filled(tmp_path / "ray", 20, "local")
+    rest = filled(tmp_path / "ray", 60, "ray")
+    whole = filled(tmp_path / "local", 60, "local")
+    assert (begun[0] + rest[0], begun[1] + rest[1]) == whole
+    for table in ("connections", "requests", "counters"):
+        on_ray, here = (
+            tables.scan(tmp_path / engine, table).sort("arm", "host", DAY_OF[table]).collect()
+            for engine in ("ray", "local")
+        )
+        assert len(here) > 0
+        assert_frame_equal(on_ray, here, check_exact=True)
+    assert_frame_equal(*(paths(tmp_path / engine).sort("pair").collect() for engine in ("ray", "local")))

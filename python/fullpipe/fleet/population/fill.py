@@ -53,5 +53,5 @@ def fill(
                     counter.show(done, packets)
                     if step.shard:
                         store.add(*step.shard)
-            store.finish()
+        store.finish()
     return done, packets

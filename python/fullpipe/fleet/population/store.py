@@ -1,7 +1,8 @@
 """A fleet directory of simulated paths: what is in it, and how it grows shard by shard.
 
 A shard is a range of paths, under all arms. Its rows are in the tables first, then its name in `shards/`; so the names
-say what is missing, and files without one are of a process that was killed.
+say what is missing, and files without one are of a process that was killed. One more name says that the counters are
+of all these shards.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ class Store:
         Raises:
             OSError: When it can't be written.
         """
+        self._counted.unlink(missing_ok=True)
         part = f"{first:07}-{end:07}"
         drawn = pl.DataFrame([series(name, column) for name, column in self.recipe.plan.paths(first, end).items()])
         write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
@@ -97,11 +99,13 @@ class Store:
         (self.directory / "shards" / part).touch()
 
     def finish(self) -> None:
-        """Writes what follows from all connections: the counters of their hosts.
+        """Writes what follows from all connections, unless it is there: the counters of their hosts.
 
         Raises:
             OSError: When it can't be written.
         """
+        if self._counted.exists():
+            return
         fresh = pl.col("data_segs_out") - pl.col("retrans_total_packets")
         counters = (
             tables.scan(self.directory, "connections")
@@ -117,6 +121,11 @@ class Store:
             .collect(engine="streaming")
         )
         tables.write(self.directory, "counters", counters, "all")
+        self._counted.touch()
+
+    @property
+    def _counted(self) -> Path:
+        return self.directory / "shards" / "counted"
 
     def _shards(self) -> Iterator[tuple[int, int]]:
         for file in (self.directory / "shards").iterdir():

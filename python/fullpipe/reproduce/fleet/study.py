@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from fullpipe.progress import Counter
-    from fullpipe.reproduce.fleet.measures import Arm
+    from fullpipe.reproduce.fleet.measures import Arm, Values
     from fullpipe.reproduce.fleet.published import Claim, Study
 
 _RESAMPLES = 200
@@ -133,8 +135,8 @@ def estimate(claim: Claim, of: list[Arm]) -> Estimate:
     rng = np.random.default_rng(_SEED)
     paths = len(of[0]["loss"])
 
-    def value(rows: np.ndarray | None) -> float:
-        drawn = of if rows is None else [{name: column[rows] for name, column in arm.items()} for arm in of]
+    def value(rows: NDArray[np.intp] | None) -> float:
+        drawn = of if rows is None else [_Drawn(arm, rows) for arm in of]
         if claim.measure not in OF_ONE:
             return lower_loss(drawn[0], drawn[1])
         numbers = [OF_ONE[claim.measure](arm) for arm in drawn]
@@ -145,6 +147,18 @@ def estimate(claim: Claim, of: list[Arm]) -> Estimate:
         known = [each for each in again if math.isfinite(each)]
         low, high = np.quantile(known, [0.025, 0.975]) if len(known) > _RESAMPLES // 2 else (math.nan, math.nan)
         return Estimate(value(None), low=float(low), high=float(high))
+
+
+class _Drawn(dict[str, "Values"]):
+    """Some rows of an arm: of the columns that are asked for, since most are not."""
+
+    def __init__(self, arm: Arm, rows: NDArray[np.intp]) -> None:
+        super().__init__()
+        self._arm, self._rows = arm, rows
+
+    def __missing__(self, name: str) -> Values:
+        values = self[name] = self._arm[name][self._rows]
+        return values
 
 
 def records(outcome: Outcome) -> list[Record]:

@@ -1,8 +1,9 @@
 //! What a path of a synthetic edge costs: drawing it, reading its scenario, building its simulations, its downloads.
 //!
-//! `cargo bench -p fullpipe-benches --bench edge -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3] [--test] [KEY=VALUE …]`
+//! `cargo bench -p fullpipe-benches --bench edge -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3] [--whole] [--test] [KEY=VALUE …]`
 //!
-//! `KEY=VALUE` draws a key of the scenario from something else, as `fullpipe fleet simulate --set` does.
+//! `--whole` leaves the parts out, to count instructions; `KEY=VALUE` draws a key of the scenario from something else, as
+//! `fullpipe fleet simulate --set` does.
 
 use std::sync::atomic::AtomicBool;
 
@@ -31,7 +32,9 @@ fn main() {
     let arms: Vec<String> = given("--cc=").unwrap_or("cubic,bbr1,bbr2,bbr3").split(',').map(str::to_owned).collect();
     let set = arguments.iter().filter(|argument| !argument.starts_with("--")).filter_map(|text| text.split_once('='));
     let set: Vec<(String, String)> = set.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-    parts(paths, &arms, &set);
+    if given("--whole").is_none() {
+        parts(paths, &arms, &set);
+    }
     kinds(paths, &arms, &set);
 }
 

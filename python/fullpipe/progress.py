@@ -69,14 +69,15 @@ class Bar:
 
 
 class Counter:
-    """Shows how far a sweep is, on standard error.
+    """Shows how far a sweep is, on standard error, or what else goes on one by one.
 
     Attributes:
         at: How far it is, in words.
     """
 
-    def __init__(self, silent: bool = False) -> None:
-        self.at = "before the first run"
+    def __init__(self, silent: bool = False, of: str = "runs") -> None:
+        self.at = f"before the first of the {of}"
+        self._of = of
         self._silent = silent or not sys.stderr.isatty()
         self._bar: Progress | None = None
         self._before = self._total = 0
@@ -92,13 +93,13 @@ class Counter:
     def show(self, runs: int, packets: int, left_s: float | None = None) -> None:
         """So many more runs are done, and have moved so many packets; the others take `left_s`, where that is known."""
         done = self._before + runs
-        self.at = f"after {done:,} of {self._total:,} runs"
+        self.at = f"after {done:,} of {self._total:,} {self._of}"
         if self._silent:
             return
         if self._bar is None:
             self._bar = self._make()
         seconds = max(time.monotonic() - self._begun, 1e-3)
-        rate = f"{runs / seconds:,.0f} runs/s, {packets / seconds / 1e6:.1f} M packets/s, "
+        rate = f"{runs / seconds:,.0f} {self._of}/s, {packets / seconds / 1e6:.1f} M packets/s, "
         if left_s is None:
             left_s = seconds / runs * (self._total - done) if runs else None
         else:

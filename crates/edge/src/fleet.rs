@@ -92,17 +92,16 @@ impl Fleet {
         Ok(scenario)
     }
 
-    /// A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, as a number in SI units where
-    /// it is one on every path, else as text.
+    /// A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, as text and, where that is one,
+    /// as a number in SI units. Columns are the same whatever paths these are.
     pub fn paths(&self, paths: std::ops::Range<u64>) -> Vec<Column> {
         let drawn: Vec<_> = paths.clone().map(|path| self.population.draw(self.seed, path)).collect();
-        let keys: BTreeSet<&str> = drawn.iter().flat_map(|path| path.settings.iter().map(|(key, _)| *key)).collect();
         let mut columns = vec![
             Column { name: "pair".to_owned(), values: Values::Counts(paths.collect()) },
             Column { name: "class".to_owned(), values: words(drawn.iter().map(|path| path.class)) },
             Column { name: "seed".to_owned(), values: Values::Counts(drawn.iter().map(|path| path.seed).collect()) },
         ];
-        for key in keys {
+        for key in self.population.keys() {
             let text = drawn.iter().map(|path| {
                 let found = path.settings.iter().find(|(known, _)| *known == key);
                 found.map_or("", |(_, value)| value.as_str())

@@ -1,6 +1,6 @@
 //! The file of a population: what its paths have in common, its classes, and what each value is drawn from.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use scenario::{Error, OUR_CHOICE, Scenario, Template};
 use sweep::quantity;
@@ -118,6 +118,11 @@ impl Population {
     /// An error about a key of the file.
     pub(crate) fn error(&self, key: &str, value: &str, problem: impl Into<String>, fix: impl Into<String>) -> Error {
         self.source.error(key, value, problem, fix)
+    }
+
+    /// What is drawn of the paths of any class.
+    pub(crate) fn keys(&self) -> BTreeSet<&str> {
+        self.classes.iter().flat_map(|class| class.draws.keys().map(String::as_str)).collect()
     }
 
     /// The path of that number.

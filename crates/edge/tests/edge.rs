@@ -182,6 +182,17 @@ fn a_small_buffer_holds_something() {
 }
 
 #[test]
+fn tables_of_paths_have_the_same_columns_whatever_their_classes() {
+    let fleet = fleet(&["cubic"]);
+    let names = |paths| fleet.paths(paths).into_iter().map(|column| column.name).collect::<Vec<_>>();
+    let all = names(0..50);
+    assert!(all.contains(&"path.loss.value".to_owned()), "of the far ones alone: {all:?}");
+    for path in 0..50 {
+        assert_eq!(names(path..path + 1), all);
+    }
+}
+
+#[test]
 fn presets_are_sourced_and_can_be_run() {
     for (name, text) in PRESETS {
         let population = Population::read(text, name, &[]).unwrap_or_else(|error| panic!("{error}"));

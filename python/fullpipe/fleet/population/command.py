@@ -32,7 +32,7 @@ def simulate(recipe: Recipe, out: Path, *, engine: str, threads: int | None) -> 
     from rich.console import Console
 
     start = time.perf_counter()
-    counter = Counter()
+    counter = Counter(of="paths")
     kept = f"what is finished is kept in {out}, and the same command goes on from there"
     try:
         with stoppable(lambda: counter.at, kept), counter:

@@ -80,7 +80,8 @@ fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
         let is = |(_, key, none): &(&str, &str, &str)| drawn.iter().any(|(known, value)| known == key && value != none);
         let mut of: Vec<usize> = (0..KINDS.len()).filter(|kind| is(&KINDS[*kind])).collect();
         of.extend(of.is_empty().then_some(KINDS.len()).into_iter().chain([KINDS.len() + 1]));
-        for (number, sum, moved) in of.into_iter().map(|kind| &mut sums[kind]) {
+        for kind in of {
+            let (number, sum, moved) = &mut sums[kind];
             (*number, *sum, *moved) = (*number + 1, *sum + seconds, *moved + packets);
         }
     }

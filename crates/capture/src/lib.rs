@@ -20,12 +20,10 @@ mod reader;
 mod report;
 mod run;
 mod segment;
-mod source;
 mod tracker;
 mod window;
 
 pub use columns::{ABSENT, Columns};
 pub use report::{FileReport, Report};
 pub use run::{Heard, Progress, Running};
-pub use source::head;
 pub use tracker::Options;

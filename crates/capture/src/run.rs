@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use source::Source;
 use units::Time;
 
 use crate::columns::Columns;
@@ -14,7 +15,6 @@ use crate::fragments::Fragments;
 use crate::reader::{Frame, Reader, Step};
 use crate::report::{FileReport, Report};
 use crate::segment::{Dissected, Segment, dissect};
-use crate::source::Source;
 use crate::tracker::{Options, Tracker};
 use crate::window::Window;
 
@@ -150,7 +150,7 @@ impl Work {
 
     fn file(&mut self, path: &Path) -> FileReport {
         let mut file = FileReport { path: path.display().to_string(), ..FileReport::default() };
-        let mut window = match Source::open(path, Arc::clone(&self.shared.read)) {
+        let mut window = match Source::counting(path, Arc::clone(&self.shared.read)) {
             Ok(source) => Window::new(source),
             Err(error) => return FileReport { refused: Some(error.to_string()), ..file },
         };

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::source::Source;
+use source::Source;
 
 /// Bytes that have come and are not passed yet.
 #[derive(Debug)]
@@ -33,7 +33,7 @@ impl Window {
         self.before += self.at as u64;
         self.at = 0;
         while self.buffer.len() < bytes && !self.at_end {
-            match self.source.next() {
+            match self.source.next_piece() {
                 Ok(Some(piece)) if self.buffer.is_empty() => self.buffer = piece,
                 Ok(Some(piece)) => self.buffer.extend_from_slice(&piece),
                 Ok(None) => self.at_end = true,

@@ -5,16 +5,16 @@
 pub mod address;
 mod columns;
 pub mod counters;
+mod files;
 pub mod histogram;
 pub mod nginx;
 mod number;
 mod parse;
 #[cfg(target_os = "linux")]
 pub mod sampler;
-mod source;
 pub mod ss;
 mod time;
 
 pub use columns::{Column, Columns, Values};
+pub use files::{begin_of, fallback, read};
 pub use parse::{Bad, Parse};
-pub use source::{Source, begin_of, fallback};

@@ -8,22 +8,25 @@ const POWERS: [f64; 23] = [
 
 /// A decimal times 10^`shift`, rounded once: `16.139` with a shift of -3 is the float next to 0.016139.
 pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
-    let (mut mantissa, mut places, mut digits, mut point) = (0u64, 0i32, 0u32, false);
-    for &byte in text {
-        match byte {
-            b'0'..=b'9' if digits < 19 => {
-                mantissa = mantissa * 10 + u64::from(byte - b'0');
-                digits += u32::from(mantissa > 0 || digits > 0);
-                places += i32::from(point);
-            }
-            b'.' if !point => point = true,
-            _ => return slow(text, shift),
+    if text.len() > DIGITS {
+        return slow(text, shift);
+    }
+    let (mut mantissa, mut point) = (0u64, None);
+    for (at, &byte) in text.iter().enumerate() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit <= 9 {
+            mantissa = mantissa * 10 + u64::from(digit);
+        } else if byte == b'.' && point.is_none() {
+            point = Some(at);
+        } else {
+            return slow(text, shift);
         }
     }
-    if text.is_empty() || (text.len() == 1 && point) {
+    let places = point.map_or(0, |at| text.len() - at - 1);
+    if text.len() == usize::from(point.is_some()) {
         return None;
     }
-    let exponent = shift - places;
+    let exponent = shift - i32::try_from(places).ok()?;
     let power = *POWERS.get(exponent.unsigned_abs() as usize)?;
     // Both are exact, so one rounding is all there is (W. D. Clinger, PLDI 1990).
     if mantissa < 1 << 53 {
@@ -33,6 +36,9 @@ pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
     }
     slow(text, shift)
 }
+
+/// So many digits are no more than 64 bits.
+const DIGITS: usize = 19;
 
 /// Exponents (`2.1e+06`, as `%g` prints large ones) and what has many digits.
 #[cold]
@@ -49,9 +55,25 @@ fn slow(text: &[u8], shift: i32) -> Option<f64> {
     Some(value).filter(|value| value.is_finite())
 }
 
+/// So many digits are below 2^53.
+const EXACT: usize = 15;
+
 /// Digits alone.
 pub(crate) fn count(text: &[u8]) -> Option<f64> {
-    if text.iter().all(u8::is_ascii_digit) { decimal(text, 0) } else { None }
+    if text.len() > EXACT {
+        return if text.iter().all(u8::is_ascii_digit) { decimal(text, 0) } else { None };
+    }
+    let mut value = 0u64;
+    for byte in text {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            return None;
+        }
+        value = value * 10 + u64::from(digit);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+    let exact = value as f64;
+    if text.is_empty() { None } else { Some(exact) }
 }
 
 /// `4762104bps` or `99.5Mbps`, in bit/s; a prefix is of 1000, with an `i` of 1024.

@@ -495,8 +495,8 @@ fn a_real_file() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ss_3ns_bbr_vs_cubic_50m.txt.gz");
     let mut reader = reader();
     reader.begin_file(0);
-    let mut source = fleet::Source::open(path.as_ref()).unwrap();
-    while source.read(&mut reader, 1 << 20, 1 << 20).unwrap() {}
+    let mut source = source::Source::open(path.as_ref()).unwrap();
+    while fleet::read(&mut source, &mut reader, 1 << 20, 1 << 20).unwrap() {}
     reader.end_file();
     assert_eq!(["bad", "foreign", "without_info", "untimed"].map(|name| count(&reader, name)), [0; 4]);
     let [(_, ended), (_, samples)] = reader.take().try_into().unwrap();

@@ -29,7 +29,7 @@ pub(crate) fn capture(files: Vec<PathBuf>, idle_s: f64, pause_s: f64, udp: bool,
 /// The first bytes of a file's content, decompressed.
 #[pyfunction]
 pub(crate) fn capture_head<'py>(py: Python<'py>, file: PathBuf, most: usize) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &py.detach(|| ::capture::head(&file, most))?))
+    Ok(PyBytes::new(py, &py.detach(|| ::source::head(&file, most))?))
 }
 
 #[pymethods]

@@ -1,20 +1,23 @@
 //! What a fleet's hosts say: files in, columns out.
 
 use std::path::PathBuf;
+use std::sync::Mutex;
 
 use fleet::address::Privacy;
-use fleet::{Column, Columns, Parse, Source, Values, counters, histogram, nginx, ss};
+use fleet::{Column, Columns, Parse, Values, counters, histogram, nginx, ss};
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use source::Source;
 
 /// Reads the files of one host, one after the other.
 #[pyclass(module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct FleetReader {
     parser: Box<dyn Parse>,
-    source: Option<Source>,
+    /// Never locked, but reached by `get_mut`: what Python holds has to be `Sync`.
+    source: Option<Mutex<Source>>,
 }
 
 type Key = Option<[u8; 16]>;
@@ -64,17 +67,19 @@ impl FleetReader {
     /// Opens the next file.
     fn begin(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         let (source, time) = py.detach(|| Ok::<_, std::io::Error>((Source::open(&path)?, fleet::fallback(&path)?)))?;
-        self.source = Some(source);
+        self.source = Some(Mutex::new(source));
         self.parser.begin_file(time);
         Ok(())
     }
 
     /// Reads on until so many rows can be taken or so many bytes of text are read; false when the file has ended.
     fn read(&mut self, py: Python<'_>, rows: usize, bytes: usize) -> PyResult<bool> {
-        let source = self.source.as_mut().ok_or_else(|| PyRuntimeError::new_err("no file is open"))?;
+        let Some(Ok(source)) = self.source.as_mut().map(Mutex::get_mut) else {
+            return Err(PyRuntimeError::new_err("no file is open"));
+        };
         let parser = &mut self.parser;
         let more = py.detach(|| {
-            let more = source.read(parser.as_mut(), rows, bytes);
+            let more = fleet::read(source, parser.as_mut(), rows, bytes);
             if !matches!(more, Ok(true)) {
                 parser.end_file();
             }
@@ -88,8 +93,8 @@ impl FleetReader {
 
     /// How many bytes of the open file, as it lies there, have been read.
     #[getter]
-    fn position(&self) -> u64 {
-        self.source.as_ref().map_or(0, Source::position)
+    fn position(&mut self) -> u64 {
+        self.source.as_mut().and_then(|source| source.get_mut().ok()).map_or(0, |source| source.position())
     }
 
     /// How many rows can be taken.

@@ -6,7 +6,7 @@ use std::process::Command;
 /// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace, workload} <- endpoint <- sim <- { conformance, sweep, testbed } <- python`.
 /// `cc` knows nothing but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues there are,
 /// with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 17] = [
+const ALLOWED: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("scenario", &["units", "path", "workload"]),
     ("path", &["units"]),
@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     // Flows that arrive: the scenario names their models, the engine opens them.
     ("workload", &["units"]),
     // Flows of captures. Not part of `workload`: parsers have no place under the simulator, which reads what is made here.
-    ("capture", &["units"]),
+    ("capture", &["units", "source"]),
     ("endpoint", &["units", "cc"]),
     // The path of a scenario for packets from outside; its tests hold it against `sim`.
     ("emulator", &["units", "scenario", "path", "trace", "cc", "sim"]),
@@ -29,7 +29,9 @@ const ALLOWED: [(&str, &[&str]); 17] = [
     // Real packets on the real clock: `path` as the simulator builds it, metrics by `trace`.
     ("testbed", &["emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim", "workload"]),
     // What hosts say of their connections: text in, columns out. It knows nothing of simulations.
-    ("fleet", &[]),
+    ("fleet", &["source"]),
+    // What is in a file, whatever compresses it: of captures, and of what hosts wrote.
+    ("source", &[]),
     (
         "python",
         &[
@@ -47,6 +49,7 @@ const ALLOWED: [(&str, &[&str]); 17] = [
             "workload",
             "fleet",
             "capture",
+            "source",
         ],
     ),
     ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep", "edge"]),

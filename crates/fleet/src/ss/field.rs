@@ -66,6 +66,26 @@ const fn key(text: &'static [u8], form: Form, field: Field) -> Key {
     Key { text, form, field }
 }
 
+/// The first eight bytes of a name, as a number: few names have the same.
+pub(super) const fn head(name: &[u8]) -> u64 {
+    let (mut head, mut at) = (0, 0);
+    while at < name.len() && at < 8 {
+        head |= (name[at] as u64) << (8 * at);
+        at += 1;
+    }
+    head
+}
+
+/// The heads of [`KEYS`], side by side.
+pub(super) const HEADS: [u64; KEYS.len()] = {
+    let (mut heads, mut at) = ([0; KEYS.len()], 0);
+    while at < KEYS.len() {
+        heads[at] = head(KEYS[at].text);
+        at += 1;
+    }
+    heads
+};
+
 /// The keys of the TCP part, in the order of tcp_stats_print() of ss.c: the next is mostly the one after the last.
 pub(super) const KEYS: [Key; 44] = [
     key(b"wscale", Form::CountPair(b','), Field::WscaleSnd),

@@ -1,6 +1,6 @@
 //! The fields of one socket.
 
-use super::field::{self, COLUMNS, FLAGS, Field, Form, GROUPS, KEYS, Key, MEMORY, RATES, SOCKET_KEYS};
+use super::field::{self, COLUMNS, FLAGS, Field, Form, GROUPS, HEADS, KEYS, Key, MEMORY, RATES, SOCKET_KEYS};
 use crate::number;
 
 /// What one sample says of a socket.
@@ -107,13 +107,13 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
     let mut bare: Option<&[u8]> = None;
     // The key after the one before is where to look first.
     let mut next = 0;
-    while let Some(word) = words.next()? {
-        let Some(colon) = memchr::memchr(b':', word) else {
+    while let Some(Word { text: word, colon }) = words.next()? {
+        let Some(colon) = colon else {
             if let Some((_, field)) = FLAGS.iter().find(|(flag, _)| *flag == word) {
                 sample.set(*field, 1.0);
                 sample.has_info |= *field != Field::Ts;
             } else if let Some((_, field)) = RATES.iter().find(|(name, _)| *name == word) {
-                let value = words.next()?.ok_or_else(|| wrong(word, b""))?;
+                let value = words.next()?.ok_or_else(|| wrong(word, b""))?.text;
                 rate(*field, word, value, sample)?;
             } else if !matches!(word, b"<->" | b"-->" | b"<--")
                 && let Some(before) = bare.replace(word)
@@ -144,9 +144,9 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
 
 /// The number of a key among [`KEYS`].
 fn find(name: &[u8], next: usize) -> Option<usize> {
-    let from = next.min(KEYS.len());
-    let at = |part: &[Key]| part.iter().position(|key| key.text == name);
-    at(&KEYS[from..]).map(|at| from + at).or_else(|| at(&KEYS[..from]))
+    let head = name.first_chunk().map_or_else(|| field::head(name), |first| u64::from_le_bytes(*first));
+    let is_it = |at: &usize| HEADS[*at] == head && KEYS[*at].text == name;
+    (next..KEYS.len()).find(is_it).or_else(|| (0..next.min(KEYS.len())).find(is_it))
 }
 
 fn set(key: &Key, value: &[u8], sample: &mut Sample) -> Result<(), String> {
@@ -190,8 +190,8 @@ fn other(name: &[u8], value: &[u8], words: &mut Words<'_>, sample: &mut Sample) 
         return Ok(());
     }
     // Like `version: 1.3` of TLS.
-    let value = if value.is_empty() && words.peek().is_some_and(|next| !next.contains(&b':')) {
-        words.next()?.unwrap_or_default()
+    let value = if value.is_empty() && words.peek().is_some_and(|next| next.colon.is_none()) {
+        words.next()?.map(|word| word.text).unwrap_or_default()
     } else {
         value
     };
@@ -272,40 +272,58 @@ struct Words<'a> {
     rest: &'a [u8],
 }
 
+struct Word<'a> {
+    text: &'a [u8],
+    /// Where its first one is.
+    colon: Option<usize>,
+}
+
 impl<'a> Words<'a> {
-    fn next(&mut self) -> Result<Option<&'a [u8]>, String> {
+    fn next(&mut self) -> Result<Option<Word<'a>>, String> {
         let Some(start) = self.rest.iter().position(|byte| !is_space(*byte)) else {
             self.rest = &[];
             return Ok(None);
         };
         let text = &self.rest[start..];
-        let mut end = memchr::memchr3(b' ', b'\t', b'(', text).unwrap_or(text.len());
-        if text.get(end) == Some(&b'(') {
-            let mut depth = 0;
-            end = loop {
-                let Some(&byte) = text.get(end) else {
-                    return Err("it ends within parentheses".into());
-                };
-                match byte {
-                    b'(' => depth += 1,
-                    b')' => depth -= 1,
-                    _ if depth == 0 && is_space(byte) => break end,
-                    _ => {}
+        // Byte by byte: words are too short for more to pay.
+        let (mut colon, mut depth, mut end) = (None, 0usize, text.len());
+        for (at, &byte) in text.iter().enumerate() {
+            if !MARKS[usize::from(byte)] {
+                continue;
+            }
+            match byte {
+                b':' => colon = colon.or(Some(at)),
+                b'(' => depth += 1,
+                b')' => depth = depth.saturating_sub(1),
+                _ if depth == 0 => {
+                    end = at;
+                    break;
                 }
-                end += 1;
-                if end == text.len() && depth == 0 {
-                    break end;
-                }
-            };
+                _ => {}
+            }
+        }
+        if depth > 0 {
+            return Err("it ends within parentheses".into());
         }
         self.rest = &text[end..];
-        Ok(Some(&text[..end]))
+        Ok(Some(Word { text: &text[..end], colon }))
     }
 
-    fn peek(&self) -> Option<&'a [u8]> {
+    fn peek(&self) -> Option<Word<'a>> {
         Words { rest: self.rest }.next().ok().flatten()
     }
 }
+
+/// The bytes that [`Words`] looks at.
+const MARKS: [bool; 256] = {
+    let mut marks = [false; 256];
+    let mut at = 0;
+    while at < 256 {
+        marks[at] = matches!(at as u8, b' ' | b'\t' | b'\r' | b':' | b'(' | b')');
+        at += 1;
+    }
+    marks
+};
 
 pub(super) fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')

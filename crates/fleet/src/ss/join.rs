@@ -17,8 +17,6 @@ pub(super) struct Live {
     pub(super) first_seen: i64,
     pub(super) last_seen: i64,
     pub(super) samples: u64,
-    /// The number of the listing that it was last in.
-    pub(super) listing: u64,
     pub(super) values: [f64; COLUMNS.len()],
     /// Of state, timer, congestion control, cgroup: numbers among names.
     pub(super) words: [u32; 4],
@@ -107,6 +105,8 @@ impl Course {
 #[derive(Clone, Debug)]
 pub(super) struct Joiner {
     pub(super) live: Vec<Live>,
+    /// The number of the listing that each was last in: side by side, since all are looked at after each listing.
+    pub(super) seen_in: Vec<u64>,
     table: HashTable<u32>,
     pub(super) listing: u64,
     /// Whether a socket was seen in this listing.
@@ -124,6 +124,7 @@ impl Joiner {
     pub(super) fn new(host: &str) -> Joiner {
         Joiner {
             live: Vec::new(),
+            seen_in: Vec::new(),
             table: HashTable::new(),
             listing: 0,
             any: false,
@@ -134,13 +135,13 @@ impl Joiner {
     }
 
     /// One that goes on from what was kept of another.
-    pub(super) fn with(host: &str, live: Vec<Live>, listing: u64, serial: u64) -> Joiner {
+    pub(super) fn with(host: &str, live: Vec<Live>, seen_in: Vec<u64>, listing: u64, serial: u64) -> Joiner {
         let mut table = HashTable::with_capacity(live.len());
         for (at, one) in live.iter().enumerate() {
             let number = u32::try_from(at).expect("memory ends before four thousand million connections");
             table.insert_unique(hash(&one.ends), number, |at| hash(&live[*at as usize].ends));
         }
-        Joiner { live, table, listing, serial, ..Joiner::new(host) }
+        Joiner { live, seen_in, table, listing, serial, ..Joiner::new(host) }
     }
 
     /// A time stands over what follows; gives those that have ended.
@@ -156,7 +157,7 @@ impl Joiner {
         self.listing += 1;
         let mut at = 0;
         while at < self.live.len() {
-            if self.listing - self.live[at].listing > PATIENCE {
+            if self.listing - self.seen_in[at] > PATIENCE {
                 ended.push(self.remove(at));
             } else {
                 at += 1;
@@ -174,32 +175,34 @@ impl Joiner {
         ended: &mut Vec<Live>,
     ) -> i64 {
         let hash_ = hash(ends);
-        let found = self.table.find(hash_, |at| *self.live[*at as usize].ends == *ends).map(|at| *at as usize);
-        let found = found.filter(|&at| {
-            let goes_on = goes_on(&self.live[at].values, &sample.values);
-            if !goes_on {
-                ended.push(self.remove(at));
-            }
-            goes_on
-        });
-        if found.is_some_and(|at| self.live[at].listing == self.listing) {
-            // The same socket again: another listing, with no time in front of it.
+        let mut found = self.find(ends, hash_);
+        if let Some(at) = found
+            && !goes_on(&self.live[at].values, &sample.values)
+        {
+            ended.push(self.remove(at));
+            found = None;
+        }
+        if found.is_some_and(|at| self.seen_in[at] == self.listing) {
+            // The same socket again: another listing, with no time in front of it. What has ended has made others move.
             self.next_listing(ended);
+            found = self.find(ends, hash_);
         }
         self.any = true;
-        // Looked for again, since what has ended has made others move.
-        let found = self.table.find(hash_, |at| *self.live[*at as usize].ends == *ends).map(|at| *at as usize);
         let at = found.unwrap_or_else(|| self.begin(ends, hash_, time, sample));
+        self.seen_in[at] = self.listing;
         let live = &mut self.live[at];
         live.first_seen = live.first_seen.min(time);
         live.last_seen = live.last_seen.max(time);
         live.samples += 1;
-        live.listing = self.listing;
         live.values = sample.values;
         live.words = words;
         live.unknown.clone_from(&sample.unknown);
         live.course.add(&sample.values);
         live.connection
+    }
+
+    fn find(&self, ends: &[u8], hash_: u64) -> Option<usize> {
+        self.table.find(hash_, |at| *self.live[*at as usize].ends == *ends).map(|at| *at as usize)
     }
 
     fn begin(&mut self, ends: &[u8], hash_: u64, time: i64, sample: &Sample) -> usize {
@@ -217,12 +220,12 @@ impl Joiner {
             first_seen: time,
             last_seen: time,
             samples: 0,
-            listing: self.listing,
             values: sample.values,
             words: [0; 4],
             unknown: String::new(),
             course: Course::begin(&sample.values),
         });
+        self.seen_in.push(self.listing);
         let live = &self.live;
         self.table.insert_unique(hash_, number, |at| hash(&live[*at as usize].ends));
         at
@@ -237,6 +240,7 @@ impl Joiner {
             let moved = self.table.find_mut(hash(&self.live[last].ends), |found| *found == number(last));
             *moved.expect("each that is live is in the table") = number(at);
         }
+        self.seen_in.swap_remove(at);
         self.live.swap_remove(at)
     }
 }

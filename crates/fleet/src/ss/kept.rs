@@ -23,7 +23,7 @@ pub(super) struct KeptLive {
 }
 
 impl KeptLive {
-    pub(super) fn of(live: &Live) -> KeptLive {
+    pub(super) fn of(live: &Live, listing: u64) -> KeptLive {
         let values = live.values.iter().enumerate().filter(|(_, value)| !value.is_nan());
         let Course { busy_samples, app_limited_samples, delivery_samples, sums, most, firsts } = &live.course;
         let counts = [busy_samples, app_limited_samples, delivery_samples];
@@ -32,7 +32,7 @@ impl KeptLive {
             connection: live.connection,
             seen: [live.first_seen, live.last_seen],
             samples: live.samples,
-            listing: live.listing,
+            listing,
             values: values.map(|(at, value)| (u8::try_from(at).expect("there are not 256"), value.to_bits())).collect(),
             words: live.words,
             unknown: live.unknown.clone(),
@@ -40,7 +40,8 @@ impl KeptLive {
         }
     }
 
-    pub(super) fn live(self) -> Live {
+    /// With the number of the listing that it was last in.
+    pub(super) fn live(self) -> (Live, u64) {
         let mut values = [f64::NAN; COLUMNS.len()];
         for (at, bits) in self.values {
             if let Some(value) = values.get_mut(usize::from(at)) {
@@ -53,17 +54,17 @@ impl KeptLive {
         for (place, bits) in places.zip(self.course) {
             *place = f64::from_bits(bits);
         }
-        Live {
+        let live = Live {
             ends: self.ends.into(),
             connection: self.connection,
             first_seen: self.seen[0],
             last_seen: self.seen[1],
             samples: self.samples,
-            listing: self.listing,
             values,
             words: self.words,
             unknown: self.unknown,
             course,
-        }
+        };
+        (live, self.listing)
     }
 }

@@ -65,14 +65,16 @@ pub(super) fn classify(line: &[u8]) -> Result<Line<'_>, String> {
         &text[..end]
     };
     let mut at = word();
-    if matches!(at, b"State" | b"Netid" | b"Recv-Q") {
-        return Ok(Line::Header);
-    }
-    if FOREIGN.contains(&at) {
-        return Ok(Line::Foreign);
-    }
-    if matches!(at, b"tcp" | b"mptcp") {
-        at = word();
+    if !STATES.contains(&at) {
+        if matches!(at, b"State" | b"Netid" | b"Recv-Q") {
+            return Ok(Line::Header);
+        }
+        if FOREIGN.contains(&at) {
+            return Ok(Line::Foreign);
+        }
+        if matches!(at, b"tcp" | b"mptcp") {
+            at = word();
+        }
     }
     let mut state: &[u8] = b"";
     if STATES.contains(&at) {

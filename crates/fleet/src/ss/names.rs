@@ -2,21 +2,25 @@
 
 use std::collections::BTreeMap;
 
+/// State, timer, congestion control, cgroup.
+pub(super) const KINDS: usize = 4;
+
 /// Each word once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     words: Vec<String>,
     numbers: BTreeMap<Box<[u8]>, u32>,
-    last: u32,
+    /// Of each kind of word the last: mostly it comes again.
+    last: [u32; KINDS],
 }
 
 impl Names {
-    /// The number of a word.
-    pub(super) fn number(&mut self, word: &[u8]) -> u32 {
-        if self.words.get(self.last as usize).is_some_and(|last| last.as_bytes() == word) {
-            return self.last;
+    /// The number of a word of a kind.
+    pub(super) fn number(&mut self, kind: usize, word: &[u8]) -> u32 {
+        if self.words.get(self.last[kind] as usize).is_some_and(|last| last.as_bytes() == word) {
+            return self.last[kind];
         }
-        self.last = if let Some(number) = self.numbers.get(word) {
+        self.last[kind] = if let Some(number) = self.numbers.get(word) {
             *number
         } else {
             let number = u32::try_from(self.words.len()).expect("memory ends before four thousand million words");
@@ -24,7 +28,7 @@ impl Names {
             self.numbers.insert(word.into(), number);
             number
         };
-        self.last
+        self.last[kind]
     }
 
     pub(super) fn words(&self) -> &[String] {

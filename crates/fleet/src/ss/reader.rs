@@ -6,7 +6,7 @@ use super::info::{self, Sample};
 use super::join::{Joiner, Live};
 use super::kept::{FORMAT, KeptLive};
 use super::line::{self, Line};
-use super::names::Names;
+use super::names::{KINDS, Names};
 use super::rows::{Connections, Samples};
 use crate::address::Privacy;
 use crate::parse::{Bad, BadLines, Lines, Parse};
@@ -195,10 +195,13 @@ impl Reader {
         let sample = &self.sample;
         let words = [&sample.state, &sample.timer, &sample.cc, &sample.cgroup];
         let names = &mut self.names;
-        let words = words.map(|word| if word.is_empty() { u32::MAX } else { names.number(word) });
-        let connection = self.joiner.add(&self.ends, self.sample_time, sample, words, &mut self.ended);
+        let mut numbers = [u32::MAX; KINDS];
+        for (kind, word) in words.into_iter().enumerate().filter(|(_, word)| !word.is_empty()) {
+            numbers[kind] = names.number(kind, word);
+        }
+        let connection = self.joiner.add(&self.ends, self.sample_time, sample, numbers, &mut self.ended);
         if self.options.samples {
-            self.samples.add(connection, self.sample_time, sample, words, &self.options.privacy);
+            self.samples.add(connection, self.sample_time, sample, numbers, &self.options.privacy);
         }
     }
 
@@ -292,7 +295,7 @@ impl Parse for Reader {
             listing: self.joiner.listing,
             serial: self.joiner.serial,
             names: self.names.words().to_vec(),
-            live: self.joiner.live.iter().map(KeptLive::of).collect(),
+            live: self.joiner.live.iter().zip(&self.joiner.seen_in).map(|(live, at)| KeptLive::of(live, *at)).collect(),
         };
         serde_json::to_string(&kept).expect("numbers and texts can always be written")
     }
@@ -305,10 +308,10 @@ impl Parse for Reader {
         (self.counts, self.bad.count, self.last_time) = (kept.counts, kept.bad, kept.last_time);
         self.names = Names::default();
         for name in &kept.names {
-            self.names.number(name.as_bytes());
+            self.names.number(0, name.as_bytes());
         }
-        let live = kept.live.into_iter().map(KeptLive::live).collect();
-        self.joiner = Joiner::with(&self.options.host, live, kept.listing, kept.serial);
+        let (live, seen_in) = kept.live.into_iter().map(KeptLive::live).unzip();
+        self.joiner = Joiner::with(&self.options.host, live, seen_in, kept.listing, kept.serial);
         true
     }
 }

@@ -1,4 +1,4 @@
-//! A file's content, decompressed by a thread of its own: what compresses it is seen in the content, not in the name.
+//! What is in a file: plain, gzip or zstd, as its content says, not its name; read and decompressed on a thread of its own.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -13,20 +13,35 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
 /// The pieces of a file's content, and perhaps the error that ends them.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub struct Source {
     pieces: Receiver<io::Result<Vec<u8>>>,
+    read: Arc<AtomicU64>,
 }
 
-const PIECE: usize = 256 << 10;
+/// So small that memory is used again, where a larger piece would be got from the system page by page.
+const PIECE: usize = 64 << 10;
 /// Pieces that wait: enough that neither side waits for each of the other's.
-const AHEAD: usize = 8;
+const AHEAD: usize = 32;
 
 impl Source {
+    /// Opens a file.
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read.
+    pub fn open(path: &Path) -> io::Result<Source> {
+        Source::counting(path, Arc::default())
+    }
+
     /// Opens a file; `read` counts its bytes as they lie on the disk.
-    pub(crate) fn open(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
-        let mut content = decompressed(Counted { inner: File::open(path)?, read })?;
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read.
+    pub fn counting(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
+        let mut content = decompressed(Counted { inner: File::open(path)?, read: Arc::clone(&read) })?;
         let (to, pieces) = sync_channel(AHEAD);
-        std::thread::Builder::new().name("capture-file".into()).spawn(move || {
+        std::thread::Builder::new().name("file".into()).spawn(move || {
             loop {
                 let mut piece = vec![0; PIECE];
                 let (filled, end) = fill(&mut content, &mut piece);
@@ -44,16 +59,30 @@ impl Source {
                 }
             }
         })?;
-        Ok(Source { pieces })
+        Ok(Source { pieces, read })
     }
 
     /// The next piece; `None` at the end.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Vec<u8>>> {
+    ///
+    /// # Errors
+    ///
+    /// When it can't be read, or is cut off in the middle of what is compressed; what is before that has come.
+    pub fn next_piece(&mut self) -> io::Result<Option<Vec<u8>>> {
         self.pieces.recv().map_or(Ok(None), |piece| piece.map(Some))
+    }
+
+    /// How many bytes of the file have been read, as they lie on the disk: some pieces more than have been taken.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
     }
 }
 
 /// The first bytes of a file's content, at most so many: what kind of a file it is.
+///
+/// # Errors
+///
+/// When it can't be read, or nothing of it can be decompressed.
 pub fn head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     let mut piece = vec![0; bytes];
     let mut content = decompressed(Counted { inner: File::open(path)?, read: Arc::default() })?;

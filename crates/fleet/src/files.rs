@@ -30,8 +30,12 @@ pub fn read(source: &mut Source, into: &mut dyn Parse, rows: usize, bytes: usize
 ///
 /// When it can't be read.
 pub fn begin_of(path: &Path) -> io::Result<i64> {
-    // What is cut off says so when it is read.
-    let head = source::head(path, 1 << 14).unwrap_or_default();
+    let head = match source::head(path, 1 << 14) {
+        Ok(head) => head,
+        Err(error) if error.raw_os_error().is_some() => return Err(error),
+        // What is damaged says so when it is read.
+        Err(_) => Vec::new(),
+    };
     let lines = head.split(|byte| *byte == b'\n').take(200);
     let mut told = lines.filter_map(|line| time::line(line).or_else(|| time::prefix(line).map(|found| found.time)));
     told.next().map_or_else(|| fallback(path), Ok)

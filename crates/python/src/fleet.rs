@@ -1,6 +1,7 @@
 //! What a fleet's hosts say: files in, columns out.
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use fleet::address::Privacy;
@@ -18,6 +19,8 @@ pub(crate) struct FleetReader {
     parser: Box<dyn Parse>,
     /// Never locked, but reached by `get_mut`: what Python holds has to be `Sync`.
     source: Option<Mutex<Source>>,
+    path: PathBuf,
+    position: u64,
 }
 
 type Key = Option<[u8; 16]>;
@@ -30,7 +33,19 @@ fn privacy(key: Key) -> Privacy {
 }
 
 fn reader(parser: impl Parse + 'static) -> FleetReader {
-    FleetReader { parser: Box::new(parser), source: None }
+    FleetReader { parser: Box::new(parser), source: None, path: PathBuf::new(), position: 0 }
+}
+
+/// With the file's name, which errors of the system do not have.
+fn of_file(error: &io::Error, path: &Path) -> PyErr {
+    match error.raw_os_error() {
+        Some(number) => {
+            let said = error.to_string();
+            let said = said.split(" (os error").next().unwrap_or_default().to_owned();
+            PyOSError::new_err((number, said, path.to_path_buf()))
+        }
+        None => PyOSError::new_err(error.to_string()),
+    }
 }
 
 fn refused(error: nginx::FormatError) -> PyErr {
@@ -66,8 +81,10 @@ impl FleetReader {
 
     /// Opens the next file.
     fn begin(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let (source, time) = py.detach(|| Ok::<_, std::io::Error>((Source::open(&path)?, fleet::fallback(&path)?)))?;
+        let opened = py.detach(|| Ok((Source::open(&path)?, fleet::fallback(&path)?)));
+        let (source, time) = opened.map_err(|error| of_file(&error, &path))?;
         self.source = Some(Mutex::new(source));
+        (self.path, self.position) = (path, 0);
         self.parser.begin_file(time);
         Ok(())
     }
@@ -85,16 +102,17 @@ impl FleetReader {
             }
             more
         });
+        self.position = source.position();
         if !matches!(more, Ok(true)) {
             self.source = None;
         }
-        more.map_err(|error| PyOSError::new_err(error.to_string()))
+        more.map_err(|error| of_file(&error, &self.path))
     }
 
-    /// How many bytes of the open file, as it lies there, have been read.
+    /// How many bytes of the last file that was opened, as it lies there, have been read.
     #[getter]
-    fn position(&mut self) -> u64 {
-        self.source.as_mut().and_then(|source| source.get_mut().ok()).map_or(0, |source| source.position())
+    fn position(&self) -> u64 {
+        self.position
     }
 
     /// How many rows can be taken.
@@ -142,7 +160,7 @@ impl FleetReader {
 /// When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.
 #[pyfunction]
 pub(crate) fn fleet_begin(py: Python<'_>, path: PathBuf) -> PyResult<i64> {
-    Ok(py.detach(|| fleet::begin_of(&path))?)
+    py.detach(|| fleet::begin_of(&path)).map_err(|error| of_file(&error, &path))
 }
 
 /// The variables of a log's format.

@@ -9,7 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from threading import Event, Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,7 @@ from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from fullpipe.fleet.sources import Stream
@@ -179,6 +180,17 @@ class Ingest:
             raise FileExistsError(f"{self.directory} was made by another version of fullpipe; name a new directory")
         # Of a run that was ended between two commits, and what was not complete then.
         self._remove(stream, progress.commit)
+        with _Behind(lambda tables, part: self._write(stream, tables, part)) as writing:
+            self._read_files(progress, reader, files, stream, writing)
+
+    def _read_files(
+        self,
+        progress: Progress,
+        reader: _core.FleetReader,
+        files: Sequence[Path],
+        stream: Stream,
+        writing: _Behind,
+    ) -> None:
         part = size = 0
         since = time.monotonic()
         for number, file in enumerate(files):
@@ -192,22 +204,23 @@ class Ingest:
                 try:
                     more = reader.read(_ROWS, _BYTES)
                 except OSError as error:  # cut off in the middle; what was there has been read
-                    trouble, more = str(error), False
-                position = reader.position if more else file.stat().st_size
+                    trouble, more = error.strerror or str(error), False
+                # What has been added since the end was read is not of it. What is damaged is not read to its end.
+                position = file.stat().st_size if trouble else reader.position
                 with self._lock:
                     self.done += position - at
                 size, at = size + position - at, position
                 if reader.rows >= _ROWS:
-                    self._write(stream, reader.take(), f"{progress.commit:05}-{part:04}")
+                    writing.write(reader.take(), f"{progress.commit:05}-{part:04}")
                     part += 1
-            entry = {"path": str(file), "bytes": file.stat().st_size}
-            progress.files.append(entry | ({"trouble": trouble} if trouble else {}))
+            progress.files.append({"path": str(file), "bytes": at} | ({"trouble": trouble} if trouble else {}))
             self._quote(progress, reader, file)
             last = number == len(files) - 1
             if last or size >= _COMMIT_BYTES or time.monotonic() - since >= _COMMIT_S:
-                self._write(stream, reader.take(), f"{progress.commit:05}-{part:04}")
+                writing.write(reader.take(), f"{progress.commit:05}-{part:04}")
                 if last:
-                    self._write(stream, reader.open(), "open")
+                    writing.write(reader.open(), "open")
+                writing.wait()
                 progress.commit += 1
                 progress.state, progress.counts = reader.state(), dict(reader.counts)
                 _write_json(self._kept / f"{stream.key}.json", vars(progress))
@@ -278,6 +291,32 @@ class Ingest:
             "sources": [*self._others, *self.summary()],
         }
         _write_json(self.directory / "ingest.json", description)
+
+
+class _Behind:
+    """Writes on a thread of its own while its caller reads on; whoever has more to write waits for what was before."""
+
+    def __init__(self, write: Callable[[_core._FleetTables, str], None]) -> None:
+        self._do = write
+        self._pool = ThreadPoolExecutor(1)
+        self._doing: Future[None] | None = None
+
+    def write(self, tables: _core._FleetTables, part: str) -> None:
+        """Raises what the one before raised."""
+        self.wait()
+        self._doing = self._pool.submit(self._do, tables, part)
+
+    def wait(self) -> None:
+        """Until all is written; raises what that raised."""
+        doing, self._doing = self._doing, None
+        if doing:
+            doing.result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown()
 
 
 def _series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the forms of _FleetTables)

@@ -145,7 +145,10 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
 /// The number of a key among [`KEYS`].
 fn find(name: &[u8], next: usize) -> Option<usize> {
     let head = name.first_chunk().map_or_else(|| field::head(name), |first| u64::from_le_bytes(*first));
-    let is_it = |at: &usize| HEADS[*at] == head && KEYS[*at].text == name;
+    let is_it = |at: &usize| {
+        let text = KEYS[*at].text;
+        HEADS[*at] == head && text.len() == name.len() && (name.len() <= 8 || text[8..] == name[8..])
+    };
     (next..KEYS.len()).find(is_it).or_else(|| (0..next.min(KEYS.len())).find(is_it))
 }
 

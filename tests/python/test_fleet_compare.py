@@ -295,8 +295,12 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
         (("FLEET", "--min-bytes", "1TB"), "--min-bytes = 1TB: not a size"),
         (("FLEET", "--min-bytes", "900GB"), "of 54,000 connections and requests none is left"),
         (("FLEET", "--against", "reno"), "--against = reno: no such arm"),
-        (("FLEET", "--by", "town"), "--by = town: no such column"),
-        (("FLEET", "--by", "cgroup"), "--by = cgroup: nothing is known of it here"),
+        (("FLEET", "--by", "town"), "--by = town: no such column\n  fix: choose one of rtt, host, country, ecn"),
+        (
+            ("FLEET", "--by", "cgroup"),
+            "--by = cgroup: nothing is known of it here\n  fix: choose one of rtt, host, country",
+        ),
+        (("FLEET", "--by", "protocol"), "FORMAT` that has $server_protocol\n"),
         (("FLEET", "--cluster", "pair"), "--cluster = pair: not every connection has one"),
         (("FLEET", "--cluster", "city"), "choose one of auto, pair"),
         (("FLEET", "--effect", "0"), "write it like 5% or 0.05"),
@@ -316,3 +320,22 @@ def test_wrong_use_is_told_with_what_to_do(
     assert said in done.stderr
     assert "fix: " in done.stderr
     assert done.stdout == ""
+
+
+def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": BBR1}, hosts=4, rows=500)
+    assert fullpipe("fleet", "compare", "f", "--out", "compared").returncode == 0
+    done = fullpipe("report", "f")
+    assert (done.returncode, done.stdout) == (0, "f/report.html\n")
+    assert (tmp_path / "f" / "report.html").read_text() == (tmp_path / "compared" / "report.html").read_text()
+    assert fullpipe("report", "f").returncode == 0  # a report is made again
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "ingest.json").write_text("{}")
+    for args, said in (
+        (("empty",), "empty: nothing in it\n  fix: name a directory that"),
+        (("f", "compared"), "2 directories, and a report is of one\n  fix: make one of each; arms of a fleet"),
+        (("compared",), "compared: it has a comparison of a fleet's arms, with its report\n  fix: make another"),
+    ):
+        done = fullpipe("report", *args)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert said in done.stderr

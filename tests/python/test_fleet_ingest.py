@@ -2,7 +2,13 @@
 
 import gzip
 import json
+import lzma
 import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -137,6 +143,151 @@ def test_a_file_that_is_cut_off_counts_until_there(tmp_path: Path, monkeypatch: 
     assert result.exit_code == 1
     assert "cut.gz: not read to its end: " in result.stderr
     assert rows().height == 4
+
+
+def zstd(content: bytes) -> bytes:
+    """A frame of raw blocks (RFC 8878 §3.1.1), which any program may write."""
+    blocks = [content[at : at + 1000] for at in range(0, len(content), 1000)]
+    heads = [
+        (len(block) << 3 | (number == len(blocks) - 1)).to_bytes(3, "little") for number, block in enumerate(blocks)
+    ]
+    frame = b"".join(head + block for head, block in zip(heads, blocks, strict=True))
+    return b"\x28\xb5\x2f\xfd\xa0" + len(content).to_bytes(4, "little") + frame
+
+
+SKIPPED = b"\x50\x2a\x4d\x18\x04\x00\x00\x00abcd"
+"""A frame that is to be skipped (§3.1.2), as pzstd puts in front."""
+
+
+def test_files_may_be_compressed_in_any_way(hosts: Path) -> None:
+    fleet(*ARMS, "-o", "whole")
+    for number, file in enumerate(sorted(hosts.glob("*/*/*.ss"))):
+        text = file.read_bytes()
+        half = len(text) // 2
+        file.write_bytes(
+            [
+                gzip.compress(text),
+                zstd(text),
+                gzip.compress(text[:half]) + gzip.compress(text[half:]),
+                SKIPPED + zstd(text[:half]) + SKIPPED + zstd(text[half:]),
+            ][number % 4]
+        )
+    result = fleet(*ARMS, "-o", "out", "--json")
+    assert result.exit_code == 0, result.output
+    keys = ("arm", "host", "first_seen", "remote_port")
+    assert rows().sort(keys).drop("connection").equals(rows("whole").sort(keys).drop("connection"))
+    for source in json.loads(result.stdout)["sources"]:
+        assert [file["bytes"] for file in source["files"]] == [
+            Path(file["path"]).stat().st_size for file in source["files"]
+        ]
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, zstd])
+def test_what_is_compressed_may_be_cut_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "".join(f"@{1576576800 + 10 * at}\n{line('192.0.2.7:1', 1000 + at)}" for at in range(400)).encode()
+    whole = pack(text)
+    for keep in (1, 5, len(whole) // 2, len(whole) - 1):
+        Path("cut").write_bytes(whole[:keep])
+        result = fleet("--arm", "a=cut", "-o", f"out-{keep}")
+        # One byte is no magic number, but a bad line.
+        assert result.exit_code == (keep > 1), (keep, result.output)
+        assert ("cut: not read to its end: " in result.stderr) == (keep > 1)
+        samples = rows(f"out-{keep}")["samples"].to_list()
+        if keep > 5:
+            assert samples[0] >= (100 if keep == len(whole) // 2 else 399)
+    Path("cut").write_bytes(pack(text))
+    result = fleet("--arm", "a=cut", "-o", f"out-{len(whole) // 2}")
+    assert result.exit_code == 2
+    assert f"it was {len(whole) // 2:,} bytes when it was read" in result.stderr
+
+
+def test_other_compression_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.xz").write_bytes(lzma.compress(b"@1576576800\n"))
+    result = fleet("--arm", "a=a.xz", "-o", "out")
+    assert result.exit_code == 2
+    assert "error: a.xz: compressed with xz, which is not read here\n  fix: xz -dk FILE" in result.stderr
+    assert not Path("out").exists()
+
+
+def test_what_a_file_gets_while_it_is_read_is_not_lost(hosts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is refused as grown, though it grew between its end and the commit."""
+    file = Path("cubic/x/day-1.ss")
+    before = file.stat().st_size
+    make = Ingest._reader
+
+    class Growing:
+        def __init__(self, reader: _core.FleetReader) -> None:
+            self.reader = reader
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(self.reader, name)
+
+        def read(self, count: int, size: int) -> bool:
+            more = self.reader.read(count, size)
+            if not more and file.stat().st_size == before:
+                file.write_text(f"{file.read_text()}@1576663300\n{line('192.0.2.7:1', 2000)}")
+            return more
+
+    monkeypatch.setattr(Ingest, "_reader", lambda self, stream: Growing(make(self, stream)))
+    assert fleet("--arm", "cubic=cubic/x/day-1.ss", "-o", "out").exit_code == 0
+    monkeypatch.undo()
+    monkeypatch.chdir(hosts)
+    grown = fleet("--arm", "cubic=cubic/x/day-1.ss", "-o", "out")
+    assert grown.exit_code == 2
+    assert f"it was {before:,} bytes when it was read, and is {file.stat().st_size:,} now" in grown.stderr
+
+
+SLOWLY = """
+import fullpipe.fleet.ingest as ingest
+from fullpipe.cli import main
+ingest._COMMIT_S, ingest._ROWS = 0.0, 50
+write = ingest.Ingest._write
+def later(self, *args):
+    write(self, *args)
+    ingest.time.sleep(0.02)
+ingest.Ingest._write = later
+main()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_it_goes_on_after_any_signal(tmp_path: Path, number: signal.Signals) -> None:
+    for host in ("x", "y"):
+        for day in range(8):
+            (tmp_path / host).mkdir(exist_ok=True)
+            sockets = [line(f"192.0.2.{at}:{day + 10}", 1000 + day) for at in range(120)]
+            lines = "".join([f"@{1576576800 + 86400 * day}\n", line("192.0.2.7:1", 1000 + day), *sockets])
+            (tmp_path / host / f"{day}.ss").write_text(lines)
+    asked = ["fleet", "ingest", "--arm", "a={host}/*.ss", "-o"]
+    subprocess.run([sys.executable, "-c", SLOWLY, *asked, "whole"], cwd=tmp_path, check=True, capture_output=True)
+
+    def commits() -> int:
+        kept = [json.loads(file.read_text()) for file in (tmp_path / "out" / ".progress").glob("[!.]*.json")]
+        return sum(each["commit"] for each in kept)
+
+    for wanted in (1, 6):
+        command = [sys.executable, "-c", SLOWLY, *asked, "out"]
+        with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
+            while commits() < wanted and process.poll() is None:
+                time.sleep(0.01)
+            process.send_signal(number)
+            _, said = process.communicate(timeout=30)
+        assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
+        if number != signal.SIGKILL:
+            assert "MB; what is committed is in out, and the same command goes on from there" in said
+            assert "Traceback" not in said
+        assert not json.loads((tmp_path / "out" / "ingest.json").read_text())["complete"]
+    last = subprocess.run([sys.executable, "-c", SLOWLY, *asked, "out"], cwd=tmp_path, check=True, capture_output=True)
+    assert b"the rest was there" in last.stdout
+    keys = ("host", "first_seen", "client", "remote_port")
+    there, whole = (store.scan(tmp_path / each, "connections").collect().sort(keys) for each in ("out", "whole"))
+    assert there.height == 2 * (8 * 120 + 1)
+    assert there.equals(whole)
+    assert not list((tmp_path / "out").rglob(".*.parquet"))
 
 
 def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:

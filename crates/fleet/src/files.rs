@@ -32,7 +32,9 @@ pub fn read(source: &mut Source, into: &mut dyn Parse, rows: usize, bytes: usize
 pub fn begin_of(path: &Path) -> io::Result<i64> {
     let head = match source::head(path, 1 << 14) {
         Ok(head) => head,
-        Err(error) if error.raw_os_error().is_some() => return Err(error),
+        Err(error) if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Unsupported => {
+            return Err(error);
+        }
         // What is damaged says so when it is read.
         Err(_) => Vec::new(),
     };

@@ -19,7 +19,6 @@ pub(crate) struct FleetReader {
     parser: Box<dyn Parse>,
     /// Never locked, but reached by `get_mut`: what Python holds has to be `Sync`.
     source: Option<Mutex<Source>>,
-    path: PathBuf,
     position: u64,
 }
 
@@ -33,7 +32,7 @@ fn privacy(key: Key) -> Privacy {
 }
 
 fn reader(parser: impl Parse + 'static) -> FleetReader {
-    FleetReader { parser: Box::new(parser), source: None, path: PathBuf::new(), position: 0 }
+    FleetReader { parser: Box::new(parser), source: None, position: 0 }
 }
 
 /// With the file's name, which errors of the system do not have.
@@ -44,7 +43,7 @@ fn of_file(error: &io::Error, path: &Path) -> PyErr {
             let said = said.split(" (os error").next().unwrap_or_default().to_owned();
             PyOSError::new_err((number, said, path.to_path_buf()))
         }
-        None => PyOSError::new_err(error.to_string()),
+        None => PyOSError::new_err(format!("{}: {error}", path.display())),
     }
 }
 
@@ -84,7 +83,7 @@ impl FleetReader {
         let opened = py.detach(|| Ok((Source::open(&path)?, fleet::fallback(&path)?)));
         let (source, time) = opened.map_err(|error| of_file(&error, &path))?;
         self.source = Some(Mutex::new(source));
-        (self.path, self.position) = (path, 0);
+        self.position = 0;
         self.parser.begin_file(time);
         Ok(())
     }
@@ -106,7 +105,7 @@ impl FleetReader {
         if !matches!(more, Ok(true)) {
             self.source = None;
         }
-        more.map_err(|error| of_file(&error, &self.path))
+        more.map_err(|error| PyOSError::new_err(error.to_string()))
     }
 
     /// How many bytes of the last file that was opened, as it lies there, have been read.

@@ -10,7 +10,10 @@ from fullpipe.report import Form, write_report
 
 
 def report_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What a run, a sweep or reproduce has kept.")],
+    directories: Annotated[
+        list[Path],
+        typer.Argument(metavar="DIR", help="What a run, a sweep or reproduce has kept, or a fleet directory."),
+    ],
     form: Annotated[Form, typer.Option("--format", help="A page, Markdown, a PDF, or pictures alone.")] = Form.HTML,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Where to, instead of report.html and so on in DIR.")
@@ -22,9 +25,12 @@ def report_command(
     """
     from fullpipe.report.kept import NoResultsError
 
+    if len(directories) > 1:
+        fix = "make one of each; arms of a fleet are put side by side by one `fleet ingest`, with an --arm each"
+        fail(f"{len(directories)} directories, and a report is of one\n  fix: {fix}")
     with kindly():
         try:
-            made = write_report(directory, form, out)
+            made = write_report(directories[0], form, out)
         except NoResultsError as error:
             fail(error)
     typer.echo(f"{made}")

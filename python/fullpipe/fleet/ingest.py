@@ -204,7 +204,7 @@ class Ingest:
                 try:
                     more = reader.read(_ROWS, _BYTES)
                 except OSError as error:  # cut off in the middle; what was there has been read
-                    trouble, more = error.strerror or str(error), False
+                    trouble, more = str(error), False
                 # What has been added since the end was read is not of it. What is damaged is not read to its end.
                 position = file.stat().st_size if trouble else reader.position
                 with self._lock:

@@ -137,8 +137,8 @@ def read(directory: Path) -> Kept:
                 problem = f"{directory}: {file} or what belongs to it is not as fullpipe {_core.__version__} writes it"
                 raise NoResultsError(f"{problem} ({error!r})\n  fix: run it again") from error
     raise NoResultsError(
-        f"{directory}: no results: there is no sweep.json, table.json or metrics.json\n"
-        "  fix: name what a run, a sweep or reproduce has kept with --out"
+        f"{directory}: no results: there is no sweep.json, table.json or metrics.json, and no ingest.json of a fleet\n"
+        "  fix: name what a run, a sweep or reproduce has kept with --out, or a fleet directory"
     )
 
 
@@ -204,6 +204,11 @@ def _sweep(directory: Path) -> Kept:
 def _comparison(directory: Path) -> Kept:
     """What `compare` keeps: two data sets, whose points are told apart by the part that they are of."""
     about = _json(directory / "compare.json")
+    if "arms" in about:
+        raise NoResultsError(
+            f"{directory}: it has a comparison of a fleet's arms, with its report\n"
+            f"  fix: make another one of the fleet: fullpipe report {quote(about['directory'])}"
+        )
     parts = [(part, _sweep(directory / part)) for part in ("alone", "together")]
     rows, series = [], []
     points: dict[int, Point] = {}

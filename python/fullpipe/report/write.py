@@ -22,6 +22,10 @@ class Form(StrEnum):
     PNG = "png"
 
 
+_FLEET = ("ingest.json", "simulate.json", "connections", "requests", "counters")
+"""What a fleet directory has one of: who filled it, or a table."""
+
+
 def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = None) -> Path:
     """Makes a report of kept results.
 
@@ -30,7 +34,7 @@ def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = Non
     is not.
 
     Args:
-        directory: What a run, a sweep or reproduce has kept.
+        directory: What a run, a sweep or reproduce has kept, or a fleet's.
         form: What it shall be.
         out: Where to; None for `report.html`, `report.pdf`, `report-md/` or `report-png/` in `directory`.
 
@@ -39,15 +43,26 @@ def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = Non
 
     Raises:
         NoResultsError: When there are no results.
+        ScenarioError: When a fleet's arms can't be compared.
         FileExistsError: When `out` exists.
         OSError: When it can't be written.
     """
-    from fullpipe.report.build import build
-
     target = out or directory / name_of(form)
     if out is not None and out.exists():
         raise FileExistsError(f"--out {out} exists already; name a new file or directory")
-    return make(build(directory), form, target)
+    return make(_report(directory), form, target)
+
+
+def _report(directory: Path) -> Report:
+    if any((directory / each).exists() for each in _FLEET):
+        from fullpipe.fleet.compare.analysis import analyse
+        from fullpipe.fleet.compare.page import page
+        from fullpipe.fleet.compare.wish import Wish
+
+        return page(analyse(Wish(directory)))
+    from fullpipe.report.build import build
+
+    return build(directory)
 
 
 def name_of(form: Form) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.fleet import store
+from fullpipe.fleet.compare.choices import to_choose
 from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
@@ -245,5 +246,5 @@ def _by_column(wish: Wish) -> Strata:
             code = pl.col(wish.by).cast(pl.String).replace_strict(values, range(len(values)), default=len(values))
             more = ("all others",) if len(found) > _MOST_VALUES else ()
             return Strata(wish.by, (*values, *more), code.cast(pl.Int32))
-        raise refusal("nothing is known of it here", "choose a column that has values", key="--by", value=wish.by)
-    raise refusal("no such column", "choose rtt, country, or another of docs/fleet.md", key="--by", value=wish.by)
+        raise refusal("nothing is known of it here", to_choose(wish.directory, wish.by), key="--by", value=wish.by)
+    raise refusal("no such column", to_choose(wish.directory, wish.by), key="--by", value=wish.by)

@@ -116,7 +116,7 @@ fn decompressed(file: Counted) -> io::Result<Box<dyn Read + Send>> {
         return Ok(Box::new(MultiGzDecoder::new(file)));
     }
     if is_zstd(magic) {
-        return Ok(Box::new(Zstd { decoder: FrameDecoder::new(), rest: file }));
+        return Ok(Box::new(Zstd { decoder: FrameDecoder::new(), rest: file, damage: None }));
     }
     for (start, name, tool) in
         [(&b"\xfd7zXZ\0"[..], "xz", "xz"), (b"BZh", "bzip2", "bzip2"), (b"\x04\x22\x4d\x18", "LZ4", "lz4")]
@@ -141,7 +141,12 @@ fn is_zstd(magic: &[u8]) -> bool {
 struct Zstd<R> {
     decoder: FrameDecoder,
     rest: R,
+    /// Said when all that was before it has been read.
+    damage: Option<io::Error>,
 }
+
+/// A last block of nothing (RFC 8878 §3.1.1.2), and room for a checksum.
+const END: [u8; 7] = [1, 0, 0, 0, 0, 0, 0];
 
 impl<R: BufRead> Read for Zstd<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
@@ -149,9 +154,16 @@ impl<R: BufRead> Read for Zstd<R> {
             if self.decoder.can_collect() > 0 {
                 return self.decoder.read(to);
             }
+            if let Some(damage) = self.damage.take() {
+                return Err(damage);
+            }
             if !self.decoder.is_finished() {
                 let some = BlockDecodingStrategy::UptoBytes(PIECE);
-                self.decoder.decode_blocks(&mut self.rest, some).map_err(damaged)?;
+                if let Err(error) = self.decoder.decode_blocks(&mut self.rest, some) {
+                    self.damage = Some(damaged(error));
+                    // The decoder keeps a window of up to some MB for what may refer to it, until the frame ends: so it ends.
+                    self.decoder.decode_blocks(&END[..], BlockDecodingStrategy::All).map_err(damaged)?;
+                }
             } else if self.rest.fill_buf()?.is_empty() {
                 return Ok(0);
             } else {

@@ -53,8 +53,6 @@ struct Reading {
 #[derive(Debug, Default)]
 pub struct Reader {
     lines: Lines,
-    line: u64,
-    bytes: u64,
     readings: u64,
     resets: u64,
     bad: BadLines,
@@ -75,8 +73,7 @@ impl Reader {
         Reader { bad: BadLines::new(silent), ..Reader::default() }
     }
 
-    fn read(&mut self, line: &[u8]) {
-        self.line += 1;
+    fn read(&mut self, number: u64, line: &[u8]) {
         if let Some(time) = time::line(line) {
             if time != self.time {
                 self.finish();
@@ -85,14 +82,14 @@ impl Reader {
             return;
         }
         let Ok(text) = std::str::from_utf8(line) else {
-            return self.bad.add(self.line, line, "it is no text".into());
+            return self.bad.add(number, line, "it is no text".into());
         };
         let text = text.trim_end();
         if text.is_empty() || text.starts_with('#') {
             return;
         }
         if let Err(why) = self.counters(text) {
-            self.bad.add(self.line, line, why);
+            self.bad.add(number, line, why);
         }
     }
 
@@ -183,7 +180,7 @@ impl Reader {
 
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
-        self.line = 0;
+        self.lines.begin_file();
         self.names = None;
         if time != self.time {
             self.finish();
@@ -192,15 +189,14 @@ impl Parse for Reader {
     }
 
     fn feed(&mut self, piece: &[u8]) {
-        self.bytes += piece.len() as u64;
         let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |line| self.read(line));
+        lines.feed(piece, |number, line| self.read(number, line));
         self.lines = lines;
     }
 
     fn end_file(&mut self) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.end(|line| self.read(line));
+        lines.end_file(|number, line| self.read(number, line));
         self.finish();
     }
 
@@ -227,17 +223,17 @@ impl Parse for Reader {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("bytes", self.bytes), ("readings", self.readings), ("resets", self.resets), ("bad", self.bad.count)]
+        vec![("bytes", self.lines.bytes), ("readings", self.readings), ("resets", self.resets), ("bad", self.bad.count)]
     }
 
     fn state(&self) -> String {
-        let counts = [self.bytes, self.readings, self.resets, self.bad.count];
+        let counts = [self.lines.bytes, self.readings, self.resets, self.bad.count];
         serde_json::to_string(&(counts, &self.before)).expect("numbers can always be written")
     }
 
     fn resume(&mut self, state: &str) -> bool {
         let Ok((counts, before)) = serde_json::from_str(state) else { return false };
-        [self.bytes, self.readings, self.resets, self.bad.count] = counts;
+        [self.lines.bytes, self.readings, self.resets, self.bad.count] = counts;
         self.before = before;
         true
     }

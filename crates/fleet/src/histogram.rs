@@ -7,8 +7,6 @@ use crate::{Columns, Values, number, time};
 #[derive(Debug, Default)]
 pub struct Reader {
     lines: Lines,
-    line: u64,
-    bytes: u64,
     buckets: u64,
     bad: BadLines,
     time: i64,
@@ -30,8 +28,7 @@ impl Reader {
         Reader { bad: BadLines::new(silent), ..Reader::default() }
     }
 
-    fn read(&mut self, line: &[u8]) {
-        self.line += 1;
+    fn read(&mut self, number: u64, line: &[u8]) {
         let text = line.trim_ascii();
         match text.first() {
             None | Some(b'#') if time::line(text).is_none() => {}
@@ -47,7 +44,7 @@ impl Reader {
                         column.push(value);
                     }
                 }
-                None => self.bad.add(self.line, line, "it is no bucket like `[2, 4)  123 |@@@ |`".into()),
+                None => self.bad.add(number, line, "it is no bucket like `[2, 4)  123 |@@@ |`".into()),
             },
             // What else a program prints is not ours.
             _ => {
@@ -93,21 +90,20 @@ fn bound(text: &[u8]) -> Option<f64> {
 
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
-        self.line = 0;
+        self.lines.begin_file();
         self.time = time;
         self.name.clear();
     }
 
     fn feed(&mut self, piece: &[u8]) {
-        self.bytes += piece.len() as u64;
         let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |line| self.read(line));
+        lines.feed(piece, |number, line| self.read(number, line));
         self.lines = lines;
     }
 
     fn end_file(&mut self) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.end(|line| self.read(line));
+        lines.end_file(|number, line| self.read(number, line));
     }
 
     fn rows(&self) -> usize {
@@ -132,16 +128,16 @@ impl Parse for Reader {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("bytes", self.bytes), ("buckets", self.buckets), ("bad", self.bad.count)]
+        vec![("bytes", self.lines.bytes), ("buckets", self.buckets), ("bad", self.bad.count)]
     }
 
     fn state(&self) -> String {
-        serde_json::json!([self.bytes, self.buckets, self.bad.count]).to_string()
+        serde_json::json!([self.lines.bytes, self.buckets, self.bad.count]).to_string()
     }
 
     fn resume(&mut self, state: &str) -> bool {
         let Ok([bytes, buckets, bad]) = serde_json::from_str::<[u64; 3]>(state) else { return false };
-        (self.bytes, self.buckets, self.bad.count) = (bytes, buckets, bad);
+        (self.lines.bytes, self.buckets, self.bad.count) = (bytes, buckets, bad);
         true
     }
 }

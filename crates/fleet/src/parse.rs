@@ -50,9 +50,12 @@ pub trait Parse: std::fmt::Debug + Send + Sync {
     fn resume(&mut self, state: &str) -> bool;
 }
 
-/// Cuts pieces into lines.
+/// Cuts pieces into lines, each with its number in its file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Lines {
+    /// Of text, of all files.
+    pub(crate) bytes: u64,
+    number: u64,
     /// The last line of a piece, that has no end yet.
     tail: Vec<u8>,
 }
@@ -61,24 +64,32 @@ pub(crate) struct Lines {
 const LONGEST: usize = 1 << 20;
 
 impl Lines {
-    pub(crate) fn feed(&mut self, mut piece: &[u8], mut read: impl FnMut(&[u8])) {
+    pub(crate) fn begin_file(&mut self) {
+        self.number = 0;
+    }
+
+    pub(crate) fn feed(&mut self, mut piece: &[u8], mut read: impl FnMut(u64, &[u8])) {
+        self.bytes += piece.len() as u64;
         if !self.tail.is_empty() {
             let Some(end) = memchr::memchr(b'\n', piece) else { return self.keep(piece) };
             self.keep(&piece[..end]);
-            read(&self.tail);
+            self.number += 1;
+            read(self.number, &self.tail);
             self.tail.clear();
             piece = &piece[end + 1..];
         }
         while let Some(end) = memchr::memchr(b'\n', piece) {
-            read(&piece[..end]);
+            self.number += 1;
+            read(self.number, &piece[..end]);
             piece = &piece[end + 1..];
         }
         self.keep(piece);
     }
 
-    pub(crate) fn end(&mut self, mut read: impl FnMut(&[u8])) {
+    pub(crate) fn end_file(&mut self, mut read: impl FnMut(u64, &[u8])) {
         if !self.tail.is_empty() {
-            read(&self.tail);
+            self.number += 1;
+            read(self.number, &self.tail);
             self.tail.clear();
         }
     }

@@ -549,8 +549,6 @@ mod at_random {
     use proptest::prelude::*;
 
     proptest! {
-        #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
         #[test]
         fn no_text_makes_it_panic(pieces in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 0..8)) {
             let mut reader = reader();

@@ -21,8 +21,6 @@ pub struct Options {
 pub struct Reader {
     options: Options,
     lines: Lines,
-    line: u64,
-    bytes: u64,
     requests: u64,
     bad: BadLines,
     rows: Rows,
@@ -114,8 +112,6 @@ impl Reader {
         Reader {
             roles: options.format.variables().into_iter().map(Role::of).collect(),
             lines: Lines::default(),
-            line: 0,
-            bytes: 0,
             requests: 0,
             bad: BadLines::new(options.privacy.is_keyed()),
             rows: Rows::default(),
@@ -123,8 +119,7 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, line: &[u8]) {
-        self.line += 1;
+    fn read(&mut self, number: u64, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.is_empty() {
             return;
@@ -134,7 +129,7 @@ impl Reader {
                 self.requests += 1;
                 self.rows.add(request, &self.options.privacy);
             }
-            Err(why) => self.bad.add(self.line, line, why),
+            Err(why) => self.bad.add(number, line, why),
         }
     }
 
@@ -232,19 +227,18 @@ impl Rows {
 
 impl Parse for Reader {
     fn begin_file(&mut self, _time: i64) {
-        self.line = 0;
+        self.lines.begin_file();
     }
 
     fn feed(&mut self, piece: &[u8]) {
-        self.bytes += piece.len() as u64;
         let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |line| self.read(line));
+        lines.feed(piece, |number, line| self.read(number, line));
         self.lines = lines;
     }
 
     fn end_file(&mut self) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.end(|line| self.read(line));
+        lines.end_file(|number, line| self.read(number, line));
     }
 
     fn rows(&self) -> usize {
@@ -274,16 +268,16 @@ impl Parse for Reader {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("bytes", self.bytes), ("requests", self.requests), ("bad", self.bad.count)]
+        vec![("bytes", self.lines.bytes), ("requests", self.requests), ("bad", self.bad.count)]
     }
 
     fn state(&self) -> String {
-        serde_json::json!([self.bytes, self.requests, self.bad.count]).to_string()
+        serde_json::json!([self.lines.bytes, self.requests, self.bad.count]).to_string()
     }
 
     fn resume(&mut self, state: &str) -> bool {
         let Ok([bytes, requests, bad]) = serde_json::from_str::<[u64; 3]>(state) else { return false };
-        (self.bytes, self.requests, self.bad.count) = (bytes, requests, bad);
+        (self.lines.bytes, self.requests, self.bad.count) = (bytes, requests, bad);
         true
     }
 }

@@ -6,7 +6,7 @@ use super::field::COLUMNS;
 use super::join::{Course, Live};
 
 /// Of what is kept: of another one the fields may have moved.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// A connection; floats by their bits, and only those that are there.
 #[derive(Serialize, Deserialize)]

@@ -26,8 +26,6 @@ pub struct Options {
 /// What has been read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
-    /// Bytes of text.
-    pub bytes: u64,
     /// Lines.
     pub lines: u64,
     /// Samples of connections.
@@ -56,7 +54,6 @@ pub struct Reader {
     samples: Samples,
     ended: Vec<Live>,
     lines: Lines,
-    line: u64,
     time: i64,
     timed: bool,
     sample: Sample,
@@ -91,7 +88,6 @@ impl Reader {
             samples: Samples::default(),
             ended: Vec::new(),
             lines: Lines::default(),
-            line: 0,
             time: 0,
             timed: false,
             sample: Sample::default(),
@@ -109,9 +105,8 @@ impl Reader {
         }
     }
 
-    fn read(&mut self, line: &[u8]) {
+    fn read(&mut self, number: u64, line: &[u8]) {
         self.counts.lines += 1;
-        self.line += 1;
         let (mut time, mut line) = (self.time, line);
         // A line that is a time, or has one in front, begins with none of the letters that states have.
         match line.first() {
@@ -140,11 +135,11 @@ impl Reader {
             Ok(Line::Continued(fields)) => match self.state {
                 State::Inside => {
                     if let Err(why) = info::read(fields, &mut self.sample) {
-                        self.bad(line, why);
+                        self.bad(number, line, why);
                     }
                 }
                 State::Skipping => {}
-                State::Outside => self.bad(line, "it belongs to no socket above it".into()),
+                State::Outside => self.bad(number, line, "it belongs to no socket above it".into()),
             },
             Ok(Line::Foreign) => {
                 self.finish_socket();
@@ -159,7 +154,7 @@ impl Reader {
                     return;
                 }
                 match socket.begin(&mut self.sample) {
-                    Err(why) => self.bad(line, why),
+                    Err(why) => self.bad(number, line, why),
                     Ok(()) => {
                         self.ends.clear();
                         self.ends.extend_from_slice(socket.local);
@@ -172,7 +167,7 @@ impl Reader {
             }
             Err(why) => {
                 self.finish_socket();
-                self.bad(line, why);
+                self.bad(number, line, why);
             }
         }
     }
@@ -205,9 +200,9 @@ impl Reader {
         }
     }
 
-    fn bad(&mut self, line: &[u8], why: String) {
+    fn bad(&mut self, number: u64, line: &[u8], why: String) {
         self.state = State::Skipping;
-        self.bad.add(self.line, line, why);
+        self.bad.add(number, line, why);
     }
 }
 
@@ -215,6 +210,7 @@ impl Reader {
 #[derive(Serialize, Deserialize)]
 struct Kept {
     format: u32,
+    bytes: u64,
     counts: Counts,
     bad: u64,
     last_time: i64,
@@ -226,7 +222,7 @@ struct Kept {
 
 impl Parse for Reader {
     fn begin_file(&mut self, time: i64) {
-        self.line = 0;
+        self.lines.begin_file();
         self.time = time;
         self.timed = false;
         self.joiner.at(time, &mut self.ended);
@@ -234,15 +230,14 @@ impl Parse for Reader {
     }
 
     fn feed(&mut self, piece: &[u8]) {
-        self.counts.bytes += piece.len() as u64;
         let mut lines = std::mem::take(&mut self.lines);
-        lines.feed(piece, |line| self.read(line));
+        lines.feed(piece, |number, line| self.read(number, line));
         self.lines = lines;
     }
 
     fn end_file(&mut self) {
         let mut lines = std::mem::take(&mut self.lines);
-        lines.end(|line| self.read(line));
+        lines.end_file(|number, line| self.read(number, line));
         self.finish_socket();
         self.emit();
     }
@@ -271,9 +266,9 @@ impl Parse for Reader {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { bytes, lines, samples, listening, without_info, foreign, untimed, backwards } = self.counts;
+        let Counts { lines, samples, listening, without_info, foreign, untimed, backwards } = self.counts;
         vec![
-            ("bytes", bytes),
+            ("bytes", self.lines.bytes),
             ("lines", lines),
             ("samples", samples),
             ("connections", self.joiner.serial),
@@ -289,6 +284,7 @@ impl Parse for Reader {
     fn state(&self) -> String {
         let kept = Kept {
             format: FORMAT,
+            bytes: self.lines.bytes,
             counts: self.counts,
             bad: self.bad.count,
             last_time: self.last_time,
@@ -305,6 +301,7 @@ impl Parse for Reader {
         if kept.format != FORMAT {
             return false;
         }
+        self.lines.bytes = kept.bytes;
         (self.counts, self.bad.count, self.last_time) = (kept.counts, kept.bad, kept.last_time);
         self.names = Names::default();
         for name in &kept.names {

@@ -14,7 +14,9 @@ use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 /// The pieces of a file's content, and perhaps the error that ends them.
 #[derive(Debug)]
 pub struct Source {
+    /// An empty one is the end.
     pieces: Receiver<io::Result<Vec<u8>>>,
+    ended: bool,
     read: Arc<AtomicU64>,
 }
 
@@ -48,18 +50,16 @@ impl Source {
                 piece.truncate(filled);
                 // Whoever receives may have stopped.
                 let gone = filled > 0 && to.send(Ok(piece)).is_err();
-                match end {
-                    _ if gone => return,
-                    Some(Err(error)) => {
-                        let _ = to.send(Err(error));
-                        return;
-                    }
-                    Some(Ok(())) => return,
-                    None => {}
+                if gone {
+                    return;
+                }
+                if let Some(end) = end {
+                    let _ = to.send(end.map(|()| Vec::new()));
+                    return;
                 }
             }
         })?;
-        Ok(Source { pieces, read })
+        Ok(Source { pieces, ended: false, read })
     }
 
     /// The next piece; `None` at the end.
@@ -68,7 +68,13 @@ impl Source {
     ///
     /// When it can't be read, or is cut off in the middle of what is compressed; what is before that has come.
     pub fn next_piece(&mut self) -> io::Result<Option<Vec<u8>>> {
-        self.pieces.recv().map_or(Ok(None), |piece| piece.map(Some))
+        if self.ended {
+            return Ok(None);
+        }
+        // The thread that sends has no other end than those two, unless a decoder panics.
+        let piece = self.pieces.recv().unwrap_or_else(|_| Err(io::Error::other("the decoder has failed")));
+        self.ended = !piece.as_ref().is_ok_and(|piece| !piece.is_empty());
+        piece.map(|piece| Some(piece).filter(|piece| !piece.is_empty()))
     }
 
     /// How many bytes of the file have been read, as they lie on the disk: some pieces more than have been taken.

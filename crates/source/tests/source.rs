@@ -83,6 +83,28 @@ fn what_is_not_read_is_refused_with_what_to_do() {
     assert_eq!(Source::open(&path).unwrap_err().kind(), std::io::ErrorKind::NotFound);
 }
 
+/// Whatever is damaged in it, it ends: well, or with an error after which nothing comes.
+#[test]
+fn damage_anywhere_is_an_end() {
+    let text = text();
+    for (name, packed) in [("bad-gz", gzip(&text)), ("bad-zst", zstd(&text))] {
+        let mut failed = 0;
+        for at in (4..packed.len()).step_by(packed.len() / 60) {
+            let mut packed = packed.clone();
+            packed[at] ^= 0x55;
+            let path = file(name, &packed);
+            // A header may be refused at once.
+            if let Ok(mut source) = Source::open(&path) {
+                while let Some(piece) = source.next_piece().transpose() {
+                    failed += u32::from(piece.is_err());
+                }
+            }
+            std::fs::remove_file(path).unwrap();
+        }
+        assert!(failed > 10, "{name}: {failed}");
+    }
+}
+
 /// Whoever wants no more lets go, and the thread that reads ahead ends.
 #[test]
 fn nobody_has_to_read_to_the_end() {

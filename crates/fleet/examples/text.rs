@@ -81,7 +81,7 @@ fn line(one: &mut Connection, chance: &mut Chance, out: &mut Vec<u8>) -> io::Res
         "ESTAB 0      {queue:<6} 10.0.0.1:443 {a}.{b}.{c}.9:{port} ino:{ino} sk:{ino:x} cgroup:/system.slice/nginx.service <->",
         queue = more / 3,
     )?;
-    let bbr = ino % 2 == 0;
+    let bbr = ino.is_multiple_of(2);
     write!(out, "\t ts sack {} wscale:7,10 rto:{}", if bbr { "bbr" } else { "cubic" }, 200 + rtt / 1000)?;
     write!(out, " rtt:{}.{:03}/{}.{:03} ato:40", rtt / 1000, rtt % 1000, vary / 1000, vary % 1000)?;
     write!(out, " mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:{cwnd} ssthresh:{} bytes_sent:{sent}", cwnd / 2)?;
@@ -94,7 +94,7 @@ fn line(one: &mut Connection, chance: &mut Chance, out: &mut Vec<u8>) -> io::Res
         write!(out, " bbr:(bw:{rate}bps,mrtt:{}.{:03},pacing_gain:1,cwnd_gain:2)", rtt_us / 1000, rtt_us % 1000)?;
     }
     write!(out, " send {}bps lastsnd:4 lastrcv:332 lastack:4 pacing_rate {}bps", rate * 3, rate + rate / 5)?;
-    write!(out, " delivery_rate {rate}bps delivered:{segs}{}", if more % 3 == 0 { " app_limited" } else { "" })?;
+    write!(out, " delivery_rate {rate}bps delivered:{segs}{}", if more.is_multiple_of(3) { " app_limited" } else { "" })?;
     write!(out, " busy:{busy_ms}ms rwnd_limited:{}ms(1.0%)", busy_ms / 100)?;
     if unacked > 0 {
         write!(out, " unacked:{unacked}")?;

@@ -1,7 +1,7 @@
 //! What a file has in it comes out, whatever compresses it, and however it is damaged.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use source::{Source, head};
 
@@ -12,7 +12,7 @@ fn file(name: &str, content: &[u8]) -> PathBuf {
 }
 
 /// All pieces, and the error that ends them.
-fn content(path: &PathBuf) -> (Vec<u8>, Option<std::io::Error>, u64) {
+fn content(path: &Path) -> (Vec<u8>, Option<std::io::Error>, u64) {
     let mut source = Source::open(path).unwrap();
     let mut all = Vec::new();
     loop {

@@ -197,7 +197,7 @@ def test_what_is_compressed_may_be_cut_anywhere(
         assert ("cut: not read to its end: " in result.stderr) == (keep > 1)
         samples = rows(f"out-{keep}")["samples"].to_list()
         if keep > 5:
-            assert samples[0] >= (100 if keep == len(whole) // 2 else 399)
+            assert samples[0] >= (100 if keep == len(whole) // 2 else 390)  # a block is whole or not there
     Path("cut").write_bytes(pack(text))
     result = fleet("--arm", "a=cut", "-o", f"out-{len(whole) // 2}")
     assert result.exit_code == 2

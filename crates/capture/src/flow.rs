@@ -75,6 +75,9 @@ pub(crate) struct Chunk {
 /// RFC 7323 §2.3: a window is no larger, so what is farther off is not of this sequence.
 const FARTHEST: i64 = 1 << 30;
 
+/// What has been closed stays open that long for late packets: twice what a segment may live in practice.
+pub(crate) const LINGER: Span = Span::from_secs(10);
+
 /// What was noticed of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Noticed {
@@ -114,8 +117,12 @@ impl Flow {
     /// Why this segment is not of this flow any more, if so.
     #[inline]
     pub(crate) fn ends_before(&self, segment: &Segment, at: Time, idle: Span) -> Option<End> {
-        if at.since(self.last) > idle {
+        let silent = at.since(self.last);
+        if silent > idle {
             return Some(self.closed().unwrap_or(End::Idle));
+        }
+        if silent > LINGER && self.closed().is_some() {
+            return self.closed();
         }
         if !segment.flags.syn() {
             return None;
@@ -211,6 +218,7 @@ impl Side {
             // Captured late, sent before the first.
             self.base = Some(sequence);
             fresh += start.unsigned_abs();
+            self.told = self.told.map(|(told, at)| (told + start.unsigned_abs(), at));
         }
         if payload > 0 || fresh > 0 {
             self.carry(fresh, payload > 0, at, pause);
@@ -228,6 +236,8 @@ impl Side {
     /// So many bytes are new. What was lost to the capture shows in the numbers of what comes after it.
     #[inline]
     fn carry(&mut self, fresh: u64, seen: bool, at: Time, pause: Span) {
+        // Captures of several interfaces are not always in order of time.
+        let at = self.last_payload.map_or(at, |last| last.max(at));
         if fresh > 0 {
             self.edge += fresh;
             let paused = self.last_payload.is_none_or(|last| at.since(last) > pause);

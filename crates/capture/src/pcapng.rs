@@ -38,6 +38,8 @@ enum Resolution {
 /// Secrets and custom blocks may be long; longer than that is no block.
 const LONGEST_BLOCK: usize = 16 << 20;
 const SECTION: u32 = 0x0a0d_0d0a;
+/// Of which there is none in newer files (draft-ietf-opsawg-pcapng, appendix A).
+const OLD_PACKET: u32 = 2;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 
 /// What a block turned out to be.
@@ -150,9 +152,30 @@ impl Pcapng {
                 self.interfaces.push(Interface { link, resolution, offset_s: offset.map_or(0, order) });
                 Found::Nothing
             }
+            Ok((_, Block::Unknown(_))) if word(block, 0, self.big_endian) == OLD_PACKET => {
+                self.old(block).unwrap_or(Found::Damaged)
+            }
             Ok(_) => Found::Nothing,
             Err(_) => Found::Damaged,
         }
+    }
+
+    /// A packet as files of before 2009 have it: with 16 bits for the interface's number, and as many for what was dropped.
+    fn old(&self, block: &[u8]) -> Option<Found> {
+        let bytes: [u8; 2] = block.get(8..10)?.try_into().ok()?;
+        let number = if self.big_endian { u16::from_be_bytes(bytes) } else { u16::from_le_bytes(bytes) };
+        let interface = self.interfaces.get(usize::from(number))?;
+        let room = block.len().checked_sub(32)?;
+        let [high, low, captured, wire] = [12, 16, 20, 24].map(|at| word(block, at, self.big_endian));
+        let at = interface.time((u64::from(high) << 32) | u64::from(low))?;
+        let captured = captured as usize;
+        (captured <= room).then_some(Found::Packet {
+            at,
+            link: interface.link,
+            wire: wire as usize,
+            from: 28,
+            captured,
+        })
     }
 }
 

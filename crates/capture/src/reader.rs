@@ -104,7 +104,7 @@ impl Reader {
     /// The names of the links that it says its packets are of.
     pub(crate) fn links(&self) -> Vec<String> {
         match self {
-            Reader::Pcap(pcap) => vec![pcap.link_name.clone()],
+            Reader::Pcap(pcap) => pcap.link_names.clone(),
             Reader::Pcapng(pcapng) => pcapng.link_names.iter().cloned().collect(),
         }
     }

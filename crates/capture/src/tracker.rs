@@ -9,7 +9,7 @@ use hashbrown::hash_table::Entry;
 use units::{Span, Time};
 
 use crate::columns::Columns;
-use crate::flow::{End, Flow, Noticed};
+use crate::flow::{End, Flow, LINGER, Noticed};
 use crate::segment::{Key, Segment};
 
 /// What delimits flows and chunks.
@@ -24,9 +24,6 @@ pub struct Options {
     /// Rows have addresses.
     pub addresses: bool,
 }
-
-/// What has been closed stays open that long for late packets: twice what a segment may live in practice.
-const LINGER: Span = Span::from_secs(10);
 
 /// Flows by their key.
 #[derive(Debug)]

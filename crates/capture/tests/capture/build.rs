@@ -179,6 +179,11 @@ impl Style {
 
     /// With `resolution` as the interface says it.
     pub(crate) fn pcapng(self, packets: &[Packet], resolution: u8) -> Vec<u8> {
+        self.pcapng_of(6, packets, resolution)
+    }
+
+    /// In blocks of one of the two kinds that have the same numbers at the same places, if the interface's is zero.
+    pub(crate) fn pcapng_of(self, kind: u32, packets: &[Packet], resolution: u8) -> Vec<u8> {
         let section = [&self.u32(0x1a2b_3c4d)[..], &self.u16(1), &self.u16(0), &[0xff; 8]].concat();
         let resolved = [&self.u16(9)[..], &self.u16(1), &[resolution, 0, 0, 0], &self.u16(0), &self.u16(0)].concat();
         let interface = [&self.u16(self.link)[..], &[0; 2], &self.u32(self.snap as u32), &resolved].concat();
@@ -190,7 +195,7 @@ impl Style {
             let kept = &data[..data.len().min(self.snap)];
             let units = (u128::from(packet.at_us) * second).div_ceil(1_000_000) as u64;
             let head = [0, (units >> 32) as u32, units as u32, kept.len() as u32, data.len() as u32];
-            bytes.extend(self.block(6, &[&head.map(|number| self.u32(number)).concat(), kept].concat()));
+            bytes.extend(self.block(kind, &[&head.map(|number| self.u32(number)).concat(), kept].concat()));
         }
         bytes
     }

@@ -85,6 +85,30 @@ fn noise_within_is_passed_over() {
 }
 
 #[test]
+fn captures_that_were_put_together_are_read_one_after_the_other() {
+    let packets = many();
+    let (front, back) = packets.split_at(350);
+    let later: Vec<Packet> =
+        back.iter().map(|packet| Packet { at_us: packet.at_us + 10_000_000, bytes: packet.bytes.clone() }).collect();
+    let other = Style { big_endian: true, nano: true, link: 0, before: &[2, 0, 0, 0], ..Style::RAW };
+    for cut in [0, 5, 30] {
+        let first = Style::RAW.pcap(front);
+        let bytes = [&first[..first.len() - cut], &vec![0xee; cut * 40], &other.pcap(&later)].concat();
+        let (flows, report) = extract(&[&bytes], OPTIONS);
+        let mut sizes = flows.bytes.clone();
+        // The last packet of the fiftieth connection, an ACK, is what is cut: it may be longer now.
+        sizes.retain(|size| *size != 149);
+        sizes.sort_unstable();
+        assert_eq!(sizes, (100..200).filter(|size| *size != 149).collect::<Vec<_>>());
+        assert_eq!(file(&report).damage.is_some(), cut > 0, "{report:?}");
+        assert_eq!(file(&report).links, ["raw IP", "null"]);
+    }
+    let unknown = Style { link: 195, ..Style::RAW };
+    let (_, report) = extract(&[&[Style::RAW.pcap(front), unknown.pcap(&later)].concat()], OPTIONS);
+    assert_eq!((file(&report).packets, file(&report).unknown_links), (700, 350));
+}
+
+#[test]
 fn what_is_no_capture_is_refused_at_once() {
     for (bytes, said) in [
         (noise(3_000_000), "neither pcap nor pcapng"),

@@ -101,6 +101,15 @@ fn numbers_wrap_round_and_flows_go_beyond_four_gigabytes() {
 }
 
 #[test]
+fn what_only_a_number_told_of_counts_from_the_first_byte_seen() {
+    // No SYN; a segment that was late, an ACK whose number tells of 1000 bytes that the capture lost, and one that was still later.
+    let mut talk = Talk::v4();
+    talk.raw(S, 0, ACK, 5001, 1000).raw(S + MS, 0, ACK, 7001, 0).raw(S + 2 * MS, 0, ACK, 4001, 1000);
+    let flows = of(&talk.packets);
+    assert_eq!((flows.up_sequence_bytes[0], flows.up_payload_bytes[0]), (3000, 2000), "4001 to 7001");
+}
+
+#[test]
 fn a_pause_begins_a_chunk_if_something_new_comes_after_it() {
     let mut talk = Talk::v4();
     talk.open(S).send(S + 10 * MS, 0, ACK, 100).send(S + 110 * MS, 0, ACK, 200);
@@ -124,6 +133,34 @@ fn an_idle_flow_is_over_and_what_comes_later_is_another() {
     assert_eq!(flows.bytes, [150, 70]);
     let (flows, _) = extract(&[&Style::RAW.pcap(&talk.packets)], Options { idle: Span::from_secs(59), ..OPTIONS });
     assert_eq!(flows.bytes, [100, 50, 70]);
+}
+
+#[test]
+fn time_that_goes_back_begins_no_chunk() {
+    // As dumpcap writes what came in on two interfaces.
+    let mut talk = Talk::v4();
+    talk.open(S).send(S + 500 * MS, 0, ACK, 100).send(S + 300 * MS, 0, ACK, 200).send(S + 550 * MS, 0, ACK, 400);
+    talk.send(S + 700 * MS, 0, ACK, 800);
+    let flows = of(&talk.packets);
+    assert_eq!(chunks(&flows), [(0, 700), (200, 800)]);
+    assert_eq!(flows.chunk_lasted.iter().map(|lasted| lasted / 1_000_000).collect::<Vec<_>>(), [50, 0]);
+}
+
+#[test]
+fn when_a_closed_flow_is_over_is_no_matter_of_others() {
+    let mut talk = Talk::v4();
+    talk.open(S).send(S + MS, 0, ACK, 10).close(2 * S).raw(11 * S, 0, ACK, 1001, 7).raw(21 * S + MS, 0, ACK, 1001, 5);
+    let mut other = Talk::new(("10.0.0.3", 50_000), ("10.0.0.2", 80));
+    other.open(11 * S).close(11 * S + 500 * MS).raw(12 * S + 100 * MS, 0, ACK, 1001, 1);
+    let mut both = [talk.packets.clone(), other.packets].concat();
+    both.sort_by_key(|packet| packet.at_us);
+    let of_it = |packets: &[Packet]| {
+        let flows = of(packets);
+        let rows = (0..flows.len()).filter(|row| flows.client_port[*row] == 40_000);
+        rows.map(|row| (flows.up_payload_bytes[row], flows.end[row])).collect::<Vec<_>>()
+    };
+    assert_eq!(of_it(&talk.packets), [(17, 0), (5, 4)], "10 s after its last packet");
+    assert_eq!(of_it(&both), of_it(&talk.packets));
 }
 
 #[test]

@@ -41,6 +41,8 @@ fn links_orders_of_bytes_and_resolutions() {
                 style.pcapng(&packets, 6),
                 style.pcapng(&packets, 9),
                 style.pcapng(&packets, 0x80 | 30),
+                // As Wireshark wrote them once.
+                style.pcapng_of(2, &packets, 6),
             ];
             for bytes in ways {
                 let (flows, report) = extract(&[&bytes], OPTIONS);

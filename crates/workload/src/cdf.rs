@@ -2,6 +2,8 @@
 
 use units::Bytes;
 
+use crate::flows::LARGEST;
+
 /// Points of a cumulative distribution; between two of them it is a straight line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cdf {
@@ -63,7 +65,7 @@ impl Cdf {
         if all != 1.0 && all != 100.0 {
             return refuse(format!("the last share is {all}"), "let it be 1, or 100 where shares are percentages");
         }
-        if !(1.0..=1e15).contains(&largest) {
+        if !(1.0..=LARGEST.as_f64()).contains(&largest) {
             return refuse(format!("the largest flow has {largest} bytes"), "let it be between 1 and 1e15 bytes");
         }
         points.iter_mut().for_each(|point| point.1 /= all);

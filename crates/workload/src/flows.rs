@@ -37,6 +37,9 @@ pub struct Flows {
     chunks: Vec<Chunk>,
 }
 
+/// No flow is larger, nor the size in a [`Cdf`](crate::Cdf).
+pub(crate) const LARGEST: Bytes = Bytes::new(1_000_000_000_000_000);
+
 /// Why columns are no flows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowsError {
@@ -50,6 +53,8 @@ pub enum FlowsError {
     Unsorted(usize),
     /// This row has no bytes.
     Nothing(usize),
+    /// This row has more than a petabyte.
+    TooLarge(usize),
     /// The chunks of this row do not begin at its start, are not in order, one is empty, or their sum is not its bytes.
     Chunks(usize),
 }
@@ -62,6 +67,7 @@ impl fmt::Display for FlowsError {
             FlowsError::Lengths => write!(out, "the columns are of different lengths"),
             FlowsError::Unsorted(row) => write!(out, "row {row} starts before row {}", row - 1),
             FlowsError::Nothing(row) => write!(out, "row {row} has no bytes"),
+            FlowsError::TooLarge(row) => write!(out, "row {row} has more than {LARGEST}"),
             FlowsError::Chunks(row) => {
                 write!(
                     out,
@@ -110,6 +116,9 @@ impl Flows {
         }
         if let Some(row) = (0..count).find(|row| self.bytes[*row] == Bytes::ZERO) {
             return Err(FlowsError::Nothing(row));
+        }
+        if let Some(row) = (0..count).find(|row| self.bytes[*row] > LARGEST) {
+            return Err(FlowsError::TooLarge(row));
         }
         match self.first_chunks.windows(2).enumerate().find(|(row, ends)| !self.are_chunks(*row, ends[0], ends[1])) {
             Some((row, _)) => Err(FlowsError::Chunks(row)),
@@ -172,8 +181,8 @@ impl Flows {
         flows.chain(firsts).chain(chunks).fold(0xcbf2_9ce4_8422_2325, mixed)
     }
 
-    /// The bytes of all.
-    pub fn total(&self) -> Bytes {
-        self.bytes.iter().copied().sum()
+    /// The bytes of all, of which there may be more than 64 bits count.
+    pub fn total(&self) -> f64 {
+        self.bytes.iter().map(|bytes| bytes.as_f64()).sum()
     }
 }

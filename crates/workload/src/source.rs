@@ -103,7 +103,7 @@ impl Source {
     /// What the flows carry in the mean, bit/s; infinite where all start at once. For a preset, as its law says.
     pub fn offered(&self) -> f64 {
         let model = match &self.kind {
-            Kind::Seen { trace: Trace::Flows(flows), .. } => flows.total().as_f64() * 8.0 / flows.span().as_secs_f64(),
+            Kind::Seen { trace: Trace::Flows(flows), .. } => flows.total() * 8.0 / flows.span().as_secs_f64(),
             Kind::Seen { trace: Trace::Preset(preset), .. } => preset.offered(),
             Kind::Drawn(law) => law.mean() * 8.0,
         };
@@ -118,7 +118,9 @@ impl Source {
                 let all = flows.len() as f64;
                 (all * (seconds / flows.span().as_secs_f64()).min(1.0)).ceil() as u64
             }
-            Kind::Seen { trace: Trace::Preset(preset), .. } => (preset.rate * seconds).ceil() as u64,
+            Kind::Seen { trace: Trace::Preset(preset), .. } => {
+                (preset.rate * seconds.min(preset.span.as_secs_f64())).ceil() as u64
+            }
             Kind::Drawn(_) => seconds.ceil() as u64,
         }
     }

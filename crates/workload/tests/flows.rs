@@ -48,6 +48,14 @@ fn a_replay_keeps_the_pauses_and_a_collapsed_flow_has_none() {
 }
 
 #[test]
+fn more_bytes_than_64_bits_count_are_a_rate_still() {
+    let flows = Flows::new((0..20_001).map(at).collect(), vec![Bytes::new(1_000_000_000_000_000); 20_001]);
+    let source = Source::new(&Model::Replay, Some(Input::Flows(Arc::new(flows.expect("these are flows")))));
+    // 2e19 bytes in 20 s.
+    assert!((source.expect("they fit").offered() / 8e18 - 1.0).abs() < 1e-4);
+}
+
+#[test]
 fn a_load_moves_the_starts_and_not_the_pauses() {
     // 2500 B in 20 ms are 1 Mbit/s.
     let source = source("replay");
@@ -109,6 +117,7 @@ fn columns_that_are_no_flows_are_refused_with_their_row() {
     assert_eq!(Flows::new(vec![at(0)], vec![]), Err(FlowsError::Lengths));
     assert_eq!(two([2, 1], [1, 1]), Err(FlowsError::Unsorted(1)));
     assert_eq!(two([1, 1], [1, 0]), Err(FlowsError::Nothing(1)));
+    assert_eq!(two([1, 1], [1, 1_000_000_000_000_001]), Err(FlowsError::TooLarge(1)));
     let one = |first: Vec<u32>, chunks| Flows::with_chunks(vec![at(0)], vec![Bytes::new(100)], first, chunks);
     assert_eq!(one(vec![0], vec![chunk(0, 100)]), Err(FlowsError::Lengths));
     for chunks in [

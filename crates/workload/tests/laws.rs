@@ -149,6 +149,7 @@ fn the_backbone_has_its_published_percentiles() {
     let replay = Source::new(&Model::Replay, Some(Input::Preset(preset))).expect("it stands for flows");
     // 277 kB in the mean, 989 flows a second.
     assert!((replay.offered() / 2.19e9 - 1.0).abs() < 0.01, "{}", replay.offered());
+    assert_eq!((replay.count(Span::from_secs(90)), replay.count(Span::from_secs(9_000))), (89_000, 890_000));
     for seed in 1..=5 {
         let mut sizes: Vec<u64> =
             replay.arrivals(seed, "mawi", preset.span).map(|arrival| arrival.bytes.get()).collect();

@@ -1,5 +1,7 @@
 //! The servers against queueing theory, and against what can be worked out by hand.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
 use units::{Bytes, Draw, Rate, Rng, Span, Time};
 use workload::{Chunk, Jobs, Wire};
 
@@ -119,4 +121,52 @@ fn sharing_does_not_mind_the_law_and_the_shortest_first_is_never_worse_in_the_me
     let shared = mean(flows.iter().map(|flow| flow.2));
     assert!((shared * 0.4 / (109_000.0 * 8e-6) - 1.0).abs() < 0.03, "PS: {shared}");
     assert!(mean(flows.iter().map(|flow| flow.1)) < shared);
+}
+
+/// Flows as (start, chunks of (pause in front of it, bytes)), in us.
+fn flows(chunks: core::ops::Range<usize>) -> impl Strategy<Value = Vec<(u64, Vec<(u64, u64)>)>> {
+    vec((0..200_000_u64, vec((1..30_000_u64, 1..5_000_u64), chunks)), 1..40)
+}
+
+/// How long each takes alone, with the shortest first, and with equal parts.
+fn served(flows: &[(u64, Vec<(u64, u64)>)], rtt: Span) -> [Vec<Span>; 3] {
+    let wire = Wire { header: Bytes::new(52), ..WIRE };
+    let (mut jobs, mut alone) = (Jobs::new(wire), Vec::new());
+    for (start, chunks) in flows {
+        let mut offset = Span::ZERO;
+        let chunk = |(number, (pause, bytes)): (usize, &(u64, u64))| {
+            if number > 0 {
+                offset += Span::from_micros(*pause);
+            }
+            Chunk { offset, bytes: Bytes::new(*bytes) }
+        };
+        let chunks: Vec<Chunk> = chunks.iter().enumerate().map(chunk).collect();
+        let bytes = chunks.iter().map(|chunk| chunk.bytes).sum();
+        alone.push(wire.alone(bytes, &chunks, rtt));
+        jobs.add(Time::ZERO + Span::from_micros(*start), bytes, &chunks, rtt);
+    }
+    [alone, jobs.shortest_remaining_first(), jobs.shared()]
+}
+
+/// What the sharers' fluid is rounded by.
+const LITTLE: Span = Span::from_nanos(10);
+
+proptest! {
+    #[test]
+    fn no_server_is_faster_than_alone_nor_idle_while_there_is_work(flows in flows(1..4), rtt in 0..50_u64) {
+        let [alone, first, shared] = served(&flows, ms(rtt));
+        for (row, alone) in alone.iter().enumerate() {
+            prop_assert!(first[row] >= *alone, "{row}: {:?} of {alone:?}", first[row]);
+            prop_assert!(shared[row] + LITTLE >= *alone, "{row}: {:?} of {alone:?}", shared[row]);
+        }
+        let last = |took: &[Span]| flows.iter().zip(took).map(|(flow, took)| Span::from_micros(flow.0) + *took).max().unwrap();
+        prop_assert!(last(&first).saturating_sub(last(&shared)) <= LITTLE && last(&shared).saturating_sub(last(&first)) <= LITTLE);
+    }
+
+    #[test]
+    fn no_mean_is_below_that_of_the_shortest_first(flows in flows(1..2)) {
+        let [_, first, shared] = served(&flows, Span::ZERO);
+        let sum = |took: &[Span]| took.iter().map(|took| took.as_nanos()).sum::<u64>();
+        prop_assert!(sum(&first) <= sum(&shared) + 10 * flows.len() as u64);
+    }
 }

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from fullpipe.workload.flows import FlowsError
+from fullpipe.workload.logs import csv
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -19,7 +22,7 @@ _NS = 1e9
 
 
 def columns(path: Path) -> Columns:
-    """Reads a file of flows: Parquet as `fullpipe workload extract` writes it, or CSV with `start` (s) and `bytes`.
+    """Reads a file of flows: Parquet as `fullpipe workload extract` writes it, or CSV as `extract` reads it.
 
     Flows without bytes, or without a start, are left out; the others are put in order of their starts.
 
@@ -52,9 +55,11 @@ def _read(path: Path) -> pl.DataFrame:
     wanted = ("start", "bytes", "chunks")
     try:
         if path.suffix == ".csv":
-            return pl.read_csv(path)
+            return csv(path, {}).select(wanted[:2]).collect()
         lazy = pl.scan_parquet(path)
         return lazy.select([name for name in lazy.collect_schema().names() if name in wanted]).collect()
+    except FlowsError as error:
+        raise _refused(str(error).partition("\n")[0].removeprefix(f"{path}: "), _MADE) from error
     except (pl.exceptions.PolarsError, OSError) as error:
         what = "CSV" if path.suffix == ".csv" else "Parquet"
         raise _refused(f"it can't be read as {what}: {str(error).splitlines()[0]}", _MADE) from error

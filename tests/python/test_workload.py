@@ -163,7 +163,19 @@ def test_the_file_says_what_it_was_made_of(tmp_path: Path) -> None:
         ),
         (b"a,b\n1,2\n", "no column 'start'; there are a, b"),
         (b"start,bytes\n1,2\n2,-5\n", "row 3: start 2, bytes -5"),
-        (b"start,bytes\n1,many\n", "the column 'bytes' is no number"),
+        (b"start,bytes\n1,many\n", "row 2: start 1, bytes many"),
+        (b"start,bytes\n" + b"1,10\n" * 12_000 + b"1,1.5\n", "row 12002: start 1, bytes 1.5"),
+        (b"start,bytes\n1,99999999999999999999\n", "row 2"),
+        (b"start,bytes\n1,inf\n", "row 2"),
+        (b"start,bytes\n1e30,1\n", "row 2: start 1e30"),
+        (b"start,bytes\n01/02/2020 12:00,1\n", "row 2: start 01/02/2020 12:00"),
+        (b"start,bytes\n1,2,3\n", "found more fields"),
+        (b"start,bytes\n", "no flow in there"),
+        (b'[{"ts": 1},\n{"ts": 2}]\n', "no JSON object"),
+        (
+            b"#separator \\x09\n#fields\tts\tproto\torig_bytes\tresp_bytes\nyesterday\ttcp\t1\t1\n",
+            "no flow in there of TCP; 1 line can't be read",
+        ),
         (b'{"ts": 1, "uid": \n', "no JSON object"),
     ],
 )
@@ -200,6 +212,7 @@ def test_used_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.pcap").write_bytes(_pcap(10))
     (tmp_path / "b.csv").write_text("start,bytes\n1,2\n")
     (tmp_path / "there").write_text("")
+    (tmp_path / "there.png").write_text("")
     for arguments, said in [
         (["extract", "nowhere.pcap", "-o", "x"], "nowhere.pcap: no such file"),
         (["extract", ".", "-o", "x"], ".: is a directory"),
@@ -209,6 +222,10 @@ def test_used_wrongly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (["extract", "a.pcap", "-o", "x", "--columns", "start=a"], "leave --columns out"),
         (["extract", "b.csv", "-o", "x", "--columns", "begin=a"], "not start=NAME,bytes=NAME"),
         (["describe", "nowhere"], "nowhere: no such file"),
+        (["extract", "/dev/null", "-o", "x"], "/dev/null: is a pipe or a device"),
+        (["describe", "a.pcap", "--plot", "there"], "a picture is a .png"),
+        (["describe", "a.pcap", "--plot", "there.png"], "--plot there.png exists already"),
+        (["fit", "b.csv"], "b.csv: 1 flows, all of 2 bytes: a fit needs 100 or more"),
         (["describe", "a.pcap", "--plot", "a.txt"], "a picture is a .png"),
     ]:
         code, stderr = _told(tmp_path, monkeypatch, *arguments)
@@ -241,9 +258,33 @@ def test_a_conn_log_as_text_and_as_json_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "conn.json").write_text(text)
     (tmp_path / "conn.json.gz").write_bytes(gzip.compress(text.encode()))
     (tmp_path / "conn.log.gz").write_bytes(gzip.compress((CAPTURES / "conn.log").read_bytes()))
-    for name in ("conn.json", "conn.json.gz", "conn.log.gz"):
+    # Zeek's -L, or an old log that has been made another's.
+    for name, mark, said in (("commas", ",", "\\x2c"), ("bars", "|", "|")):
+        other = (CAPTURES / "conn.log").read_text().replace("\t", mark).replace("\\x09", said)
+        (tmp_path / name).write_text(other.replace("#set_separator,,", "#set_separator,;"))
+    for name in ("conn.json", "conn.json.gz", "conn.log.gz", "commas", "bars"):
         workload.extract([tmp_path / name], tmp_path / f"{name}.parquet", udp=True)
         assert pl.read_parquet(tmp_path / f"{name}.parquet").equals(flows), name
+
+
+def test_a_log_that_is_cut_gives_its_whole_lines(tmp_path: Path) -> None:
+    whole = (CAPTURES / "conn.log").read_text()
+    workload.extract([CAPTURES / "conn.log"], tmp_path / "whole.parquet", udp=True)
+    all_flows = pl.read_parquet(tmp_path / "whole.parquet")
+    lines = [line for line in whole.splitlines() if not line.startswith("#")]
+    rows = [line.split("\t") for line in lines]
+    # Within the bytes of the 100th line: 1234 must not become 12.
+    place = whole.index(lines[99]) + len("\t".join(rows[99][:9])) + 2
+    objects = [json.dumps({"ts": float(row[0]), "proto": row[6], "orig_bytes": 5, "resp_bytes": 7}) for row in rows]
+    (tmp_path / "cut.log").write_text(whole[:place])
+    (tmp_path / "cut.json").write_text("\n".join(objects[:99]) + "\n" + objects[99][:30])
+    expected = sum(row[6] in ("tcp", "udp") for row in rows[:99])
+    for name in ("cut.log", "cut.json"):
+        extracted = workload.extract([tmp_path / name], tmp_path / f"{name}.parquet", udp=True)
+        assert extracted.warnings == [f"{tmp_path / name}: 1 line can't be read"]
+        flows = pl.read_parquet(tmp_path / f"{name}.parquet")
+        assert flows["first"].to_list() == all_flows["first"].head(expected).to_list()
+    assert pl.read_parquet(tmp_path / "cut.log.parquet").equals(all_flows.head(expected))
 
 
 def test_a_csv_has_seconds_or_dates(tmp_path: Path) -> None:
@@ -255,6 +296,11 @@ def test_a_csv_has_seconds_or_dates(tmp_path: Path) -> None:
             "start,bytes\n1970-01-01T00:00:00.500,100\n1970-01-01T00:00:01.000,0\n1970-01-01T00:00:01.250,20000\n",
             None,
         ),
+        # As spreadsheets write them.
+        ("marked", "\ufeffstart,bytes\r\n0.5,100\r\n1,0\r\n1.25,20000\r\n", None),
+        ("semicolons", "start;bytes\n0,5;100\n1;0\n1,25;2e4\n", None),
+        ("tabs", '# of Monday\n"Größe"\t start\n100\t0.5\n0\t1\n20000\t1.25\n', {"bytes": "Größe"}),
+        ("zone", "start,bytes\n1970-01-01 01:00:00.5+01:00,100\n1970-01-01 00:00:01Z,0\n1.25,20000\n", None),
     ]:
         (tmp_path / f"{name}.csv").write_text(text)
         workload.extract([tmp_path / f"{name}.csv"], tmp_path / f"{name}.parquet", columns=columns)
@@ -319,6 +365,23 @@ def test_pauses_and_load_of_a_capture(tmp_path: Path) -> None:
     assert described.load[quiet].sum() == 0
 
 
+def test_files_of_flows_that_others_made(tmp_path: Path) -> None:
+    ms = 1_000_000
+    kind = pl.List(pl.Struct({"at": pl.Duration("ns"), "bytes": pl.UInt64}))
+    chunks = pl.Series([None, [{"at": 0, "bytes": 1000}, {"at": 300 * ms, "bytes": 500}]], dtype=kind)
+    pl.DataFrame({"start": [2.0, 1.0], "bytes": [20_000, 1500], "chunks": chunks}).write_parquet(tmp_path / "a")
+    described = describe(tmp_path / "a")
+    assert described.pauses.tolist() == [0.3] and described.span_s == 1.0
+    assert (described.load * described.edges[1]).sum() == pytest.approx(8 * 21_500)
+    for frame, problem in [
+        (pl.DataFrame({"start": ["a"], "bytes": [1]}), "its column start is of String"),
+        (pl.DataFrame({"start": [1.0], "bytes": [1.5]}), "its column bytes is of Float64"),
+    ]:
+        frame.write_parquet(tmp_path / "b")
+        with pytest.raises(FlowsError, match=problem):
+            describe(tmp_path / "b")
+
+
 def test_describe_prints_draws_and_gives_json(tmp_path: Path, fullpipe: Fullpipe) -> None:
     _made(tmp_path)
     done = fullpipe("workload", "describe", "made.parquet", "--plot", "made.png")
@@ -327,6 +390,10 @@ def test_describe_prints_draws_and_gives_json(tmp_path: Path, fullpipe: Fullpipe
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
     assert (tmp_path / "made.png").read_bytes().startswith(b"\x89PNG")
     found: dict[str, Any] = json.loads(fullpipe("workload", "describe", "made.parquet", "--json").stdout)
+    # As the table has them: nine of ten flows have at most 10 kB.
+    assert found["size_bytes"]["p90"] == 10_000 and found["size_bytes"]["p50"] == 100
+    sizes = next(line.split() for line in done.stdout.splitlines() if line.startswith("flow size "))
+    assert sizes[2:10] == ["100", "B"] * 3 + ["1.00", "kB"] and sizes[10:12] == ["10.00", "kB"]
     assert (
         found["flows"] == 10 and found["bytes"] == 111_700 and found["about"]["sources"][0]["path"].endswith("made.csv")
     )

@@ -61,6 +61,17 @@ def test_a_csv_will_do(tmp_path: Path) -> None:
     assert run.trace("transfers")["start"].to_list() == [0.0, 0.5]
 
 
+def test_a_csv_is_read_as_extract_reads_it_and_refused_with_its_row(tmp_path: Path) -> None:
+    scenario = _scenario(tmp_path, text=TEXT.replace("parquet", "csv"))
+    (tmp_path / "flows.csv").write_text("bytes;start\n1000;yesterday\n")
+    with pytest.raises(fullpipe.ScenarioError, match="row 2: start yesterday") as refused:
+        fullpipe.run(scenario)
+    assert refused.value.key == "workload.0.source" and str(tmp_path) not in refused.value.problem
+    (tmp_path / "flows.csv").write_text("bytes;start\n1000;1,000000001\n2000;1,0\n")
+    transfers = fullpipe.run(scenario, trace="10ms").trace("transfers")
+    assert transfers["start"].to_list() == [0.0, 1e-9] and transfers["bytes"].to_list() == [2000, 1000]
+
+
 def test_what_was_kept_is_run_again_with_the_same_flows_and_refused_with_others(tmp_path: Path) -> None:
     scenario = _scenario(tmp_path, _seen())
     first = fullpipe.run(scenario, trace="10ms")

@@ -73,7 +73,7 @@ def describe_command(
 
 @workload.command("fit")
 def fit_command(
-    flows: Annotated[Path, typer.Argument(metavar="FLOWS", help="A file of flows, as `extract` makes it.")],
+    flows: Annotated[Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
 ) -> None:
     """Fit laws to the sizes of flows, and print how near they come and how a scenario has them.

@@ -1,9 +1,10 @@
-"""`fullpipe workload extract` and `describe`."""
+"""`fullpipe workload extract`, `describe` and `fit`."""
 
 from __future__ import annotations
 
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from fullpipe.errors import fail, stoppable
 from fullpipe.workload.flows import FlowsError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.progress import Progress
 
@@ -55,19 +56,14 @@ def describe(source: Path, *, plot: Path | None, as_json: bool) -> None:
 
     from fullpipe.results import fresh_file
     from fullpipe.workload.describe import describe as described_of
-    from fullpipe.workload.logs import kind
     from fullpipe.workload.show import record, show
 
-    extracted = None
-    try:
-        if source.is_file() and kind(source) == "parquet":
-            described = described_of(source)
-        else:
-            with TemporaryDirectory(prefix="fullpipe-") as folder:
-                extracted = _extracted([source], Path(folder) / "flows.parquet")
-                described = described_of(extracted.out)._replace(name=str(source))
-    except FlowsError as error:
-        fail(error)
+    if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
+        fail(f"--plot {plot}: a picture is a .png, .svg or .pdf\n  fix: --plot {plot.with_suffix('.png')}")
+    if plot is not None and plot.exists():
+        fail(f"--plot {plot} exists already; name a new file, results are never overwritten")
+    with _flows(source) as (file, extracted):
+        described = described_of(file)._replace(name=str(source))
     if as_json:
         print(record(described))
     else:
@@ -75,8 +71,6 @@ def describe(source: Path, *, plot: Path | None, as_json: bool) -> None:
     if plot is not None:
         from fullpipe.workload.picture import draw
 
-        if plot.suffix not in (".png", ".svg", ".pdf"):
-            fail(f"--plot {plot}: a picture is a .png, .svg or .pdf\n  fix: --plot {plot.with_suffix('.png')}")
         with fresh_file(plot, called=f"--plot {plot}") as aside:
             named = aside.with_name(aside.name + plot.suffix)
             try:
@@ -89,7 +83,7 @@ def describe(source: Path, *, plot: Path | None, as_json: bool) -> None:
 
 
 def fit(source: Path, *, as_json: bool) -> None:
-    """Prints laws that come near to the sizes of the flows of a file.
+    """Prints laws that come near to the sizes of the flows of a file; a capture's are extracted first.
 
     Raises:
         OSError: When the file can't be read.
@@ -100,17 +94,34 @@ def fit(source: Path, *, as_json: bool) -> None:
     from fullpipe.workload.flows import read
     from fullpipe.workload.show_fit import record, show
 
+    with _flows(source) as (file, extracted):
+        sizes = read(file)["bytes"].cast(float).to_numpy()
     try:
-        sizes = read(source)["bytes"].cast(float).to_numpy()
         found = fits(sizes)
-    except FlowsError as error:
-        fail(error)
     except TooFewFlowsError as error:
         fail(f"{source}: {error}\n  fix: name a file of more flows, or write a law by hand")
     if as_json:
         print(record(found, len(sizes)))
     else:
         show(found, len(sizes), Console(highlight=False))
+    if extracted is not None:
+        _warn(extracted)
+
+
+@contextmanager
+def _flows(source: Path) -> Iterator[tuple[Path, Extracted | None]]:
+    """A file of flows; of a capture or a log one that goes when the block ends, with what its extraction said."""
+    from fullpipe.workload.logs import kind
+
+    try:
+        if source.is_file() and kind(source) == "parquet":
+            yield source, None
+        else:
+            with TemporaryDirectory(prefix="fullpipe-") as folder:
+                extracted = _extracted([source], Path(folder) / "flows.parquet")
+                yield extracted.out, extracted
+    except FlowsError as error:
+        fail(error)
 
 
 def _extracted(sources: Sequence[Path], out: Path, **options: object) -> Extracted:

@@ -81,6 +81,11 @@ def describe(file: Path) -> Described:
     )
 
 
+def quantile(values: Values, share: float) -> float:
+    """The smallest value that so large a share does not exceed."""
+    return float(np.quantile(values, share, method="inverted_cdf"))
+
+
 def by_bytes(sizes: Values, share: float) -> float:
     """The size of the flow that a byte drawn at random is in, of which so large a share is in none larger."""
     summed = np.cumsum(sizes)
@@ -99,17 +104,17 @@ def decades(sizes: Values) -> list[tuple[float, float, int, float]]:
 
 def _chunks(flows: pl.DataFrame) -> tuple[Values, Values, Values, NDArray[np.int64]]:
     """Each chunk's begin in its flow, how long it lasted, its bytes, and its flow's row."""
-    if "chunks" in flows.columns:
-        rows = flows.select(pl.int_range(pl.len()).alias("row"), "chunks").explode("chunks").unnest("chunks")
-        lasted = rows["lasted"] if "lasted" in rows.columns else rows["at"] * 0
-        return (
-            _seconds(rows["at"]),
-            _seconds(lasted),
-            rows["bytes"].to_numpy().astype(np.float64),
-            rows["row"].to_numpy(),
-        )
     none = np.zeros(flows.height)
-    return none, none, flows["bytes"].to_numpy().astype(np.float64), np.arange(flows.height)
+    whole = flows["bytes"].to_numpy().astype(np.float64)
+    if "chunks" not in flows.columns:
+        return none, none, whole, np.arange(flows.height)
+    rows = flows.select(pl.int_range(pl.len()).alias("row"), "chunks").explode("chunks").unnest("chunks")
+    of = rows["row"].to_numpy()
+    # Without chunks a flow is one.
+    volumes = rows["bytes"].cast(pl.Float64).fill_null(pl.Series(whole[of])).to_numpy()
+    lasted = rows["lasted"] if "lasted" in rows.columns else rows["at"] * 0
+    at, lasted = (values.fill_null(pl.duration()) for values in (rows["at"], lasted))
+    return _seconds(at), _seconds(lasted), volumes, of
 
 
 def _seconds(durations: pl.Series) -> Values:

@@ -62,7 +62,6 @@ def extract(
     import polars as pl
 
     from fullpipe.results import fresh_file
-    from fullpipe.workload import logs
 
     files = [Path(source) for source in sources]
     kinds = {_kind(file) for file in files}
@@ -83,11 +82,7 @@ def extract(
             report = _capture(files, options, Path(folder), progress)
             rows = pl.scan_parquet(f"{folder}/*.parquet") if report["flows"] else None
         else:
-            if kind == "csv":
-                parts = [logs.csv(file, columns or {}) for file in files]
-            else:
-                parts = [logs.zeek(file, udp=udp, addresses=addresses, as_json=kind == "zeek-json") for file in files]
-            rows, report = pl.concat(parts), {"files": [{"path": str(file), "format": kind} for file in files]}
+            rows, report = _logs(kind, files, options, columns or {})
         _refuse(report)
         if rows is None:
             raise FlowsError(_no_flow(files, report, udp))
@@ -102,7 +97,10 @@ def extract(
             "counts": {**report, **_counted(rows)},
         }
         if not about["counts"]["flows"]:
-            raise FlowsError(f"{', '.join(map(str, files))}: no flow in there{'' if udp else ' of TCP'}")
+            named = ", ".join(map(str, files))
+            what = "" if udp or kind == "csv" else " of TCP"
+            fix = "--udp makes flows of datagrams, too" if what else "name another file"
+            raise FlowsError(f"{named}: no flow in there{what}{_damage(about['sources'])}\n  fix: {fix}")
         _write(rows, aside, about)
     return Extracted(Path(out), about, _warnings(about))
 
@@ -112,12 +110,14 @@ def _kind(file: Path) -> str:
 
     if file.is_dir():
         raise FlowsError(f"{file}: is a directory\n  fix: name the files in it, in order of time")
+    if file.exists() and not file.is_file():
+        raise FlowsError(f"{file}: is a pipe or a device, and is read more than once\n  fix: keep it in a file")
     try:
         return logs.kind(file)
     except FileNotFoundError:
         raise FlowsError(f"{file}: no such file\n  fix: name a capture, a conn.log of Zeek or a CSV file") from None
     except PermissionError as error:
-        raise FlowsError(f"{file}: {error.strerror}") from error
+        raise FlowsError(f"{file}: {error.strerror}\n  fix: let it be read: chmod u+r {file}") from error
     except OSError:
         return "capture"  # which says what is wrong with it, and goes on with the others
 
@@ -139,6 +139,30 @@ def _capture(
     raise AssertionError("the report comes last")
 
 
+def _logs(
+    kind: str, files: Sequence[Path], options: Mapping[str, Any], columns: Mapping[str, str]
+) -> tuple[pl.LazyFrame, dict[str, Any]]:
+    import polars as pl
+
+    from fullpipe.workload import logs
+
+    parts, told = [], []
+    for file in files:
+        damage = None
+        try:
+            if kind == "csv":
+                part = logs.csv(file, columns)
+            else:
+                udp, addresses = options["udp"], options["addresses"]
+                part, damage = logs.zeek(file, udp=udp, addresses=addresses, as_json=kind == "zeek-json")
+        except pl.exceptions.PolarsError as error:
+            reason = str(error).splitlines()[0]
+            raise FlowsError(f"{file}: {reason}\n  fix: let each line have as many columns as the first") from error
+        parts.append(part)
+        told.append({"path": str(file), "format": kind, **({"damage": damage} if damage else {})})
+    return pl.concat(parts), {"files": told}
+
+
 def _refuse(report: dict[str, Any]) -> None:
     """Fails when no source could be read at all."""
     refused = [file for file in report["files"] if file.get("refused")]
@@ -148,7 +172,7 @@ def _refuse(report: dict[str, Any]) -> None:
 
 def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:
     named = ", ".join(map(str, files))
-    damage = "".join(f"; {file['damage']}" for file in report["files"] if file["damage"])
+    damage = _damage(report["files"])
     if not report["packets"]:
         return f"{named}: a capture without a packet{damage}\n  fix: name one that has some"
     unknown = {link for file in report["files"] if file["unknown_links"] for link in file["links"]}
@@ -160,11 +184,15 @@ def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:
     if report["unreadable"] == report["packets"]:
         return (
             f"{named}: of all {report['packets']:,} packets too little was captured{damage}\n"
-            "  fix: capture at least 54 bytes of each, better 96 (tcpdump -s 96)"
+            "  fix: capture at least 68 bytes of each, better 96 (tcpdump -s 96)"
         )
     return f"{named}: none of {report['packets']:,} packets is of TCP{'' if not udp else ' or UDP'}{damage}\n" + (
         "  fix: name another capture" if udp else "  fix: --udp makes flows of datagrams, too"
     )
+
+
+def _damage(files: Sequence[Mapping[str, Any]]) -> str:
+    return "".join(f"; {file['damage']}" for file in files if file.get("damage"))
 
 
 def _counted(rows: pl.LazyFrame) -> dict[str, Any]:

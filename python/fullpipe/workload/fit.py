@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 
+from fullpipe.workload.describe import by_bytes, quantile
 from fullpipe.workload.laws import BoundedPareto, Law, Lognormal, Part
 
 if TYPE_CHECKING:
@@ -98,8 +99,8 @@ class _Flows:
     def __init__(self, sizes: Values) -> None:
         self.sizes = sizes
         self.bytes_so_far = np.cumsum(sizes) / sizes.sum()
-        self.quantiles = np.quantile(sizes, SHARES, method="inverted_cdf")
-        self.byte_quantiles = sizes[np.searchsorted(self.bytes_so_far, BYTE_SHARES)]
+        self.quantiles = np.array([quantile(sizes, share) for share in SHARES])
+        self.byte_quantiles = np.array([by_bytes(sizes, share) for share in BYTE_SHARES])
         self.mean = float(sizes.mean())
 
 

@@ -56,7 +56,16 @@ def read(path: str | Path) -> pl.DataFrame:
     """
     import polars as pl
 
-    return scan(path).filter(pl.col("start").is_not_null() & (pl.col("bytes") > 0)).sort("start").collect()
+    rows = scan(path)
+    types = rows.collect_schema()
+    if not types["bytes"].is_integer():
+        raise FlowsError(f"{path}: its column bytes is of {types['bytes']}\n  fix: give whole numbers")
+    if types["start"].is_numeric():
+        # Seconds, as a scenario may have them, too.
+        rows = rows.with_columns((pl.col("start") * 1e9).round().cast(pl.Datetime("ns", "UTC"), strict=False))
+    elif not isinstance(types["start"], pl.Datetime):
+        raise FlowsError(f"{path}: its column start is of {types['start']}\n  fix: give times, or seconds")
+    return rows.filter(pl.col("start").is_not_null() & (pl.col("bytes") > 0)).sort("start").collect()
 
 
 def scan(path: str | Path) -> pl.LazyFrame:

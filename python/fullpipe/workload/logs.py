@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +31,9 @@ _ZEEK = {
     "conn_state": pl.String,
     "history": pl.String,
 }
+# Beside them: whether the line is whole.
+_WHOLE = "whole"
+_SEPARATORS = (",", ";", "\t")
 _NEEDED = ("ts", "orig_bytes", "resp_bytes")
 
 
@@ -46,29 +48,46 @@ def kind(path: Path) -> str:
         return "parquet"
     if head.startswith(b"#separator"):
         return "zeek"
-    line = head.partition(b"\n")[0].strip()
-    if line.startswith(b"{"):
+    line = _first_line(head)
+    if line.startswith(("{", "[{")):
         return "zeek-json"
     # Nothing that a capture begins with is a line of text.
-    if line and all(0x20 <= byte < 0x7F or byte == 0x09 for byte in line) and b"," in line:
-        return "csv"
-    return "capture"
+    return "csv" if line.replace("\t", " ").isprintable() and any(mark in line for mark in _SEPARATORS) else "capture"
 
 
-def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> pl.LazyFrame:
-    """The flows of a conn.log. Its volumes are of sequence numbers, so that those by lengths are unknown here.
+def _first_line(head: bytes) -> str:
+    """The first that says something; empty if there is none, or if it is no text."""
+    try:
+        lines = head[: head.rfind(b"\n") + 1 or None].decode("utf-8-sig").splitlines()
+    except UnicodeDecodeError:
+        return ""
+    return next((line.strip() for line in lines if line.strip() and not line.startswith("#")), "")
+
+
+def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> tuple[pl.LazyFrame, str | None]:
+    """The flows of a conn.log, and what of it can't be read.
+
+    Its volumes are of sequence numbers, so that those by lengths are unknown here.
 
     Raises:
-        FlowsError: When it is another of Zeek's logs, or not whole.
+        FlowsError: When it is another of Zeek's logs.
     """
-    rows = _json_rows(path) if as_json else _text_rows(path)
+    rows, broken = _json_rows(path) if as_json else (_text_rows(path), 0)
     names = rows.collect_schema().names()
     if missing := [name for name in _NEEDED if name not in names]:
         raise FlowsError(
             f"{path}: no field {' nor '.join(missing)}, which a conn.log of Zeek has\n"
             "  fix: name a conn.log, a CSV with the columns start and bytes, or a capture"
         )
-    rows = rows.select(
+    begun = _time(rows.collect_schema()["ts"])
+    numbers = [name for name, kind in _ZEEK.items() if name in names and kind != pl.String]
+    bad = begun.is_null() | pl.any_horizontal(
+        pl.col(name).is_not_null() & pl.col(name).cast(_ZEEK[name], strict=False).is_null() for name in numbers
+    )
+    if _WHOLE in names:
+        bad |= ~pl.col(_WHOLE)
+    broken += rows.select(bad.sum()).collect(engine="streaming").item()
+    rows = rows.filter(~bad).select(
         (pl.col(name) if name in names else pl.lit(None)).cast(kind, strict=False).alias(name)
         if name != "ts"
         else pl.col(name)
@@ -77,7 +96,7 @@ def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> pl.LazyFra
     protocols = ["tcp", "udp"] if udp else ["tcp"]
     if "proto" in names:
         rows = rows.filter(pl.col("proto").is_in(protocols))
-    first = _time(rows.collect_schema()["ts"])
+    first = begun
     lasted = pl.duration(nanoseconds=(pl.col("duration").fill_null(0) * 1e9).round().cast(pl.Int64), time_unit="ns")
     up, down = pl.col("orig_bytes").fill_null(0), pl.col("resp_bytes").fill_null(0)
     opened = pl.col("history").str.contains("(?i)^s")
@@ -89,7 +108,7 @@ def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> pl.LazyFra
         .then(pl.lit("rst"))
         .otherwise(pl.lit("idle"))
     )
-    return _shaped(
+    flows = _shaped(
         rows,
         {
             "start": pl.when(pl.max_horizontal(up, down) > 0).then(first),
@@ -115,6 +134,7 @@ def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> pl.LazyFra
         },
         addresses,
     )
+    return flows, f"{broken:,} line{'' if broken == 1 else 's'} can't be read" if broken else None
 
 
 def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
@@ -127,68 +147,71 @@ def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
     Raises:
         FlowsError: When a column is missing, or does not hold what it should.
     """
-    rows = pl.scan_csv(path, infer_schema_length=10_000, try_parse_dates=True)
-    types = rows.collect_schema()
+    separator = _separator(_first_line(_core.capture_head(path, HEAD)))
+    rows = pl.scan_csv(path, separator=separator, comment_prefix="#", infer_schema=False)
+    rows = rows.rename({name: name.strip() for name in rows.collect_schema().names()})
+    names = rows.collect_schema().names()
     wanted = {name: columns.get(name, name) for name in ("start", "bytes")}
     for name, called in wanted.items():
-        if called not in types.names():
+        if called not in names:
             raise FlowsError(
-                f"{path}: no column {called!r}; there are {', '.join(types.names())}\n"
+                f"{path}: no column {called!r}; there are {', '.join(names)}\n"
                 f"  fix: say which one it is: --columns {name}=NAME"
             )
-    if not types[wanted["bytes"]].is_numeric():
-        raise FlowsError(f"{path}: the column {wanted['bytes']!r} is no number of bytes\n  fix: --columns bytes=NAME")
-    start = types[wanted["start"]]
-    if not (start.is_numeric() or isinstance(start, pl.Datetime)):
-        raise FlowsError(
-            f"{path}: the column {wanted['start']!r} is neither seconds nor a date\n  fix: --columns start=NAME"
-        )
-    rows = rows.select(pl.col(wanted["start"]).alias("ts"), pl.col(wanted["bytes"]).alias("bytes"))
-    bad = rows.filter(
-        pl.col("ts").is_null()
-        | pl.col("bytes").is_null()
-        | (pl.col("bytes") < 0)
-        | (pl.col("bytes").cast(pl.Float64).floor() != pl.col("bytes"))
+    said = [pl.col(called).str.strip_chars().alias(name) for name, called in wanted.items()]
+    numbers = pl.col("start", "bytes")
+    rows = rows.select(said).with_columns(
+        # Where columns are parted by semicolons, numbers may have a comma for their point.
+        numbers.str.replace(",", ".", literal=True) if separator == ";" else numbers
     )
-    first = rows.with_row_index("row").join(bad, on=["ts", "bytes"], how="semi", nulls_equal=True).head(1).collect()
-    if first.height:
-        row = first.row(0, named=True)
+    begun, volume = _time(pl.String(), "start"), pl.col("bytes").cast(pl.Int64, strict=False)
+    inexact = pl.col("bytes").cast(pl.Float64, strict=False)
+    volume = pl.coalesce(volume, pl.when(inexact.floor() == inexact).then(inexact.cast(pl.Int64, strict=False)))
+    bad = rows.with_row_index("row", 2).filter(begun.is_null() | volume.is_null() | (volume < 0)).head(1).collect()
+    for row in bad.iter_rows(named=True):
         raise FlowsError(
-            f"{path}: row {row['row'] + 2}: start {row['ts']}, bytes {row['bytes']}: "
-            "a flow needs a time and a whole number\n"
-            "  fix: mend or remove that row"
+            f"{path}: row {row['row']}: start {row['start']}, bytes {row['bytes']}: "
+            "a flow needs a time (seconds, or a date like 2020-06-10 14:00:00) and a whole number\n"
+            "  fix: mend or remove that row, or name other columns: --columns start=NAME,bytes=NAME"
         )
-    begun = _time(start)
+    rows = rows.select(begun.alias("begun"), volume.alias("bytes"))
+    begun, volume = pl.col("begun"), pl.col("bytes")
     lasted = pl.duration(nanoseconds=0, time_unit="ns")
     made = {
-        "start": pl.when(pl.col("bytes") > 0).then(begun),
-        "bytes": pl.col("bytes"),
+        "start": pl.when(volume > 0).then(begun),
+        "bytes": volume,
         "first": begun,
         "lasted": lasted,
     }
     return _shaped(rows, made, addresses=False)
 
 
-def _time(kind: pl.DataType) -> pl.Expr:
-    """Seconds since the epoch, or a date, as Zeek and CSV files have them in `ts`."""
-    ts = pl.col("ts")
-    if isinstance(kind, pl.Datetime):
-        return (
-            ts.dt.cast_time_unit("ns").dt.replace_time_zone("UTC")
-            if kind.time_zone is None
-            else ts.cast(pl.Datetime("ns", "UTC"))
-        )
-    if kind == pl.String:
-        seconds = ts.cast(pl.Float64, strict=False)
-        date = ts.str.to_datetime(time_unit="ns", time_zone="UTC", strict=False)
-        return pl.coalesce(_since_epoch(seconds), date)
-    return _since_epoch(ts.cast(pl.Float64))
+def _separator(line: str) -> str:
+    """What parts the columns: the mark that is there most often."""
+    return max(_SEPARATORS, key=line.count)
+
+
+def _time(kind: pl.DataType, name: str = "ts") -> pl.Expr:
+    """Seconds since the epoch, or a date, as Zeek and CSV files have them; null where it is neither."""
+    ts = pl.col(name)
+    if kind != pl.String:
+        return _since_epoch(ts.cast(pl.Float64))
+    # The year first: who knows which of 01/02 is the month?
+    date = pl.when(ts.str.contains(r"^\d{4}-")).then(ts)
+    return pl.coalesce(
+        _since_epoch(ts.cast(pl.Float64, strict=False)),
+        date.str.to_datetime(time_unit="ns", time_zone="UTC", strict=False),
+    )
 
 
 def _since_epoch(seconds: pl.Expr) -> pl.Expr:
-    # Seconds since 1970 have no nanoseconds in 53 bits; Zeek writes microseconds.
+    # What 64 bits of nanoseconds hold.
+    seconds = pl.when(seconds.abs() < 9.2e9).then(seconds)
     whole = seconds.floor()
-    ns = whole.cast(pl.Int64) * 1_000_000_000 + ((seconds - whole) * 1e6).round().cast(pl.Int64) * 1000
+    # Seconds since 1970 have no nanoseconds in 53 bits; Zeek writes microseconds.
+    micros = ((seconds - whole) * 1e6).round().cast(pl.Int64) * 1000
+    nanos = pl.when(whole.abs() < 1e6).then(((seconds - whole) * 1e9).round().cast(pl.Int64)).otherwise(micros)
+    ns = whole.cast(pl.Int64) * 1_000_000_000 + nanos
     return ns.cast(pl.Datetime("ns")).dt.replace_time_zone("UTC")
 
 
@@ -205,38 +228,53 @@ def _shaped(rows: pl.LazyFrame, made: dict[str, pl.Expr], addresses: bool) -> pl
 
 def _text_rows(path: Path) -> pl.LazyFrame:
     head = _core.capture_head(path, HEAD).decode("utf-8", "replace").splitlines()
-    told = {line.split(None, 1)[0]: line for line in head if line.startswith("#")}
+    separator = head[0].split(" ", 1)[1].encode().decode("unicode_escape") if " " in head[0] else "\t"
+    told = {line.split(separator, 1)[0]: line for line in head if line.startswith("#")}
     if "#fields" not in told:
         raise FlowsError(f"{path}: a log of Zeek without its line #fields\n  fix: name a conn.log that is whole")
-    separator = told["#separator"].split(None, 1)[1].encode().decode("unicode_escape") if "#separator" in told else "\t"
     fields = told["#fields"].split(separator)[1:]
     unset = told.get("#unset_field", f"{separator}-").split(separator)[1]
-    return pl.scan_csv(
+    rows = pl.scan_csv(
         path,
         separator=separator,
         has_header=False,
-        new_columns=fields,
         schema=dict.fromkeys(fields, pl.String),
         comment_prefix="#",
-        null_values=[unset],
         quote_char=None,
         truncate_ragged_lines=True,
     )
+    # Zeek leaves no field empty: a line that ends before its last field is cut.
+    return rows.select(
+        pl.col(fields[-1]).is_not_null().alias(_WHOLE),
+        *(pl.when(pl.col(name) != unset).then(pl.col(name)).alias(name) for name in fields if name in _ZEEK),
+    )
 
 
-def _json_rows(path: Path) -> pl.LazyFrame:
-    try:
-        first: Any = json.loads(_core.capture_head(path, HEAD).partition(b"\n")[0])
-    except ValueError as error:
-        raise FlowsError(
-            f"{path}: its first line is no JSON object\n  fix: name a conn.log, an object a line"
-        ) from error
+def _json_rows(path: Path) -> tuple[pl.LazyFrame, int]:
+    """The rows, and how many lines are no JSON."""
+    line = _first_line(_core.capture_head(path, HEAD))
+    first = _object(line)
+    if first is None:
+        raise FlowsError(f"{path}: its first line is no JSON object\n  fix: name a conn.log, an object a line")
     # Polars reads no unsigned numbers of JSON.
     types: dict[str, type[pl.DataType]] = {
         name: kind if kind in (pl.String, pl.Float64) else pl.Int64 for name, kind in _ZEEK.items()
     }
     types["ts"] = pl.String if isinstance(first.get("ts"), str) else pl.Float64
-    with path.open("rb") as file:
-        zipped = file.read(2) == b"\x1f\x8b"
-    source = gzip.decompress(path.read_bytes()) if zipped else path
-    return pl.scan_ndjson(source, schema=types)
+    rows = pl.scan_ndjson(path, schema=types)
+    try:
+        rows.select(pl.col("ts").count()).collect(engine="streaming")
+    except pl.exceptions.ComputeError:
+        # Polars leaves nothing of a file with a line that is cut.
+        lines = pl.read_csv(path, separator="\x01", has_header=False, quote_char=None, new_columns=["line"])["line"]
+        objects = [line for line in lines if _object(line) is not None]
+        return pl.scan_ndjson("\n".join(objects).encode(), schema=types), len(lines) - len(objects)
+    return rows, 0
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        read = json.loads(line)
+    except ValueError:
+        return None
+    return read if isinstance(read, dict) else None

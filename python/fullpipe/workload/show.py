@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from rich.text import Text
 
 from fullpipe.table import NONE, digits, make_table, number_columns, rate_unit
-from fullpipe.workload.describe import SHARES, by_bytes, decades
+from fullpipe.workload.describe import SHARES, by_bytes, decades, quantile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -101,9 +100,7 @@ def show(described: Described, console: Console) -> None:
     table = make_table("")
     number_columns(table, *_NAMES, "mean")
     sizes = described.sizes
-    table.add_row(
-        "flow size", *(size(float(np.quantile(sizes, share, method="higher"))) for share in SHARES), size(sizes.mean())
-    )
+    table.add_row("flow size", *(size(quantile(sizes, share)) for share in SHARES), size(sizes.mean()))
     table.add_row(
         "size by bytes", *(size(by_bytes(sizes, share)) for share in SHARES), size(float((sizes**2).sum() / total))
     )
@@ -113,9 +110,7 @@ def show(described: Described, console: Console) -> None:
         ("pauses", described.pauses),
     ):
         if len(values):
-            table.add_row(
-                name, *(time(float(np.quantile(values, share))) for share in SHARES), time(float(values.mean()))
-            )
+            table.add_row(name, *(time(quantile(values, share)) for share in SHARES), time(float(values.mean())))
     console.print("")
     console.print(table)
     table = make_table("flow size")
@@ -147,7 +142,7 @@ def record(described: Described) -> str:
         if not len(values):
             return None
         return {
-            **{name: float(np.quantile(values, share)) for name, share in zip(_NAMES, SHARES, strict=True)},
+            **{name: quantile(values, share) for name, share in zip(_NAMES, SHARES, strict=True)},
             "mean": float(values.mean()),
         }
 

@@ -416,6 +416,7 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, command: list[str]) -> None:
         deadline = time.monotonic() + 20
         while not list(tmp_path.glob("out/.flows.*")) and time.monotonic() < deadline:
             time.sleep(0.01)
+        time.sleep(0.2)  # The folder is there before anybody would remove it; reading takes a second and more.
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
     assert process.returncode == 130 and "interrupted " in said and "Traceback" not in said

@@ -94,7 +94,11 @@ fn line(one: &mut Connection, chance: &mut Chance, out: &mut Vec<u8>) -> io::Res
         write!(out, " bbr:(bw:{rate}bps,mrtt:{}.{:03},pacing_gain:1,cwnd_gain:2)", rtt_us / 1000, rtt_us % 1000)?;
     }
     write!(out, " send {}bps lastsnd:4 lastrcv:332 lastack:4 pacing_rate {}bps", rate * 3, rate + rate / 5)?;
-    write!(out, " delivery_rate {rate}bps delivered:{segs}{}", if more.is_multiple_of(3) { " app_limited" } else { "" })?;
+    write!(
+        out,
+        " delivery_rate {rate}bps delivered:{segs}{}",
+        if more.is_multiple_of(3) { " app_limited" } else { "" }
+    )?;
     write!(out, " busy:{busy_ms}ms rwnd_limited:{}ms(1.0%)", busy_ms / 100)?;
     if unacked > 0 {
         write!(out, " unacked:{unacked}")?;

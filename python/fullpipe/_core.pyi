@@ -46,6 +46,7 @@ __all__ = [
     "link",
     "measured",
     "memory_needed",
+    "namespaces_refused",
     "populations",
     "profiles",
     "quantity",
@@ -607,6 +608,16 @@ def link(
 
     Raises:
         ScenarioError: When the scenario asks for what needs a look into the endpoints.
+        OSError: When no process can be started.
+    """
+
+def namespaces_refused() -> tuple[str, str] | None:
+    """Tries whether network namespaces may be made here. Linux only.
+
+    Returns:
+        What is refused, and who may allow it how; None when nothing is.
+
+    Raises:
         OSError: When no process can be started.
     """
 

@@ -5,7 +5,6 @@ Nothing is changed, and nothing needs root to be looked at.
 
 from __future__ import annotations
 
-import ctypes
 import gzip
 import json
 import os
@@ -15,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from fullpipe import __version__
+from fullpipe import __version__, _core
 from fullpipe.runners import every
 from fullpipe.sweeps.engines import cores
 
@@ -31,9 +30,6 @@ State = Literal["ok", "missing", "unknown"]
 _PROC = Path("/proc/sys/net")
 _WANTED = ("cubic", "reno", "bbr", "dctcp")
 """The kernel's algorithms that ours of the same kind can be held against."""
-_NEWUSER, _NEWPID, _NEWNET, _NEWNS = 0x10000000, 0x20000000, 0x40000000, 0x00020000  # linux/sched.h
-_ADMIN = 1 << 12 | 1 << 21
-"""CAP_NET_ADMIN and CAP_SYS_ADMIN, with which no user namespace is needed."""
 _WINDOW = 16 * 2**20
 """Bytes that are in flight and queued at 500 Mbit/s, 100 ms and 1 BDP of buffer, and some more."""
 _SLEEPS, _SLEEP_S, _LATE_S = 100, 1e-3, 500e-6
@@ -115,38 +111,11 @@ def _loadable() -> set[str]:
 
 
 def _namespaces() -> Finding:
-    """Tried in a process of its own, with a user namespace where one is needed."""
-    what = "namespaces"
-    admin = _capabilities() & _ADMIN == _ADMIN
-    wanted = _NEWPID | _NEWNET | _NEWNS | (0 if admin else _NEWUSER)
-    child = os.fork()
-    if child == 0:
-        libc = ctypes.CDLL(None, use_errno=True)
-        os._exit(0 if libc.unshare(wanted) == 0 else min(ctypes.get_errno(), 255))
-    error = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if error == 0:
-        return Finding(what, "ok", f"{'this user' if admin else 'a user'} may make network namespaces of its own")
-    refused = os.strerror(error)
-    if admin:
-        fix = "a container that allows unshare (docker: --security-opt seccomp=unconfined)"
-        return Finding(what, "missing", refused, fix)
-    for name, good in (
-        ("kernel.apparmor_restrict_unprivileged_userns", 0),
-        ("kernel.unprivileged_userns_clone", 1),
-        ("user.max_user_namespaces", 10000),
-    ):
-        file = Path("/proc/sys") / name.replace(".", "/")
-        value = next(iter(_words(file)), "")
-        if value.isdigit() and (int(value) == 0) != (good == 0):
-            return Finding(what, "missing", f"{refused}: {name} is {value}", f"sysctl -w {name}={good}", root=True)
-    fix = "run as root, or in a container that allows unshare (docker: --security-opt seccomp=unconfined)"
-    return Finding(what, "missing", refused, fix)
-
-
-def _capabilities() -> int:
-    """The effective ones of this process."""
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return next((int(line.split()[1], 16) for line in status.splitlines() if line.startswith("CapEff:")), 0)
+    """Tried as a run makes them, in processes of which nothing is left."""
+    if refused := _core.namespaces_refused():
+        problem, fix = refused
+        return Finding("namespaces", "missing", problem, fix)
+    return Finding("namespaces", "ok", "this user may make network namespaces")
 
 
 def _tun() -> Finding:

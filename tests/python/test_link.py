@@ -168,6 +168,47 @@ def test_the_command_has_no_capability_with_which_it_could_leave(link: Link) -> 
         assert not any(caps[name] >> admin & 1 for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh"))
 
 
+# Whoever traces the first process is in its namespaces, and those are the machine's for its proxy's threads.
+TRACER = """
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+done = []
+for thread in map(int, os.listdir("/proc/1/task")):
+    if libc.ptrace(0x4206, thread, None, None) == 0:  # PTRACE_SEIZE
+        done.append(f"{thread} traced")
+    if libc.process_vm_readv(thread, None, 0, None, 0, 0) == 0:
+        done.append(f"{thread} read")
+    for name, call in (("mem", lambda file: os.open(file, os.O_RDWR)), ("ns/net", os.readlink)):
+        try:
+            call(f"/proc/1/task/{thread}/{name}")
+            done.append(f"{thread} {name}")
+        except PermissionError:
+            pass
+if libc.syscall(438, os.pidfd_open(1), 1, 0) >= 0:  # pidfd_getfd
+    done.append("a descriptor")
+print(done)
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["setpriv", "--bounding-set=-sys_admin,-net_admin"]], ids=["as it is", "userns"])
+def test_the_command_can_not_trace_the_first_process(link: Link, tmp_path: Path, how: list[str]) -> None:
+    if how and os.geteuid() != 0:
+        pytest.skip("for root, who can have fewer capabilities; who is not root has seen it")
+    (tmp_path / "tracer.py").write_text(TRACER)
+    command = [*how, *LINK, "--uplink", "--", sys.executable, str(tmp_path / "tracer.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if how and done.returncode == 2 and "does not allow" in done.stderr:
+        pytest.skip(done.stderr)
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_of_the_measurement_before_nothing_is_left_on_the_path(link: Link, tmp_path: Path) -> None:
+    for number in range(4):
+        assert link(f"--out={tmp_path / str(number)}", "--", "sleep", "0.1").returncode == 0
+        report = json.loads((tmp_path / str(number) / "link.json").read_text())
+        assert (report["down"]["packets"], report["up"]["packets"]) == (0, 0)
+
+
 @pytest.mark.parametrize("victim", ["caller", "keeper", "first"])
 def test_nothing_is_left_after_kill_9(link: Link, tmp_path: Path, victim: str) -> None:
     process, namespaces = _begin(tmp_path)

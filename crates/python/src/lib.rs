@@ -45,7 +45,7 @@ mod _core {
     use crate::fleet::{FleetReader, fleet_begin, fleet_variables};
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use crate::link::{LinkRun, link};
+    use crate::link::{LinkRun, link, namespaces_refused};
     #[pymodule_export]
     use crate::run::{RunResult, handed_over, memory_needed, run};
     #[pymodule_export]

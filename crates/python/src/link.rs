@@ -40,6 +40,13 @@ pub(crate) fn link(
     Ok(LinkRun { sandbox })
 }
 
+/// Tries whether network namespaces may be made here: what is refused and its fix, if it is.
+#[pyfunction]
+pub(crate) fn namespaces_refused() -> Option<(String, String)> {
+    // The interpreter is not released, as above.
+    testbed::allowed().err().map(|trouble| (trouble.problem, trouble.fix))
+}
+
 #[pymethods]
 impl LinkRun {
     /// What is said next, one JSON object; empty when a signal came meanwhile, None when all has been said.

@@ -55,8 +55,7 @@ impl Bed {
 impl End {
     /// A new network namespace; this thread is in it then.
     fn new(address: Ipv4Addr) -> Result<End, Trouble> {
-        unshare(CloneFlags::CLONE_NEWNET)
-            .map_err(|error| sandbox::refused("a network namespace (unshare CLONE_NEWNET)", error))?;
+        unshare(CloneFlags::CLONE_NEWNET).map_err(sandbox::no_netns)?;
         let tun = device::tun().map_err(no_tun)?;
         device::configure(address, PREFIX)
             .and_then(|()| device::loopback())

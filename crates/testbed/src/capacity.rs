@@ -1,10 +1,14 @@
 //! What this machine can do: the CPU time that a packet takes in the forwarder, measured before a run.
 
+use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use emulator::{Direction, Emulator, Watch};
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, poll};
 use scenario::{Error, PACKET, Scenario};
 use serde_json::json;
 use units::{Rate, Span, Time};
@@ -19,6 +23,9 @@ const PACKETS: u64 = 250;
 /// A data packet has half an ACK with it, and the hosts at both ends need as much again as the forwarder.
 const PER_DATA_PACKET: f64 = 1.5 * 2.0;
 
+/// How long one of them may take.
+const PATIENCE: Duration = Duration::from_secs(1);
+
 struct Write<'a>(&'a Bed);
 
 impl Watch<Frame> for Write<'_> {
@@ -29,14 +36,14 @@ impl Watch<Frame> for Write<'_> {
 
 /// The fastest rate of full packets that it can pace, measured with some of them; nothing is left of them in the bed.
 pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
-    let cant = |error: std::io::Error| Trouble::new(format!("the bed can't be measured: {error}"), "try again");
+    let cant = |error: io::Error| Trouble::new(format!("the bed can't be measured: {error}"), "try again");
     bed.near.enter().map_err(|error| cant(error.into()))?;
     let sink =
         UdpSocket::bind((bed.near.address, 9)).or_else(|_| UdpSocket::bind((bed.near.address, 0))).map_err(cant)?;
     bed.far.enter().map_err(|error| cant(error.into()))?;
     let source = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(cant)?;
     source.connect(sink.local_addr().map_err(cant)?).map_err(cant)?;
-    sink.set_nonblocking(true).map_err(cant)?;
+    sink.set_read_timeout(Some(PATIENCE)).map_err(cant)?;
     let payload = vec![0; device::MTU - 28];
     let clock = Clock::start();
     let mut buffer = [0; device::MTU];
@@ -45,21 +52,31 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
         let mut spent = Span::ZERO;
         for _ in 0..PACKETS {
             source.send(&payload).map_err(cant)?;
+            // On a busy machine another thread may bring it there.
+            wait_for(&bed.far.tun).map_err(cant)?;
             // A path for each: times are told in order, and this one does not wait for a packet to be due.
             let mut path = Emulator::new(scenario, emulator::whole(scenario));
             let before = thread_cpu();
-            if let Ok(size) = nix::unistd::read(&*bed.far.tun, &mut buffer) {
-                let now = clock.now();
-                path.arrive(now, sample(&buffer[..size], Direction::Forward), &mut Write(bed));
-                path.advance(now + Span::from_secs(3_600), &mut Write(bed));
-            }
+            let size = nix::unistd::read(&*bed.far.tun, &mut buffer).map_err(|error| cant(error.into()))?;
+            let now = clock.now();
+            path.arrive(now, sample(&buffer[..size], Direction::Forward), &mut Write(bed));
+            path.advance(now + Span::from_secs(3_600), &mut Write(bed));
             spent += thread_cpu() - before;
-            while sink.recv(&mut buffer).is_ok() {}
+            sink.recv(&mut buffer).map_err(cant)?;
         }
         fastest = fastest.min(spent / PACKETS);
     }
     let per_second = 1e9 / fastest.as_nanos().max(1) as f64 / PER_DATA_PACKET;
     Ok(Rate::from_bps_f64(per_second * PACKET.as_f64() * 8.0))
+}
+
+/// Until a packet can be read there.
+fn wait_for(tun: &OwnedFd) -> io::Result<()> {
+    let mut fds = [PollFd::new(tun.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut fds, PATIENCE.as_millis() as u16)? {
+        0 => Err(io::ErrorKind::TimedOut.into()),
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a path that is faster than this machine can pace, before a run. Of many runs each is looked at before the first

@@ -33,5 +33,5 @@ pub use forward::{Forwarder, Frame, Route, Side, TRUSTED, Tap, Timeliness};
 pub use link::{Link, start};
 pub use packet::{Header, set_ecn};
 pub use pcapng::Capture;
-pub use sandbox::{Inside, Sandbox};
+pub use sandbox::{Inside, Sandbox, allowed};
 pub use trouble::Trouble;

@@ -67,13 +67,16 @@ struct Way {
     /// Of its packets, of whatever kind: lost by chance, or dropped by a queue or policer.
     dropped: u64,
     marked: u64,
-    /// IP bytes over the time between the first and the last packet.
+    /// IP bytes behind the first packet over the time between that and the last.
     rate_bps: f64,
     /// What waits, and for how long the packet that left last did, at this moment: of the slowest link.
     #[serde(skip)]
     queue: (u64, Span),
     #[serde(skip)]
     between: Option<(Time, Time)>,
+    /// The first packet's size.
+    #[serde(skip)]
+    first: u64,
 }
 
 /// How long servers at the far end may take until they listen.
@@ -294,7 +297,7 @@ impl Seen {
 impl Way {
     fn rate(&self) -> f64 {
         let (first, last) = self.between.unwrap_or((Time::ZERO, Time::ZERO));
-        if last > first { self.bytes as f64 * 8.0 / (last - first).as_secs_f64() } else { 0.0 }
+        if last > first { (self.bytes - self.first) as f64 * 8.0 / (last - first).as_secs_f64() } else { 0.0 }
     }
 }
 
@@ -345,7 +348,10 @@ impl Tap for Taps {
         let way = seen.way(side);
         way.packets += 1;
         way.bytes += parcel.size.get();
-        way.between = Some((way.between.map_or(at, |(first, _)| first), at));
+        match &mut way.between {
+            Some((_, last)) => *last = at,
+            none => (*none, way.first) = (Some((at, at)), parcel.size.get()),
+        }
     }
 
     fn tick(&mut self, now: Time, path: &mut Emulator<Frame>) {
@@ -357,5 +363,24 @@ impl Tap for Taps {
         };
         (seen.down.queue, seen.up.queue) = (of(&|link| link.0, path), of(&|link| link.1, path));
         seen.links = links;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_is_of_what_came_after_the_first_packet() {
+        let mut taps = Taps { seen: Arc::default(), captures: None, upload: false };
+        for ms in [5, 17, 29] {
+            let parcel = crate::forward::sample(&[0; 1500], Direction::Forward);
+            let at = Time::ZERO + Span::from_millis(ms);
+            taps.delivered(at, at, Span::ZERO, Side::Near, &parcel);
+        }
+        let seen = taps.seen();
+        assert_eq!((seen.down.packets, seen.down.bytes, seen.up.packets), (3, 4500, 0));
+        assert_eq!(seen.down.rate(), 1e6, "2 x 12,000 bit in 24 ms");
+        assert_eq!(seen.up.rate(), 0.0);
     }
 }

@@ -26,6 +26,12 @@ pub(crate) fn is_admin() -> bool {
     [NET_ADMIN, SYS_ADMIN].iter().all(|cap| bits >> cap & 1 == 1)
 }
 
+/// Whether it has them in no user namespace, so that settings about those do not concern it.
+pub(crate) fn is_root() -> bool {
+    let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
+    is_admin() && map.split_whitespace().eq(["0", "0", "4294967295"])
+}
+
 /// What is executed from here on gets no capability but the harmless ones, and those only as root.
 pub(crate) fn limit() -> nix::Result<()> {
     // Root gets inheritable ones past the bounding set, and anybody gets ambient ones, which are inheritable, too.

@@ -127,6 +127,33 @@ impl Inside {
     }
 }
 
+/// Tries whether network namespaces may be made here, in processes of which nothing is left.
+///
+/// # Errors
+/// When not: what is refused, and who may allow it.
+pub fn allowed() -> Result<(), Trouble> {
+    let mut sandbox = Sandbox::start(|_| {
+        unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns)?;
+        Ok(Value::Null)
+    })?;
+    loop {
+        let said = match sandbox.hear() {
+            Err(Errno::EINTR) => continue,
+            said => said.ok().flatten().unwrap_or_default(),
+        };
+        let word = |key: &str| said["trouble"][key].as_str().map(str::to_owned);
+        return match (word("problem"), word("fix")) {
+            (Some(problem), Some(fix)) => Err(Trouble { problem, fix }),
+            _ if said.get("done").is_some() => Ok(()),
+            _ => Err(Trouble::new("the processes that try it were killed", "look at limits of memory and processes")),
+        };
+    }
+}
+
+pub(crate) fn no_netns(error: Errno) -> Trouble {
+    refused("a network namespace (unshare CLONE_NEWNET)", error)
+}
+
 /// Ends this process, without the caller's exit handlers, which are not its to run.
 pub(crate) fn quit(code: i32) -> ! {
     // SAFETY: takes a number, and does not return.
@@ -149,9 +176,14 @@ fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value
     if bound.is_err() || getppid() != caller {
         return 1;
     }
+    // Who runs inside may be the same user, with as few capabilities: tracing us would lead it out.
+    if prctl::set_dumpable(false).is_err() {
+        return 1;
+    }
     // SAFETY: as above; this process has one thread.
     match unsafe { fork() } {
         Ok(ForkResult::Parent { child }) => {
+            let _ = privileges::drop_all();
             while waitpid(child, None) == Err(Errno::EINTR) {}
             0
         }
@@ -199,17 +231,31 @@ fn separate() -> Result<(), Trouble> {
     map("gid_map", format!("{group} {group} 1"))
 }
 
+/// Settings of root's, the value by which each keeps others from user namespaces, and one by which it does not.
+const BARRIERS: [(&str, &str, &str); 3] = [
+    ("kernel.unprivileged_userns_clone", "0", "1"),
+    ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("user.max_user_namespaces", "0", "10000"),
+];
+/// Those by which nobody makes any.
+const LIMITS: [&str; 3] = ["user.max_pid_namespaces", "user.max_mnt_namespaces", "user.max_net_namespaces"];
+
 /// Says what this machine does not allow, and who may change that.
 pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
-    let limit = |file: &str| std::fs::read_to_string(file).ok().map(|text| text.trim().to_owned());
-    let fix = if limit("/proc/sys/kernel/unprivileged_userns_clone").as_deref() == Some("0") {
-        "run it as root, or let root allow user namespaces: sysctl kernel.unprivileged_userns_clone=1"
-    } else if limit("/proc/sys/kernel/apparmor_restrict_unprivileged_userns").as_deref() == Some("1") {
-        "run it as root, or let root allow user namespaces: sysctl kernel.apparmor_restrict_unprivileged_userns=0"
-    } else if limit("/proc/sys/user/max_user_namespaces").as_deref() == Some("0") {
-        "run it as root, or let root allow user namespaces: sysctl user.max_user_namespaces=10000"
+    let is = |setting: &str, value: &str| {
+        let file = format!("/proc/sys/{}", setting.replace('.', "/"));
+        std::fs::read_to_string(file).is_ok_and(|text| text.trim() == value)
+    };
+    let barred = BARRIERS.iter().find(|(setting, bars, _)| !privileges::is_root() && is(setting, bars));
+    let fix = if let Some((setting, _, allows)) = barred {
+        format!("run it as root, or let root allow user namespaces: sysctl {setting}={allows}")
+    } else if let Some(setting) = LIMITS.iter().find(|setting| is(setting, "0")) {
+        format!("let root allow it: sysctl {setting}=10000")
+    } else if error == Errno::ENOSPC {
+        "there are as many of them as this machine allows (sysctl user), or they lie too deep in each other".to_owned()
     } else {
         "run it as root, on the machine itself or in a container with --privileged (CAP_SYS_ADMIN and CAP_NET_ADMIN)"
+            .to_owned()
     };
     Trouble::new(format!("this machine does not allow {step}: {}", error.desc()), fix)
 }

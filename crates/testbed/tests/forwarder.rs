@@ -62,6 +62,8 @@ fn in_a_sandbox(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Option<
     }
     sandbox.end();
     if let Some(trouble) = last.get("trouble") {
+        let problem = trouble["problem"].as_str().unwrap_or_default();
+        assert!(problem.contains("does not allow") || problem.contains("/dev/net/tun"), "{trouble}");
         eprintln!("SKIPPED: {trouble}");
         return None;
     }

@@ -25,13 +25,13 @@ fn run(scenario: &Scenario) -> Option<Measured> {
     while let Some(said) = run.sandbox.hear().expect("it can be heard") {
         heard += u32::from(said["progress_s"].is_number());
         if let Some(trouble) = said.get("trouble") {
-            // The machine's namespaces, not the run.
-            assert!(heard == 0, "{trouble}");
+            let problem = trouble["problem"].as_str().unwrap_or_default();
+            assert!(problem.contains("does not allow") || problem.contains("/dev/net/tun"), "{trouble}");
             eprintln!("skipped: {trouble}");
             return None;
         }
         if let Some(done) = said.get("done") {
-            assert!(heard > 0, "it says how far it is");
+            assert!(heard > 0 || scenario.duration < Span::from_millis(500), "it says how far it is");
             return Some(run.finish(done).expect("the recordings are whole"));
         }
     }
@@ -57,8 +57,9 @@ fn flows_of_two_algorithms_give_the_simulators_metrics() {
     assert!(goodput > 5e6 && goodput < 11e6, "{goodput} bit/s of 10 Mbit/s");
     for flow in &summary.flows {
         let (rtt, queue) = (&flow.rtt_s, &flow.queue_delay_s);
-        let least = rtt.min.expect("ACKs came");
-        assert!((0.040..0.050).contains(&least), "an RTT of {least} s, where the path has 40 ms");
+        // The second finds the first one's queue.
+        let (least, most) = (rtt.min.expect("ACKs came"), if flow.name == "cubic" { 0.050 } else { 0.125 });
+        assert!((0.040..most).contains(&least), "an RTT of {least} s, where the path has 40 ms");
         // 66 packets of 1.2 ms; what a queue holds is exact, whatever the machine does.
         assert!(queue.max.expect("packets came") <= 0.081, "{queue:?}");
         assert!(rtt.mean >= queue.mean, "{rtt:?} has {queue:?} in it");
@@ -95,9 +96,11 @@ fn a_transfer_ends_and_bbr_tells_its_state() {
     let Data::Label { codes, labels } = &column(&measured, "flows", "bbr1.state").data else {
         panic!("states are words")
     };
-    assert_eq!(labels[usize::from(codes[0])], "startup");
     let Data::F32(gains) = &column(&measured, "flows", "bbr1.pacing_gain").data else { panic!("gains are numbers") };
-    assert!((gains[0] - 739.0 / 256.0).abs() < 1e-3, "bbr_high_gain of Linux");
+    // Before the first ACK there is no gain but one.
+    let begun = gains.iter().position(|gain| *gain > 1.0).expect("it was asked in STARTUP");
+    assert!(codes[..=begun].iter().all(|code| labels[usize::from(*code)] == "startup"));
+    assert!((gains[begun] - 739.0 / 256.0).abs() < 1e-3, "bbr_high_gain of Linux");
 }
 
 /// The request is no data of the flow's, and the sender's ACK of it is no ACK of the receiver's.

@@ -16,6 +16,7 @@ mod tap;
 
 use std::ffi::OsString;
 use std::fmt;
+use std::io::{self, Write};
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -49,6 +50,11 @@ impl std::error::Error for Failure {}
 /// Of a system call, while doing `what`.
 fn failed(what: &str) -> impl Fn(Errno) -> Failure {
     move |error| Failure::new(format!("{what}: {error}"))
+}
+
+/// Said to who has begun an agent. Not by `println!`, which a test's thread keeps to itself.
+fn say_ready() {
+    let _ = io::stdout().write_all(b"ready\n");
 }
 
 const USAGE: &str = "\

@@ -40,7 +40,7 @@ pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
     let writer = Writer::create(out, &Header { agent: "receive".to_owned(), epoch: begun, kernel: sys::kernel() })?;
     let flows = plan.flows.iter().map(Flow::new).collect();
     let mut run = Run { plan, poll, writer, listening, flows, buffer: vec![0; CHUNK], end: None };
-    println!("ready");
+    super::say_ready();
     let first = plan.flows.iter().map(|flow| flow.start).min().unwrap_or(0);
     run.run(begun.saturating_add(first).saturating_add(plan.patience))
 }

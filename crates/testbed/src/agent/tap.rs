@@ -23,7 +23,7 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
     let ahead = sys::real_time_ahead();
     let header = Header { agent: "tap".to_owned(), epoch: sys::now(), kernel: sys::kernel() };
     let mut writer = Writer::create(out, &header)?;
-    println!("ready");
+    super::say_ready();
     loop {
         while let Some(written) = ring.take(|frame| write_down(&mut writer, ahead, &frame)) {
             written?;

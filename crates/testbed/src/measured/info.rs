@@ -72,7 +72,7 @@ pub(crate) fn read_cc(kernel: &str, bytes: &[u8], values: &mut Vec<f64>) {
     match kernel {
         "bbr" => {
             let (bw, gains) = (word(0) + word(4) * 4_294_967_296.0, [word(12) / 256.0, word(16) / 256.0]);
-            values.extend([bbr_state(gains), bw * 8.0, word(8) / 1e6, gains[0], gains[1]]);
+            values.extend([bbr_state(bw, gains), bw * 8.0, word(8) / 1e6, gains[0], gains[1]]);
         }
         // Of 1024 (DCTCP_MAX_ALPHA).
         "dctcp" => values.push(word(4) / 1024.0),
@@ -98,9 +98,12 @@ pub(crate) fn fields(kernel: &str) -> &'static [(&'static str, &'static str, &'s
 }
 
 /// bbr_mode by the gains that it alone has: 2.89 both (STARTUP), 0.35 and 2.89 (DRAIN), 1 both (PROBE_RTT); else 2 for the window.
-fn bbr_state([pacing, cwnd]: [f64; 2]) -> f64 {
+/// Before its first sample of the bandwidth both are 1, and it is in STARTUP.
+fn bbr_state(bw: f64, [pacing, cwnd]: [f64; 2]) -> f64 {
     if pacing.is_nan() {
         f64::NAN
+    } else if bw == 0.0 {
+        0.0
     } else if cwnd > 2.5 {
         if pacing > 1.0 { 0.0 } else { 1.0 }
     } else if cwnd < 1.5 {
@@ -125,6 +128,17 @@ mod tests {
                 assert_eq!((known.unit, known.labels), (*unit, *labels));
             }
         }
+    }
+
+    #[test]
+    fn bbr_is_in_startup_before_its_first_sample_though_its_gains_are_those_of_probe_rtt() {
+        let state = |bw: u32, gains: [u32; 2]| {
+            let mut values = Vec::new();
+            let words = [bw, 0, 40_000, gains[0], gains[1]];
+            read_cc("bbr", &words.map(u32::to_ne_bytes).concat(), &mut values);
+            values[0]
+        };
+        assert_eq!([state(0, [256, 256]), state(9, [739, 739]), state(9, [256, 256])], [0.0, 0.0, 3.0]);
     }
 
     #[test]

@@ -97,7 +97,7 @@ impl Rows {
             let Some((_, _, labels @ [_, ..])) = info::fields(kernel).first() else { continue };
             let state = values[0];
             let before = states.insert(row.flow, state);
-            let name = |state: f64| labels.get(state as usize).copied();
+            let name = |state: f64| labels.get(state as usize).copied().filter(|_| !state.is_nan());
             if let Some((from, to)) =
                 before.filter(|before| *before != state).and_then(|from| name(from).zip(name(state)))
             {

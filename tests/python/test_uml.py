@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -62,6 +63,20 @@ def test_what_linux_has_not_got_is_refused_by_its_key(key: str, settings: dict[s
     assert refused.value.fix
 
 
+@pytest.mark.parametrize(
+    ("said", "fix"), [("unshare: unshare failed: no", "user namespaces"), ("panic", "run it again")]
+)
+def test_a_boot_that_fails_is_an_error_with_its_fix(monkeypatch: pytest.MonkeyPatch, said: str, fix: str) -> None:
+    def booted(*_: object) -> None:
+        raise _uml_boot.OracleError(f"user-mode Linux ended early:\n{said}")
+
+    monkeypatch.setattr(_uml_boot, "booted", booted)
+    with pytest.raises(fullpipe.ScenarioError, match=r"--on uml: user-mode Linux ended early") as refused:
+        uml.RUNNER.execute(fullpipe.load(SCENARIO), "off", None)
+    assert said in refused.value.problem
+    assert fix in refused.value.fix
+
+
 @built
 def test_it_measures_what_the_path_is() -> None:
     run = fullpipe.run(SCENARIO, on="uml", trace="10ms")
@@ -73,6 +88,19 @@ def test_it_measures_what_the_path_is() -> None:
     assert run.metrics["runner"] == "uml"
     assert "6.1" in run.metrics["host"]["kernel"]
     assert run.trace()["cwnd"].len() > 200
+
+
+@built
+def test_it_says_how_far_it_is_and_what_became_of_acks() -> None:
+    told: list[float] = []
+    scenario = fullpipe.load(SCENARIO, set={"path.reverse_loss": "10%", "path.buffer": "4bdp"})
+    result = uml.RUNNER.execute(scenario, "off", lambda done, total, _: told.append(done / total))
+    assert told == sorted(told)
+    assert len({round(share, 3) for share in told if 0 < share < 1}) >= 2
+    (flow,) = json.loads(result.metrics_json())["flows"]
+    # Some 2500 segments, each of which Linux acknowledges while the window grows.
+    assert 180 < flow["ack_drops"] < 320
+    assert flow["goodput_bps"] > 9e6
 
 
 @built

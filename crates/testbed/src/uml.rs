@@ -1,6 +1,6 @@
 //! A scenario's path as Linux's own queueing disciplines: what user-mode Linux is told to set up, and what it can't.
 //!
-//! Nodes in a row, joined by veth: sender, `loss` where there is some, router, receiver. Each has `east`, its device towards
+//! Nodes in a row, joined by veth: sender, `loss` where there is some, router, `ack-loss` where there is some, receiver. Each has `east`, its device towards
 //! the receiver, and `west`, that towards the sender.
 
 use path::{Jitter, Limit, Loss, Value};
@@ -12,6 +12,7 @@ use crate::algorithms::twin;
 
 const RECEIVER: &str = "10.9.9.9";
 const FIRST_PORT: u16 = 5001;
+const ACK_LOSS: &str = "ack-loss";
 
 /// An Ethernet header, which Linux counts and a scenario's rates do not.
 const ETHERNET: &str = "-14";
@@ -97,14 +98,14 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     // What leaves with its first bit arrives too early by its transmission; the way back makes up for it.
     let late = if departs_first { link.rate.time_for(PACKET) } else { Span::ZERO };
     let lost = random(&scenario.path.reverse_loss);
-    let delay = |rtt: Span| {
-        let mut words = vec!["netem".to_owned(), "delay".to_owned(), microseconds(rtt + late)];
-        words.extend(["limit".to_owned(), ENDLESS.to_owned()]);
-        if lost > 0.0 {
-            words.extend(["loss".to_owned(), "random".to_owned(), share(lost)]);
-        }
-        words
-    };
+    if lost > 0.0 {
+        nodes.insert(nodes.len() - 1, ACK_LOSS);
+        call(
+            ACK_LOSS,
+            &["qdisc", "add", "dev", "west", "root", "netem", "limit", ENDLESS, "loss", "random", &share(lost)],
+        );
+    }
+    let delay = |rtt: Span| ["netem", "delay", &microseconds(rtt + late), "limit", ENDLESS].map(str::to_owned);
     let rtts: Vec<Span> = scenario.flows.iter().map(|flow| scenario.rtt(flow)).collect();
     let mut bands = rtts.clone();
     bands.sort_unstable();

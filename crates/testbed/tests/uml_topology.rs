@@ -42,9 +42,10 @@ fn a_queue_that_decides_is_asked_for_each_packet_when_it_can_be_sent() {
 #[test]
 fn random_loss_is_in_front_of_the_queue_on_a_node_of_its_own() {
     let of = made("buffer = \"1bdp\"\nloss = \"1%\"\nreverse_loss = \"0.5%\"", FLOW).unwrap();
-    assert_eq!(of.nodes, ["sender", "loss", "router", "receiver"]);
+    assert_eq!(of.nodes, ["sender", "loss", "router", "ack-loss", "receiver"]);
     assert_eq!(calls(&of, "loss"), ["qdisc add dev east root netem limit 1000000 loss random 1%"]);
-    assert!(calls(&of, "receiver")[0].ends_with("loss random 0.5%"));
+    assert_eq!(calls(&of, "ack-loss"), ["qdisc add dev west root netem limit 1000000 loss random 0.5%"]);
+    assert!(calls(&of, "receiver")[0].ends_with("netem delay 20000us limit 1000000"));
 }
 
 #[test]

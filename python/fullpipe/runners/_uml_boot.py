@@ -54,10 +54,11 @@ def kernel() -> dict[str, str] | None:
 
 
 @contextmanager
-def booted(jobs: Sequence[Job], tick: Callable[[int], object]) -> Iterator[list[Path]]:
+def booted(jobs: Sequence[Job], tick: Callable[[float], object]) -> Iterator[list[Path]]:
     """Runs the jobs in one boot, one after the other, and hands out the directory of each one's records.
 
-    The directories are there until the context is left. `tick` is called ten times a second, with how many are done.
+    The directories are there until the context is left. `tick` is called ten times a second, with the seconds of
+    simulated time that the runs have behind them, all together.
 
     Raises:
         OracleError: When one fails.
@@ -72,7 +73,14 @@ def booted(jobs: Sequence[Job], tick: Callable[[int], object]) -> Iterator[list[
             runs.append({"directory": directory.name, "topology": json.loads(job.topology)})
         batch = {"core": str(Path(_core.__file__).resolve()), "runs": runs}
         (work / "batch.json").write_text(json.dumps(batch), encoding="utf-8")
-        _boot(work, lambda: tick(sum((directory / "done").exists() for directory in directories)))
+        behind = 0.0
+
+        def look() -> None:
+            nonlocal behind
+            behind = max(behind, sum(map(_elapsed, directories)))
+            tick(behind)
+
+        _boot(work, look)
         for directory in directories:
             failed = directory / "failed"
             if failed.exists():
@@ -109,6 +117,13 @@ def _boot(work: Path, tick: Callable[[], object]) -> None:
             if linux.poll() is None:
                 os.killpg(linux.pid, 9)
                 linux.wait()
+
+
+def _elapsed(directory: Path) -> float:
+    try:
+        return float((directory / "elapsed").read_text(encoding="utf-8"))
+    except (OSError, ValueError):  # not begun, or about to be written
+        return 0.0
 
 
 def _tail(file: Path) -> str:

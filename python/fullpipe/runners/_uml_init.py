@@ -10,6 +10,7 @@ import fcntl
 import importlib.util
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +40,8 @@ _SYSCTLS = {
 _TCP_MEMORY = "400000 400000 400000"
 # What an agent takes to get ready: simulated time, which costs nothing.
 _READY_S = 0.1
+# Between two looks at how far a run is, likewise.
+_STEP_S = 0.25
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -80,9 +84,11 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
         taps = [start("sender", "tap", "east", out="tap-sender"), start("router", "tap", "east", out="tap-out")]
         if "loss" in nodes:
             taps.append(start("router", "tap", "west", out="tap-in"))
+        if "ack-loss" in nodes:
+            taps.append(start("ack-loss", "tap", "east", out="tap-acks"))
         time.sleep(_READY_S)
         sender = start("sender", "send", str(plan), out="send")
-        sender.wait()
+        sender.wait(lambda elapsed: (directory / "elapsed").write_text(str(elapsed)))
         receiver.wait()
         for tap in taps:
             os.kill(tap.process, signal.SIGTERM)
@@ -112,12 +118,16 @@ class _Agent:
             finally:
                 os._exit(code)
 
-    def wait(self) -> None:
-        """Until it ends.
+    def wait(self, meanwhile: Callable[[float], object] = lambda _: None) -> None:
+        """Until it ends; now and then calls `meanwhile` with the seconds of this kernel's time since then.
 
         Raises:
             RuntimeError: When it didn't end well.
         """
+        ended, began = os.pidfd_open(self.process), time.monotonic()
+        while not select.select([ended], [], [], _STEP_S)[0]:
+            meanwhile(time.monotonic() - began)
+        os.close(ended)
         code = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
         if code:
             raise RuntimeError(f"{self.said.stem} ended with {code}: {self.said.read_text(errors='replace').strip()}")

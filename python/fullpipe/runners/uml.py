@@ -7,6 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.refusal import refusal
 from fullpipe.runners import Missing, _uml_boot
 
 if TYPE_CHECKING:
@@ -19,6 +20,13 @@ _ALGORITHMS = (
     *("reno", "cubic", "bbr", "bic", "cdg", "dctcp", "htcp", "hybla", "highspeed", "illinois", "lp", "nv", "scalable"),
     *("vegas", "veno", "westwood", "yeah"),
 )
+
+
+# What a boot tries that not every machine allows, as its message begins.
+_NEEDED = {
+    "unshare": "let root allow user namespaces (fullpipe doctor); in a container: --security-opt seccomp=unconfined",
+    "ptrace": "let it trace processes of its own; in a container: --cap-add SYS_PTRACE, or a kernel from 4.8 on",
+}
 
 
 class _Uml:
@@ -47,21 +55,27 @@ def execute(scenarios: Sequence[_core.Scenario], trace: str, progress: Progress 
     """Runs scenarios in one boot, one after the other.
 
     Raises:
-        ScenarioError: When one asks for what Linux has not got.
-        OracleError: When user-mode Linux or an agent fails.
+        ScenarioError: When one asks for what Linux has not got, or user-mode Linux or an agent fails.
     """
     jobs = [_job(scenario, trace) for scenario in scenarios]
     total = sum(scenario.duration_s for scenario in scenarios)
 
-    def tick(done: int) -> None:
+    def tick(elapsed: float) -> None:
         if progress:
-            progress(total * done / len(jobs), total, 0)
+            progress(min(elapsed, total), total, 0)
 
-    with _uml_boot.booted(jobs, tick) as directories:
-        return [
-            _core.measured(scenario, trace, str(directory), _facts(job))
-            for scenario, job, directory in zip(scenarios, jobs, directories, strict=True)
-        ]
+    try:
+        with _uml_boot.booted(jobs, tick) as directories:
+            return [
+                _core.measured(scenario, trace, str(directory), _facts(job))
+                for scenario, job, directory in zip(scenarios, jobs, directories, strict=True)
+            ]
+    except RuntimeError as error:
+        problem = str(error)
+        fix = next(
+            (fix for what, fix in _NEEDED.items() if f"{what}: " in problem), "look at what it says, and run it again"
+        )
+        raise refusal(f"--on {RUNNER.name}: {problem}", fix, file=scenarios[0].file) from error
 
 
 def _facts(job: _uml_boot.Job) -> str:

@@ -63,17 +63,20 @@ pub struct Recording {
 /// Who saw what the links did.
 #[derive(Debug)]
 pub enum Watched {
-    /// Taps in front of the bottleneck and behind it. Without the first, packets come there as they left the sender.
-    Taps(Option<PathBuf>, PathBuf),
+    /// Taps in front of the bottleneck and behind it, and of ACKs on their way back. Without the first, packets come there as
+    /// they left the sender; without the last, all ACKs come.
+    Taps(Option<PathBuf>, PathBuf, Option<PathBuf>),
     /// The emulator, which has its own metrics.
     Emulator(Links, Vec<LinkSummary>),
 }
 
 impl Recording {
-    /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in` where something is lost before, `tap-out`.
+    /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in` where something is lost before, `tap-out`, `tap-acks` where
+    /// ACKs are lost.
     pub fn in_folder(folder: &Path) -> Recording {
         let file = |name: &str| folder.join(name);
-        let links = Watched::Taps(Some(file("tap-in")).filter(|front| front.exists()), file("tap-out"));
+        let made = |name| Some(file(name)).filter(|file| file.exists());
+        let links = Watched::Taps(made("tap-in"), file("tap-out"), made("tap-acks"));
         Recording { send: file("send"), receive: file("receive"), sender: file("tap-sender"), links }
     }
 }
@@ -128,12 +131,19 @@ pub fn measured(
     }
     let (links, mut summaries) = match recording.links {
         Watched::Emulator(links, summaries) => (links, summaries),
-        Watched::Taps(front, behind) => {
-            let (front, behind) = (front.map(|front| tap(&front)).transpose()?, forward(tap(&behind)?, true));
-            let sent = forward(sender, true);
-            let front = front.map_or_else(|| sent.clone(), |front| forward(front, false));
+        Watched::Taps(front, behind, acks) => {
+            let mut optional = |file: Option<PathBuf>| file.map(|file| tap(&file)).transpose();
+            let (front, acks) = (optional(front)?, optional(acks)?);
+            let behind = that_go(true, tap(&behind)?, true);
+            let (sent, came) = (that_go(true, sender.clone(), true), that_go(false, sender, false));
+            let front = front.map_or_else(|| sent.clone(), |front| that_go(true, front, false));
             let (departs, rate) = (facts.departs.unwrap_or(Departs::Last), scenario.path.link.sustained());
-            (taps::links(&sent, &front, &behind, departs, rate, at), Vec::new())
+            let mut links = taps::links(&sent, &front, &behind, departs, rate, at);
+            if let Some(acks) = acks {
+                links.dropped.extend(taps::lost_acks(&that_go(false, acks, false), &came, at));
+                links.dropped.sort_by_key(|packet| packet.at);
+            }
+            (links, Vec::new())
         }
     };
     if summaries.is_empty() {
@@ -316,10 +326,10 @@ impl Taps {
     }
 }
 
-/// What goes forward, of what leaves an interface or comes to it.
-fn forward(packets: Vec<(u32, Packet, bool)>, out: bool) -> Vec<taps::Seen> {
-    let forward = packets.into_iter().filter(|(_, packet, forward)| *forward && packet.out == out);
-    forward.map(|(flow, packet, _)| (flow, packet)).collect()
+/// What goes forward or comes back, of what leaves an interface or comes to it.
+fn that_go(forward: bool, packets: Vec<(u32, Packet, bool)>, out: bool) -> Vec<taps::Seen> {
+    let those = packets.into_iter().filter(|(_, packet, way)| *way == forward && packet.out == out);
+    those.map(|(flow, packet, _)| (flow, packet)).collect()
 }
 
 /// A flow that was held back by what was to hold nothing back.

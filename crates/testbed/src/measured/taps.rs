@@ -95,6 +95,24 @@ pub(crate) fn links(
     links
 }
 
+/// ACKs that were seen on their way back and never at the sender.
+pub(crate) fn lost_acks(left: &[Seen], came: &[Seen], at: impl Fn(u64) -> Time) -> Vec<Dropped> {
+    let mut dropped: Vec<Dropped> = left
+        .iter()
+        .zip(matched(left, came))
+        .filter(|((_, packet), (came, under_way))| came.is_none() && !under_way && packet.payload == 0 && !packet.syn)
+        .map(|((flow, packet), _)| Dropped {
+            link: None,
+            flow: *flow,
+            data: false,
+            at: at(packet.time),
+            why: Loss::Chance,
+        })
+        .collect();
+    dropped.sort_by_key(|packet| packet.at);
+    dropped
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,5 +157,15 @@ mod tests {
             (Time::from_nanos(2_000_000), Time::from_nanos(8_000_000), Time::from_nanos(9_000_000))
         );
         assert_eq!((arrived.at, arrived.waited.as_nanos()), (passed.end, 6_000_000));
+    }
+
+    #[test]
+    fn an_ack_that_left_and_never_came_was_lost_but_not_a_handshakes() {
+        let syn = (0, Packet { syn: true, ..packet(0, 0, 0).1 });
+        let left = [syn, packet(1, 1, 0), packet(2, 2, 0), packet(3, 3, 1), packet(4, 4, 0), packet(5, 5, 0)];
+        let lost = lost_acks(&left, &[packet(1, 1, 0), packet(4, 4, 0)], Time::from_nanos);
+        // A request's byte (at 3 ms) is no ACK, and the last may be under way.
+        let short: Vec<_> = lost.iter().map(|packet| (packet.at.as_nanos() / 1_000_000, packet.data)).collect();
+        assert_eq!(short, [(2, false)]);
     }
 }

@@ -79,6 +79,23 @@ def test_each_cell_that_is_missed_is_explained(outcomes: list[CellOutcome]) -> N
             assert f"`{outcome.cell.name}`" in explained
 
 
+def test_the_page_says_what_comes_out(outcomes: list[CellOutcome]) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    section = page[page.index("## What comes out") : page.index("## Both over time")]
+    total = re.fullmatch(r"(\d+ of \d+) cells met, \d+%; (\d+ of \d+) numbers", show.summary(outcomes))
+    assert total
+    assert f"{total[1]} cells are met, {total[2]} numbers" in section
+    lines = section.replace("\\|", "&").splitlines()
+    rows = [line.strip("| ").split(" | ") for line in lines if line.startswith("| `")]
+    assert len(rows) > 5
+    for head, *shown in rows:
+        (found,) = (each for each in outcomes if f"`{each.cell.name}`" in head)
+        first = {each.name.removesuffix(f" {found.cell.flows[0]}"): each for each in found.judged}
+        for name, words in zip(("goodput", "RTT", "queue p95", "resent"), shown, strict=True):
+            those = [show.digits(each.value) for each in (first[name].kernel, first[name].ours)]
+            assert [*map(float, words.split("&"))] == [*map(float, those)], (head, name)
+
+
 def test_a_recorded_result_is_its_cells_or_refused() -> None:
     results = recorded.read()
     of = cell("cubic-10m-5ms-8bdp")

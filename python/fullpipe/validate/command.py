@@ -195,7 +195,7 @@ def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
 
     Raises:
         RunnerError: When there is no kernel.
-        OracleError: When it fails.
+        ScenarioError: When it fails.
     """
     from fullpipe.runners import runner, uml
 

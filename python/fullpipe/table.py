@@ -26,7 +26,7 @@ NONE = "–"
 _NAME, _SHORT_NAME = 14, 10
 # Columns that narrow terminals do without, the first one first.
 _SPARE = (
-    *("\np99", "\np95", "marks", "random\nlosses", "re-\nsent", "\nmax", "queue\nms", "loss\n%", "done\ns"),
+    *("\np99", "\np95", "marks", "\nmarked", "random\nlosses", "re-\nsent", "\nmax", "queue\nms", "loss\n%", "done\ns"),
     *("after\ns", "RTT\nms", "ended"),
 )
 # Limits whose names are too long for a column.

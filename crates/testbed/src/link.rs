@@ -149,8 +149,9 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
     });
     let elapsed = clock.now();
     let (path, Taps { captures, .. }, timeliness) = forwarder.finish(&mut bed);
-    for capture in captures.into_iter().flatten() {
-        capture.finish().map_err(|error| Trouble::new(format!("a capture: {error}"), "look for room on the disk"))?;
+    for (name, capture) in ["near", "far"].into_iter().zip(captures.into_iter().flatten()) {
+        let cut = |error| Trouble::new(format!("{name}.pcapng: {error}"), "look for room where --out is");
+        capture.finish().map_err(cut)?;
     }
     let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
     for way in [&mut seen.down, &mut seen.up] {

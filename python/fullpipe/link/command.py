@@ -50,6 +50,8 @@ def link(
     """
     if sys.platform != "linux":
         fail("a link needs Linux: network namespaces and TUN devices\n  fix: run it in a virtual machine with Linux")
+    if "FULLPIPE_FAR" in os.environ:
+        fail("links do not nest, and this runs behind one\n  fix: give one link the whole path")
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
         program = list(command) or [os.environ.get("SHELL", "/bin/sh")]
         programs = [list(one) for one in far]

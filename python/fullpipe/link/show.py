@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fullpipe.table import NONE, digits, make_table, number_columns, rate_text, rate_unit
+from fullpipe.table import NONE, digits, make_table, narrow, number_columns, rate_text, rate_unit
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     Report = dict[str, Any]
 
 WAYS = ("down", "up")
-LIVE_HEADER = f"{'':>7}  {'down':>10}  {'queue':>16}  {'drops':>6}   {'up':>10}  {'queue':>16}  {'drops':>6}"
+LIVE_HEADER = "   s" + "".join(f"{way:>12}{'ms':>6}{'pkts':>5}{'drop':>5}" for way in WAYS)
+"""Of 60 columns, as the lines below it: there is no wrapping a table that has no end."""
 
 
 def show(report: Report, console: Console) -> None:
@@ -31,6 +32,7 @@ def show(report: Report, console: Console) -> None:
             queue = links[link]["queue_delay_s"] if link else {}
             waits = (_milliseconds(queue.get(what)) for what in ("mean", "p95", "max"))
             table.add_row(name if row == 0 else "", *(counts if row == 0 else [""] * 4), *waits, Text(link or "none"))
+    narrow(table, console)
     console.print(table)
     time = report["timeliness"]
     late = ", ".join(
@@ -62,7 +64,7 @@ def live(now: Report) -> str:
 
     def way(name: str) -> str:
         of = now[name]
-        queue = f"{of['queue_s'] * 1e3:.1f} ms {of['queue_packets']:>4}"
-        return f"{rate_text(of['rate_bps']):>10}  {queue:>16}  {of['dropped']:>6}"
+        rate, queue = rate_text(of["rate_bps"]), digits(of["queue_s"] * 1e3)
+        return f"{rate:>12}{queue:>6}{of['queue_packets']:>5}{of['dropped']:>5}"
 
-    return f"{now['at_s']:>5.0f} s  {way('down')}   {way('up')}"
+    return f"{now['at_s']:>4.0f}{way('down')}{way('up')}"

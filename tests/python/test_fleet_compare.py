@@ -262,6 +262,33 @@ def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_pat
     assert cells == [["us", "cubic", "[2, 4)", "34.5%"], ["us", "cubic", "[1,024, 2,048)", "18.9%"]]
 
 
+def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> None:
+    """What is not known is in none of them, and a table may have values that another has not."""
+
+    def effects(by: str) -> dict[tuple[Any, Any], tuple[Any, ...]]:
+        section = next(each for each in page(analyse(read(fleet, **(WISH | {"by": by})))).sections if by in each.title)
+        (table,) = (each for each in section.blocks if isinstance(each, Table))
+        texts = [tuple(cell.text if isinstance(cell, Number) else cell for cell in row) for row in table.rows]
+        return {(row[0], row[1]): row[3:6] for row in texts}
+
+    def change(table: str, how: pl.Expr) -> None:
+        for file in (fleet / table).rglob("*.parquet"):
+            pl.read_parquet(file).with_columns(how).write_parquet(file)
+
+    fleet = write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=6, rows=200, counters=False)
+    whole = effects("country")
+    change("requests", pl.when(pl.col("country") != "US").then("country").alias("country"))
+    known = {key: value for key, value in whole.items() if key[0] != "US"}
+    assert len(known) == 2
+    assert effects("country") == known
+    # Now US is in the one table, and nowhere in the other.
+    change("connections", pl.when(pl.col("connection") % 2 == 0).then(pl.lit("US")).alias("country"))
+    both = effects("country")
+    assert {key[0] for key in both} == {"JP", "TW", "US"}
+    assert {key: both[key] for key in known} == known
+    assert ("US", "p50 throughput (nginx), Mbit/s") not in both
+
+
 def test_old_kernels_counters_alone_and_requests_alone_are_enough(tmp_path: Path) -> None:
     for arm, lost in (("cubic", 10), ("bbr1", 40)):
         for host in range(4):
@@ -303,6 +330,7 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
             "--by = cgroup: nothing is known of it here\n  fix: choose one of rtt, host, country",
         ),
         (("FLEET", "--by", "protocol"), "FORMAT` that has $server_protocol\n"),
+        (("FLEET", "--by", "rtt_s"), "--by = rtt_s: it has many values, and none of them 30 rows"),
         (("FLEET", "--cluster", "pair"), "--cluster = pair: not every connection has one"),
         (("FLEET", "--cluster", "city"), "choose one of auto, pair"),
         (("FLEET", "--effect", "0"), "write it like 5% or 0.05"),

@@ -231,7 +231,7 @@ def _names(estimates: Estimates) -> Check:
         return Check("algorithm", None, "what connections ran is not known")
     parts, fine = [], True
     for arm in estimates.plan.arms:
-        rows = known.filter(pl.col("arm") == arm).sort("rows", descending=True)
+        rows = known.filter(pl.col("arm") == arm)
         if not len(rows):
             continue
         first, share = rows["cc"][0], rows["rows"][0] / rows["rows"].sum()

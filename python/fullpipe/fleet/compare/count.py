@@ -123,7 +123,7 @@ class _Pass:
     @property
     def hosts_apart(self) -> bool:
         """Whether hosts are counted beside the clusters."""
-        return not self.by_host and len(self.plan.hosts) <= MOST_HOSTS
+        return not self.by_host and self.plan.unit != "pair" and len(self.plan.hosts) <= MOST_HOSTS
 
     def run(self, advance: Callable[[int], None]) -> None:
         rows = store.scan(self.plan.wish.directory, self.table).select(self._expressions())

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _EACH_WITH_EACH = 4
 _A_THIRD_LESS = 2 / 3
-NOTHING = Spread(math.nan, math.nan, math.nan)
+_FAR = 10
+"""An interval that goes so many times up or down is one of factors, not of per cent."""
+_MOST_TIMES = 1000
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,11 @@ class Compared:
 
     @property
     def shifted(self) -> bool:
-        """Whether the same mix of RTTs moves the effect by more than half of its interval."""
+        """Whether the same mix of RTTs moves the effect by more than half of either's interval."""
         if self.standard is None or not math.isfinite(self.change.spread.error):
             return False
-        low, high = self.change.spread.interval()
-        return abs(self.standard.spread.value - self.change.spread.value) > (high - low) / 2
+        widths = [high - low for low, high in (each.spread.interval() for each in (self.change, self.standard))]
+        return abs(self.standard.spread.value - self.change.spread.value) > max(widths) / 2
 
 
 def compare(estimates: Estimates, found: Sequence[Estimate] | None = None) -> list[Compared]:
@@ -215,10 +217,18 @@ def said(each: Compared, change: Change | None = None) -> str:
         unit = {"%": " points", "": ""}.get(each.metric.quantity.unit, f" {each.metric.quantity.unit}")
         return f"{signed(value * scale)}{unit}{_range(low * scale, high * scale, signed)}"
     if value >= 2:
-        return f"{digits(value)} ×{_range(low, high, digits)}"
+        return f"{_times(value)} ×{_range(low, high, _times)}"
     if value <= 0.5:
-        return f"1/{digits(1 / value)}{_range(1 / high if high else math.nan, 1 / low if low else math.nan, digits)}"
+        return f"1/{_times(1 / value)}{_range(1 / high if high else math.nan, 1 / low if low else math.nan, _times)}"
+    if high > _FAR or low < 1 / _FAR:
+        ends = _range(low, high, lambda end: f"{_times(end)} ×" if end >= 1 else f"1/{_times(1 / end)}")
+        return f"{signed((value - 1) * 100)} %{ends}"
     return f"{signed((value - 1) * 100)} %{_range((low - 1) * 100, (high - 1) * 100, signed)}"
+
+
+def _times(factor: float) -> str:
+    """A factor, or that it is so large that it says nothing."""
+    return digits(factor) if factor <= _MOST_TIMES else f"> {_MOST_TIMES:,}"
 
 
 def _range(low: float, high: float, show: object) -> str:

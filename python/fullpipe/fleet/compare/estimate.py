@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe.fleet.compare import metrics
-from fullpipe.fleet.compare.plan import TABLES
+from fullpipe.fleet.compare.plan import LEAST_ROWS, TABLES
 from fullpipe.stats.clusters import Clusters
 from fullpipe.stats.sketch import rank_correlation
 
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
     Counts = NDArray[np.float32 | np.float64]
-
-_LEAST_ROWS = 30
-"""A stratum is compared where every arm has as many."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +123,8 @@ class Estimates:
             None if shares is None else np.array([_standard(metric, draws[:, a], counts[a], shares) for a in arms])
         )
         apart = self.counted.hosts.get(metric.measure.name, counts)
+        # A host's paths left out of one arm alone would be no pairs any more.
+        hosts = hosts and self.plan.unit != "pair"
         without = np.array([_without(metric, apart[arm].sum(axis=1)) for arm in arms]) if hosts else np.empty((0, 0))
         return Estimate(metric, values, standard, without)
 
@@ -178,7 +177,7 @@ def _ratio(sums: Counts) -> Values:
 def _common(measure: Measure, counts: Counts) -> Values | None:
     """Of each stratum the share that it has in all arms together, without those that an arm hardly has."""
     weights = counts.sum(axis=(1, 3)) if measure.buckets else counts[..., 1].sum(axis=1)
-    usable = (weights >= _LEAST_ROWS).all(axis=0) if measure.buckets else (weights > 0).all(axis=0)
+    usable = (weights >= LEAST_ROWS).all(axis=0) if measure.buckets else (weights > 0).all(axis=0)
     # Each arm counts the same, so that a big one doesn't decide what the mix is.
     with np.errstate(invalid="ignore", divide="ignore"):
         pooled = np.where(usable, (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0), 0.0)
@@ -188,6 +187,7 @@ def _common(measure: Measure, counts: Counts) -> Values | None:
 def _standard(metric: Metric, weights: Counts, counts: Counts, shares: Values) -> Values:
     """As :func:`_value` of counts by stratum, each of which gets its share of the whole."""
     mixed: Values | float = 0.0
+    drawn_shares = np.zeros(len(weights))
     first, last = _used(metric, counts)
     for stratum in np.flatnonzero(shares):
         drawn = weights @ counts[:, stratum, first:last]
@@ -197,8 +197,12 @@ def _standard(metric: Metric, weights: Counts, counts: Counts, shares: Values) -
                 mixed = mixed + np.where(total > 0, drawn / total, 0.0) * shares[stratum]
         else:
             mixed = mixed + np.nan_to_num(_ratio(drawn)) * shares[stratum]
-    mixed = np.asarray(mixed)
-    return metric.measure.buckets.quantile(mixed, metric.quantile, first) if metric.measure.buckets else mixed
+            drawn_shares += np.where(drawn[:, 1] > 0, shares[stratum], 0.0)
+    if metric.measure.buckets:
+        return metric.measure.buckets.quantile(np.asarray(mixed), metric.quantile, first)
+    # A resample may lack a stratum that few clusters have.
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(drawn_shares > 0, mixed / drawn_shares, math.nan))
 
 
 def _without(metric: Metric, counts: Counts) -> Values:

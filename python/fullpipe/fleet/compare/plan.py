@@ -21,6 +21,8 @@ COLUMN = {"pair": "pair", "host": "host", "net": "client_net", "client": "client
 """What tells the clusters of a unit apart."""
 _STRATA = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 _MOST_VALUES = 12
+LEAST_ROWS = 30
+"""With fewer a part of the rows says little by itself."""
 _MOST_TIMES = 60
 _MINUTE = 60_000_000
 _STEPS = [_MINUTE // 60 * each for each in (1, 2, 5, 10, 30)] + [
@@ -65,7 +67,7 @@ class Plan:
     rows: dict[str, pl.DataFrame] = field(hash=False)
     """Of each table, by arm and host: rows, kept."""
     cc: pl.DataFrame = field(hash=False)
-    """Connections by arm and cc."""
+    """Connections that are compared, by arm and cc, the most first."""
 
     def total(self, table: str, column: str = "rows") -> int:
         """How many rows of a table, or of those kept."""
@@ -110,7 +112,7 @@ def draw_up(wish: Wish) -> Plan:
         )
     connections = store.scan(wish.directory, "connections")
     big = connections.filter(big_enough("connections", wish.min_bytes))
-    queries.append(connections.group_by("arm", "cc").len("rows").sort("arm", "cc"))
+    queries.append(big.group_by("arm", "cc").len("rows").sort("rows", "arm", "cc", descending=[True, False, False]))
     queries.append(
         big.select(
             *(pl.col("min_rtt_s").quantile(share).alias(f"{share}") for share in _STRATA),
@@ -144,7 +146,7 @@ def draw_up(wish: Wish) -> Plan:
         why,
         nested,
         _by_rtt(facts.row(0, named=True)),
-        _by_column(wish) if wish.by != "rtt" else None,
+        _by_column(wish, arms) if wish.by != "rtt" else None,
         start,
         step,
         int(length // step) + 1,
@@ -184,7 +186,8 @@ def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
             raise refusal("no such arm", f"there are {', '.join(kept)}", key=option, value=name)
     if wish.ratio and (set(wish.ratio) != set(kept) or min(wish.ratio.values()) <= 0):
         raise refusal("each arm needs its part", f"like {','.join(f'{arm}=1' for arm in kept)}", key="--ratio")
-    first = wish.against or ("cubic" if "cubic" in kept else kept[0])
+    # What a fleet comes from: CUBIC, whatever is added to its name.
+    first = wish.against or min(kept, key=lambda arm: (arm != "cubic", not arm.startswith("cubic"), arm))
     return (first, *(each for each in kept if each != first))
 
 
@@ -226,25 +229,32 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3g}"
 
 
-def _by_column(wish: Wish) -> Strata:
-    """The values of a column that are there most often."""
+def _by_column(wish: Wish, arms: tuple[str, ...]) -> Strata:
+    """The values of a column that are there most often; rows of which it is not known are in none."""
+    there = []
     for table in ("requests", "connections"):
         rows = store.scan(wish.directory, table)
-        schema = rows.collect_schema()
-        if wish.by not in schema:
-            continue
-        found = (
-            rows.filter(big_enough(table, wish.min_bytes), pl.col(wish.by).is_not_null())
-            .group_by(pl.col(wish.by).cast(pl.String))
-            .len()
-            .sort("len", wish.by, descending=[True, False])
-            .head(_MOST_VALUES + 1)
-            .collect(engine="streaming")
-        )
-        if len(found):
-            values = found[wish.by].to_list()[:_MOST_VALUES]
-            code = pl.col(wish.by).cast(pl.String).replace_strict(values, range(len(values)), default=len(values))
-            more = ("all others",) if len(found) > _MOST_VALUES else ()
-            return Strata(wish.by, (*values, *more), code.cast(pl.Int32))
+        if wish.by in rows.collect_schema():
+            kept = rows.filter(big_enough(table, wish.min_bytes), pl.col("arm").is_in(arms))
+            there.append(kept.select(pl.col(wish.by).cast(pl.String).alias("value")).drop_nulls())
+    if not there:
+        raise refusal("no such column", to_choose(wish.directory, wish.by), key="--by", value=wish.by)
+    found = (
+        pl.concat(there)
+        .group_by("value")
+        .len("rows")
+        .sort("rows", "value", descending=[True, False])
+        .head(_MOST_VALUES + 1)
+        .collect(engine="streaming")
+    )
+    if not len(found):
         raise refusal("nothing is known of it here", to_choose(wish.directory, wish.by), key="--by", value=wish.by)
-    raise refusal("no such column", to_choose(wish.directory, wish.by), key="--by", value=wish.by)
+    if len(found) > _MOST_VALUES and found["rows"][0] < LEAST_ROWS:
+        many = f"it has many values, and none of them {LEAST_ROWS} rows"
+        raise refusal(many, to_choose(wish.directory, ""), key="--by", value=wish.by)
+    values = found["value"].to_list()[:_MOST_VALUES]
+    others = len(found) > _MOST_VALUES
+    text = pl.col(wish.by).cast(pl.String)
+    number = text.replace_strict(values, range(len(values)), default=len(values) if others else None)
+    code = pl.when(text.is_not_null()).then(number)
+    return Strata(wish.by, (*values, *(("all others",) if others else ())), code.cast(pl.Int32))

@@ -175,6 +175,36 @@ def test_one_host_that_makes_the_result_is_named(tmp_path: Path) -> None:
     assert rows(told(tmp_path / "f"))["busy_rate.p25", "bbr1", "cubic"]["verdict"] == "undecided"
 
 
+def test_a_stratum_that_few_hosts_have_does_not_count_as_lossless(tmp_path: Path) -> None:
+    """Resamples may lack it; what every connection has alike has no spread, whatever is drawn."""
+    for arm, lost in (("cubic", 10_000), ("bbr1", 20_000)):
+        for host in range(4):
+            near = pl.Series(np.linspace(0.01, 0.05, 200))
+            frame = pl.DataFrame(
+                {
+                    "bytes_sent": [1_000_000] * 200,
+                    "bytes_retrans": [lost] * 200,
+                    "minrtt_s": near * 20 if host == 0 else near,
+                }
+            ).with_columns(**lits({"arm": arm, "host": f"{arm}-{host}"}))
+            store.write(tmp_path / "f", "connections", frame, f"{host}")
+    it = rows(told(tmp_path / "f", min_bytes="0"))["loss", "bbr1", "cubic"]
+    assert it["effect_standardised"] == pytest.approx({"kind": "ratio", "value": 2, "low": 2, "high": 2})
+
+
+def test_a_host_with_nearly_all_of_an_arm_gives_no_interval_and_no_crash(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    for arm in ("cubic", "bbr1"):
+        for host, number in enumerate((3000, 1)):
+            frame = pl.DataFrame({"bytes_acked": [2_000_000] * number, "busy_s": rng.lognormal(0, 1, number)})
+            own = lits({"arm": arm, "host": f"{arm}-{host}"})
+            store.write(tmp_path / "f", "connections", frame.with_columns(**own), f"{host}")
+    done = fullpipe("fleet", "compare", "f")
+    assert done.returncode == 0, done.stderr
+    assert "000,000" not in done.stdout.split("clusters")[0].split("verdict")[1]
+    assert rows(told(tmp_path / "f"))["busy_rate.p50", "bbr1", "cubic"]["verdict"] == "undecided"
+
+
 def test_too_few_data_are_called_that(tmp_path: Path) -> None:
     write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.02}}, hosts=3, rows=30, counters=False)
     found = told(tmp_path / "f")
@@ -216,6 +246,7 @@ def test_paths_that_every_arm_has_tried_are_compared_pairwise(tmp_path: Path) ->
     it = rows(found)["busy_rate.p50", "bbr1", "cubic"]["effect"]
     assert it["low"] > 1
     assert it["high"] < 1.12
+    assert check(found, "one host")["fine"] is None
     alone = rows(told(tmp_path / "f", unit="connection"))["busy_rate.p50", "bbr1", "cubic"]
     assert alone["verdict"] == "undecided"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.fleet.compare.checks import checks
 from fullpipe.fleet.compare.count import count
-from fullpipe.fleet.compare.decide import compare, said
+from fullpipe.fleet.compare.decide import compare, effect
 from fullpipe.fleet.compare.estimate import Estimates
 from fullpipe.fleet.compare.extras import census
 from fullpipe.fleet.compare.plan import draw_up
@@ -59,13 +59,12 @@ class Analysis:
         for one, other in dict.fromkeys((each.a, each.b) for each in self.compared):
             rows = [each for each in self.compared if (each.a, each.b) == (one, other)]
             words = [_group(rows, verdict) for verdict in ("better", "worse", "lower", "higher")]
-            slight = [each for each in rows if each.verdict in ("same", "slight")]
-            open_ = [each for each in rows if each.verdict == "undecided"]
             parts = [each for each in words if each]
+            slight = sum(each.verdict in ("same", "slight") for each in rows)
             if slight:
-                parts.append(f"the same within {self.plan.wish.effect:.0%}: {_names(slight)}")
-            if open_:
-                parts.append(f"undecided: {len(open_)} of {len(rows)} metrics")
+                parts.append(f"{slight} of {len(rows)} metrics are the same within {self.plan.wish.effect:.0%}")
+            if open_ := sum(each.verdict == "undecided" for each in rows):
+                parts.append(f"{open_} of {len(rows)} are undecided")
             text = "; ".join(parts) or "no interval, so no verdict"
             found.append(Finding(f"{one} against {other}: {text}.", _sign(rows)))
         found += [Finding(f"Check “{each.name}”: {each.text}.") for each in self.checks if each.fine is False]
@@ -118,11 +117,7 @@ def analyse(wish: Wish, advance: Callable[[int], None] = lambda _: None) -> Anal
 
 def _group(rows: list[Compared], verdict: str) -> str:
     those = [each for each in rows if each.verdict == verdict]
-    return f"{verdict} {', '.join(f'{each.metric.quantity.words} {said(each)}' for each in those)}" if those else ""
-
-
-def _names(rows: list[Compared]) -> str:
-    return ", ".join(each.metric.quantity.words for each in rows)
+    return f"{verdict}: {', '.join(f'{each.metric.quantity.words} {effect(each)}' for each in those)}" if those else ""
 
 
 def _sign(rows: list[Compared]) -> int:

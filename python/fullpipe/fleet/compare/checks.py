@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from fullpipe.fleet.compare.decide import said
+from fullpipe.fleet.compare.count import GROUPS
+from fullpipe.fleet.compare.decide import said, signed
 from fullpipe.stats.clusters import Clusters, sample_ratio
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Check:
 def checks(estimates: Estimates, compared: Sequence[Compared]) -> list[Check]:
     """All of them."""
     found = [_clusters(estimates), _division(estimates), _filter(estimates), _mix(estimates, compared)]
-    found += [_times(estimates), _driven(compared), _power(estimates, compared), _names(estimates)]
+    found += [_times(estimates), _driven(estimates, compared), _power(estimates, compared), _names(estimates)]
     return found
 
 
@@ -58,25 +59,21 @@ def _clusters(estimates: Estimates) -> Check:
     plan, table = estimates.plan, _main(estimates)
     clusters = estimates.clusters[table]
     numbers = [clusters.number(arm) for arm in range(len(plan.arms))]
-    of = _words(plan.unit)
+    of, grouped = _words(plan.unit), plan.unit != "host" and min(numbers) == GROUPS
     counts = ", ".join(f"{arm} {number}" for arm, number in zip(plan.arms, numbers, strict=True))
-    name = "clusters"
-    if plan.unit != "host":
-        groups = f"{of} ({plan.why}), in {max(numbers)} group{'s' if max(numbers) > 1 else ''}"
-        if plan.nested and plan.unit not in ("pair",):
-            hosts = _hosts(estimates)
-            if min(hosts) == 1:
-                return Check(
-                    name,
-                    False,
-                    f"resampled are {groups}. What one host has and another hasn't is not in the intervals: "
-                    "an arm with one host can't be told from that host",
-                )
-        return Check(name, min(numbers) >= _FEW, f"resampled are {groups}")
+    groups = "" if plan.unit == "host" else f", in {GROUPS} groups" if grouped else ", in groups"
+    text = f"resampled are {of} ({plan.why}){groups}{'' if grouped else f': {counts}'}"
     if min(numbers) < 2:
-        return Check(name, False, f"hosts: {counts}. One host has no spread: no intervals")
-    few = f"; with fewer than {_FEW} intervals are wide, and rest on hosts being alike" if min(numbers) < _FEW else ""
-    return Check(name, min(numbers) >= _FEW, f"resampled are hosts ({plan.why}): {counts}{few}")
+        text += ". One has no spread: no intervals"
+    elif min(numbers) < _FEW:
+        text += f"; with fewer than {_FEW} intervals are wide, and rest on {of} being alike"
+    apart = plan.nested and plan.unit not in ("pair", "host") and min(_hosts(estimates)) == 1
+    if apart:
+        text += (
+            ". What one host has and another hasn't is not in the intervals: "
+            "an arm with one host can't be told from that host"
+        )
+    return Check("clusters", min(numbers) >= _FEW and not apart, text)
 
 
 def _division(estimates: Estimates) -> Check:
@@ -140,13 +137,15 @@ def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     arm = plan.arms[most]
     # How far they would be apart by chance: as far as resamples are from what they are drawn from.
     chance = float(np.quantile(_chance(estimates, weights)[:, most], 0.95))
-    apart = f"{far[0][most]:.1%} elsewhere by minimum RTT than all others' (by chance up to {chance:.1%})"
-    text = f"{arm}'s connections are {apart}"
+    text = (
+        f"{far[0][most]:.1%} of {arm}'s connections would have to be elsewhere by minimum RTT to have the mix of all "
+        f"arms (by chance up to {chance:.1%})"
+    )
     if far[0][most] <= max(_MIX, chance):
         return Check(name, True, text)
     other = [each for each in compared if each.shifted]
-    turned = f". It matters for {_listed(other)}" if other else ", which changes no effect by much"
-    return Check(name, False, f"{text}: read the effects that are standardised by RTT{turned}")
+    matters = f"it matters for {_listed(other)}" if other else "but standardised by RTT no effect is another"
+    return Check(name, False, f"{text}: read the effects that are standardised by RTT; {matters}")
 
 
 def _distances(sizes: Values) -> Values:
@@ -157,10 +156,10 @@ def _distances(sizes: Values) -> Values:
 
 
 def _chance(estimates: Estimates, weights: Values) -> Values:
-    drawn = np.einsum("rac,acs->ras", estimates.draws["connections"][1:], weights)
-    shares = np.nan_to_num(drawn / drawn.sum(axis=2, keepdims=True))
-    there = weights.sum(axis=1)
-    gap = shares - np.nan_to_num(there / there.sum(axis=1, keepdims=True))
+    drawn = np.einsum("rac,acs->ras", estimates.draws["connections"], weights)
+    with np.errstate(invalid="ignore"):
+        shares = np.nan_to_num(drawn / drawn.sum(axis=2, keepdims=True))
+    gap = shares[1:] - shares[:1]
     return np.asarray(abs(gap - gap.mean(axis=1, keepdims=True)).sum(axis=2) / 2)
 
 
@@ -179,9 +178,11 @@ def _times(estimates: Estimates) -> Check:
     return Check("same time", fine, text + ("" if fine else ": what differs may be the hour, not the arm"))
 
 
-def _driven(compared: Sequence[Compared]) -> Check:
+def _driven(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     """Whether a host makes a result."""
     name, found = "one host", [each for each in compared if each.alone]
+    if estimates.plan.unit == "pair":
+        return Check(name, None, "every arm has had every path: nothing hangs on which host that was")
     if not any(each.verdict in ("better", "worse", "higher", "lower") for each in compared):
         return Check(name, None, "there is no difference that could rest on one")
     if not found:
@@ -192,7 +193,7 @@ def _driven(compared: Sequence[Compared]) -> Check:
         host, value = each.alone
         without = math.exp(value) if each.change.relative else value * each.metric.quantity.scale
         rest = (
-            f"{(without - 1) * 100:+.1f} %" if each.change.relative else f"{without:+.3g} {each.metric.quantity.unit}"
+            f"{signed((without - 1) * 100)} %" if each.change.relative else f"{signed(without)} {each.metric.quantity.unit}"
         )
         parts.append(
             f"without {host} {each.metric.quantity.words} of {each.a} against {each.b} is {rest}, not {said(each)}"

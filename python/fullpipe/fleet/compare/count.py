@@ -193,8 +193,8 @@ class _Pass:
         """Two quantities against each other."""
         rtt, inflight = batch["rtt"].to_numpy(), batch["inflight"].to_numpy()
         near, bandwidth = batch["min_rtt"].to_numpy(), batch["bandwidth"].to_numpy()
-        with np.errstate(invalid="ignore"):
-            both, wide = (rtt > 0) & (inflight > 0), (near > 0) & (bandwidth > 0)
+        there = [np.isfinite(each) & (each > 0) for each in (rtt, inflight, near, bandwidth)]
+        both, wide = there[0] & there[1], there[2] & there[3]
         for number in range(len(self.plan.arms)):
             these = arm == number
             self.counted.queues[number].add(rtt[both & these], inflight[both & these])

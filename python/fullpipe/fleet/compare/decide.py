@@ -46,7 +46,10 @@ class Change:
     def ends(self) -> tuple[float, float, float]:
         """What is shown, with the ends of its interval: A / B, or A - B."""
         three = (self.spread.value, *self.spread.interval())
-        return tuple(map(math.exp, three)) if self.relative else three  # type: ignore[return-value]
+        if self.relative:
+            with np.errstate(over="ignore"):
+                three = tuple(float(each) for each in np.exp(three))
+        return three  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -151,9 +154,15 @@ def _judged(each: Estimate, a: int, b: int, change: Change, p: float, estimates:
         standard,
         p,
         verdict,
-        max((change.spread.detectable / effect) ** 2, 1.0) if math.isfinite(change.spread.error) else math.nan,
+        _data(change.spread, effect),
         _driven(each, a, b, change, verdict, estimates),
     )
+
+
+def _data(spread: Spread, effect: float) -> float:
+    """So many times the data would tell the effect; not finite where that can't be said."""
+    with np.errstate(over="ignore"):
+        return float(np.maximum(np.square(np.float64(spread.detectable) / effect), 1.0))
 
 
 def _asked(each: Estimate, change: Change, effect: float) -> float:
@@ -204,6 +213,11 @@ def _without(each: Estimate, a: int, b: int, relative: bool, estimates: Estimate
             yield host, math.log(one / other)
         elif not relative:
             yield host, one - other
+
+
+def effect(each: Compared) -> str:
+    """A change without its interval: "−79 %"."""
+    return said(each).partition(" (")[0]
 
 
 def said(each: Compared, change: Change | None = None) -> str:

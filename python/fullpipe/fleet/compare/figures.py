@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fullpipe.fleet.compare import metrics
-from fullpipe.fleet.compare.bands import bands, envelope
+from fullpipe.fleet.compare.bands import KM_A_MS, bands, envelope
 from fullpipe.fleet.compare.count import over_time
 from fullpipe.fleet.compare.hexagons import HEIGHT, WIDTH
 from fullpipe.report.model import Density, Line, Lines
@@ -222,7 +222,7 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
         (
             "distance",
             f"{band.middle * 1e3:.3g} ms ({band.low * 1e3:.3g} to {band.high * 1e3:.3g})",
-            f"up to {_round(band.middle * 1e3 * 100):,} km of fibre",
+            f"up to {_round(band.middle * 1e3 * KM_A_MS):,} km of fibre",
             band.share,
         )
         for band in distances
@@ -252,9 +252,9 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
     return marked, rows, said
 
 
-def _round(value: float) -> float:
+def _round(value: float) -> int:
     digits = max(math.floor(math.log10(value)) - 1, 0) if value > 0 else 0
-    return float(round(value / 10**digits) * 10**digits)
+    return round(value / 10**digits) * 10**digits
 
 
 def _pooled(estimates: Estimates, measure: Measure) -> Values:

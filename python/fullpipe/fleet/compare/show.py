@@ -17,13 +17,14 @@ if TYPE_CHECKING:
     from fullpipe.fleet.compare.decide import Compared
 
 _COLOURS = {"better": "green", "worse": "red", "undecided": "dim", "unknown": "dim", "same": "dim"}
+_WIDE = 1000
 _WORDS = {"slight": "too little", "unknown": "–"}
 
 
 def show(analysis: Analysis, console: Console) -> None:
     """Prints what was compared, the decision of each arm against the first, and what may be wrong."""
     plan = analysis.plan
-    console.print(f"{plan.wish.directory}: {' and '.join(plan.arms)}", style="bold", markup=False)
+    console.print(f"{plan.wish.directory}: {', '.join(plan.arms)}", style="bold", markup=False)
     for table, numbers in analysis.numbers().items():
         counts = ", ".join(f"{arm} {number:,}" for arm, number in zip(plan.arms, numbers, strict=True))
         least = f" of at least {plan.wish.min_bytes:,} bytes" if table != "counters" and plan.wish.min_bytes else ""
@@ -32,7 +33,13 @@ def show(analysis: Analysis, console: Console) -> None:
     for arm in plan.arms[1:]:
         rows = [each for each in analysis.compared if (each.a, each.b) == (arm, plan.arms[0])]
         console.print("")
-        console.print(_decision(arm, plan.arms[0], rows) if rows else f"{arm}: nothing in common with {plan.arms[0]}")
+        if rows:
+            table = _decision(arm, plan.arms[0], rows)
+            if console.measure(table, options=console.options.update(width=_WIDE)).maximum > console.width:
+                table = _decision(arm, plan.arms[0], rows, "\n(")
+            console.print(table)
+        else:
+            console.print(f"{arm}: nothing in common with {plan.arms[0]}")
     if any(each.alone for each in analysis.compared):
         console.print("* not without one of the hosts, see below", style="dim")
     console.print("")
@@ -45,21 +52,23 @@ def show(analysis: Analysis, console: Console) -> None:
     console.print(analysis.note, style="dim", markup=False)
 
 
-def _decision(arm: str, other: str, rows: list[Compared]) -> Table:
+def _decision(arm: str, other: str, rows: list[Compared], before: str = " (") -> Table:
+    """Of a metric a line, or two where its interval stands below its effect."""
     table = make_table(f"{arm} against {other}")
     table.columns[0].max_width = 34
-    table.columns[0].overflow = "ellipsis"
-    table.add_column(other, justify="right", no_wrap=True, vertical="bottom")
-    table.add_column(arm, justify="right", no_wrap=True, vertical="bottom")
-    table.add_column("effect (95 % CI)", justify="right", no_wrap=True, vertical="bottom")
-    table.add_column("verdict", no_wrap=True, vertical="bottom")
+    table.columns[0].overflow = "fold"
+    table.columns[0].vertical = "top"
+    table.add_column(other, justify="right", no_wrap=True)
+    table.add_column(arm, justify="right", no_wrap=True)
+    table.add_column(f"effect{before}95 % CI)", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
     for each in rows:
         quantity = each.metric.quantity
         unit = f", {quantity.unit}" if quantity.unit else ""
         verdict = Text(_WORDS.get(each.verdict, each.verdict) + ("*" if each.alone else ""))
         verdict.stylize(_COLOURS.get(each.verdict, "yellow"))
         values = (digits(spread.value * quantity.scale) for spread in (each.value_b, each.value_a))
-        table.add_row(quantity.words + unit, *values, said(each), verdict)
+        table.add_row(quantity.words + unit, *values, said(each).replace(" (", before), verdict)
         if each.shifted:
-            table.add_row("  with the same mix of RTTs", "", "", said(each, each.standard), "")
+            table.add_row("  with the same mix of RTTs", "", "", said(each, each.standard).replace(" (", before), "")
     return table

@@ -54,12 +54,34 @@ function theme() {
   };
 }
 
-/** The powers of ten, which uPlot leaves when there are many, with as many digits as they need. */
-function powers(_, values) {
-  return values.map((value) => {
-    if (value === null) return "";
-    return value >= 1 ? value.toLocaleString("en") : String(Number(value.toPrecision(1)));
-  });
+/** The ticks of a logarithmic axis: one to nine of each power of ten, or round steps where those are fewer than two. */
+function ticks(_plot, _axis, low, high) {
+  const found = [];
+  for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++) {
+    for (let digit = 1; digit <= 9; digit++) found.push(Number(`${digit}e${power}`));
+  }
+  const within = found.filter((value) => value >= low && value <= high);
+  if (within.length > 1) return within;
+  const step = 10 ** Math.floor(Math.log10((high - low) / 2));
+  const first = Math.ceil(low / step);
+  return Array.from({ length: Math.floor(high / step) - first + 1 }, (_, at) => (first + at) * step);
+}
+
+/** Which of them have a number: powers of ten; where those are few also 2 and 5 times those, or all. */
+function numbered(_plot, values) {
+  const decades = Math.log10(values.at(-1) / values[0]);
+  const digits = decades > 3 ? ["1"] : ["1", "2", "5"];
+  return values.map((value) => (decades < 0.7 || digits.includes(value.toExponential()[0]) ? value : null));
+}
+
+/** With as many digits as they need. */
+function numbers(_plot, values) {
+  return values.map((value) => (value === null ? "" : Number(value.toPrecision(3)).toLocaleString("en")));
+}
+
+/** Room for the longest number beside an axis of y. */
+function room(_plot, values) {
+  return Math.max(50, ...(values ?? []).map((text) => 16 + 7 * String(text).length));
 }
 
 function axis(label, size, colours, log) {
@@ -75,7 +97,7 @@ function axis(label, size, colours, log) {
     size,
     gap: 4,
     ...fonts,
-    ...(log ? { values: powers } : {}),
+    ...(log ? { splits: ticks, filter: numbered, values: numbers } : {}),
   };
 }
 
@@ -135,7 +157,7 @@ function options(chart, place, colours, found) {
       x: chart.logX ? { time: false, distr: 3, range: (_, low, high) => [low, high] } : { time: false },
       y: chart.logY ? { distr: 3 } : { range: (_, low, high) => reach(chart, low, high) },
     },
-    axes: [axis(chart.x, 26, colours, chart.logX), axis(chart.y, 50, colours, chart.logY)],
+    axes: [axis(chart.x, 26, colours, chart.logX), axis(chart.y, room, colours, chart.logY)],
     series: [{ label: chart.x, value: (_, value) => rounded(value) }, ...series],
     bands: found.bands.map((band) => ({ series: band.series, fill: `${colours.lines[band.style % 7]}22` })),
     cursor: { drag: { x: true, y: false, uni: 20 }, focus: { prox: 24 }, sync: chart.sync ? { key: chart.sync } : {} },

@@ -193,7 +193,9 @@ def _driven(estimates: Estimates, compared: Sequence[Compared]) -> Check:
         host, value = each.alone
         without = math.exp(value) if each.change.relative else value * each.metric.quantity.scale
         rest = (
-            f"{signed((without - 1) * 100)} %" if each.change.relative else f"{signed(without)} {each.metric.quantity.unit}"
+            f"{signed((without - 1) * 100)} %"
+            if each.change.relative
+            else f"{signed(without)} {each.metric.quantity.unit}"
         )
         parts.append(
             f"without {host} {each.metric.quantity.words} of {each.a} against {each.b} is {rest}, not {said(each)}"

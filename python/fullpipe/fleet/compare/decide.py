@@ -45,11 +45,12 @@ class Change:
 
     def ends(self) -> tuple[float, float, float]:
         """What is shown, with the ends of its interval: A / B, or A - B."""
-        three = (self.spread.value, *self.spread.interval())
-        if self.relative:
-            with np.errstate(over="ignore"):
-                three = tuple(float(each) for each in np.exp(three))
-        return three  # type: ignore[return-value]
+        low, high = self.spread.interval()
+        if not self.relative:
+            return self.spread.value, low, high
+        with np.errstate(over="ignore"):
+            value, low, high = np.exp([self.spread.value, low, high]).tolist()
+        return value, low, high
 
 
 @dataclass(frozen=True)

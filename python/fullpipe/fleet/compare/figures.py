@@ -254,7 +254,7 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
 
 def _round(value: float) -> int:
     digits = max(math.floor(math.log10(value)) - 1, 0) if value > 0 else 0
-    return round(value / 10**digits) * 10**digits
+    return int(round(value, -digits))
 
 
 def _pooled(estimates: Estimates, measure: Measure) -> Values:

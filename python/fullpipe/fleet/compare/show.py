@@ -34,10 +34,10 @@ def show(analysis: Analysis, console: Console) -> None:
         rows = [each for each in analysis.compared if (each.a, each.b) == (arm, plan.arms[0])]
         console.print("")
         if rows:
-            table = _decision(arm, plan.arms[0], rows)
-            if console.measure(table, options=console.options.update(width=_WIDE)).maximum > console.width:
-                table = _decision(arm, plan.arms[0], rows, "\n(")
-            console.print(table)
+            decision = _decision(arm, plan.arms[0], rows)
+            if console.measure(decision, options=console.options.update(width=_WIDE)).maximum > console.width:
+                decision = _decision(arm, plan.arms[0], rows, "\n(")
+            console.print(decision)
         else:
             console.print(f"{arm}: nothing in common with {plan.arms[0]}")
     if any(each.alone for each in analysis.compared):

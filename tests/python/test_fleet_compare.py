@@ -297,16 +297,18 @@ def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> 
     """What is not known is in none of them, and a table may have values that another has not."""
 
     def effects(by: str) -> dict[tuple[Any, Any], tuple[Any, ...]]:
-        section = next(each for each in page(analyse(read(fleet, **(WISH | {"by": by})))).sections if by in each.title)
+        section = next(
+            each for each in page(analyse(read(directory, **(WISH | {"by": by})))).sections if by in each.title
+        )
         (table,) = (each for each in section.blocks if isinstance(each, Table))
         texts = [tuple(cell.text if isinstance(cell, Number) else cell for cell in row) for row in table.rows]
         return {(row[0], row[1]): row[3:6] for row in texts}
 
     def change(table: str, how: pl.Expr) -> None:
-        for file in (fleet / table).rglob("*.parquet"):
+        for file in (directory / table).rglob("*.parquet"):
             pl.read_parquet(file).with_columns(how).write_parquet(file)
 
-    fleet = write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=6, rows=200, counters=False)
+    directory = write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=6, rows=200, counters=False)
     whole = effects("country")
     change("requests", pl.when(pl.col("country") != "US").then("country").alias("country"))
     known = {key: value for key, value in whole.items() if key[0] != "US"}

@@ -348,6 +348,9 @@ def test_logs_and_counters_go_to_the_arm_of_their_host(hosts: Path) -> None:
     assert counters["retrans_of_all"][0] == pytest.approx(10 / 1010)
     assert rows(table="histograms")["share"].to_list() == [0.25, 0.75] * 2
 
+    unfit = fleet(*ARMS, "--nginx", "bbr=logs/{host}.log", "--log-format", "$msec/$status", "-o", "unfit")
+    assert "of 2 of 2 hosts' logs no line fits --log-format" in unfit.stdout
+
     # Of a host that is in no arm nothing can be known, and one in two arms is not told apart.
     logs = ("--nginx", "logs/{host}.log", "--log-format", "$msec $status $bytes_sent")
     refused = fleet("--arm", "cubic=cubic/{host}/*.ss", *logs, "-o", "none")

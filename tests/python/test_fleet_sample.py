@@ -1,5 +1,6 @@
 """`fullpipe fleet sample` on this host, and the way from a real nginx to a fleet directory."""
 
+import json
 import os
 import shutil
 import socket
@@ -146,6 +147,15 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
         assert seen["cc"].to_list() == [name]
         # Three requests on one connection: what the log says left is what the kernel counts.
         assert seen["bytes_sent"].item() - seen["bytes_retrans"].item() == of_arm["bytes_sent"].sum()
+    result = fleet("compare", "out", "--out", "compared", "--json")
+    assert result.exit_code == 0, result.output
+    # Of requests there may be no throughput: on loopback many take less than nginx's millisecond.
+    (rate,) = (each for each in json.loads(result.stdout)["decision"] if each["metric"] == "busy_rate.p50")
+    assert rate["value_b"]["value"] == pytest.approx(connections.filter(arm="cubic")["busy_rate_bps"].item(), rel=0.02)
+    assert rate["value_a"]["value"] == pytest.approx(connections.filter(arm="bbr")["busy_rate_bps"].item(), rel=0.02)
+    report = Path("compared/report.html").read_text(encoding="utf-8")
+    assert "bbr against cubic" in report
+    assert "One has no spread: no intervals" in report
 
 
 def _download(port: int, size: int, samples: Path) -> None:

@@ -103,6 +103,15 @@ fn logs_that_are_json() {
 }
 
 #[test]
+fn a_configuration_with_one_format_is_that_format() {
+    let whole =
+        format!("user root;\nhttp {{\n  # log_format is below\n  {DIRECTIVE}\n  access_log /var/log/a fleet;\n}}\n");
+    assert_eq!(Format::parse(&whole), Format::parse(DIRECTIVE));
+    let two = format!("{DIRECTIVE}\n{DIRECTIVE}");
+    assert_eq!(Format::parse(&two).unwrap_err().problem, "it has 2 directives log_format");
+}
+
+#[test]
 fn a_format_that_can_not_be_read_is_refused() {
     let problem = |format: &str| Format::parse(format).unwrap_err().problem;
     assert_eq!(problem("$status $bytes_sent"), "it has none of $msec, $time_iso8601 and $time_local");

@@ -170,6 +170,9 @@ def _warn(summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, co
         count = sum(source["counts"].get(key, 0) for source in summary if source["kind"] == kind)
         if count:
             say(f"{count:,} {what}")
+    logs = [source for source in summary if source["kind"] == "nginx"]
+    if unread := [source for source in logs if source["counts"].get("bad") and not source["counts"].get("requests")]:
+        say(f"of {len(unread)} of {len(logs)} hosts' logs no line fits --log-format: there are no requests of them")
     if variables and not {"request_time"} & set(variables):
         say("the log has no $request_time: requests will have no throughput")
     if variables and not {"bytes_sent", "body_bytes_sent"} & set(variables):

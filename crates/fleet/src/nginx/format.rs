@@ -47,13 +47,30 @@ const TIMES: [&str; 3] = ["msec", "time_iso8601", "time_local"];
 const TRIES: u32 = 2000;
 
 impl Format {
-    /// Reads `combined`, `json`, the text of a format, or a whole directive `log_format NAME [escape=…] '…' '…';`.
+    /// Reads `combined`, `json`, the text of a format, or a whole directive `log_format NAME [escape=…] '…' '…';`, also of
+    /// a configuration that has but one.
     ///
     /// # Errors
     ///
-    /// When it has no time, or two variables without text between them.
+    /// When it has no time, two variables without text between them, or several directives.
     pub fn parse(text: &str) -> Result<Format, FormatError> {
-        let text = text.trim();
+        let mut text = text.trim();
+        let mut directives = Vec::new();
+        let mut rest = text;
+        while let Some(line) = rest.lines().next() {
+            if line.trim_start().starts_with("log_format") {
+                directives.push(rest.trim_start());
+            }
+            rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
+        }
+        match directives[..] {
+            [one] => text = one,
+            [_, _, ..] => {
+                let problem = format!("it has {} directives log_format", directives.len());
+                return Err(FormatError { problem, fix: "give the one that wrote the log".into() });
+            }
+            [] => {}
+        }
         match text {
             "combined" => return Format::template(COMBINED, Escape::Default),
             "json" => return Ok(Format::Json),

@@ -110,6 +110,29 @@ pub struct Conn {
     pub offload_factor: u64,
 }
 
+impl Conn {
+    /// A connection at `now` of which nothing was sent yet, with the initial window of RFC 6928.
+    pub fn new(now: Time, smss: Bytes, offload_factor: u64) -> Conn {
+        Conn {
+            smss,
+            initial_cwnd: smss * 10,
+            inflight: Bytes::ZERO,
+            delivered: Bytes::ZERO,
+            delivered_ce: Bytes::ZERO,
+            lost: Bytes::ZERO,
+            srtt: Span::ZERO,
+            min_rtt: Span::MAX,
+            app_limited: false,
+            cwnd_limited: false,
+            in_recovery: false,
+            next_departure: now,
+            paced: false,
+            pacing_rate: None,
+            offload_factor,
+        }
+    }
+}
+
 /// The ECN codepoint of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ecn {

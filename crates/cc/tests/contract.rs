@@ -80,29 +80,12 @@ struct Transport {
 
 impl Transport {
     fn new(descriptor: &'static Descriptor, config: &Config) -> Transport {
-        let conn = Conn {
-            smss: SMSS,
-            initial_cwnd: SMSS * 10,
-            inflight: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            delivered_ce: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            srtt: Span::ZERO,
-            min_rtt: Span::MAX,
-            app_limited: false,
-            cwnd_limited: false,
-            in_recovery: false,
-            next_departure: Time::ZERO,
-            paced: false,
-            pacing_rate: None,
-            offload_factor: 3,
-        };
         Transport {
             descriptor,
             cc: (descriptor.build)(config),
             rng: rng(),
             now: Time::ZERO,
-            conn,
+            conn: Conn::new(Time::ZERO, SMSS, 3),
             flight: VecDeque::new(),
             next_number: 0,
             recovery_point: None,

@@ -29,7 +29,7 @@ pub use joined::Joined;
 pub use limit::{LIMITS, Limit, LimitClock};
 pub use pacer::{Pacer, Pacing};
 pub use prr::Prr;
-pub use rate::rate_sample;
+pub use rate::{Flight, rate_sample};
 pub use receiver::{AckPolicy, Receiver};
 pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
 pub use unresponsive::Unresponsive;

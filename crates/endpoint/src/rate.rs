@@ -1,7 +1,76 @@
 //! Delivery-rate samples: the same for whatever transport keeps a [`Conn`] and takes [`Snapshot`]s.
 
-use cc::{Conn, RateSample, Snapshot};
-use units::{Rate, Span, Time};
+use cc::{Conn, Ecn, RateSample, Snapshot};
+use units::{Bytes, Rate, Span, Time};
+
+/// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2): what a snapshot has besides the [`Conn`].
+#[derive(Clone, Copy, Debug)]
+pub struct Flight {
+    first_sent: Time,
+    delivered_at: Time,
+    app_limited_until: Option<Bytes>,
+}
+
+impl Flight {
+    /// The one that begins at `now`.
+    pub fn new(now: Time) -> Flight {
+        Flight { first_sent: now, delivered_at: now, app_limited_until: None }
+    }
+
+    /// Before a packet leaves at `now`: a flight begins with what is sent when nothing is in flight (§4.1.2.2).
+    #[inline]
+    pub fn on_send(&mut self, now: Time, conn: &Conn) {
+        if conn.inflight == Bytes::ZERO {
+            self.restart(now);
+        }
+    }
+
+    /// It begins at `now`.
+    #[inline]
+    pub fn restart(&mut self, now: Time) {
+        (self.first_sent, self.delivered_at) = (now, now);
+    }
+
+    /// A packet left, and is counted in flight.
+    #[inline]
+    pub fn snapshot(&self, now: Time, conn: &Conn, size: u16, ecn: Ecn, retransmit: bool) -> Snapshot {
+        Snapshot {
+            sent: now,
+            first_sent: self.first_sent,
+            delivered_at: self.delivered_at,
+            delivered: conn.delivered,
+            delivered_ce: conn.delivered_ce,
+            lost: conn.lost,
+            inflight: conn.inflight,
+            size,
+            app_limited: self.app_limited_until.is_some(),
+            ecn,
+            retransmit,
+        }
+    }
+
+    /// An ACK is counted in `conn`, whose most recently sent packet left at `sent`.
+    #[inline]
+    pub fn on_delivered(&mut self, now: Time, sent: Time, conn: &mut Conn) {
+        (self.first_sent, self.delivered_at) = (sent, now);
+        if self.app_limited_until.is_some_and(|mark| conn.delivered > mark) {
+            self.app_limited_until = None;
+            conn.app_limited = false;
+        }
+    }
+
+    /// Nothing unsent, nothing lost that waits, and room in the window (§4.1.2.4).
+    #[inline]
+    pub fn mark_app_limited(&mut self, conn: &mut Conn) {
+        self.app_limited_until = Some((conn.delivered + conn.inflight).max(Bytes::new(1)));
+        conn.app_limited = true;
+    }
+
+    /// When something was delivered last.
+    pub fn delivered_at(&self) -> Time {
+        self.delivered_at
+    }
+}
 
 /// The sample of an ACK at `now`, already counted in `conn`, whose most recently sent packet is `newest`
 /// (draft-ietf-ccwg-bbr-06 §4.1.2.3).

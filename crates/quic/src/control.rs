@@ -5,7 +5,7 @@ use cc::{
     Ack, AnyController, Conn, Controller, Cx, Decision, EcnCounts, LossCause, Lost, PathChange, Probe, Recovery,
     RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
 };
-use endpoint::{Joined, Limit, LimitClock, Pacer, Pacing, Prr, rate_sample};
+use endpoint::{Flight, Joined, Limit, LimitClock, Pacer, Pacing, Prr, rate_sample};
 use trace::{FlowMeter, FlowRow};
 use units::{Bytes, Rate, Rng, Span, Time};
 
@@ -53,9 +53,7 @@ pub struct Control {
     conn: Conn,
     decision: Decision,
     ring: Ring,
-    first_sent: Time,
-    delivered_at: Time,
-    app_limited_until: Option<Bytes>,
+    flight: Flight,
     /// The window was fully used when this packet was the next.
     cwnd_limited_until: u64,
     largest_acked: Option<u64>,
@@ -99,36 +97,17 @@ impl Control {
     pub fn new(config: ControlConfig, now: Time, meter: FlowMeter) -> Control {
         let ControlConfig { controller, owner, pacing, rate_interval, rng, smss, measure_from } = config;
         let decision = controller.decision();
-        let conn = Conn {
-            smss,
-            initial_cwnd: smss * 10,
-            inflight: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            delivered_ce: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            srtt: Span::ZERO,
-            min_rtt: Span::MAX,
-            app_limited: false,
-            cwnd_limited: false,
-            in_recovery: false,
-            next_departure: now,
-            paced: false,
-            pacing_rate: None,
-            // draft-ietf-ccwg-bbr-06 §5.6.4.2: QUIC's send quantum is all that its offload holds.
-            offload_factor: 1,
-        };
         let mut limits = LimitClock::new(now);
         limits.restart(measure_from.max(now));
         let mut control = Control {
             controller,
             owner,
             rng,
-            conn,
+            // draft-ietf-ccwg-bbr-06 §5.6.4.2: QUIC's send quantum is all that its offload holds.
+            conn: Conn::new(now, smss, 1),
             decision,
             ring: Ring::default(),
-            first_sent: now,
-            delivered_at: now,
-            app_limited_until: None,
+            flight: Flight::new(now),
             cwnd_limited_until: 0,
             largest_acked: None,
             episode: None,
@@ -182,29 +161,14 @@ impl Control {
     /// A packet left.
     fn on_sent(&mut self, now: Time, pn: u64, size: u16, probe: &mut dyn Probe) {
         let bytes = Bytes::new(size.into());
-        if self.conn.inflight == Bytes::ZERO {
-            // draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins with what is sent when nothing is in flight.
-            (self.first_sent, self.delivered_at) = (now, now);
-        }
+        self.flight.on_send(now, &self.conn);
         self.conn.inflight += bytes;
         self.pacer.on_sent(now, bytes);
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
-        let snapshot = Snapshot {
-            sent: now,
-            first_sent: self.first_sent,
-            delivered_at: self.delivered_at,
-            delivered: self.conn.delivered,
-            delivered_ce: self.conn.delivered_ce,
-            lost: self.conn.lost,
-            inflight: self.conn.inflight,
-            size,
-            app_limited: self.app_limited_until.is_some(),
-            ecn: self.decision.ecn,
-            // QUIC sends data again, but no packet (RFC 9000 §13.3).
-            retransmit: false,
-        };
+        // QUIC sends data again, but no packet (RFC 9000 §13.3).
+        let snapshot = self.flight.snapshot(now, &self.conn, size, self.decision.ecn, false);
         self.ring.push(pn, snapshot);
         // noq sends lost data before it sends new data.
         let again = self.to_repair > 0;
@@ -290,13 +254,8 @@ impl Control {
         oldest: u64,
     ) -> Option<Span> {
         self.conn.delivered += bytes;
-        self.delivered_at = now;
-        self.first_sent = newest.sent;
+        self.flight.on_delivered(now, newest.sent, &mut self.conn);
         self.conn.cwnd_limited = oldest < self.cwnd_limited_until;
-        if self.app_limited_until.is_some_and(|mark| self.conn.delivered > mark) {
-            self.app_limited_until = None;
-            self.conn.app_limited = false;
-        }
         if self.largest_acked.is_some_and(|largest| pn < largest) {
             return None;
         }
@@ -379,10 +338,8 @@ impl Control {
         self.pacer.end_burst(now);
         self.conn.next_departure = self.pacer.next.max(now);
         let used_up = self.conn.inflight + self.conn.smss > self.cwnd();
-        // draft-ietf-ccwg-bbr-06 §4.1.2.4: nothing unsent, and room in the window.
         if limit == Limit::Application && !used_up || self.decision.mark_app_limited {
-            self.app_limited_until = Some((self.conn.delivered + self.conn.inflight).max(Bytes::new(1)));
-            self.conn.app_limited = true;
+            self.flight.mark_app_limited(&mut self.conn);
         }
         let limit = match limit {
             Limit::Cwnd if self.episode.is_some_and(|episode| episode.cause == RecoveryCause::Loss) => Limit::Recovery,

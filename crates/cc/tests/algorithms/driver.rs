@@ -32,23 +32,7 @@ pub(crate) fn build(name: &str, params: &[(&str, ParamValue)]) -> (AnyController
 
 /// A connection that has seen nothing yet.
 pub(crate) fn fresh_conn() -> Conn {
-    Conn {
-        smss: SMSS,
-        initial_cwnd: SMSS * 10,
-        inflight: Bytes::ZERO,
-        delivered: Bytes::ZERO,
-        delivered_ce: Bytes::ZERO,
-        lost: Bytes::ZERO,
-        srtt: Span::ZERO,
-        min_rtt: Span::MAX,
-        app_limited: false,
-        cwnd_limited: true,
-        in_recovery: false,
-        next_departure: Time::ZERO,
-        paced: false,
-        pacing_rate: None,
-        offload_factor: 3,
-    }
+    Conn { cwnd_limited: true, ..Conn::new(Time::ZERO, SMSS, 3) }
 }
 
 /// A word as a parameter.

@@ -105,8 +105,7 @@ impl<C: Controller> Sender<C> {
         };
 
         self.conn.delivered += delivery.bytes;
-        self.delivered_at = now;
-        self.first_sent = sent;
+        self.flight.on_delivered(now, sent, &mut self.conn);
         let rtt = self.measure_rtt(now, &delivery, ambiguous, advanced.then_some(ack.echo));
         // RFC 8985 §6.2 step 2: what answers the original says nothing of the retransmission.
         let original = record.transmissions > 1 && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
@@ -114,10 +113,6 @@ impl<C: Controller> Sender<C> {
             self.rack.on_delivered(now, sent, seq);
         }
         self.rack.on_sequence(delivery.lowest_once, delivery.highest);
-        if self.app_limited_until.is_some_and(|mark| self.conn.delivered > mark) {
-            self.app_limited_until = None;
-            self.conn.app_limited = false;
-        }
         self.conn.cwnd_limited = prior_una < self.cwnd_limited_until;
 
         let prior_lost = self.conn.lost;
@@ -190,8 +185,7 @@ impl<C: Controller> Sender<C> {
         self.rtt.sample(rtt);
         self.conn.srtt = rtt;
         self.conn.min_rtt = rtt;
-        self.delivered_at = now;
-        self.first_sent = now;
+        self.flight.restart(now);
         self.timer.stop();
         self.decide();
     }

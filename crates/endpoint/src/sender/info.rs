@@ -38,7 +38,7 @@ impl<C: Controller> Sender<C> {
     pub fn info(&self) -> Info {
         Info {
             opened: self.opened,
-            delivered_at: self.delivered_at,
+            delivered_at: self.flight.delivered_at(),
             sent: self.next + self.resent,
             retransmitted: self.resent,
             acked: SMSS * self.una,

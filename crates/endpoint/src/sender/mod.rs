@@ -14,7 +14,7 @@ mod recovery;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use cc::{Conn, Controller, Cx, Decision, Ecn, Probe, RecoveryOwner, Snapshot};
+use cc::{Conn, Controller, Cx, Decision, Ecn, Probe, RecoveryOwner};
 use units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
@@ -29,12 +29,10 @@ use crate::limit::{Limit, LimitClock};
 use crate::pacer::{Pacer, Pacing};
 use crate::prr::Prr;
 use crate::rack::Rack;
+use crate::rate::Flight;
 use crate::rtt::RttEstimator;
 use crate::sent::{Bursts, Sent, State, Window};
 use crate::wire::{SMSS, Segment};
-
-/// Initial window (RFC 6928).
-pub(crate) const INITIAL_WINDOW: Bytes = Bytes::new(10 * SMSS.get());
 
 /// What a sender is made of.
 #[derive(Debug)]
@@ -77,10 +75,7 @@ pub struct Sender<C> {
     window: Window,
     bursts: Bursts,
 
-    /// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2).
-    first_sent: Time,
-    delivered_at: Time,
-    app_limited_until: Option<Bytes>,
+    flight: Flight,
     /// The window was fully used when this sequence had been sent.
     cwnd_limited_until: u64,
 
@@ -121,28 +116,11 @@ impl<C: Controller> Sender<C> {
         let Memory { window, bursts, to_retransmit, retransmitted } = memory;
         let SenderConfig { controller, owner, app, pacing, hosted, rate_interval, rng } = config;
         let decision = controller.decision();
-        let conn = Conn {
-            smss: SMSS,
-            initial_cwnd: INITIAL_WINDOW,
-            inflight: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            delivered_ce: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            srtt: Span::ZERO,
-            min_rtt: Span::MAX,
-            app_limited: false,
-            cwnd_limited: false,
-            in_recovery: false,
-            next_departure: now,
-            offload_factor: 3,
-            paced: false,
-            pacing_rate: None,
-        };
         Sender {
             controller,
             owner,
             rng,
-            conn,
+            conn: Conn::new(now, SMSS, 3),
             decision,
             app,
             opened: None,
@@ -152,9 +130,7 @@ impl<C: Controller> Sender<C> {
             ts_recent: Time::ZERO,
             window,
             bursts,
-            first_sent: now,
-            delivered_at: now,
-            app_limited_until: None,
+            flight: Flight::new(now),
             cwnd_limited_until: 0,
             rtt: RttEstimator::new(),
             rack: Rack::new(),
@@ -270,11 +246,8 @@ impl<C: Controller> Sender<C> {
         if limit == Limit::Application && used_up {
             self.cwnd_limited_until = self.next;
         }
-        // draft-ietf-ccwg-bbr-06 §4.1.2.4: nothing unsent, nothing lost that waits, and room in the window.
         if (limit == Limit::Application && !used_up) || self.decision.mark_app_limited {
-            let mark = (self.conn.delivered + self.conn.inflight).max(Bytes::new(1));
-            self.app_limited_until = Some(mark);
-            self.conn.app_limited = true;
+            self.flight.mark_app_limited(&mut self.conn);
         }
         if self.next != first {
             self.arm(now);
@@ -304,7 +277,7 @@ impl<C: Controller> Sender<C> {
         }
         self.window.reserve(self.una, seq);
         self.next += 1;
-        self.begin_flight(now);
+        self.flight.on_send(now, &self.conn);
         let ecn = self.ecn.codepoint(false);
         self.depart(now, seq, size, 1, ecn, probe);
         let push = push(self);
@@ -318,7 +291,7 @@ impl<C: Controller> Sender<C> {
         self.to_retransmit.pop();
         self.lost -= 1;
         self.bursts.leave(sent.burst);
-        self.begin_flight(now);
+        self.flight.on_send(now, &self.conn);
         let ecn = self.ecn.codepoint(true);
         self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
         self.retransmitted.push_back((seq, now));
@@ -348,15 +321,6 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// draft-ietf-ccwg-bbr-06 §4.1.2.2: a flight begins with what is sent when nothing is in flight.
-    #[inline]
-    fn begin_flight(&mut self, now: Time) {
-        if self.conn.inflight == Bytes::ZERO {
-            self.first_sent = now;
-            self.delivered_at = now;
-        }
-    }
-
     /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
     #[inline]
     fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, ecn: Ecn, probe: &mut dyn Probe) {
@@ -368,19 +332,7 @@ impl<C: Controller> Sender<C> {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
-        let snapshot = Snapshot {
-            sent: now,
-            first_sent: self.first_sent,
-            delivered_at: self.delivered_at,
-            delivered: self.conn.delivered,
-            delivered_ce: self.conn.delivered_ce,
-            lost: self.conn.lost,
-            inflight: self.conn.inflight,
-            size,
-            app_limited: self.app_limited_until.is_some(),
-            ecn,
-            retransmit: transmissions > 1,
-        };
+        let snapshot = self.flight.snapshot(now, &self.conn, size, ecn, transmissions > 1);
         let burst = self.bursts.join(&snapshot);
         let sent = Sent { inflight: snapshot.inflight, burst, size, state: State::Outstanding, transmissions };
         *self.window.get_mut(seq) = sent;

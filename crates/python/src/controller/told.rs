@@ -98,23 +98,7 @@ impl PyCx {
 
 impl Default for PyConn {
     fn default() -> PyConn {
-        PyConn(Conn {
-            smss: Bytes::ZERO,
-            initial_cwnd: Bytes::ZERO,
-            inflight: Bytes::ZERO,
-            delivered: Bytes::ZERO,
-            delivered_ce: Bytes::ZERO,
-            lost: Bytes::ZERO,
-            srtt: Span::ZERO,
-            min_rtt: Span::MAX,
-            app_limited: false,
-            cwnd_limited: false,
-            in_recovery: false,
-            next_departure: Time::from_nanos(0),
-            paced: false,
-            pacing_rate: None,
-            offload_factor: 0,
-        })
+        PyConn(Conn::new(Time::ZERO, Bytes::ZERO, 0))
     }
 }
 

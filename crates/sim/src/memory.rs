@@ -1,10 +1,11 @@
 //! How much memory a run may need, so that one that can't fit is refused before it starts.
 
 use endpoint::SMSS;
-use scenario::{Flow, Link, Path, Scenario};
+use scenario::{Change, Flow, Link, Path, Scenario};
 use units::{Bytes, Rate, Span};
 
 use crate::TraceLevel;
+use crate::observe::LINK_INTERVAL;
 
 /// Of each segment in flight: its record, its share of a burst, its ACK on the way; twice, since rings and queues double
 /// when they grow.
@@ -21,9 +22,10 @@ const PER_FLOW: u64 = 16 * 1024;
 const PER_ARRIVAL: u64 = 2 * (56 + 40 + 40) + 56 + 2 * 24;
 /// Arriving flows that are under way at once: many more than any load that a link carries leads to.
 const UNDER_WAY: u64 = 10_000;
-/// Of each row of a trace: a flow's own columns, those of three algorithms, and the link's; twice, since columns double
-/// too.
-const PER_ROW: u64 = 2 * (69 + 3 * 30 + 48);
+/// Of each row of a flow in a trace: its own columns and those of three algorithms; twice, since columns double, too.
+const PER_ROW: u64 = 2 * (69 + 3 * 30);
+/// Of each row of a link or a workload, which becomes columns at the end.
+const PER_LINK_ROW: u64 = 2 * 56 + 48;
 
 /// An upper estimate of what a run of `scenario` holds at once.
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
@@ -58,17 +60,18 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let arrivals: u64 = scenario.workloads.iter().map(|workload| scenario.arrivals(workload)).sum();
     let flows = scenario.flows.len() as u64 + arrivals.min(UNDER_WAY);
     let shared = (capacity.get() / SMSS.get()).saturating_mul(4).saturating_add(flows.saturating_mul(64));
-    let rows = match level {
-        TraceLevel::Off => 0.0,
-        TraceLevel::Every(interval) => {
-            scenario.duration.as_secs_f64() / interval.as_secs_f64()
-                * (scenario.flows.len() + scenario.workloads.len() + links.len()) as f64
-        }
+    let samples = |interval: Span| scenario.duration.as_secs_f64() / interval.as_secs_f64();
+    // Rows of flows, and how often there is one of each link and workload.
+    let (rows, sampled) = match level {
+        TraceLevel::Off => (0.0, 0.0),
+        TraceLevel::Every(interval) => (samples(interval) * scenario.flows.len() as f64, samples(interval)),
         TraceLevel::Acks => {
-            links.iter().map(|link| link.carried.as_f64()).sum::<f64>() / 8.0 / 1500.0 * scenario.duration.as_secs_f64()
+            let carried = links.iter().map(|link| link.carried.as_f64()).sum::<f64>() / 8.0 / 1500.0;
+            ((carried * scenario.duration.as_secs_f64()).min(acks(scenario)), samples(LINK_INTERVAL))
         }
     };
-    let trace = Bytes::from_f64(rows * PER_ROW as f64);
+    let others = sampled * (links.len() + scenario.workloads.len()) as f64;
+    let trace = Bytes::from_f64(rows * PER_ROW as f64 + others * PER_LINK_ROW as f64);
     let decides = scenario.links().any(|link| link.queue.descriptor().decides());
     let queued = match (decides, scenario.flows.iter().any(has_way_back)) {
         (true, true) => PER_PACKET + PER_ACK,
@@ -79,6 +82,21 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         + Bytes::new(PER_FLOW) * flows
         + Bytes::new(PER_ARRIVAL) * arrivals
         + trace
+}
+
+/// ACKs that may have a row, where every flow is a transfer that ends: a segment has one for each time that it arrives.
+fn acks(scenario: &Scenario) -> f64 {
+    let path = &scenario.path;
+    let most = |each: fn(&Change) -> Option<f64>, first| path.schedule(each).map(|(_, now)| now).fold(first, f64::max);
+    let copies = (1.0 + most(|change| change.duplicate, path.duplicate))
+        * (1.0 + most(|change| change.reverse_duplicate, path.reverse_duplicate));
+    let responsive = scenario.flows.iter().filter(|flow| !flow.is_unresponsive());
+    // Twice: what was not lost may be sent again, too.
+    let segments = |flow: &Flow| match (flow.bytes, &flow.app) {
+        (Some(bytes), None) => 2.0 * (bytes.get() / SMSS.get() + 64) as f64,
+        _ => f64::INFINITY,
+    };
+    responsive.map(segments).sum::<f64>() * copies
 }
 
 /// A link at its largest: whatever of its schedule may coincide.

@@ -10,7 +10,7 @@ use crate::arrivals::Workloads;
 use crate::flow::{Flow, Network};
 
 /// Links are sampled this often when flows are at every ACK.
-const LINK_INTERVAL: Span = Span::from_millis(1);
+pub(crate) const LINK_INTERVAL: Span = Span::from_millis(1);
 
 /// The recorder, if there is one, and its pace.
 #[derive(Debug)]

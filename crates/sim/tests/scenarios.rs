@@ -167,17 +167,39 @@ fn a_trace_fits_in_the_memory_that_was_estimated() {
     let text = format!("duration = \"20s\"\n[path]\n{PATH}\n{flows}");
     let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
     for level in [TraceLevel::Every(Span::from_millis(1)), TraceLevel::Acks] {
-        let trace = run(&scenario, &Registry::default(), level).expect("it runs").trace.expect("traced");
-        let bytes = |data: &Data| match data {
-            Data::U64(values) => values.capacity() * 8,
-            Data::U32(values) => values.capacity() * 4,
-            Data::F32(values) => values.capacity() * 4,
-            Data::Label { codes, .. } => codes.capacity(),
-        };
-        let used: usize = trace.tables.iter().flat_map(|table| &table.columns).map(|column| bytes(&column.data)).sum();
-        let estimate = sim::memory_needed(&scenario, level).get() as usize;
+        let (used, estimate) = trace_memory(&scenario, level);
         assert!(used < estimate && estimate < 10 * used, "{level:?}: {used} B of {estimate} B");
     }
+}
+
+/// However fast the path, and however long the run may last: a transfer has no more ACKs than segments that arrive.
+#[test]
+fn a_trace_of_transfers_needs_no_memory_for_when_they_are_over() {
+    let still = "loss = \"0%\"";
+    let bad = "loss = \"5%\"\nreverse_loss = \"5%\"\nduplicate = \"50%\"\nreverse_duplicate = \"50%\"\njitter = \"1ms reorder\"";
+    for (way, bytes) in [(still, "20MB"), (bad, "5MB")] {
+        let flows = format!(
+            "[[flow]]\ncc = \"bbr3\"\nbytes = \"{bytes}\"\ndelayed_ack = 1\n[[flow]]\ncc = \"none\"\napp_rate = \"1mbit\"\n"
+        );
+        let path = "rate = \"10gbit\"\nrtt = \"5ms\"\nbuffer = \"1bdp\"";
+        let text = format!("duration = \"20s\"\n[path]\n{path}\n{way}\n{flows}");
+        let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
+        let (used, estimate) = trace_memory(&scenario, TraceLevel::Acks);
+        assert!(used < estimate && estimate < 30 * used, "{way}: {used} B of {estimate} B");
+    }
+}
+
+/// What the trace of a run takes, and what was estimated that the run takes.
+fn trace_memory(scenario: &Scenario, level: TraceLevel) -> (usize, usize) {
+    let trace = run(scenario, &Registry::default(), level).expect("it runs").trace.expect("traced");
+    let bytes = |data: &Data| match data {
+        Data::U64(values) => values.capacity() * 8,
+        Data::U32(values) => values.capacity() * 4,
+        Data::F32(values) => values.capacity() * 4,
+        Data::Label { codes, .. } => codes.capacity(),
+    };
+    let used = trace.tables.iter().flat_map(|table| &table.columns).map(|column| bytes(&column.data)).sum();
+    (used, sim::memory_needed(scenario, level).get() as usize)
 }
 
 #[test]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.optimize import brentq, nnls
 
-from fullpipe.runners._quic import Quic, program
+from fullpipe.runners._quic import PROGRAM, Quic, program
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +49,10 @@ def measure(batch: int) -> Sides:
     with tempfile.TemporaryDirectory(prefix="fullpipe-hostfit-") as folder:
         (Path(folder) / "plan.json").write_text(json.dumps(plan))
         out = Path(folder) / "turns.json"
-        subprocess.run([program(), "turns", str(Path(folder) / "plan.json"), str(out)], check=True)
+        command = [program(), "turns", str(Path(folder) / "plan.json"), str(out)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"{PROGRAM} could not measure: {done.stderr.strip() or f'exit code {done.returncode}'}")
         sides: Sides = json.loads(out.read_text())
         return sides
 

@@ -1,5 +1,6 @@
 """The host's numbers are found again in turns that were made of them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,15 @@ def _sides(batch: int, rng: np.random.Generator) -> dict[str, Any]:
         "server": {"turns": server, "handed_over": handed},
         "client": {"turns": client, "handed_over": []},
     }
+
+
+def test_a_program_that_fails_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing = tmp_path / "fullpipe-quic"
+    failing.write_text("#!/bin/sh\necho 'no UDP socket' >&2\nexit 1\n")
+    failing.chmod(0o755)
+    monkeypatch.setattr(hostfit, "program", lambda: str(failing))
+    with pytest.raises(SystemExit, match="fullpipe-quic could not measure: no UDP socket"):
+        hostfit.measure(4)
 
 
 def test_costs_and_wake_ups_that_went_in_come_out() -> None:

@@ -182,6 +182,26 @@ def test_the_loopback_carries_what_was_asked_for(tmp_path: Path) -> None:
 
 
 @built
+def test_many_connections_at_once_all_end_and_share(tmp_path: Path) -> None:
+    file = tmp_path / "loopback.toml"
+    file.write_text(LOOPBACK.replace('bytes = "20MB"', 'bytes = "500kB"\ncount = 40'))
+    run = fullpipe.run(file, on="quic")
+    assert [flow["completion_s"] is not None for flow in run.flows] == [True] * 40
+    assert run.metrics["jain"] > 0.5
+
+
+@built
+def test_too_many_connections_say_what_is_short(tmp_path: Path) -> None:
+    file = tmp_path / "loopback.toml"
+    file.write_text(LOOPBACK.replace('bytes = "20MB"', 'bytes = "500kB"\ncount = 100'))
+    command = f"ulimit -n 128; exec {sys.executable} -m fullpipe run {file} --on quic"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Too many open files" in done.stderr
+    assert "ulimit -n" in done.stderr
+
+
+@built
 def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(tmp_path: Path) -> None:
     file = tmp_path / "loopback.toml"
     file.write_text(LOOPBACK)
@@ -231,4 +251,13 @@ def test_a_program_that_is_older_than_the_package_says_so(scenario: Path, monkey
     program.chmod(0o755)
     monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
     with pytest.raises(fullpipe.ScenarioError, match=r"another version.*\n.*run make quic again"):
+        fullpipe.run(scenario, on="quic-virtual")
+
+
+def test_a_program_that_is_killed_is_said_to_be(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = scenario.parent / "fullpipe-quic"
+    program.write_text('#!/bin/sh\ntest "$1" = check || kill -9 $$\n')
+    program.chmod(0o755)
+    monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
+    with pytest.raises(fullpipe.ScenarioError, match=r"was killed, as happens when memory runs out.*\n.*trace less"):
         fullpipe.run(scenario, on="quic-virtual")

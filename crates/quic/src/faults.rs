@@ -1,6 +1,7 @@
 //! What goes wrong on purpose: each has its words, and none hangs.
 
 use std::collections::VecDeque;
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
@@ -16,6 +17,7 @@ use crate::peer::{Parts, Peer, Sink, Source};
 use crate::real;
 use crate::tape;
 use crate::tls::Identity;
+use crate::udp;
 
 const LOOPBACK: &str = "duration = \"20s\"\n[path]\nkind = \"loopback\"\n[[flow]]\n\
                         name = \"download\"\ncc = \"cubic\"\nreceive_window = \"8MB\"\n";
@@ -139,8 +141,26 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "this is about the machine's clock")]
+fn a_side_whose_socket_fails_does_not_keep_the_other_waiting() {
+    let scenario = scenario("");
+    let nowhere: SocketAddr = "[::1]:9".parse().expect("an address, and none for a socket of IPv4");
+    for server in [false, true] {
+        let begun = Instant::now();
+        let (mut source, mut sink, clock) = real::pair(&scenario).expect("the loopback works");
+        *(if server { &mut source.to } else { &mut sink.to }) = nowhere;
+        let end = Time::ZERO + scenario.duration;
+        let ended = udp::run((&mut [source], &mut [sink]), clock, end, &scenario.quic, |_, _| ());
+        assert!(ended.is_err(), "{server}: {ended:?}");
+        // Less than the patience of whoever is left.
+        assert!(begun.elapsed() < Duration::from_secs(4), "{server}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
 fn a_trace_that_does_not_fit_is_refused_before_it_begins() {
-    let why = tape::reserve(0, TraceLevel::Acks, 20, 1_000_000, 100_000_000).expect_err("280 MB do not fit");
+    let why = tape::reserve(0, TraceLevel::Acks, 20, 1_000_000, 400_000_000)
+        .expect_err("280 MB and their columns do not fit");
     assert!(why.contains("memory"), "{why}");
     assert!(tape::reserve(0, TraceLevel::Off, 20, u64::MAX, 0).is_ok(), "nothing is no trace");
 }

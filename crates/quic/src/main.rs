@@ -1,14 +1,16 @@
 //! `fullpipe-quic`: runs what a plan says, for `fullpipe run --on quic`.
 //!
 //! `fullpipe-quic check PLAN` says whether this runner can do it, `fullpipe-quic run PLAN OUT` does it. `OUT` is written whole or not
-//! at all; `turns PLAN OUT` takes down what each turn of the programs took, for `fullpipe host`. While it goes on, standard output has a line `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went
-//! wrong, 2 when it was refused, with the reason on standard error.
+//! at all; `turns PLAN OUT` takes down what each turn of the programs took, for `python -m fullpipe.hostfit`. While it goes on,
+//! standard output has a line `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went wrong, 2 when it was refused,
+//! with the reason on standard error.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use quic::real::{self, Failure};
 use quic::virtual_time::Virtual;
 use quic::{Runner, check, turns};
@@ -97,6 +99,8 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
         }
     };
     let broken = |error: io::Error| Failure::Broken(format!("{}: {error}", out.display()));
+    // Two sockets a flow; what is not given is seen when they are made.
+    let _ = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
     // Made aside and renamed.
     let aside = out.with_extension("part");
     let file = File::create(&aside).map_err(broken)?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
 
@@ -277,7 +277,11 @@ pub(crate) fn loopback(port: u16) -> Result<Socket, Trouble> {
 
 fn bind(address: SocketAddr) -> Result<Socket, Trouble> {
     let cant = |error: io::Error| {
-        let fix = if error.kind() == ErrorKind::AddrInUse { "take another port" } else { "try again" };
+        let fix = match error.raw_os_error().map(Errno::from_raw) {
+            Some(Errno::EADDRINUSE) => "take another port",
+            Some(Errno::EMFILE | Errno::ENFILE) => "run fewer flows at once, or allow more open files: ulimit -n",
+            _ => "try again",
+        };
         Trouble::new(format!("no UDP socket at {address}: {error}"), fix)
     };
     let socket = UdpSocket::bind(address).map_err(cant)?;

@@ -14,6 +14,9 @@ const MOST: usize = 512 << 20;
 /// State transitions that are kept at most.
 const TRANSITIONS: usize = 1 << 20;
 
+/// At the end rows become columns, which double as they grow, while the tape is still there.
+const PASSES: usize = 3;
+
 /// A flow's rows.
 #[derive(Debug)]
 pub struct Tape {
@@ -57,7 +60,7 @@ pub(crate) fn reserve(flow: u32, level: TraceLevel, fields: usize, rows: u64, av
         transitions: Vec::new(),
         transitions_written: 0,
     };
-    let needed = (count * row) as u64;
+    let needed = (PASSES * count * row) as u64;
     if needed > available {
         return Err(format!(
             "its trace takes {} MB of memory, and there are {} MB",

@@ -53,10 +53,19 @@ pub(crate) struct Station<P> {
 /// What both sides look at.
 #[derive(Debug, Default)]
 struct Shared {
-    /// The client's side is done, or one side is broken.
+    /// One side is done, or broken.
     over: AtomicBool,
     /// Bytes that arrived.
     got: AtomicU64,
+}
+
+/// Tells the other side that this one is gone, whatever it ended by: behind a path nobody else would.
+struct Leaving<'a>(&'a Shared);
+
+impl Drop for Leaving<'_> {
+    fn drop(&mut self) {
+        self.0.over.store(true, Ordering::Relaxed);
+    }
 }
 
 /// Runs both sides, a thread each, to their end; `progress` is told of the time and the bytes that have arrived. Gives the number
@@ -72,11 +81,13 @@ pub(crate) fn run(
     thread::scope(|scope| {
         let mut over_since = None;
         let server = scope.spawn(move || {
+            let _leaving = Leaving(shared);
             side((quic.server_cpu, quic.busy_poll), sources, clock, |now, stations| {
                 serve(now, stations, &mut over_since, shared)
             })
         });
         let client = scope.spawn(move || {
+            let _leaving = Leaving(shared);
             side((quic.client_cpu, quic.busy_poll), sinks, clock, |now, stations| fetch(now, stations, end, shared))
         });
         while !(server.is_finished() && client.is_finished()) {

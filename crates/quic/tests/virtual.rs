@@ -3,6 +3,7 @@
 use quic::virtual_time;
 use scenario::Scenario;
 use sim::{Run, TraceLevel};
+use trace::Data;
 
 fn scenario(path: &str, flow: &str) -> Scenario {
     let text = format!("duration = \"10s\"\nmeasure_from = \"2s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
@@ -27,6 +28,21 @@ fn one_flow_of_each_kind_fills_the_link() {
         // Of a packet of 1500 bytes some 1440 are the application's.
         assert!((17.5e6..19.3e6).contains(&flow.goodput_bps), "{cc}: {} Mbit/s", flow.goodput_bps / 1e6);
     }
+}
+
+#[test]
+fn several_connections_at_once_share_the_link() {
+    let run = run(&scenario(DSL, "cc = \"cubic\"\ncount = 4"), TraceLevel::Acks);
+    let goodputs: Vec<f64> = run.summary.flows.iter().map(|flow| flow.goodput_bps).collect();
+    assert_eq!(goodputs.len(), 4);
+    assert!((17.5e6..19.3e6).contains(&goodputs.iter().sum()), "{goodputs:?}");
+    assert!(run.summary.jain > Some(0.8), "{goodputs:?}");
+    // One trace of four tapes, in order of time.
+    let flows = run.trace.expect("a trace").tables.remove(0);
+    let [Data::U64(times), Data::U32(numbers)] = [0, 1].map(|column| &flows.columns[column].data) else {
+        panic!("time, flow")
+    };
+    assert!(times.is_sorted() && (0..4).all(|flow| numbers.contains(&flow)), "{} rows", times.len());
 }
 
 #[test]

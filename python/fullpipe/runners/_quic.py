@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -106,6 +107,9 @@ def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
     if "\n  fix: " in words:
         problem, _, fix = words.partition("\n  fix: ")
         raise refusal(problem, fix, place=f"--on {name}")
+    if code == -signal.SIGKILL and not words:
+        problem = f"{PROGRAM} was killed, as happens when memory runs out"
+        raise refusal(problem, "trace less often, or run it with fewer flows", place=f"--on {name}")
     problem = words or f"{PROGRAM} ended with exit code {code} and without a word"
     raise refusal(problem, "run it again, or with --on sim to see whether it is the scenario", place=f"--on {name}")
 

@@ -54,11 +54,15 @@ def test_rate_rtt_and_state_are_drawn_over_time_and_near_to() -> None:
     picture = replace(picture, of=tuple(quick))
     samples: Samples = {point: (sample(point.setup.run(1), ()),) for point in picture.points}
     panels = draw(picture, samples).axes
-    assert len(panels) == 2 * 3 * 2, "two kinds of connections, three panels each, twice"
+    assert len(panels) == 2 * 4 * 2, "two kinds of connections, four panels each, twice"
     rates, near = panels[0], panels[1]
     assert [line.get_label() for line in rates.lines] == ["pacing rate", "delivered"]
-    assert (rates.get_xlim(), near.get_xlim()) == ((0, 2), (0, 50))
-    assert len(panels[4].collections) > 3, "states are filled"
+    assert rates.get_xlim() == pytest.approx((0, 1.1), rel=0.01), "all of a short run"
+    assert near.get_xlim() == (0, 50)
+    tops = [max(y for path in area.get_paths() for _, y in path.vertices) for area in panels[4].collections]
+    assert max(tops) == pytest.approx(1), "something limits it all the time"
+    assert len({round(float(top), 3) for top in tops}) > 1, "and not always the same"
+    assert len(panels[6].collections) > 3, "states are filled"
 
 
 def test_what_holds_a_flow_back_is_its_share() -> None:

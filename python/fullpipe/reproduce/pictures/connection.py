@@ -1,4 +1,4 @@
-"""Pictures of connections: goodputs sorted, RTT as a histogram, and rate, RTT and state over time."""
+"""Pictures of connections: goodputs sorted, RTT as a histogram, and rate, RTT, limits and state over time."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from fullpipe.results import suited_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from fullpipe.reproduce.claims import Samples
     from fullpipe.reproduce.groups import Point
@@ -31,6 +32,15 @@ _STATES = {
     "probe_bw_up": "#E69F00",
     "probe_rtt": "#D55E00",
 }
+_LIMITS = {
+    "host": "#666666",
+    "pacing": "#E69F00",
+    "cwnd": "#0072B2",
+    "recovery": "#D55E00",
+    "receive_window": "#CC79A7",
+    "application": "#dddddd",
+    "handshake": "#000000",
+}
 _HIGHEST_GBPS = 5.5  # or more, where a run has more
 _LONGEST_US = 1600
 _RTT_TICKS = (20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
@@ -46,14 +56,23 @@ class _Part(NamedTuple):
     unit: str
 
 
-_WHOLE = _Part(0.0, 2.0, 0.004, 1, "time, s")
 _NEAR_S = 0.05
+
+
+def _last(run: Run) -> float:
+    last = run.trace()["time"].max()
+    assert isinstance(last, float)
+    return last
+
+
+def _whole(run: Run) -> _Part:
+    """Two seconds, or all of a run that does not last as long."""
+    return _Part(0.0, min(2.0, _last(run)), 0.004, 1, "time, s")
 
 
 def _near(run: Run) -> _Part:
     """From one second on, or from the middle of a run that does not last as long."""
-    last = run.trace()["time"].max()
-    assert isinstance(last, float)
+    last = _last(run)
     begin = 1.0 if last > 1.0 + _NEAR_S else round(last / 2, 1)
     return _Part(begin, _NEAR_S, 0.0005, 1e3, f"time from {begin:g} s on, ms")
 
@@ -77,7 +96,7 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
     """How often each RTT was measured in the median run, on a logarithmic scale; lines at quantiles."""
     figure = Figure(figsize=(9, 0.6 + 3.4 * len(picture.points)), dpi=110, layout="constrained")
     for panel, point in zip(figure.subplots(len(picture.points), 1, squeeze=False)[:, 0], picture.points, strict=True):
-        seed, run = _median_run(point, samples, runner)
+        seed, run = _median_run(picture, point, samples, runner)
         rtts = run.trace()["rtt"].drop_nulls().cast(pl.Float64).to_numpy() * 1e6
         panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLOURS[0])
         for quantile, name, side in ((0.5, "median", "right"), (0.99, "99 %", "left")):
@@ -99,26 +118,28 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
 
 
 def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure:
-    """The median run of each point: two seconds, and 50 ms of them; pacing rate and throughput, RTT, state."""
-    figure = Figure(figsize=(13, 0.9 + 4.6 * len(picture.points)), dpi=110, layout="constrained")
-    heights = {"height_ratios": [4, 3, 0.7] * len(picture.points)}
-    rows = figure.subplots(3 * len(picture.points), 2, squeeze=False, gridspec_kw=heights)
+    """The median run of each point: two seconds, and 50 ms of them; rates, RTT, what limits it, state."""
+    figure = Figure(figsize=(13, 0.9 + 5.2 * len(picture.points)), dpi=110, layout="constrained")
+    heights = {"height_ratios": [4, 3, 1.1, 0.7] * len(picture.points)}
+    rows = figure.subplots(4 * len(picture.points), 2, squeeze=False, gridspec_kw=heights)
     seen: set[str] = set()
     for number, point in enumerate(picture.points):
-        seed, run = _median_run(point, samples, runner)
-        left, right = rows[3 * number : 3 * number + 3].T
-        seen |= _over_time(list(left), run, _WHOLE)
+        seed, run = _median_run(picture, point, samples, runner)
+        left, right = rows[4 * number : 4 * number + 4].T
+        seen |= _over_time(list(left), run, _whole(run))
         seen |= _over_time(list(right), run, _near(run))
         rate = run.flows[0]["goodput_bps"] / 1e9
         left[0].set_title(f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium")
         right[0].set_title(f"{point.name}: {_NEAR_S * 1e3:.0f} ms of it", loc="left", fontsize="medium")
-    states = [Patch(color=colour, label=name) for name, colour in _STATES.items() if name in seen]
-    figure.legend(handles=states, loc="outside lower center", ncols=len(states), frameon=False)
+    for what, colours, place in (("state", _STATES, "left"), ("limited by", _LIMITS, "right")):
+        known = [Patch(color=colour, label=name.replace("_", " ")) for name, colour in colours.items() if name in seen]
+        columns = min(4, max(1, len(known)))
+        figure.legend(handles=known, loc=f"outside lower {place}", title=what, ncols=columns, frameon=False)
     return figure
 
 
 def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
-    """Draws three panels; gives the states that they show."""
+    """Draws four panels; gives the states and limits that they show."""
     rows = run.trace().filter(pl.col("time").is_between(part.begin_s, part.begin_s + part.length_s))
     time = (rows["time"].to_numpy() - part.begin_s) * part.scale
     bins = np.arange(0, part.length_s * part.scale, part.bin_s * part.scale)
@@ -134,28 +155,52 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     panels[1].plot(time, rows["rtt"].to_numpy() * 1e6, ".", color=_GREY, markersize=1.5)
     panels[1].set_ylabel("RTT, µs")
     panels[1].set_ylim(0, _LONGEST_US)
+    limits = _limits_over_time(panels[2], rows, bins, time)
     states = [column for column in rows.columns if column.endswith(".state")]
-    names = rows[states[0]].cast(pl.String).to_list() if states else [""] * len(rows)
+    names = rows[states[0]].cast(pl.String).to_numpy() if states else np.full(len(rows), "")
+    changes = np.append(0, np.flatnonzero(names[1:] != names[:-1]) + 1)
+    lengths = np.diff(time[changes], append=time[-1])
     for name, colour in _STATES.items():
-        there = np.array([each == name for each in names])
-        panels[2].fill_between(time, 0, 1, where=there, step="post", color=colour, linewidth=0)
-    panels[2].set_yticks([])
-    panels[2].set_ylabel("state")
-    panels[2].set_xlabel(part.unit)
+        there = names[changes] == name
+        panels[3].broken_barh(list(zip(time[changes][there], lengths[there], strict=True)), (0, 1), color=colour, lw=0)
+    panels[3].set_ylim(0, 1)
+    panels[3].set_yticks([])
+    panels[3].set_ylabel("state")
+    panels[3].set_xlabel(part.unit)
     for panel in panels:
         panel.set_xlim(0, part.length_s * part.scale)
         _plain(panel)
-    for panel in panels[:2]:
+    for panel in panels[:3]:
         panel.tick_params(labelbottom=False)
-    panels[2].grid(visible=False)
-    return set(names)
+    panels[3].grid(visible=False)
+    return set(names) | limits
 
 
-def _median_run(point: Point, samples: Samples, runner: Runner) -> tuple[int, Run]:
-    """The run whose first flow's goodput is the median, or the next above it: its seed and the run, traced."""
+def _limits_over_time(
+    panel: Axes, rows: pl.DataFrame, bins: NDArray[np.float64], time: NDArray[np.float64]
+) -> set[str]:
+    """What limited the sender before each of its rows, as shares of each bin's time; gives the limits."""
+    words = rows["limited_by"].cast(pl.String).to_numpy()
+    lasted = np.diff(time, prepend=time[0])
+    held = {name: np.histogram(time[words == name], bins, weights=lasted[words == name])[0] for name in _LIMITS}
+    total = np.maximum(sum(held.values()), np.finfo(float).tiny)
+    shares = [np.append(each / total, 0.0) for each in held.values()]
+    panel.stackplot(bins, shares, colors=list(_LIMITS.values()), step="post", linewidth=0)
+    panel.set_ylim(0, 1)
+    panel.set_yticks([0, 1])
+    panel.set_ylabel("limited\nby")
+    return {name for name, each in held.items() if each.sum() > 0}
+
+
+def _median_run(picture: Picture, point: Point, samples: Samples, runner: Runner) -> tuple[int, Run]:
+    """The run whose first flow's goodput is the median, or the next above it: its seed and the run, traced.
+
+    All of a picture are traced as the first of its points that is traced by itself.
+    """
     goodputs = [each.metrics["flows"][0]["goodput_bps"] for each in samples[point]]
     seed = goodputs.index(sorted(goodputs)[len(goodputs) // 2]) + 1
-    every = point.setup.trace if point.setup.trace != "off" else suited_interval(point.setup.scenario(seed))
+    traces = (each.setup.trace for each in (point, *picture.points))
+    every = next((trace for trace in traces if trace != "off"), None) or suited_interval(point.setup.scenario(seed))
     return seed, point.setup.run(seed, every, runner)
 
 

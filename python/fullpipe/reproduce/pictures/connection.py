@@ -131,11 +131,14 @@ def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure
         rate = run.flows[0]["goodput_bps"] / 1e9
         left[0].set_title(f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium")
         right[0].set_title(f"{point.name}: {_NEAR_S * 1e3:.0f} ms of it", loc="left", fontsize="medium")
-    for what, colours, place in (("state", _STATES, "left"), ("limited by", _LIMITS, "right")):
-        known = [Patch(color=colour, label=name.replace("_", " ")) for name, colour in colours.items() if name in seen]
-        columns = min(4, max(1, len(known)))
-        figure.legend(handles=known, loc=f"outside lower {place}", title=what, ncols=columns, frameon=False)
+    states, limits = _patches(_STATES, seen), _patches(_LIMITS, seen)
+    figure.legend(handles=states, loc="outside lower left", title="state", ncols=4, frameon=False)
+    figure.legend(handles=limits, loc="outside lower right", title="limited by", ncols=4, frameon=False)
     return figure
+
+
+def _patches(colours: dict[str, str], seen: set[str]) -> list[Patch]:
+    return [Patch(color=colour, label=name.replace("_", " ")) for name, colour in colours.items() if name in seen]
 
 
 def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:

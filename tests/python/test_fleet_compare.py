@@ -371,6 +371,7 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
         (("FLEET", "--ratio", "cubic:1"), "write it like cubic=1,bbr=1"),
         (("one",), "one arm, cubic: nothing to compare it with"),
         (("empty",), "nothing in it"),
+        (("cut",), "cut: a table can't be read: parquet: "),
     ],
 )
 def test_wrong_use_is_told_with_what_to_do(
@@ -378,6 +379,9 @@ def test_wrong_use_is_told_with_what_to_do(
 ) -> None:
     write_fleet(tmp_path / "one", {"cubic": {}}, hosts=1, rows=10)
     (tmp_path / "empty").mkdir()
+    file = tmp_path / "cut" / "counters" / "arm=a" / "day=2019-12-01" / "part.parquet"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"PAR1 and no more")
     done = fullpipe("fleet", "compare", *(str(fleet) if each == "FLEET" else each for each in args))
     assert done.returncode == 2
     assert said in done.stderr

@@ -124,7 +124,11 @@ def draw_up(wish: Wish) -> Plan:
             pl.len().alias("rows"),
         )
     )
-    *tables, cc, facts = pl.collect_all(queries, engine="streaming")
+    try:
+        *tables, cc, facts = pl.collect_all(queries, engine="streaming")
+    except pl.exceptions.ComputeError as error:
+        fix = "was it copied whole? Copy it again, or make it again"
+        raise refusal(f"a table can't be read: {error}", fix, file=f"{wish.directory}") from None
     for table, frame in zip(TABLES, tables, strict=True):
         rows[table] = frame
         spans += [frame["start"].min(), frame["end"].max()]

@@ -49,4 +49,4 @@ pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
 pub use sweep::Sweep;
 pub use template::Template;
-pub use workload::{Library, Model, Rtts, Workload};
+pub use workload::{Coming, Library, Model, Rtts, Workload};

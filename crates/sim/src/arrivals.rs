@@ -5,14 +5,12 @@
 //! sent again for nothing or the ACK of one, takes its time and its place on the links that it comes to, and nobody listens to
 //! it. When none of its lanes holds anything, its slot is free.
 
-use std::fmt::Write as _;
-
 use cc::Registry;
 use endpoint::{App, LIMITS, Memory, Parts};
-use scenario::{Error, Scenario};
+use scenario::{Coming, Error, Scenario};
 use trace::{FlowMeter, Transfer, Window, WorkloadMeter, WorkloadSummary};
-use units::{Rng, Time};
-use workload::{Arrival, Arrivals as Coming};
+use units::Time;
+use workload::Arrival;
 
 use crate::agenda::{Agenda, Class, Who};
 use crate::algorithms::{Algorithms, choose};
@@ -29,18 +27,8 @@ pub(crate) const KEPT: usize = 256;
 /// A workload in a run.
 #[derive(Debug)]
 struct Workload {
-    /// What the next flow is like.
-    spec: scenario::Flow,
-    /// The length of the workload's own name in that of `spec`.
-    name: usize,
     algorithms: Algorithms,
     coming: Coming,
-    next: Option<Arrival>,
-    wire: workload::Wire,
-    rtts: scenario::Rtts,
-    from: Time,
-    to: Time,
-    count: u32,
     meter: WorkloadMeter,
 }
 
@@ -71,28 +59,12 @@ impl Workloads {
     pub(crate) fn new(scenario: &Scenario, registry: &Registry, window: Window) -> Result<Workloads, Error> {
         let others = scenario.flows.len();
         let all = scenario.workloads.iter().map(|workload| {
-            let spec = workload.flow.clone();
-            let algorithms = choose(scenario, &spec, registry)?;
+            let algorithms = choose(scenario, &workload.flow, registry)?;
             if algorithms.receiver.is_some() {
-                build::check_window(scenario, &spec)?;
+                build::check_window(scenario, &workload.flow)?;
             }
-            let (from, stop) = (Time::ZERO + spec.start, Time::ZERO + workload.stop.unwrap_or(scenario.duration));
-            let to = stop.min(window.to);
-            let mut coming = workload.arriving().arrivals(scenario.seed, &spec.name, to.since(from));
-            let next = coming.next();
-            Ok::<_, Error>(Workload {
-                name: spec.name.len(),
-                spec,
-                algorithms,
-                wire: scenario.wire(workload),
-                coming,
-                next,
-                rtts: workload.rtts.clone(),
-                from,
-                to,
-                count: 0,
-                meter: WorkloadMeter::new(window, LIMITS.len()),
-            })
+            let meter = WorkloadMeter::new(window, LIMITS.len());
+            Ok::<_, Error>(Workload { algorithms, coming: scenario.coming(workload), meter })
         });
         let all = all.collect::<Result<_, _>>()?;
         let servers = Servers::new(scenario);
@@ -114,11 +86,8 @@ impl Workloads {
         now: Time,
     ) -> Option<usize> {
         let workload = &mut self.all[index];
-        let arrival = workload.next.take()?;
-        workload.next = workload.coming.next();
+        let arrival = workload.coming.arrive()?;
         workload.announce(index, agenda);
-        let number = workload.count;
-        workload.count += 1;
         if self.active == MOST_ACTIVE.min(Who::SLOTS - self.others) {
             workload.meter.on_refused(now);
             return None;
@@ -126,23 +95,16 @@ impl Workloads {
         self.active += 1;
         workload.meter.on_arrival(now);
 
-        workload.spec.name.truncate(workload.name);
-        write!(workload.spec.name, "#{number}").expect("text takes what is written to it");
-        workload.spec.bytes = Some(arrival.bytes);
-        workload.spec.extra_rtt = match workload.rtts.is_random() {
-            true => workload.rtts.draw(&mut Rng::stream(scenario.seed, &workload.spec.name, "rtt")),
-            false => workload.rtts.longest(),
-        };
         let row = self.transfers.len() as u32;
-        let rtt = scenario.rtt(&workload.spec);
-        let chunks = workload.coming.chunks(arrival.chunks);
+        let rtt = scenario.rtt(workload.coming.flow());
+        let chunks = workload.coming.chunks(arrival);
         self.servers.add(now, arrival.bytes, chunks, rtt);
         self.transfers.push(Transfer {
             workload: index as u32,
             start: now,
             bytes: arrival.bytes,
             rtt,
-            alone: workload.wire.alone(arrival.bytes, chunks, rtt),
+            alone: workload.coming.wire().alone(arrival.bytes, chunks, rtt),
             completion: None,
         });
         let reused = if self.fresh { None } else { self.free.pop() };
@@ -233,13 +195,12 @@ impl Workloads {
 impl Workload {
     /// Puts its next arrival on the agenda, if there is one while it lasts.
     fn announce(&self, index: usize, agenda: &mut Agenda) {
-        let at = self.next.map(|arrival| self.from + arrival.at.since(Time::ZERO));
-        if let Some(at) = at.filter(|at| *at < self.to) {
+        if let Some(at) = self.coming.next_at() {
             agenda.push(at, Class::Arrive, Who::other(index), 0);
         }
     }
 
-    /// A flow like `spec`, in the memory of another that is gone, if there is one.
+    /// The flow that has come, in the memory of another that is gone, if there is one.
     #[expect(clippy::too_many_arguments, reason = "each is another thing that a flow is made of")]
     fn flow(
         &self,
@@ -252,8 +213,8 @@ impl Workload {
         now: Time,
         old: Option<&mut Flow>,
     ) -> Flow {
-        let spec = &self.spec;
-        let app = match self.coming.chunks(arrival.chunks) {
+        let spec = self.coming.flow();
+        let app = match self.coming.chunks(arrival) {
             [] => App::Transfer { bytes: arrival.bytes },
             chunks => App::Parts(Box::new(Parts::new(chunks.iter().map(|chunk| (now + chunk.offset, chunk.bytes))))),
         };

@@ -3,6 +3,7 @@
 //! What they are like in all but size and time is a [`Flow`]; what arrives comes from `crates/workload`. Files of flows are read
 //! by whoever has a [`Library`]: this crate knows their columns only.
 
+mod coming;
 mod kinds;
 mod read;
 
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use units::{Bytes, Span};
 use workload::{Flows, Source as Arriving, Wire};
 
+pub use self::coming::Coming;
 pub(crate) use self::kinds::{Load, Text};
 pub use self::kinds::{Model, Rtts};
 pub(crate) use self::read::{check_loads, workloads};

@@ -36,7 +36,8 @@ pub(crate) fn agent_plan(
     offered: Option<Vec<String>>,
 ) -> PyResult<String> {
     let receiver = receiver.parse().map_err(|error| PyValueError::new_err(format!("{receiver:?}: {error}")))?;
-    let ends = Ends { receiver, first_port, interval: interval(trace)?, offered: offered.as_deref(), runner };
+    let (interval, offered) = (interval(trace)?, offered.as_deref());
+    let ends = Ends { receiver, first_port, interval, offered, runner, arrivals: false };
     let plan = Plan::of(&scenario.get().inner, &ends).map_err(|error| refused(py, &error))?;
     Ok(plan.to_json())
 }

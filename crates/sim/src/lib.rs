@@ -36,6 +36,7 @@ mod socket;
 pub use algorithms::{PROVIDES, Runner, controller, resolved};
 pub use engine::Simulation;
 pub use memory::memory_needed;
+pub use slowdown::Servers;
 pub use socket::Socket;
 
 use scenario::{Error, Scenario};

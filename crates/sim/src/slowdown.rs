@@ -8,11 +8,11 @@ use workload::{Chunk, Jobs};
 
 /// What the servers are told while flows arrive; nothing where no server of one rate stands for the path.
 #[derive(Debug)]
-pub(crate) struct Servers(Option<Jobs>);
+pub struct Servers(Option<Jobs>);
 
 impl Servers {
     /// A server as fast as the slowest link of the route, if that is one route and the rate stays as it is.
-    pub(crate) fn new(scenario: &Scenario) -> Servers {
+    pub fn new(scenario: &Scenario) -> Servers {
         let Some(first) = scenario.workloads.first() else { return Servers(None) };
         let stays = |link: &Link| link.rate_pattern.is_none() && link.shaper.is_none();
         let route = &first.flow.route;
@@ -23,14 +23,14 @@ impl Servers {
     }
 
     /// The next row among the transfers.
-    pub(crate) fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], rtt: Span) {
+    pub fn add(&mut self, start: Time, bytes: Bytes, chunks: &[Chunk], rtt: Span) {
         if let Some(jobs) = &mut self.0 {
             jobs.add(start, bytes, chunks, rtt);
         }
     }
 
     /// The slowdowns of each of so many workloads: of the flows that arrived within the window.
-    pub(crate) fn slowdowns(self, transfers: &[Transfer], workloads: usize, window: Window) -> Vec<Slowdowns> {
+    pub fn slowdowns(self, transfers: &[Transfer], workloads: usize, window: Window) -> Vec<Slowdowns> {
         let served = self.0.map(|mut jobs| (jobs.shortest_remaining_first(), jobs.shared()));
         let mut runs: Vec<Vec<Run>> = vec![Vec::new(); workloads];
         for (row, transfer) in transfers.iter().enumerate().filter(|(_, transfer)| window.holds(transfer.start)) {

@@ -38,6 +38,7 @@ impl Watch<Frame> for Write<'_> {
 /// The fastest rate of full packets that it can pace, measured with some of them; nothing is left of them in the bed.
 pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
     let cant = |error: io::Error| Trouble::new(format!("the bed can't be measured: {error}"), "try again");
+    let scenario = &with_one_flow(scenario);
     bed.near.enter().map_err(|error| cant(error.into()))?;
     let sink =
         UdpSocket::bind((bed.near.address, 9)).or_else(|_| UdpSocket::bind((bed.near.address, 0))).map_err(cant)?;
@@ -89,6 +90,16 @@ fn wait_for(tun: &OwnedFd) -> io::Result<()> {
     }
 }
 
+/// Whichever it is: each path for a packet has the ways of all flows, and there may be thousands that arrive.
+fn with_one_flow(scenario: &Scenario) -> Scenario {
+    let mut one = scenario.clone();
+    one.flows.truncate(1);
+    if let ([], Some(workload)) = (&one.flows[..], scenario.workloads.first()) {
+        one.flows.push(workload.flow.clone());
+    }
+    one
+}
+
 /// Refuses a path that is faster than this machine can pace, before a run. Of many runs each is looked at before the first
 /// begins, so that is measured once. A run measures again.
 ///
@@ -120,10 +131,14 @@ pub(crate) fn check(scenario: &Scenario, most: Rate) -> Result<(), Error> {
         return Ok(());
     }
     let slower = Rate::from_mbps((most.as_f64() / 1e6) as u64);
+    let arrive = match scenario.workloads.is_empty() {
+        true => "",
+        false => " (with a load for each workload, flows arrive as seldom as the slower path wants it)",
+    };
     Err(scenario.error(
         "path.rate",
         format_args!("\"{fastest}\""),
         format!("faster than this machine can pace packet by packet, some {slower}"),
-        format!("ask for at most \"{slower}\", or run it in virtual time: fullpipe run"),
+        format!("ask for at most \"{slower}\"{arrive}, or run it in virtual time: fullpipe run"),
     ))
 }

@@ -6,6 +6,7 @@
 
 pub mod agent;
 pub mod algorithms;
+mod arriving;
 mod bed;
 mod between;
 mod capacity;
@@ -19,6 +20,7 @@ mod link;
 pub mod measured;
 mod packet;
 mod pcapng;
+mod ports;
 mod privileges;
 mod sandbox;
 mod trouble;

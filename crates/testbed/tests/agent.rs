@@ -115,6 +115,7 @@ fn flow(name: &str, port: u16, app: AppPlan) -> FlowPlan {
     FlowPlan {
         name: name.to_owned(),
         port,
+        near_port: None,
         congestion: "cubic".to_owned(),
         receiver_congestion: None,
         start: 0,
@@ -136,7 +137,8 @@ fn writes(first: Option<u64>, changes: &[(u64, Option<u64>)], bytes: Option<u64>
 fn plan(duration: u64, flows: Vec<FlowPlan>) -> Plan {
     let receiver = "10.9.0.2".parse().expect("an address");
     // A veth that is not up yet loses the first SYN, and the next comes after a second.
-    Plan { version: VERSION, receiver, duration, measure_from: 0, interval: 10 * MS, patience: 5_000 * MS, flows }
+    let (interval, patience) = (10 * MS, 5_000 * MS);
+    Plan { version: VERSION, receiver, duration, measure_from: 0, interval, patience, at_once: 1_000, flows }
 }
 
 fn of(records: &[Record], kind: Kind, flow: u16) -> Vec<&Record> {
@@ -175,6 +177,57 @@ fn transfers_arrive_to_the_byte_and_samples_come_in_time() {
     assert!((50..=102).contains(&samples), "{samples} samples in a second, of 10 ms each");
     let info = of(&sent, Kind::Info, 1).last().expect("some were taken").data.clone();
     assert!(info.len() >= 232, "the whole of TCP_INFO: {} bytes", info.len());
+}
+
+/// Flow number so much of a workload, whose receiver is at port 5001.
+fn arrival(number: u16, start: u64, app: AppPlan) -> FlowPlan {
+    FlowPlan { near_port: Some(6_000 + number), start, ..flow(&format!("web#{number}"), 5001, app) }
+}
+
+#[test]
+fn each_flow_that_arrives_brings_its_bytes_and_no_other() {
+    let Some(lab) = Lab::new("arrivals") else { return };
+    // Many in one millisecond, more than are sampled at a time.
+    let size = |number: u16| 1 + u64::from(number) * 997;
+    let mut flows: Vec<_> = (0..150)
+        .map(|number| arrival(number, u64::from(number) * MS / 8, writes(None, &[], Some(size(number)))))
+        .collect();
+    flows.push(arrival(150, 0, AppPlan::Chunks(vec![(0, 5_000), (200 * MS, 7), (350 * MS, 300_000)])));
+    flows.push(flow("beside", 5002, writes(None, &[], Some(10_000))));
+    flows.rotate_right(1);
+    let plan = plan(3_000 * MS, flows);
+    let mut receiver = lab.receive(&plan);
+    let output = lab.send(&plan);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(receiver.wait().expect("it ends by itself, since all are gone").success());
+    let ((_, sent), (_, received)) = (lab.records("send"), lab.records("receive"));
+    let number = |records: &[Record], kind, flow| of(records, kind, flow)[0].number(0);
+    for place in 0..150 {
+        let ends = [number(&sent, Kind::End, 1 + place), number(&received, Kind::End, 1 + place)];
+        assert_eq!(ends, [size(place); 2], "web#{place}");
+        assert_eq!(of(&received, Kind::Open, 1 + place).len(), 1);
+    }
+    assert_eq!((number(&received, Kind::End, 151), number(&received, Kind::End, 0)), (305_007, 10_000));
+    let started = of(&sent, Kind::Start, 151)[0].time;
+    let reads = of(&received, Kind::Read, 151);
+    let by = |time: u64| reads.iter().rfind(|read| read.time < started + time * MS).map_or(0, |read| read.number(0));
+    assert_eq!((by(199), by(349)), (5_000, 5_007), "pauses are kept");
+}
+
+#[test]
+fn more_at_once_than_there_is_room_for_are_turned_away() {
+    let Some(lab) = Lab::new("refused") else { return };
+    let flows =
+        (0..4).map(|number| arrival(number, u64::from(number) * 50 * MS, AppPlan::Chunks(vec![(0, 1), (400 * MS, 1)])));
+    let plan = Plan { at_once: 3, ..plan(900 * MS, flows.collect()) };
+    let mut receiver = lab.receive(&plan);
+    assert!(lab.send(&plan).status.success());
+    let (_, sent) = lab.records("send");
+    let refused: Vec<u16> = sent.iter().filter(|it| it.kind == Kind::Refused).map(|it| it.flow).collect();
+    assert_eq!(refused, [3]);
+    let stop = ["-TERM", &receiver.id().to_string()];
+    assert!(Command::new("kill").args(stop).status().expect("kill runs").success());
+    receiver.wait().expect("it ends");
 }
 
 #[test]
@@ -283,6 +336,26 @@ fn a_peer_that_dies_breaks_its_flows_and_says_so() {
     let (_, sent) = lab.records("send");
     assert_eq!(of(&sent, Kind::Failure, 0).len(), 1);
     assert!(of(&sent, Kind::Info, 0).len() > 10, "what was sampled is kept");
+}
+
+#[test]
+fn the_first_arrival_without_a_server_ends_the_run() {
+    let Some(lab) = Lab::new("server") else { return };
+    let flows = (0..200).map(|number| arrival(number, u64::from(number) * 100 * MS, writes(None, &[], Some(1_000))));
+    let plan = plan(20_000 * MS, flows.collect());
+    let mut receiver = lab.receive(&plan);
+    let begun = std::time::Instant::now();
+    let sender = lab.agent(&lab.near, "send", Some(&plan)).spawn().expect("nsenter runs");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    receiver.kill().expect("it runs");
+    let words = failure(&sender.wait_with_output().expect("it ends"));
+    receiver.wait().expect("it was killed");
+    // One that is under way is reset; one that comes later finds nobody.
+    let why = ["nobody listens there", "the connection broke", "the receiver closed the connection"];
+    assert!(words.contains("flow \"web#") && why.iter().any(|why| words.contains(why)), "{words}");
+    assert!(begun.elapsed() < std::time::Duration::from_secs(10), "long before the last would have come");
+    let (_, sent) = lab.records("send");
+    assert!(sent.iter().any(|record| record.kind == Kind::End), "what was complete is kept");
 }
 
 #[test]

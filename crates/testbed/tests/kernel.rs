@@ -116,6 +116,66 @@ fn a_packet_counts_by_its_way() {
     assert_eq!((flow.drops, flow.ack_drops), (down.drops + down.losses, up.ack_drops));
 }
 
+fn numbers(trace: &trace::Trace, name: &str) -> Vec<f64> {
+    let table = trace.tables.iter().find(|known| known.name == "transfers").expect("flows arrive");
+    match &table.columns.iter().find(|column| column.name == name).expect("a column of that name").data {
+        Data::U64(values) => values.iter().map(|value| *value as f64).collect(),
+        Data::F32(values) => values.iter().map(|value| f64::from(*value)).collect(),
+        other => panic!("{name} is {other:?}"),
+    }
+}
+
+#[test]
+fn the_flows_that_arrive_are_the_simulators_and_are_measured_alike() {
+    let workload = "[[workload]]\nname = \"web\"\nmodel = \"lognormal median 8kB sigma 1.5 max 200kB\"\nload = 0.4\n\
+        cc = \"cubic\"\nrtt = \"uniform +0ms..+30ms\"\nstart = \"200ms\"\nstop = \"2s\"\n";
+    let small = "[[workload]]\nname = \"small\"\nmodel = \"bounded_pareto shape 1.2 min 100B max 3kB\"\nload = 0.02\ncc = \"newreno\"\n";
+    let scenario = scenario("4s", &format!("[[flow]]\ncc = \"cubic\"\nbytes = \"300kB\"\n{workload}{small}"));
+    let Some(measured) = run(&scenario) else { return };
+    let simulated =
+        sim::run(&scenario, &cc::Registry::default(), sim::TraceLevel::Every(Span::from_millis(10))).expect("it runs");
+    let traces = [measured.trace.as_ref(), simulated.trace.as_ref()].map(|trace| trace.expect("traced"));
+    for name in ["bytes", "rtt", "alone"] {
+        let [real, ours] = traces.map(|trace| numbers(trace, name));
+        assert_eq!(real, ours, "{name}");
+    }
+    let [real, ours] = traces.map(|trace| numbers(trace, "start"));
+    let late = real.iter().zip(&ours).map(|(real, ours)| (real - ours) / 1e6).fold(0.0, f64::max);
+    assert!(real.iter().zip(&ours).all(|(real, ours)| real >= ours) && late < 500.0, "up to {late} ms late");
+    for (web, ours) in measured.summary.workloads.iter().zip(&simulated.summary.workloads) {
+        assert_eq!((&web.name, web.arrived, web.refused, web.unfinished), (&ours.name, ours.arrived, 0, 0));
+        assert_eq!((web.completed, web.completed_bytes), (ours.completed, ours.completed_bytes), "to the byte");
+        assert!(web.slowdown.all.as_ref().and_then(|all| all.srpt).is_some());
+        let least = web.rtt_s.min.expect("ACKs came");
+        assert!((0.040..0.075).contains(&least), "{least}");
+        assert!((web.limited_by.values().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", web.limited_by);
+    }
+    assert!(
+        numbers(traces[0], "completion")
+            .iter()
+            .zip(numbers(traces[0], "rtt"))
+            .all(|(took, rtt)| *took >= 1.5 * rtt - 1e-6),
+        "handshake and half a round trip"
+    );
+    let flow = &measured.summary.flows[0];
+    assert!(flow.completion_s.is_some(), "what does not arrive is there as ever");
+}
+
+#[test]
+fn more_flows_than_ports_are_refused_with_their_number() {
+    let web = |load| {
+        format!("[[workload]]\nmodel = \"bounded_pareto shape 1.2 min 100B max 1kB\"\nload = {load}\ncc = \"cubic\"\n")
+    };
+    let error = kernel::check(&scenario("600s", &web(0.9))).expect_err("a million small ones").to_string();
+    assert!(
+        error.contains("duration = \"10min\": some ") && error.contains("--on kernel has ports for 5499"),
+        "{error}"
+    );
+    assert!(error.contains("fix: give at most \"") && error.contains("lower path.rate"), "{error}");
+    let error = kernel::check(&scenario("1s", &web(0.1).replace("cubic", "bbr3"))).expect_err("no bbr3").to_string();
+    assert!(error.contains("workload.0.cc = \"bbr3\""), "{error}");
+}
+
 #[test]
 fn a_run_that_is_over_before_its_connection_opens_is_a_run() {
     let Some(measured) = run(&scenario("150ms", "[[flow]]\ncc = \"cubic\"\nstart = \"140ms\"\n")) else { return };

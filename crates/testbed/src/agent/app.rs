@@ -73,11 +73,27 @@ impl Writes {
     }
 }
 
+/// What of `chunks`, (time, bytes) each, is written at `now`.
+pub(super) fn written(chunks: &[(u64, u64)], now: u64) -> Allowed {
+    let come = chunks.partition_point(|(at, _)| *at <= now);
+    let again = chunks.get(come).map_or(u64::MAX, |(at, _)| *at);
+    Allowed { bytes: chunks[..come].iter().map(|(_, bytes)| bytes).sum(), again }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
+
+    #[test]
+    fn chunks_are_written_when_their_time_has_come() {
+        let chunks = [(5, 100), (10, 20), (30, 3)];
+        let allowed = |now| written(&chunks, now);
+        assert_eq!(allowed(4), Allowed { bytes: 0, again: 5 });
+        assert_eq!(allowed(10), Allowed { bytes: 120, again: 30 });
+        assert_eq!(allowed(31), Allowed { bytes: 123, again: u64::MAX });
+    }
 
     #[test]
     fn a_transfer_is_written_at_once() {

@@ -8,6 +8,8 @@ use units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use super::plan::{AppPlan, FlowPlan, Plan, VERSION};
 use crate::algorithms::{kernel_name, refused_parameter, twin};
+use crate::arriving::{self, Arrival, Unfolded};
+use crate::ports::Ports;
 
 /// Where a run takes place.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +24,8 @@ pub struct Ends<'a> {
     pub offered: Option<&'a [String]>,
     /// The runner's name, for errors.
     pub runner: &'a str,
+    /// Whether flows can arrive.
+    pub arrivals: bool,
 }
 
 /// Connections have this long to open: four SYNs may be lost (after 1, 2, 4 and 8 s the next one leaves).
@@ -64,11 +68,14 @@ impl Plan {
             let problem = format!("a modelled host, where --on {runner} has a real one");
             return Err(scenario.error("host", "…", problem, "remove [host], or run it on sim"));
         }
-        if let Some(workload) = scenario.workloads.first() {
-            let problem = format!("--on {runner} runs no workloads");
-            return Err(scenario.error(&workload.key("cc"), "…", problem, "remove [[workload]], or run it on sim"));
+        if let Some(workload) = scenario.workloads.first().filter(|_| !ends.arrivals) {
+            let problem = format!("--on {runner} has no flows that arrive");
+            let fix = "remove [[workload]], or run it on sim or kernel";
+            return Err(scenario.error(&workload.key("cc"), format_args!("{:?}", workload.flow.cc), problem, fix));
         }
-        let mut tuned = scenario.flows.iter().filter_map(|flow| Some((flow, auto_tuning(flow)?)));
+        let specs = || scenario.flows.iter().chain(scenario.workloads.iter().map(|workload| &workload.flow));
+        specs().try_for_each(|spec| check(scenario, spec, ends))?;
+        let mut tuned = specs().filter_map(|flow| Some((flow, auto_tuning(flow)?)));
         if let Some((_, most)) = tuned.next()
             && let Some((other, _)) = tuned.find(|(_, max)| *max != most)
         {
@@ -81,7 +88,24 @@ impl Plan {
             let problem = format!("each flow has a port, and {last} is beyond the last");
             return Err(scenario.error("flow", scenario.flows.len(), problem, "run fewer flows, or run it on sim"));
         }
-        let flows = scenario.flows.iter().zip(ends.first_port..).map(|(spec, port)| flow(scenario, spec, port, ends));
+        let ports = Ports::new(ends.first_port, scenario);
+        let at_once = arriving::check(scenario, ports.arrivals().len() as u64, runner)?;
+        let unfolded = Unfolded::of(scenario);
+        let mut flows: Vec<FlowPlan> =
+            scenario.flows.iter().zip(ends.first_port..).map(|(spec, port)| flow(scenario, spec, port)).collect();
+        // Those of one workload have one listening socket, so that what it is given is the same for all.
+        let like: Vec<FlowPlan> = scenario
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(number, workload)| {
+                let mut spec = workload.flow.clone();
+                spec.extra_rtt = workload.rtts.longest();
+                flow(scenario, &spec, ports.workload(number))
+            })
+            .collect();
+        let arrivals = unfolded.flows().iter().zip(&unfolded.arrivals).zip(ports.arrivals());
+        flows.extend(arrivals.map(|((spec, arrival), port)| arrives(spec, arrival, port, &like[arrival.workload])));
         Ok(Plan {
             version: VERSION,
             receiver: ends.receiver,
@@ -89,7 +113,8 @@ impl Plan {
             measure_from: scenario.measure_from.as_nanos(),
             interval: ends.interval.max(LEAST_INTERVAL).as_nanos(),
             patience: PATIENCE.as_nanos(),
-            flows: flows.collect::<Result<_, Error>>()?,
+            at_once,
+            flows,
         })
     }
 }
@@ -102,8 +127,7 @@ fn auto_tuning(spec: &Flow) -> Option<u32> {
     }
 }
 
-fn flow(scenario: &Scenario, spec: &Flow, port: u16, ends: &Ends) -> Result<FlowPlan, Error> {
-    check(scenario, spec, ends)?;
+fn flow(scenario: &Scenario, spec: &Flow, port: u16) -> FlowPlan {
     let (window, twin) = (scenario.receive_window(spec), twin(&spec.cc));
     let plenty = (window.get().saturating_mul(PLENTY)).clamp(LEAST_BUFFER, MOST_BUFFER) as u32;
     let (receive_buffer, window_clamp) = match spec.receive_window {
@@ -122,9 +146,10 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16, ends: &Ends) -> Result<Flow
         }
         _ => None,
     };
-    Ok(FlowPlan {
+    FlowPlan {
         name: spec.name.clone(),
         port,
+        near_port: None,
         congestion: kernel_name(&spec.cc).to_owned(),
         receiver_congestion: twin.filter(|twin| twin.both_ends).map(|twin| twin.kernel.to_owned()),
         start: scenario.start(spec).as_nanos(),
@@ -136,7 +161,17 @@ fn flow(scenario: &Scenario, spec: &Flow, port: u16, ends: &Ends) -> Result<Flow
         auto_tuning: auto_tuning(spec),
         window_clamp,
         written_ahead,
-    })
+    }
+}
+
+/// A flow that arrives, in all else like the others of its workload.
+fn arrives(spec: &Flow, arrival: &Arrival, near_port: u16, like: &FlowPlan) -> FlowPlan {
+    let app = match &arrival.chunks[..] {
+        [] => AppPlan::Writes { first: None, changes: vec![], from_opening: true, bytes: spec.bytes.map(Bytes::get) },
+        chunks => AppPlan::Chunks(chunks.iter().map(|chunk| (chunk.offset.as_nanos(), chunk.bytes.get())).collect()),
+    };
+    let (name, start) = (spec.name.clone(), spec.start.as_nanos());
+    FlowPlan { name, near_port: Some(near_port), start, app, ..like.clone() }
 }
 
 fn check(scenario: &Scenario, spec: &Flow, ends: &Ends) -> Result<(), Error> {
@@ -264,6 +299,7 @@ mod tests {
             interval,
             offered: Some(&offered),
             runner: "kernel",
+            arrivals: true,
         };
         Plan::of(&scenario, &ends).map_err(|error| error.to_string())
     }

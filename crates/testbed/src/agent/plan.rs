@@ -25,7 +25,10 @@ pub struct Plan {
     pub interval: u64,
     /// How long a connection may take to open, and the first one beyond its start to come.
     pub patience: u64,
-    /// The flows, in the scenario's order.
+    /// Of flows that arrive so many may be under way at once; one more is turned away.
+    #[serde(default)]
+    pub at_once: u32,
+    /// The flows, in the scenario's order; behind them those that arrive, in order of time.
     pub flows: Vec<FlowPlan>,
 }
 
@@ -36,6 +39,9 @@ pub struct FlowPlan {
     pub name: String,
     /// Where its receiver listens; it is known by this port in every packet.
     pub port: u16,
+    /// Of a flow that arrives: its sender's port, by which it is known, since the receiver's is that of others, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near_port: Option<u16>,
     /// TCP_CONGESTION of its sender.
     pub congestion: String,
     /// TCP_CONGESTION of its receiver, where that has a part in it (DCTCP's way of echoing marks); else the kernel's default.
@@ -75,6 +81,8 @@ pub enum AppPlan {
         /// It ends after that many bytes, if ever.
         bytes: Option<u64>,
     },
+    /// Writes each chunk so long after the flow's start, or as soon as the connection is open, and ends.
+    Chunks(Vec<(u64, u64)>),
     /// The receiver asks, with a byte each but for the first, which is the SYN; the sender answers.
     Answers {
         /// How long the answers are, in order.
@@ -89,8 +97,16 @@ impl AppPlan {
     pub fn bytes(&self) -> Option<u64> {
         match self {
             AppPlan::Writes { bytes, .. } => *bytes,
+            AppPlan::Chunks(chunks) => Some(chunks.iter().map(|(_, bytes)| bytes).sum()),
             AppPlan::Answers { .. } => None,
         }
+    }
+}
+
+impl FlowPlan {
+    /// Whether it arrives: one of many, of which no trace is kept.
+    pub fn arrives(&self) -> bool {
+        self.near_port.is_some()
     }
 }
 

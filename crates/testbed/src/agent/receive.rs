@@ -1,13 +1,15 @@
 //! The receiving end: reads whatever comes, and writes down how much of it there was when.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddrV4};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
-    Backlog, MsgFlags, SockFlag, SockaddrIn, accept4, bind, listen, recv, send as write, setsockopt, sockopt,
+    Backlog, MsgFlags, SockFlag, SockaddrIn, accept4, bind, getpeername, listen, recv, send as write, setsockopt,
+    sockopt,
 };
 
 use super::plan::{AppPlan, FlowPlan, Plan};
@@ -30,16 +32,31 @@ pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
     if let Some(most) = plan.flows.iter().filter_map(|flow| flow.receive_buffer).max() {
         sys::make_room(&sys::stream()?, false, most)?;
     }
-    let mut listening = Vec::new();
-    for (index, flow) in plan.flows.iter().enumerate() {
-        let socket = listener(plan, flow)?;
-        poll.add(&socket, EpollFlags::EPOLLIN, index as u64)?;
-        listening.push(socket);
+    if plan.flows.iter().any(FlowPlan::arrives) {
+        sys::open_many_files()?;
     }
+    let (mut listening, mut ports) = (Vec::new(), BTreeSet::new());
+    for (index, flow) in plan.flows.iter().enumerate().filter(|(_, flow)| ports.insert(flow.port)) {
+        let socket = listener(plan, flow)?;
+        poll.add(&socket, EpollFlags::EPOLLIN, listening.len() as u64)?;
+        listening.push((socket, index));
+    }
+    let near_ports = plan.flows.iter().enumerate().filter_map(|(index, flow)| Some((flow.near_port?, index)));
     let begun = sys::now();
     let writer = Writer::create(out, &Header { agent: "receive".to_owned(), epoch: begun, kernel: sys::kernel() })?;
-    let flows = plan.flows.iter().map(Flow::new).collect();
-    let mut run = Run { plan, poll, writer, listening, flows, buffer: vec![0; CHUNK], end: None };
+    let asking = |(index, flow): (usize, &FlowPlan)| matches!(flow.app, AppPlan::Answers { .. }).then_some(index);
+    let mut run = Run {
+        plan,
+        poll,
+        writer,
+        listening,
+        near_ports: near_ports.collect(),
+        flows: plan.flows.iter().map(Flow::new).collect(),
+        asking: plan.flows.iter().enumerate().filter_map(asking).collect(),
+        gone: 0,
+        buffer: vec![0; CHUNK],
+        end: None,
+    };
     super::say_ready();
     let first = plan.flows.iter().map(|flow| flow.start).min().unwrap_or(0);
     run.run(begun.saturating_add(first).saturating_add(plan.patience))
@@ -65,7 +82,9 @@ fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, Failure> {
     let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, flow.port);
     let what = format!("flow {:?}: listening at {}:{}", flow.name, plan.receiver, flow.port);
     bind(socket.as_raw_fd(), &SockaddrIn::from(address)).map_err(failed(&what))?;
-    listen(&socket, Backlog::new(8).expect("within the system's limit")).map_err(failed(&what))?;
+    let waiting =
+        if flow.arrives() { Backlog::MAXALLOWABLE } else { Backlog::new(8).expect("within the system's limit") };
+    listen(&socket, waiting).map_err(failed(&what))?;
     Ok(socket)
 }
 
@@ -90,8 +109,15 @@ struct Run<'a> {
     plan: &'a Plan,
     poll: Poll,
     writer: Writer,
-    listening: Vec<OwnedFd>,
+    /// Each with a flow whose it is: the only one, or one of those that arrive there.
+    listening: Vec<(OwnedFd, usize)>,
+    /// By their senders' ports.
+    near_ports: BTreeMap<u16, usize>,
     flows: Vec<Flow<'a>>,
+    /// Flows whose receiver asks for answers.
+    asking: Vec<usize>,
+    /// Flows that have come and gone.
+    gone: usize,
     buffer: Vec<u8>,
     /// Once the first has come.
     end: Option<u64>,
@@ -102,8 +128,7 @@ impl Run<'_> {
     fn run(&mut self, first_by: u64) -> Result<(), Failure> {
         loop {
             let now = sys::now();
-            let done = self.flows.iter().all(|flow| flow.came && flow.socket.is_none());
-            if done || self.poll.stopped() || self.end.is_some_and(|end| now >= end) {
+            if self.gone == self.flows.len() || self.poll.stopped() || self.end.is_some_and(|end| now >= end) {
                 return self.writer.finish(now);
             }
             if self.end.is_none() && now >= first_by {
@@ -111,12 +136,13 @@ impl Run<'_> {
                 let patience = self.plan.patience as f64 / 1e9;
                 return Err(Failure::new(format!("no sender came within {patience} s")));
             }
-            for index in 0..self.flows.len() {
+            for place in 0..self.asking.len() {
+                let index = self.asking[place];
                 if self.flows[index].asks <= now {
                     self.ask(index, now)?;
                 }
             }
-            let asks = self.flows.iter().map(|flow| flow.asks).min().unwrap_or(u64::MAX);
+            let asks = self.asking.iter().map(|index| self.flows[*index].asks).min().unwrap_or(u64::MAX);
             for (token, _) in self.poll.wait(asks.min(self.end.unwrap_or(first_by)))? {
                 match token.checked_sub(CONNECTION) {
                     None => self.accept(token as usize)?,
@@ -126,12 +152,31 @@ impl Run<'_> {
         }
     }
 
-    #[allow(unsafe_code, reason = "nix hands on a connection as a bare number")]
-    fn accept(&mut self, index: usize) -> Result<(), Failure> {
+    /// All that have come to a listening socket.
+    fn accept(&mut self, place: usize) -> Result<(), Failure> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
-        let Ok(connection) = accept4(self.listening[index].as_raw_fd(), flags) else { return Ok(()) };
+        let (listener, flow) = (self.listening[place].0.as_raw_fd(), self.listening[place].1);
+        loop {
+            match accept4(listener, flags) {
+                Ok(connection) => self.come(connection, flow)?,
+                // It was gone before it was accepted.
+                Err(Errno::ECONNABORTED | Errno::EINTR) => {}
+                Err(Errno::EAGAIN) => return Ok(()),
+                Err(error) => return Err(failed("accepting a connection")(error)),
+            }
+        }
+    }
+
+    #[allow(unsafe_code, reason = "nix hands on a connection as a bare number")]
+    fn come(&mut self, connection: RawFd, mut index: usize) -> Result<(), Failure> {
         // SAFETY: it was opened just now, and nobody else has it.
         let socket = unsafe { OwnedFd::from_raw_fd(connection) };
+        if self.flows[index].plan.arrives() {
+            // One that is gone already has no peer: its sender will say why.
+            let peer = getpeername::<SockaddrIn>(connection).ok();
+            let Some(found) = peer.and_then(|peer| self.near_ports.get(&peer.port())) else { return Ok(()) };
+            index = *found;
+        }
         let now = sys::now();
         let flow = &mut self.flows[index];
         if flow.came {
@@ -168,6 +213,7 @@ impl Run<'_> {
         if ended {
             let flow = &mut self.flows[index];
             (flow.socket, flow.asks) = (None, u64::MAX);
+            self.gone += 1;
             self.writer.add_number(Kind::End, index, now, flow.read)?;
         }
         Ok(())

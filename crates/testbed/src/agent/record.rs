@@ -36,7 +36,7 @@ pub enum Kind {
     Start = 4,
     /// It is open.
     Open = 5,
-    /// The other side has sent its last byte; how many it was in all (u64).
+    /// The other side has closed the connection; how many bytes went over it (u64).
     End = 6,
     /// An answer is there: when it was asked for (u64), its length (u64).
     Answer = 7,
@@ -55,10 +55,12 @@ pub enum Kind {
     Dropped = 13,
     /// One with payload that is at its receiver: how long it waited in all (u64).
     Arrived = 14,
+    /// A flow arrived, and was turned away: too many were under way.
+    Refused = 15,
 }
 
 impl Kind {
-    const ALL: [Kind; 14] = [
+    const ALL: [Kind; 15] = [
         Kind::Info,
         Kind::CcInfo,
         Kind::Read,
@@ -73,6 +75,7 @@ impl Kind {
         Kind::Passed,
         Kind::Dropped,
         Kind::Arrived,
+        Kind::Refused,
     ];
 }
 

@@ -1,16 +1,17 @@
 //! The sending end: opens each flow's connection at its time, writes what its application would, samples what the kernel says.
 
-use std::net::SocketAddrV4;
+use std::collections::BTreeSet;
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
-    MsgFlags, Shutdown, SockaddrIn, connect, getsockopt, recv, send as write, setsockopt, shutdown, sockopt,
+    MsgFlags, Shutdown, SockaddrIn, bind, connect, getsockopt, recv, send as write, setsockopt, shutdown, sockopt,
 };
 
-use super::app::{Allowed, Writes};
+use super::app::{Allowed, Writes, written};
 use super::plan::{AppPlan, FlowPlan, Plan};
 use super::record::{Header, Kind, Writer};
 use super::sys::{self, Poll};
@@ -19,14 +20,36 @@ use super::{Failure, failed};
 /// What is handed over at a time.
 const CHUNK: usize = 256 << 10;
 
+/// Of flows that arrive so many are sampled at a time, and no more often than each 10 ms: they have no rows in a trace.
+const SAMPLED: usize = 64;
+const SAMPLED_EACH: u64 = 10_000_000;
+
+/// The ports that the kernel gives to flows that do not arrive, which have theirs from the plan: above those.
+const OWN_PORTS: &str = "60001 65535";
+
 /// Sends; the run began, or begins, when `begins` says.
 pub(crate) fn send(plan: &Plan, out: &Path, begins: impl FnOnce() -> u64) -> Result<(), Failure> {
     check(plan)?;
     let poll = Poll::new()?;
     let epoch = begins();
     let writer = Writer::create(out, &Header { agent: "send".to_owned(), epoch, kernel: sys::kernel() })?;
-    let flows = plan.flows.iter().map(|flow| Flow::new(flow, epoch)).collect();
-    let mut run = Run { plan, epoch, end: epoch + plan.duration, poll, writer, flows, zeros: vec![0; CHUNK] };
+    let flows: Vec<Flow> = plan.flows.iter().map(|flow| Flow::new(flow, epoch)).collect();
+    let mut run = Run {
+        plan,
+        epoch,
+        end: epoch + plan.duration,
+        poll,
+        writer,
+        agenda: flows.iter().enumerate().map(|(index, flow)| (flow.due, index)).collect(),
+        flows,
+        open: BTreeSet::new(),
+        first_arrival: plan.flows.iter().position(FlowPlan::arrives).unwrap_or(plan.flows.len()),
+        under_way: 0,
+        closed: 0,
+        sampled: (0, epoch),
+        broken: false,
+        zeros: vec![0; CHUNK],
+    };
     run.run()?;
     let failure = run.flows.into_iter().find_map(|flow| flow.failure);
     failure.map_or(Ok(()), |words| Err(Failure::new(words)))
@@ -34,8 +57,15 @@ pub(crate) fn send(plan: &Plan, out: &Path, begins: impl FnOnce() -> u64) -> Res
 
 /// Refuses algorithms that this kernel does not offer, and makes room for buffers, before anything begins.
 fn check(plan: &Plan) -> Result<(), Failure> {
-    for flow in &plan.flows {
+    let mut known = BTreeSet::new();
+    for flow in plan.flows.iter().filter(|flow| known.insert(&flow.congestion)) {
         sys::set_congestion(&sys::stream()?, &flow.name, &flow.congestion)?;
+    }
+    if plan.flows.iter().any(FlowPlan::arrives) {
+        sys::open_many_files()?;
+        sys::set_sysctl("ip_local_port_range", OWN_PORTS)?;
+        // What one connection was like is not for the next one to know, as little as in a simulation.
+        sys::set_sysctl("tcp_no_metrics_save", "1")?;
     }
     let most = plan.flows.iter().map(|flow| flow.send_buffer).max();
     most.map_or(Ok(()), |most| sys::make_room(&sys::stream()?, true, most))
@@ -44,13 +74,18 @@ fn check(plan: &Plan) -> Result<(), Failure> {
 #[derive(Debug)]
 enum App {
     Writes(Writes),
+    /// (when, bytes) each.
+    Chunks(Vec<(u64, u64)>),
     /// The end of each answer in the stream; how many were asked for.
     Answers(Vec<u64>, usize),
 }
 
 impl App {
-    fn new(plan: &AppPlan, epoch: u64, opened: u64) -> App {
-        match plan {
+    fn new(plan: &FlowPlan, epoch: u64, opened: u64) -> App {
+        match &plan.app {
+            AppPlan::Chunks(chunks) => {
+                App::Chunks(chunks.iter().map(|(offset, bytes)| (epoch + plan.start + offset, *bytes)).collect())
+            }
             AppPlan::Writes { first, changes, from_opening, bytes } => {
                 let zero = if *from_opening { opened } else { epoch };
                 let changes = changes.iter().map(|(at, rate)| (zero + at, *rate));
@@ -66,9 +101,10 @@ impl App {
         }
     }
 
-    fn allowed(&mut self, now: u64, written: u64) -> Allowed {
+    fn allowed(&mut self, now: u64, sent: u64) -> Allowed {
         match self {
-            App::Writes(writes) => writes.allowed(now, written),
+            App::Writes(writes) => writes.allowed(now, sent),
+            App::Chunks(chunks) => written(chunks, now),
             App::Answers(ends, asked) => {
                 let bytes = asked.checked_sub(1).and_then(|last| ends.get(last)).or(ends.last()).copied().unwrap_or(0);
                 Allowed { bytes, again: u64::MAX }
@@ -111,6 +147,20 @@ struct Run<'a> {
     poll: Poll,
     writer: Writer,
     flows: Vec<Flow<'a>>,
+    /// When something is to be done, and with which flow.
+    agenda: BTreeSet<(u64, usize)>,
+    /// Flows whose connection is open.
+    open: BTreeSet<usize>,
+    /// Those that arrive stand behind the others.
+    first_arrival: usize,
+    /// Of those that arrive: connecting, or open.
+    under_way: u32,
+    /// Flows that are over.
+    closed: usize,
+    /// Behind the arrival that was sampled last, and when that was.
+    sampled: (usize, u64),
+    /// One that arrived has failed: what others come to is of no use.
+    broken: bool,
     zeros: Vec<u8>,
 }
 
@@ -121,20 +171,18 @@ impl Run<'_> {
         let mut sample_at = self.epoch + interval;
         loop {
             let now = sys::now();
-            if now >= self.end || self.poll.stopped() || self.flows.iter().all(|flow| flow.state == State::Closed) {
+            if now >= self.end || self.poll.stopped() || self.closed == self.flows.len() || self.broken {
                 break;
             }
             if now >= sample_at {
-                (0..self.flows.len()).try_for_each(|index| self.sample(index, now))?;
+                self.sample_all(now)?;
                 let regular = self.epoch + ((now - self.epoch) / interval + 1) * interval;
                 sample_at = if now < mark && mark < regular { mark } else { regular };
             }
-            for index in 0..self.flows.len() {
-                if self.flows[index].due <= now {
-                    self.on_due(index, now)?;
-                }
+            while let Some((_, index)) = self.agenda.first().copied().filter(|(due, _)| *due <= now) {
+                self.on_due(index, now)?;
             }
-            let due = self.flows.iter().map(|flow| flow.due).min().unwrap_or(u64::MAX);
+            let due = self.agenda.first().map_or(u64::MAX, |(due, _)| *due);
             for (token, what) in self.poll.wait(due.min(sample_at).min(self.end))? {
                 self.on_event(token as usize, what)?;
             }
@@ -159,14 +207,43 @@ impl Run<'_> {
                 self.fail(index, now, format!("no answer within {patience} s"))
             }
             State::Open => self.write(index),
-            State::Closed => Ok(()),
+            State::Closed => {
+                self.set_due(index, u64::MAX);
+                Ok(())
+            }
         }
     }
 
-    fn connect(&mut self, index: usize) -> Result<(), Failure> {
+    /// The flow is looked after again by then.
+    fn set_due(&mut self, index: usize, due: u64) {
+        let before = std::mem::replace(&mut self.flows[index].due, due);
+        self.agenda.remove(&(before, index));
+        if due != u64::MAX {
+            self.agenda.insert((due, index));
+        }
+    }
+
+    /// The flow is over.
+    fn close(&mut self, index: usize) {
         let flow = &mut self.flows[index];
-        let plan = flow.plan;
+        self.under_way -= u32::from(flow.plan.arrives() && flow.state != State::Waiting);
+        (flow.socket, flow.app, flow.state) = (None, None, State::Closed);
+        self.closed += 1;
+        self.open.remove(&index);
+        self.set_due(index, u64::MAX);
+    }
+
+    fn connect(&mut self, index: usize) -> Result<(), Failure> {
+        let plan = self.flows[index].plan;
+        if plan.arrives() && self.under_way >= self.plan.at_once {
+            self.close(index);
+            return self.writer.add(Kind::Refused, index, sys::now(), &[]);
+        }
         let socket = sys::stream()?;
+        if let Some(port) = plan.near_port {
+            let address = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
+            bind(socket.as_raw_fd(), &address).map_err(failed(&format!("flow {:?}: port {port}", plan.name)))?;
+        }
         sys::set_congestion(&socket, &plan.name, &plan.congestion)?;
         // Where this is not allowed, there was made room for it.
         let _ = sys::set_buffer(&socket, true, plan.send_buffer);
@@ -178,8 +255,8 @@ impl Run<'_> {
         if let Some(bytes) = plan.written_ahead {
             sys::set(&socket, sys::Setting::NotSentLowAt(bytes))?;
         }
-        if plan.written_ahead.is_some() || matches!(plan.app, AppPlan::Answers { .. }) {
-            // The end of an answer waits for nothing.
+        if plan.written_ahead.is_some() || matches!(plan.app, AppPlan::Answers { .. } | AppPlan::Chunks(_)) {
+            // The end of an answer, or of a chunk, waits for nothing.
             setsockopt(&socket, sockopt::TcpNoDelay, &true).map_err(failed("TCP_NODELAY"))?;
         }
         let edges = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
@@ -188,7 +265,10 @@ impl Run<'_> {
         self.writer.add(Kind::Start, index, now, &[])?;
         let address = SockaddrIn::from(SocketAddrV4::new(self.plan.receiver, plan.port));
         let result = connect(socket.as_raw_fd(), &address);
-        (flow.socket, flow.state, flow.due) = (Some(socket), State::Connecting, now.saturating_add(self.plan.patience));
+        let flow = &mut self.flows[index];
+        (flow.socket, flow.state) = (Some(socket), State::Connecting);
+        self.under_way += u32::from(plan.arrives());
+        self.set_due(index, now.saturating_add(self.plan.patience));
         match result {
             Ok(()) | Err(Errno::EINPROGRESS) => Ok(()),
             Err(error) => self.fail(index, now, unreachable(error)),
@@ -213,7 +293,8 @@ impl Run<'_> {
         }
         if flow.state == State::Connecting && what.contains(EpollFlags::EPOLLOUT) {
             flow.state = State::Open;
-            flow.app = Some(App::new(&flow.plan.app, self.epoch, now));
+            flow.app = Some(App::new(flow.plan, self.epoch, now));
+            self.open.insert(index);
             self.writer.add(Kind::Open, index, now, &[])?;
             self.sample(index, now)?;
         }
@@ -235,9 +316,10 @@ impl Run<'_> {
         if flow.plan.app.bytes() != Some(flow.written) {
             return self.fail(index, now, "the receiver closed the connection".to_owned());
         }
+        let written = flow.written;
         self.sample(index, now)?;
-        let flow = &mut self.flows[index];
-        (flow.socket, flow.state, flow.due) = (None, State::Closed, u64::MAX);
+        self.writer.add_number(Kind::End, index, now, written)?;
+        self.close(index);
         Ok(())
     }
 
@@ -255,9 +337,10 @@ impl Run<'_> {
     fn write(&mut self, index: usize) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
         let Flow { socket: Some(socket), app: Some(app), .. } = flow else { return Ok(()) };
+        let mut due;
         loop {
             let allowed = app.allowed(sys::now(), flow.written);
-            flow.due = allowed.again;
+            due = allowed.again;
             let more = allowed.bytes.saturating_sub(flow.written).min(CHUNK as u64) as usize;
             if more == 0 {
                 break;
@@ -268,32 +351,51 @@ impl Run<'_> {
                 // a change of the rate does.
                 Err(Errno::EAGAIN) => break,
                 // What it is, the socket says.
-                Err(_) => return Ok(()),
+                Err(_) => break,
             }
             if flow.plan.app.bytes() == Some(flow.written) {
                 shutdown(socket.as_raw_fd(), Shutdown::Write).map_err(failed("closing a connection"))?;
             }
         }
+        self.set_due(index, due);
         Ok(())
+    }
+
+    /// All that do not arrive, and the next of those that do.
+    fn sample_all(&mut self, now: u64) -> Result<(), Failure> {
+        let mut chosen: Vec<usize> = self.open.range(..self.first_arrival).copied().collect();
+        let (next, at) = self.sampled;
+        if now >= at + SAMPLED_EACH {
+            let others = chosen.len();
+            chosen.extend(self.open.range(next.max(self.first_arrival)..).take(SAMPLED));
+            // After the last of them it begins again.
+            let last = chosen.last().filter(|_| chosen.len() - others == SAMPLED);
+            self.sampled = (last.map_or(0, |last| last + 1), now);
+        }
+        chosen.into_iter().try_for_each(|index| self.sample(index, now))
     }
 
     fn sample(&mut self, index: usize, now: u64) -> Result<(), Failure> {
         let flow = &self.flows[index];
         let Flow { socket: Some(socket), state: State::Open, .. } = flow else { return Ok(()) };
         let mut buffer = [0; 512];
-        if let Ok(cc @ [_, ..]) = sys::tcp_cc_info(socket, &mut buffer) {
+        if !flow.plan.arrives()
+            && let Ok(cc @ [_, ..]) = sys::tcp_cc_info(socket, &mut buffer)
+        {
             self.writer.add(Kind::CcInfo, index, now, cc)?;
         }
         let info = sys::tcp_info(socket, &mut buffer).map_err(failed("TCP_INFO"))?;
         self.writer.add(Kind::Info, index, now, info)
     }
 
-    /// The flow is over; the others go on.
+    /// The flow is over; the others go on, unless it was one of many.
     fn fail(&mut self, index: usize, now: u64, why: String) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
         let words = format!("flow {:?} to {}:{}: {why}", flow.plan.name, self.plan.receiver, flow.plan.port);
         self.writer.add(Kind::Failure, index, now, words.as_bytes())?;
-        (flow.socket, flow.state, flow.due, flow.failure) = (None, State::Closed, u64::MAX, Some(words));
+        flow.failure = Some(words);
+        self.broken |= flow.plan.arrives();
+        self.close(index);
         Ok(())
     }
 }

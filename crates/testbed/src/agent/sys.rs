@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
@@ -170,6 +171,15 @@ pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), Failure> {
     fs::write(&path, value).map_err(|error| {
         Failure::new(format!("{path} = {value}: {error}\n  fix: run as root of a network namespace of its own"))
     })
+}
+
+/// Lets this process open as many files as it may.
+pub(super) fn open_many_files() -> Result<(), Failure> {
+    let files = || {
+        let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
+    };
+    files().map_err(failed("the limit of open files"))
 }
 
 /// Binds a packet socket to an interface, for all protocols.

@@ -22,10 +22,12 @@ use trace::LinkSummary;
 use units::Span;
 
 use crate::agent::{Ends, Failure, Plan};
+use crate::arriving::Unfolded;
 use crate::between::{Between, between, raise};
 use crate::clock::Clock;
 use crate::forward::Side;
 use crate::measured::{Facts, Measured, Recording, Watched, measured};
+use crate::ports::Ports;
 use crate::{Header, Inside, Sandbox, Trouble, bed, capacity, facts, privileges};
 use ends::{Child, Ended};
 use log::Log;
@@ -46,6 +48,7 @@ pub struct Run {
     pub sandbox: Sandbox,
     scenario: Scenario,
     interval: Option<Span>,
+    at_once: u32,
     files: Files,
 }
 
@@ -68,7 +71,14 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 
 fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
     let offered = facts::algorithms();
-    let ends = Ends { receiver: bed::FAR, first_port: FIRST_PORT, interval, offered: Some(&offered), runner: NAME };
+    let ends = Ends {
+        receiver: bed::FAR,
+        first_port: FIRST_PORT,
+        interval,
+        offered: Some(&offered),
+        runner: NAME,
+        arrivals: true,
+    };
     Plan::of(scenario, &ends)
 }
 
@@ -82,9 +92,10 @@ pub fn start(scenario: &Scenario, interval: Span, traced: bool) -> Result<Result
     let begin = || {
         let files = Files { send: unnamed()?, receive: unnamed()?, log: unnamed()? };
         let [send, receive, log] = [&files.send, &files.receive, &files.log].map(path);
-        let inner = scenario.clone();
-        let sandbox = Sandbox::start(move |inside| run(&inner, &plan, [send, receive, log], inside))?;
-        Ok(Run { sandbox, scenario: scenario.clone(), interval: traced.then_some(interval), files })
+        let at_once = plan.at_once;
+        let (inner, ports) = (Unfolded::of(scenario).scenario, Ports::new(FIRST_PORT, scenario));
+        let sandbox = Sandbox::start(move |inside| run(&inner, ports, &plan, [send, receive, log], inside))?;
+        Ok(Run { sandbox, scenario: scenario.clone(), interval: traced.then_some(interval), at_once, files })
     };
     Ok(begin())
 }
@@ -100,6 +111,7 @@ impl Run {
         let facts = Facts {
             runner: NAME.to_owned(),
             first_port: FIRST_PORT,
+            at_once: self.at_once,
             paced: false,
             departs: None,
             host: serde_json::from_value(done["host"].clone()).map_err(broken)?,
@@ -134,9 +146,10 @@ fn path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// In the sandbox.
+/// In the sandbox; with every flow that arrives among the flows.
 fn run(
     scenario: &Scenario,
+    ports: Ports,
     plan: &Plan,
     [send, receive, log]: [PathBuf; 3],
     inside: &Inside,
@@ -154,13 +167,10 @@ fn run(
     let sender = Child::start(&bed.near, || crate::agent::send(plan, &send, || gate.pass()))?;
     let (log, written) = Log::start(&log)?;
     let clock = Clock::start();
-    let ports = FIRST_PORT..FIRST_PORT + scenario.flows.len() as u16;
-    let route = move |side: Side, header: &Header, _: &[u8]| {
-        let (direction, port) = match side {
-            Side::Near => (Direction::Forward, header.ports.1),
-            Side::Far => (Direction::Reverse, header.ports.0),
-        };
-        ports.contains(&port).then(|| (u32::from(port - FIRST_PORT), direction, counts(direction, header.kind)))
+    let route = move |_: Side, header: &Header, _: &[u8]| {
+        let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
+        let direction = if forward { Direction::Forward } else { Direction::Reverse };
+        Some((flow, direction, counts(direction, header.kind)))
     };
     let log = log.since(clock.zero());
     let waiting = inside.clone();

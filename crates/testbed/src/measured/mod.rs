@@ -1,6 +1,7 @@
 //! From what agents wrote down to the metrics and the trace that a simulation gives: by `trace`'s meters and recorder, fed
 //! with what really happened.
 
+mod arrivals;
 mod info;
 mod limits;
 mod packet;
@@ -20,6 +21,9 @@ use units::{Bytes, Span, Time};
 
 use crate::agent::{Failure, Kind, LEAST_INTERVAL, Reader, Record};
 use crate::algorithms::twin;
+use crate::arriving::Unfolded;
+use crate::ports::Ports;
+use arrivals::Came;
 use info::Info;
 use packet::Packet;
 use tracker::Tracker;
@@ -34,6 +38,9 @@ pub struct Facts {
     pub runner: String,
     /// Of the first flow; the next has the next.
     pub first_port: u16,
+    /// How many flows that arrive may be under way at once.
+    #[serde(default)]
+    pub at_once: u32,
     /// Whether the sender's device paces every flow (fq).
     #[serde(default)]
     pub paced: bool,
@@ -100,6 +107,10 @@ struct Flow {
     samples: Vec<(Time, Info)>,
     cc: Vec<Vec<u8>>,
     read: u64,
+    /// The sender knows that the receiver has everything.
+    closed: Option<Time>,
+    /// It arrived, and was turned away.
+    refused: bool,
 }
 
 /// A limit that nobody asked for spoils a run when it holds for a larger share of the time.
@@ -119,10 +130,12 @@ pub fn measured(
     let send = Reader::open(&recording.send)?;
     let epoch = send.header.epoch;
     let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
-    let mut flows = sent(scenario, complete(send, &recording.send)?, window, at, interval.is_some())?;
+    let unfolded = Unfolded::of(scenario);
+    let mut flows = sent(&unfolded.scenario, complete(send, &recording.send)?, window, at, interval.is_some())?;
     let received = complete(Reader::open(&recording.receive)?, &recording.receive)?;
-    received.into_iter().for_each(|record| flows[usize::from(record.flow)].on_received(scenario, &record, at));
-    let taps = Taps { first_port: facts.first_port, flows: flows.len() };
+    let all = &unfolded.scenario;
+    received.into_iter().for_each(|record| flows[usize::from(record.flow)].on_received(all, &record, at));
+    let taps = Taps { ports: Ports::new(facts.first_port, scenario), flows: flows.len() };
     let mut warnings = facts.warnings;
     let mut tap = |path: &Path| taps.read(path, &mut warnings);
     let sender = tap(&recording.sender)?;
@@ -159,8 +172,14 @@ pub fn measured(
     for packet in links.passed.iter().filter(|packet| packet.marked && packet.data && window.holds(packet.start)) {
         flows[packet.flow as usize].meter.on_tally(trace::Tallied { marks: 1, ..trace::Tallied::default() });
     }
-    let mut recorder =
-        interval.map(|interval| rows::Rows::new(scenario, &links, interval.max(LEAST_INTERVAL), window.to));
+    let arrived = flows.split_off(scenario.flows.len());
+    let arrived = Came::of(scenario, &unfolded, arrived, facts.at_once, facts.paced, window);
+    warnings.extend(arrived.warnings.iter().cloned());
+    let interval = interval.map(|interval| interval.max(LEAST_INTERVAL));
+    let mut recorder = interval.map(|interval| rows::Rows::new(scenario, &links, interval, window.to));
+    if let (Some(recorder), Some(interval), [_, ..]) = (&mut recorder, interval, &scenario.workloads[..]) {
+        recorder.arrived(arrived.active(interval, window.to), arrived.transfers);
+    }
     let mut summary = Vec::with_capacity(flows.len());
     for (index, (flow, spec)) in flows.iter_mut().zip(&scenario.flows).enumerate() {
         let paced = facts.paced || spec.pacing == scenario::Pacing::On || twin(&spec.cc).is_some_and(|twin| twin.paces);
@@ -183,7 +202,7 @@ pub fn measured(
         duration_s: scenario.duration.as_secs_f64(),
         measure_from_s: scenario.measure_from.as_secs_f64(),
         flows: summary,
-        workloads: Vec::new(),
+        workloads: arrived.summaries,
         packets: summaries.first().map_or(0, |link| link.packets),
         links: summaries,
         jain: jain(&rates),
@@ -224,6 +243,8 @@ fn sent(
                 samples: vec![],
                 cc: vec![],
                 read: 0,
+                closed: None,
+                refused: false,
             }
         })
         .collect();
@@ -234,6 +255,8 @@ fn sent(
             Kind::Failure => return Err(Failure::new(String::from_utf8_lossy(&record.data))),
             Kind::Start => flow.meter.restart(at(record.time)),
             Kind::Open => flow.opened = Some(at(record.time)),
+            Kind::End => flow.closed = Some(at(record.time)),
+            Kind::Refused => flow.refused = true,
             Kind::CcInfo => cc = record.data,
             Kind::Info => {
                 flow.samples.push((at(record.time), Info::read(&record.data)));
@@ -284,10 +307,10 @@ impl Flow {
     }
 }
 
-/// Who knows the flows by their receivers' ports.
+/// Who knows the flows by their ports.
 #[derive(Clone, Copy)]
 struct Taps {
-    first_port: u16,
+    ports: Ports,
     flows: usize,
 }
 
@@ -317,12 +340,8 @@ impl Taps {
         let (out, rest) = record.data.split_first()?;
         let (size, headers) = rest.split_first_chunk::<4>()?;
         let packet = Packet::read(record.time, *out == 1, u32::from_le_bytes(*size), headers)?;
-        let flow = |port: u16| port.checked_sub(self.first_port).filter(|flow| usize::from(*flow) < self.flows);
-        match (flow(packet.destination), flow(packet.source)) {
-            (Some(flow), _) => Some((flow.into(), packet, true)),
-            (None, Some(flow)) => Some((flow.into(), packet, false)),
-            (None, None) => None,
-        }
+        let (flow, forward) = self.ports.way(packet.source, packet.destination)?;
+        ((flow as usize) < self.flows).then_some((flow, packet, forward))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use endpoint::LIMITS;
 use scenario::Scenario;
-use trace::{FlowRow, LinkRow, Recorder, Trace, TransitionRow};
+use trace::{ActiveRow, FlowRow, LinkRow, Recorder, Trace, Transfer, TransitionRow};
 use units::{Bytes, Span, Time};
 
 use super::{Flow, Links, info};
@@ -71,6 +71,12 @@ impl Rows {
             self.asks = true;
             self.responses.extend(answers.into_iter().map(|answer| (index, answer)));
         }
+    }
+
+    /// Those of the flows that arrived.
+    pub(super) fn arrived(&mut self, active: Vec<ActiveRow>, transfers: Vec<Transfer>) {
+        active.into_iter().for_each(|row| self.recorder.active(row));
+        self.recorder.transfers(transfers);
     }
 
     pub(super) fn finish(mut self) -> Trace {

@@ -1,0 +1,65 @@
+//! By which port a flow is known in every packet: its receiver's, or, of one that arrives, its sender's, since all flows of a workload
+//! have one receiver.
+
+use std::ops::Range;
+
+use crate::arriving::LAST_PORT;
+
+/// Who has which.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ports {
+    first: u16,
+    flows: u16,
+    workloads: u16,
+}
+
+impl Ports {
+    /// Of a scenario with so many flows and workloads.
+    pub(crate) fn new(first: u16, scenario: &scenario::Scenario) -> Ports {
+        let count = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
+        Ports { first, flows: count(scenario.flows.len()), workloads: count(scenario.workloads.len()) }
+    }
+
+    /// Where a workload's receiver listens.
+    pub(crate) fn workload(self, number: usize) -> u16 {
+        self.first + self.flows + number as u16
+    }
+
+    /// Those of the senders of flows that arrive, in order.
+    pub(crate) fn arrivals(self) -> Range<u16> {
+        self.first.saturating_add(self.flows).saturating_add(self.workloads)..LAST_PORT
+    }
+
+    /// Whose a packet is, as numbered with those that arrive behind the others, and whether it goes forward.
+    pub(crate) fn way(self, source: u16, destination: u16) -> Option<(u32, bool)> {
+        let flow = |port: u16| port.checked_sub(self.first).filter(|flow| *flow < self.flows).map(u32::from);
+        let arrivals = self.arrivals();
+        let arrival =
+            |port: u16| arrivals.contains(&port).then(|| u32::from(self.flows) + u32::from(port - arrivals.start));
+        let forward = |flow| (flow, true);
+        let back = |flow| (flow, false);
+        flow(destination)
+            .map(forward)
+            .or_else(|| flow(source).map(back))
+            .or_else(|| arrival(source).map(forward))
+            .or_else(|| arrival(destination).map(back))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flow_is_known_by_its_receivers_port_and_an_arrival_by_its_senders() {
+        let ports = Ports { first: 5001, flows: 2, workloads: 1 };
+        assert_eq!((ports.workload(0), ports.arrivals().start), (5003, 5004));
+        assert_eq!(ports.way(60_777, 5002), Some((1, true)));
+        assert_eq!(ports.way(5001, 60_777), Some((0, false)));
+        assert_eq!(ports.way(5004, 5003), Some((2, true)));
+        assert_eq!(ports.way(5003, 5014), Some((12, false)));
+        assert_eq!(ports.way(60_000, 5003), None);
+        let alone = Ports { first: 5001, flows: 0, workloads: 2 };
+        assert_eq!((alone.way(5003, 5002), alone.way(5001, 5003)), (Some((0, true)), Some((0, false))));
+    }
+}

@@ -4,13 +4,13 @@ use std::fmt::Display;
 
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::{Rate, Span, nearest};
+use units::{Bytes, Rate, Span, nearest};
 
 use crate::error::Error;
 use crate::kinds::is_decimal;
 use crate::leaf::{Kind, Refusal};
 use crate::model::{PACKET, Scenario};
-use crate::quantities::{DISTRIBUTED, Dimension, FLOW, LIMITS, LINK, RUN, STATISTICS};
+use crate::quantities::{Dimension, FLOW, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD};
 
 /// Conditions as they are written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Expectation {
     pub over: Over,
     /// How what is measured stands to the bound.
     pub comparison: Comparison,
-    /// What is measured, each with its bound: one thing, or with `flow.*` one a flow.
+    /// What is measured, each with its bound: one thing, or with `flow.*` one a flow, with `workload.*` one a workload.
     pub measured: Vec<Measured>,
 }
 
@@ -54,7 +54,7 @@ pub enum Comparison {
 /// A number of a run, and the bound to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// The flow's number in [`Scenario::flows`]; none for a link's or the run's.
+    /// The flow's number in [`Scenario::flows`], behind which the workloads are numbered; none for a link's or the run's.
     pub flow: Option<usize>,
     /// The column of a data set of runs: `goodput_bps`, `link.bottleneck.drops`, `jain`.
     pub column: String,
@@ -155,9 +155,19 @@ impl Scenario {
     #[expect(clippy::type_complexity, reason = "four parts of one name, taken apart at once")]
     fn metric(&self, text: &str) -> Result<(Option<Vec<usize>>, String, String, Dimension), Refusal> {
         let whole = |(name, dimension): (String, Dimension)| (None, String::new(), name, dimension);
-        let Some((kind, rest)) = text.split_once('.').filter(|(kind, _)| ["flow", "link"].contains(kind)) else {
-            return find(text, RUN, &[]).map(whole).ok_or_else(|| {
-                let known = ["flow.NAME.goodput", "link.NAME.utilisation", "jain", "packets"];
+        let known = |kind: &str| match kind {
+            "flow" => Some((FLOW, self.flows.iter().map(|flow| flow.name.as_str()).chain(["*"]).collect())),
+            "workload" => {
+                Some((WORKLOAD, self.workloads.iter().map(|it| it.flow.name.as_str()).chain(["*"]).collect()))
+            }
+            "link" => Some((LINK, self.links().map(|link| link.name.as_str()).collect::<Vec<&str>>())),
+            _ => None,
+        };
+        let found = text.split_once('.').and_then(|(kind, rest)| Some((kind, rest, known(kind)?)));
+        let Some((kind, rest, (metrics, names))) = found else {
+            return find(text, RUN).map(whole).ok_or_else(|| {
+                let known =
+                    ["flow.NAME.goodput", "link.NAME.utilisation", "workload.NAME.slowdown.p95", "jain", "packets"];
                 let fix = match nearest(text, &known) {
                     Some(near) => format!("did you mean {near}?"),
                     None => format!("write one like {}", known.join(", ")),
@@ -165,45 +175,48 @@ impl Scenario {
                 Refusal::new(format!("no metric is called {text:?}"), fix)
             });
         };
-        let of_flows = kind == "flow";
-        let names: Vec<&str> = match of_flows {
-            true => self.flows.iter().map(|flow| flow.name.as_str()).chain(["*"]).collect(),
-            false => self.links().map(|link| link.name.as_str()).collect(),
-        };
-        let (metrics, limits) = if of_flows { (FLOW, LIMITS) } else { (LINK, &[] as &[&str]) };
+        if names == ["*"] {
+            let fix = format!("add a [[{kind}]], or expect something of what there is");
+            return Err(Refusal::new(format!("the scenario has no {kind}"), fix));
+        }
         // Names may have points in them: the longest that fits is meant.
         let fits = |name: &&&str| rest.strip_prefix(**name).is_some_and(|rest| rest.starts_with('.'));
         let Some(name) = names.iter().filter(fits).max_by_key(|name| name.len()).copied() else {
             let name = (1..rest.len())
                 .rev()
                 .filter(|at| rest.as_bytes()[*at] == b'.')
-                .filter(|at| find(&rest[at + 1..], metrics, limits).is_some())
+                .filter(|at| find(&rest[at + 1..], metrics).is_some())
                 .min()
                 .map_or_else(|| rest.split('.').next().unwrap_or_default(), |at| &rest[..at]);
             return Err(Refusal::new(format!("no {kind} is called {name:?}"), one_of(name, &names)));
         };
         let metric = &rest[name.len() + 1..];
-        let Some((metric, dimension)) = find(metric, metrics, limits) else {
-            let known = all_names(metrics, limits);
+        let Some((metric, dimension)) = find(metric, metrics) else {
+            let known = all_names(metrics);
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let fix = if DISTRIBUTED.contains(&metric) || DISTRIBUTED.contains(&format!("{metric}_s").as_str()) {
-                format!("say which value of it: {metric}.{}", STATISTICS.join(&format!(", {metric}.")))
-            } else {
-                one_of(metric, &known)
+            let fix = match metrics.distributed.iter().find(|known| same(known, metric)) {
+                Some(known) => {
+                    format!("say which value of it: {metric}.{}", statistics(known).join(&format!(", {metric}.")))
+                }
+                None => one_of(metric, &known),
             };
             return Err(Refusal::new(format!("a {kind} has no metric {metric:?}"), fix));
         };
-        if !of_flows {
-            return Ok((None, format!("link.{name}."), metric, dimension));
-        }
-        let flows = self.flows.iter().enumerate().filter(|(_, flow)| name == "*" || flow.name == name);
-        Ok((Some(flows.map(|(number, _)| number).collect()), String::new(), metric, dimension))
+        let numbers: Vec<usize> = match kind {
+            "flow" => (0..).zip(&self.flows).filter(|(_, it)| name == "*" || it.name == name).map(|(i, _)| i).collect(),
+            "workload" => {
+                let rows = (self.flows.len()..).zip(&self.workloads);
+                rows.filter(|(_, it)| name == "*" || it.flow.name == name).map(|(i, _)| i).collect()
+            }
+            _ => return Ok((None, format!("link.{name}."), metric, dimension)),
+        };
+        Ok((Some(numbers), String::new(), metric, dimension))
     }
 
     /// The number behind a bound, in the metric's unit. An `rtt` is that of the path without queueing, or of the flow with all
     /// that it has on top; a `bdp` is that of the path, in packets.
     fn bound(&self, text: &str, dimension: Dimension, flow: Option<usize>) -> Result<(f64, &'static str), Refusal> {
-        let rtt = flow.map_or(self.path.rtt, |flow| self.rtt(&self.flows[flow]));
+        let rtt = flow.and_then(|flow| self.flows.get(flow)).map_or(self.path.rtt, |flow| self.rtt(flow));
         let times = |unit: &str| {
             let number = text.to_lowercase().strip_suffix(unit)?.trim().to_owned();
             is_decimal(&number).then(|| number.parse::<f64>().ok()).flatten()
@@ -229,7 +242,11 @@ impl Scenario {
                     refuse(format!("{text:?} is not a number of packets"), "write it like \"100\" or \"0.5bdp\"")
                 }
             },
-            Dimension::Count => match times("") {
+            Dimension::Volume => match text.parse::<Bytes>() {
+                Ok(bytes) => Ok((bytes.as_f64(), "B")),
+                Err(error) => refuse(refused(error), "write it like \"20MB\""),
+            },
+            Dimension::Count | Dimension::Factor => match times("") {
                 Some(count) => Ok((count, "")),
                 None => refuse(format!("{text:?} is not a number"), "write it like \"100\""),
             },
@@ -261,19 +278,30 @@ fn quantile(text: &str) -> Result<Over, Refusal> {
         })
 }
 
-/// A metric by its name in `metrics.json`, or by that without the unit at its end.
-fn find(text: &str, metrics: &[(&str, Dimension)], limits: &[&str]) -> Option<(String, Dimension)> {
-    let same = |known: &str, given: &str| known == given || bare(known) == given;
-    if let Some((base, statistic)) = text.split_once('.') {
-        if base == "limited_by" && limits.contains(&statistic) {
-            return Some((text.to_owned(), Dimension::Share));
-        }
-        let base = DISTRIBUTED.iter().find(|known| same(known, base))?;
-        let there = !metrics.is_empty() && metrics.iter().any(|(known, _)| known == base);
-        return (there && STATISTICS.contains(&statistic)).then(|| (format!("{base}.{statistic}"), Dimension::Time));
+/// A metric by its name in `metrics.json`, or by that without the unit at its end: its column, and what it is measured in.
+fn find(text: &str, metrics: Metrics) -> Option<(String, Dimension)> {
+    let Metrics { all, distributed, limits } = metrics;
+    let Some((base, statistic)) = text.split_once('.') else {
+        let (name, dimension) =
+            all.iter().find(|(known, _)| same(known, text) && !distributed.contains(known)).copied()?;
+        return Some((name.to_owned(), dimension));
+    };
+    if base == "limited_by" && limits.contains(&statistic) {
+        return Some((text.to_owned(), Dimension::Share));
     }
-    let (name, dimension) = metrics.iter().find(|(known, _)| same(known, text) && !DISTRIBUTED.contains(known))?;
-    Some(((*name).to_owned(), *dimension))
+    let (name, dimension) = all.iter().find(|(known, _)| same(known, base) && distributed.contains(known)).copied()?;
+    // Slowdowns have others by size, and of servers.
+    let whose = if name == "slowdown" { ".all.flows" } else { "" };
+    statistics(name).contains(&statistic).then(|| (format!("{name}{whose}.{statistic}"), dimension))
+}
+
+/// The values of a distribution.
+fn statistics(metric: &str) -> &'static [&'static str] {
+    if metric == "slowdown" { SLOWDOWN } else { STATISTICS }
+}
+
+fn same(known: &str, given: &str) -> bool {
+    known == given || bare(known) == given
 }
 
 /// Without the unit, which the bound has.
@@ -281,12 +309,15 @@ fn bare(metric: &str) -> &str {
     ["_bps", "_s", "_fraction"].iter().find_map(|unit| metric.strip_suffix(unit)).unwrap_or(metric)
 }
 
-fn all_names(metrics: &[(&str, Dimension)], limits: &[&str]) -> Vec<String> {
-    let names = metrics.iter().flat_map(|(name, _)| {
+fn all_names(metrics: Metrics) -> Vec<String> {
+    let names = metrics.all.iter().flat_map(|(name, _)| {
         let of = |statistic: &&str| format!("{}.{statistic}", bare(name));
-        if DISTRIBUTED.contains(name) { STATISTICS.iter().map(of).collect() } else { vec![bare(name).to_owned()] }
+        match metrics.distributed.contains(name) {
+            true => statistics(name).iter().map(of).collect(),
+            false => vec![bare(name).to_owned()],
+        }
     });
-    names.chain(limits.iter().map(|limit| format!("limited_by.{limit}"))).collect()
+    names.chain(metrics.limits.iter().map(|limit| format!("limited_by.{limit}"))).collect()
 }
 
 const MOST_LISTED: usize = 24;

@@ -11,14 +11,39 @@ pub enum Dimension {
     Packets,
     /// A count of something else.
     Count,
+    /// How many times something else; a number, too.
+    Factor,
+    /// Bytes.
+    Volume,
     /// A share or an index, from 0 to 1.
     Share,
 }
 
-use Dimension::{Count, Packets, Rate, Share, Time};
+use Dimension::{Count, Factor, Packets, Rate, Share, Time, Volume};
+
+/// The metrics of one kind of thing.
+#[derive(Clone, Copy, Debug)]
+pub struct Metrics {
+    /// By their names.
+    pub all: &'static [(&'static str, Dimension)],
+    /// Those that are distributions.
+    pub distributed: &'static [&'static str],
+    /// What it may be limited by, as `limited_by.cwnd`.
+    pub limits: &'static [&'static str],
+}
 
 /// Of a flow.
-pub const FLOW: &[(&str, Dimension)] = &[
+pub const FLOW: Metrics =
+    Metrics { all: OF_FLOW, distributed: &["rtt_s", "queue_delay_s", "response_s"], limits: LIMITS };
+/// Of a workload, all flows of which are measured together.
+pub const WORKLOAD: Metrics =
+    Metrics { all: OF_WORKLOAD, distributed: &["completion_s", "slowdown", "rtt_s", "queue_delay_s"], limits: LIMITS };
+/// Of a link.
+pub const LINK: Metrics = Metrics { all: OF_LINK, distributed: &["queue_delay_s"], limits: &[] };
+/// Of the run.
+pub const RUN: Metrics = Metrics { all: &[("jain", Share), ("packets", Packets)], distributed: &[], limits: &[] };
+
+const OF_FLOW: &[(&str, Dimension)] = &[
     ("goodput_bps", Rate),
     ("rtt_s", Time),
     ("queue_delay_s", Time),
@@ -32,8 +57,27 @@ pub const FLOW: &[(&str, Dimension)] = &[
     ("responses", Count),
     ("response_s", Time),
 ];
-/// Of a link.
-pub const LINK: &[(&str, Dimension)] = &[
+const OF_WORKLOAD: &[(&str, Dimension)] = &[
+    ("goodput_bps", Rate),
+    ("arrived", Count),
+    ("refused", Count),
+    ("completed", Count),
+    ("unfinished", Count),
+    ("completed_bytes", Volume),
+    ("completion_s", Time),
+    ("slowdown", Factor),
+    ("concurrent", Count),
+    ("most_concurrent", Count),
+    ("rtt_s", Time),
+    ("queue_delay_s", Time),
+    ("sent", Packets),
+    ("retransmits", Packets),
+    ("loss_fraction", Share),
+    ("drops", Packets),
+    ("marks", Packets),
+    ("ack_drops", Packets),
+];
+const OF_LINK: &[(&str, Dimension)] = &[
     ("utilisation", Share),
     ("queue_delay_s", Time),
     ("drops", Packets),
@@ -46,11 +90,9 @@ pub const LINK: &[(&str, Dimension)] = &[
     ("ack_drops", Packets),
     ("acks_filtered", Packets),
 ];
-/// Of the run.
-pub const RUN: &[(&str, Dimension)] = &[("jain", Share), ("packets", Packets)];
-/// Those that are distributions, with these values.
-pub const DISTRIBUTED: &[&str] = &["rtt_s", "queue_delay_s", "response_s"];
 /// The values of a distribution.
 pub const STATISTICS: &[&str] = &["min", "mean", "p50", "p95", "p99", "max"];
-/// What a flow may be limited by, as `limited_by.cwnd`.
+/// Those of slowdowns.
+pub const SLOWDOWN: &[&str] = &["mean", "p50", "p95", "p99"];
+/// What a flow may be limited by.
 pub const LIMITS: &[&str] = &["handshake", "application", "receive_window", "recovery", "cwnd", "pacing", "host"];

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use cc::Registry;
 use scenario::Scenario;
-use scenario::quantities::{DISTRIBUTED, FLOW, LIMITS, LINK, RUN, STATISTICS};
+use scenario::quantities::{FLOW, LIMITS, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD};
 use serde_json::Value as Json;
 use sim::{TraceLevel, run};
 
 /// What of a run is no measure of it.
-const GIVEN: [&str; 12] = [
+const GIVEN: [&str; 13] = [
     "name",
     "cc",
     "version",
@@ -22,6 +22,7 @@ const GIVEN: [&str; 12] = [
     "events",
     "flows",
     "links",
+    "workloads",
 ];
 
 fn names(value: &Json) -> BTreeSet<String> {
@@ -29,8 +30,8 @@ fn names(value: &Json) -> BTreeSet<String> {
     metrics.keys().filter(|name| !GIVEN.contains(&name.as_str())).cloned().collect()
 }
 
-fn known(metrics: &[(&str, scenario::quantities::Dimension)]) -> BTreeSet<String> {
-    metrics.iter().map(|(name, _)| (*name).to_owned()).collect()
+fn known(metrics: Metrics) -> BTreeSet<String> {
+    metrics.all.iter().map(|(name, _)| (*name).to_owned()).collect()
 }
 
 fn set(names: &[&str]) -> BTreeSet<String> {
@@ -39,21 +40,27 @@ fn set(names: &[&str]) -> BTreeSet<String> {
 
 #[test]
 fn every_metric_of_a_run_can_be_expected_and_nothing_else() {
-    let text =
-        "duration = \"1s\"\npath = { rate = \"1mbit\", rtt = \"20ms\", buffer = \"1bdp\" }\n[[flow]]\ncc = \"cubic\"\n";
+    let text = "duration = \"1s\"\npath = { rate = \"1mbit\", rtt = \"20ms\", buffer = \"1bdp\" }\n[[flow]]\ncc = \"cubic\"\n\
+         [[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 100B max 1kB\"\nload = 0.3\n";
     let scenario = Scenario::parse(text, "test.toml").unwrap();
     let summary = run(&scenario, &Registry::default(), TraceLevel::Off).unwrap().summary;
     let json = serde_json::to_value(&summary).unwrap();
     let (flow, link) = (&json["flows"][0], &json["links"][0]);
     assert_eq!(names(&json), known(RUN));
     assert_eq!(names(link), known(LINK));
-    let mut flow_names = names(flow);
-    assert!(flow_names.remove("limited_by"));
-    assert_eq!(flow_names, known(FLOW));
-    // `host` is a limit here, and given there.
-    let limits = flow["limited_by"].as_object().unwrap();
-    assert_eq!(limits.keys().cloned().collect::<BTreeSet<_>>(), set(LIMITS));
-    for distributed in DISTRIBUTED {
-        assert_eq!(names(&flow[distributed]), set(STATISTICS));
+    for (of, metrics) in [(flow, FLOW), (&json["workloads"][0], WORKLOAD)] {
+        let mut names_of = names(of);
+        assert!(names_of.remove("limited_by"));
+        assert_eq!(names_of, known(metrics));
+        // `host` is a limit here, and given there.
+        let limits = of["limited_by"].as_object().unwrap();
+        assert_eq!(limits.keys().cloned().collect::<BTreeSet<_>>(), set(LIMITS));
+        for distributed in metrics.distributed.iter().filter(|name| **name != "slowdown") {
+            assert_eq!(names(&of[distributed]), set(STATISTICS), "{distributed}");
+        }
     }
+    assert_eq!(names(&link["queue_delay_s"]), set(STATISTICS));
+    let mut slowdown = names(&json["workloads"][0]["slowdown"]["all"]["flows"]);
+    assert!(slowdown.remove("count"));
+    assert_eq!(slowdown, set(SLOWDOWN));
 }

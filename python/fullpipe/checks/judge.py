@@ -22,12 +22,12 @@ _HOLDS: dict[str, Callable[[float, float], bool]] = {
 
 
 class Judged(NamedTuple):
-    """A condition on one metric of one flow or link, with what came of it."""
+    """A condition on one metric of one flow, workload or link, with what came of it."""
 
     condition: str
     """As it is written in the scenario."""
     of: str
-    """What it is about: `flow a`, or empty for a link or the run, which the condition names."""
+    """What it is about: `flow a`, `workload web`, or empty where the condition names one."""
     quantile: float | None
     """Of the repetitions; None when each of them has to meet it."""
     unit: str
@@ -48,14 +48,19 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged]:
 
     Args:
         scenario: Whose conditions they are.
-        rows: A row a flow and run, as a sweep keeps them.
+        rows: A row a flow or workload and run, as a sweep keeps them.
     """
-    flows = scenario.flows
+    names = [
+        *(f"flow {name}" for name, _ in scenario.flows),
+        *(f"workload {name}" for name, _ in scenario.workloads),
+    ]
     for text, quantile, comparison, measured in scenario.expectations():
         for flow, column, bound, unit in measured:
             own = rows.filter(flow_index=flow or 0)
-            values = dict(zip(own["seed"], own[column].cast(float).fill_null(math.nan), strict=True))
-            whose = f"flow {flows[flow][0]}" if flow is not None and len(measured) > 1 else ""
+            # Slowdowns of a workload of which nothing was complete are in no row.
+            there = own[column].cast(float).fill_null(math.nan) if column in own.columns else [math.nan] * own.height
+            values = dict(zip(own["seed"], there, strict=True))
+            whose = names[flow] if flow is not None and len(measured) > 1 else ""
             yield _judge(text, whose, quantile, comparison, bound, unit, values)
 
 

@@ -160,6 +160,8 @@ def _scale(each: Judged) -> tuple[float, str]:
             return (1, " s") if largest >= 10 else (1e3, " ms")
         case "packets":
             return 1, " packets"
+        case "B":
+            return 1e-6, " MB"
         case _:
             return (100, " %") if "%" in each.condition else (1, "")
 

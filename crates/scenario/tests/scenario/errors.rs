@@ -426,6 +426,7 @@ const EDITS: &[(&str, &str)] = &[
     ("seed = 1", r#"expect = ["flow.a.utilisation >= 90%"]"#),
     ("seed = 1", r#"expect = ["link.bottelneck.drops <= 0"]"#),
     ("seed = 1", r#"expect = ["link.bottleneck.goodput >= 90mbit"]"#),
+    ("seed = 1", r#"expect = ["workload.web.slowdown.p99 < 10"]"#),
     ("seed = 1", r#"expect = ["flow.a.goodput >= 90"]"#),
     ("seed = 1", r#"expect = ["flow.a.goodput >= 0.9 rtt"]"#),
     ("seed = 1", r#"expect = ["flow.a.rtt.p95 <= 90"]"#),

@@ -52,6 +52,43 @@ fn an_rtt_is_the_flows_own_and_a_bdp_the_paths() {
     assert_eq!(one("link.bottleneck.drops <= 100 packets").2, 100.0);
 }
 
+const WEB: &str =
+    "[[workload]]\nname = \"web\"\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 1kB max 1MB\"\nload = 0.5\n";
+
+#[test]
+fn a_workload_is_numbered_behind_the_flows() {
+    let of = |condition: &str| {
+        let scenario = Scenario::parse(&format!("expect = [{condition:?}]{BASE}{WEB}"), "test.toml");
+        scenario.map(|scenario| scenario.expectations().unwrap().remove(0).measured.remove(0))
+    };
+    for (condition, column, bound, unit) in [
+        ("workload.web.slowdown.p99 < 10", "slowdown.all.flows.p99", 10.0, ""),
+        ("workload.*.slowdown.mean <= 1.5", "slowdown.all.flows.mean", 1.5, ""),
+        ("workload.web.completion.p95 <= 2rtt", "completion_s.p95", 0.1, "s"),
+        ("workload.web.completed_bytes > 20MB", "completed_bytes", 20e6, "B"),
+        ("workload.web.refused <= 0", "refused", 0.0, ""),
+        ("workload.web.limited_by.cwnd < 50%", "limited_by.cwnd", 0.5, ""),
+    ] {
+        let measured = of(condition).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!((measured.flow, measured.column.as_str()), (Some(2), column));
+        assert_eq!((measured.bound, measured.unit), (bound, unit));
+    }
+    for (condition, problem, fix) in [
+        ("workload.wep.slowdown.p99 < 10", "no workload is called \"wep\"", "did you mean \"web\"?"),
+        ("workload.web.slowdon.p99 < 10", "a workload has no metric \"slowdon.p99\"", "did you mean \"slowdown.p99\"?"),
+        (
+            "workload.web.slowdown < 10",
+            "a workload has no metric \"slowdown\"",
+            "slowdown.mean, slowdown.p50, slowdown.p95, slowdown.p99",
+        ),
+        ("workload.web.slowdown.p99 < 10ms", "\"10ms\" is not a number", "write it like \"100\""),
+        ("flow.web.goodput > 1mbit", "no flow is called \"web\"", "there are a, a.far, *"),
+    ] {
+        let error = of(condition).expect_err(condition).to_string();
+        assert!(error.contains(problem) && error.contains(fix), "{error}");
+    }
+}
+
 #[test]
 fn a_condition_is_about_every_repetition_or_a_quantile_of_them() {
     let of = |condition: &str| (read(condition).over, read(condition).comparison);

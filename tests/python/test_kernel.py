@@ -11,7 +11,9 @@ import time
 from functools import cache
 from pathlib import Path
 
+import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import fullpipe
 
@@ -88,6 +90,58 @@ def test_many_runs_and_an_expectation(folder: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+WORKLOAD = """
+[[workload]]
+name = "web"
+model = "lognormal median 5kB sigma 1 max 100kB"
+load = 0.3
+cc = "cubic"
+rtt = "uniform +0ms..+20ms"
+stop = "{stop}"
+"""
+
+
+def test_the_same_flows_arrive_on_sim_and_kernel_and_stand_side_by_side(folder: Path) -> None:
+    out = folder / "both"
+    file = written(folder, "3s", 'bytes = "100kB"\n' + WORKLOAD.format(stop="1500ms"))
+    text = Path(file).read_text()
+    expect = 'expect = ["workload.web.refused <= 0", "workload.web.slowdown.p50 < 50"]\n'
+    Path(file).write_text(text.replace("\n\n[path]", f"\n{expect}\n[path]", 1))
+    command = [*RUN, file, "--on", "sim,kernel", "--trace", "10ms", "--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    sim, kernel = (json.loads((out / name / "metrics.json").read_text())["workloads"][0] for name in ("sim", "kernel"))
+    assert sim.keys() == kernel.keys()
+    assert kernel["arrived"] == sim["arrived"] > 10
+    assert (kernel["completed"], kernel["completed_bytes"]) == (sim["completed"], sim["completed_bytes"])
+    ours, real = (pl.read_parquet(out / name / "transfers.parquet") for name in ("sim", "kernel"))
+    same = ["workload", "bytes", "rtt", "alone"]
+    assert_frame_equal(ours.select(same), real.select(same))
+    assert (real["start"] >= ours["start"]).all()
+    slowdown = kernel["slowdown"]["all"]
+    assert slowdown["flows"]["count"] == kernel["arrived"]
+    assert slowdown["flows"]["mean"] > slowdown["srpt"]["mean"] >= 1
+    assert "slowdown of" in done.stdout
+    checked = subprocess.run(
+        [sys.executable, "-m", "fullpipe", "check", file, "--on", "kernel", "--repeat", "1"],
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "workload.web.slowdown.p50 < 50" in checked.stdout
+
+
+def test_more_than_can_be_under_way_at_once_is_refused(folder: Path) -> None:
+    long = 'rtt = "10s"'
+    file = written(folder, "5s", WORKLOAD.format(stop="5s").replace("median 5kB sigma 1", "median 100B sigma 0.1"))
+    text = Path(file).read_text().replace('rtt = "20ms"', long).replace("load = 0.3", "load = 0.9")
+    Path(file).write_text(text.replace('buffer = "20packets"', 'buffer = "2000packets"'))
+    done = subprocess.run([*RUN, file, "--on", "kernel"], capture_output=True, text=True)
+    assert done.returncode == 2, done.stdout
+    assert "workload.0.load = 0.9: some " in done.stderr
+    assert "flows would be under way at once, and here that can be" in done.stderr
+
+
 def test_a_short_cell_is_near_what_was_recorded_of_linux(folder: Path) -> None:
     command = [sys.executable, "-m", "fullpipe", "validate", "--on", "kernel", "--cell", "reno-10m-20ms-2bdp-5s"]
     done = subprocess.run([*command, "--seeds", "1", "--json"], cwd=folder, capture_output=True, text=True)
@@ -139,9 +193,17 @@ def _named(file: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_of_a_run_that_is_ended(folder: Path, number: signal.Signals) -> None:
-    file = written(folder, "30s")
+@pytest.mark.parametrize(
+    ("number", "more"),
+    [
+        (signal.SIGINT, ""),
+        (signal.SIGTERM, ""),
+        (signal.SIGKILL, ""),
+        (signal.SIGINT, WORKLOAD.format(stop="29s")),
+    ],
+)
+def test_nothing_is_left_of_a_run_that_is_ended(folder: Path, number: signal.Signals, more: str) -> None:
+    file = written(folder, "30s", more)
     temporary = folder / "tmp"
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}

@@ -112,3 +112,26 @@ def test_a_fleet_is_the_same_on_a_cluster_and_goes_on_there(tmp_path: Path) -> N
         assert len(here) > 0
         assert_frame_equal(on_ray, here, check_exact=True)
     assert_frame_equal(*(paths(tmp_path / engine).sort("pair").collect() for engine in ("ray", "local")))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_workloads_and_the_files_that_they_are_made_of_are_there_on_every_worker(tmp_path: Path) -> None:
+    (tmp_path / "flows.csv").write_text(
+        "start,bytes\n" + "".join(f"{n * 0.05},{(n % 7 + 1) * 5000}\n" for n in range(60))
+    )
+    scenario = tmp_path / "web.toml"
+    scenario.write_text(
+        'duration = "5s"\n[path]\nrate = "20mbit"\nrtt = "20ms"\nbuffer = "1bdp"\n'
+        '[[workload]]\nname = "seen"\nsource = "flows.csv"\ncc = "cubic"\n'
+        '[[workload]]\nname = "drawn"\nmodel = "lognormal median 5kB sigma 1 max 1MB"\nload = 0.2\ncc = "cubic"\n'
+    )
+    axes = {"workload.1.load": ["0.2", "0.4"]}
+    on_ray = package.sweep(scenario, axes, repeat=4, engine="ray", trace="off", out=tmp_path / "ray")
+    here = package.sweep(scenario, axes, repeat=4, trace="off", out=tmp_path / "local")
+    assert len(here.frame()) == 2 * 4 * 2
+    assert_frame_equal(on_ray.frame(), here.frame())
+    drawn = here.frame().filter(flow="drawn")
+    assert drawn["completed_bytes"].n_unique() == len(drawn), "each seed and load has flows of its own"
+    seen = here.frame().filter(flow="seen")
+    assert seen["arrived"].unique().to_list() == [60]
+    assert seen["completion_s.mean"].n_unique() == len(seen), "no two repetitions are the same"

@@ -119,5 +119,5 @@ def test_a_sweep_has_a_row_a_workload_and_run(tmp_path: Path) -> None:
 
 def test_other_runners_refuse_it_by_its_key(tmp_path: Path) -> None:
     scenario = fullpipe.load(_scenario(tmp_path, _seen()))
-    with pytest.raises(fullpipe.ScenarioError, match="runs no workloads"):
-        _core.agent_plan(scenario, "off", "10.0.0.2", 5001, "kernel")
+    with pytest.raises(fullpipe.ScenarioError, match=r"workload\.0\.cc = \"cubic\": --on uml has no flows that arrive"):
+        _core.agent_plan(scenario, "off", "10.0.0.2", 5001, "uml")

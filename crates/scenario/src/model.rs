@@ -36,7 +36,7 @@ pub struct Scenario {
     pub measure_from: Span,
     /// The seed of everything random.
     pub seed: u64,
-    /// Each flow starts up to this much later, uniformly.
+    /// Each flow of [`Scenario::flows`] starts up to this much later, uniformly.
     pub start_jitter: Span,
     /// Each packet reaches the first link up to this much later, uniformly and in order.
     pub send_jitter: Span,

@@ -105,11 +105,11 @@ impl Template {
 }
 
 impl Scenario {
-    /// Gives each flow and packet what tells repetitions apart, unless the scenario says how much: `start_jitter` of one RTT,
-    /// `send_jitter` of one packet's time at the bottleneck. What was added, by key.
+    /// Gives each flow and packet what tells repetitions apart, unless the scenario says how much: `start_jitter` of one RTT, where
+    /// there are flows that do not arrive, `send_jitter` of one packet's time at the bottleneck. What was added, by key.
     pub fn add_jitter(&mut self) -> Vec<(&'static str, units::Span)> {
-        let latest = self.flows.iter().map(|flow| flow.start).max().unwrap_or(units::Span::ZERO);
-        let start = self.path.rtt.min(self.duration.saturating_sub(latest));
+        let latest = self.flows.iter().map(|flow| flow.start).max();
+        let start = latest.map_or(units::Span::ZERO, |latest| self.path.rtt.min(self.duration.saturating_sub(latest)));
         let send = self.path.link.rate.time_for(crate::PACKET);
         let mut added = Vec::new();
         for (key, jitter, most) in

@@ -66,7 +66,8 @@ pub struct Run {
 /// Whether another seed can give another run: by jitter, by random loss, by hosts, or by a queue, an algorithm or an
 /// application that draws.
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
-    let jitter = scenario.start_jitter > Span::ZERO || scenario.send_jitter > Span::ZERO;
+    let starts = scenario.start_jitter > Span::ZERO && !scenario.flows.is_empty();
+    let jitter = starts || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
     let losses = path.changes.iter().flat_map(|change| change.loss.iter().chain(&change.reverse_loss));
     let loss =

@@ -259,3 +259,42 @@ fn the_memory_of_a_million_arrivals_is_estimated() {
     // docs/performance.md has what it takes.
     assert!((170_000_000..700_000_000).contains(&estimate), "{estimate}");
 }
+
+/// What was seen to arrive is the same for every seed, unless packets or RTTs are not.
+#[test]
+fn start_jitter_is_of_flows_that_do_not_arrive() {
+    let flows = Flows::new((0..40).map(|n| ms(50 * n)).collect(), vec![Bytes::new(30_000); 40]).expect("flows");
+    let hashes = |more: &str, rest: &str| {
+        let scenarios = [1, 2].map(|seed| {
+            let text = format!("seed = {seed}\n{more}\n{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n{rest}");
+            given(&text, flows.clone())
+        });
+        let random = sim::is_random(&scenarios[0], &Registry::default());
+        let hashes = scenarios.map(|scenario| run(&scenario).trace.expect("traced").hash());
+        assert_eq!(random, hashes[0] != hashes[1], "{more} {rest}");
+        random
+    };
+    assert!(!hashes("start_jitter = \"10ms\"", ""));
+    assert!(hashes("start_jitter = \"10ms\"", "[[flow]]\ncc = \"cubic\"\n"));
+    assert!(hashes("send_jitter = \"1ms\"", ""));
+    assert!(hashes("", "rtt = \"uniform +0ms..+30ms\"\n"));
+    let mut repeated = given(&format!("{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n"), flows.clone());
+    let added: Vec<&str> = repeated.add_jitter().iter().map(|(key, _)| *key).collect();
+    assert_eq!(added, ["send_jitter"]);
+}
+
+/// As README's picture of flows that do not arrive: whoever changes what arrives, or how it is sent, is told.
+#[test]
+fn a_trace_of_arrivals_has_the_hash_that_it_had() {
+    let text = "duration = \"6s\"\nmeasure_from = \"1s\"\nseed = 7\n\
+        [path]\nrate = \"40mbit\"\nrtt = \"30ms\"\nbuffer = \"1bdp\"\n\
+        [[flow]]\ncc = \"bbr3\"\n\
+        [[workload]]\nname = \"trace\"\nsource = \"mawi-2020-06-10\"\nmodel = \"replay\"\nload = 0.4\ncc = \"cubic\"\n\
+        [[workload]]\nname = \"law\"\nmodel = \"lognormal median 10kB sigma 2 max 20MB\"\nload = 0.2\ncc = \"bbr1\"\n\
+        rtt = \"uniform +0ms..+40ms\"\n";
+    let trace = run(&scenario(text)).trace.expect("traced");
+    assert_eq!(format!("{:016x}", trace.hash()), "0000000000000000");
+    let transfers = trace.tables.into_iter().find(|table| table.name == "transfers").expect("flows arrive");
+    let transfers = trace::Trace { tables: vec![transfers] };
+    assert_eq!(format!("{:016x}", transfers.hash()), "0000000000000000", "what arrived, and how long it took");
+}

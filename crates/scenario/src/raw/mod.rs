@@ -37,7 +37,7 @@ pub(crate) struct Scenario {
     /// The seed of everything random: same scenario and seed, same run.
     #[serde(default = "first_seed")]
     pub(crate) seed: Leaf<Whole<0, LARGEST>>,
-    /// Each flow starts up to this much later, uniformly.
+    /// Each `[[flow]]` starts up to this much later, uniformly; what arrives of a workload is drawn anyway.
     #[serde(default = "no_time")]
     #[schemars(example = "50ms")]
     pub(crate) start_jitter: Leaf<Span>,

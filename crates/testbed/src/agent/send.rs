@@ -81,10 +81,10 @@ enum App {
 }
 
 impl App {
-    fn new(plan: &FlowPlan, epoch: u64, opened: u64) -> App {
-        match &plan.app {
+    fn new(plan: &AppPlan, epoch: u64, started: u64, opened: u64) -> App {
+        match plan {
             AppPlan::Chunks(chunks) => {
-                App::Chunks(chunks.iter().map(|(offset, bytes)| (epoch + plan.start + offset, *bytes)).collect())
+                App::Chunks(chunks.iter().map(|(offset, bytes)| (started + offset, *bytes)).collect())
             }
             AppPlan::Writes { first, changes, from_opening, bytes } => {
                 let zero = if *from_opening { opened } else { epoch };
@@ -128,6 +128,8 @@ struct Flow<'a> {
     /// Something is to be done by then.
     due: u64,
     socket: Option<OwnedFd>,
+    /// When its SYN left.
+    started: u64,
     app: Option<App>,
     written: u64,
     failure: Option<String>,
@@ -136,7 +138,7 @@ struct Flow<'a> {
 impl Flow<'_> {
     fn new(plan: &FlowPlan, epoch: u64) -> Flow<'_> {
         let due = epoch + plan.start;
-        Flow { plan, state: State::Waiting, due, socket: None, app: None, written: 0, failure: None }
+        Flow { plan, state: State::Waiting, due, socket: None, started: 0, app: None, written: 0, failure: None }
     }
 }
 
@@ -266,7 +268,7 @@ impl Run<'_> {
         let address = SockaddrIn::from(SocketAddrV4::new(self.plan.receiver, plan.port));
         let result = connect(socket.as_raw_fd(), &address);
         let flow = &mut self.flows[index];
-        (flow.socket, flow.state) = (Some(socket), State::Connecting);
+        (flow.socket, flow.state, flow.started) = (Some(socket), State::Connecting, now);
         self.under_way += u32::from(plan.arrives());
         self.set_due(index, now.saturating_add(self.plan.patience));
         match result {
@@ -293,7 +295,7 @@ impl Run<'_> {
         }
         if flow.state == State::Connecting && what.contains(EpollFlags::EPOLLOUT) {
             flow.state = State::Open;
-            flow.app = Some(App::new(flow.plan, self.epoch, now));
+            flow.app = Some(App::new(&flow.plan.app, self.epoch, flow.started, now));
             self.open.insert(index);
             self.writer.add(Kind::Open, index, now, &[])?;
             self.sample(index, now)?;

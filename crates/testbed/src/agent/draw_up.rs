@@ -88,9 +88,9 @@ impl Plan {
             let problem = format!("each flow has a port, and {last} is beyond the last");
             return Err(scenario.error("flow", scenario.flows.len(), problem, "run fewer flows, or run it on sim"));
         }
-        let ports = Ports::new(ends.first_port, scenario);
-        let at_once = arriving::check(scenario, ports.arrivals().len() as u64, runner)?;
+        let at_once = arriving::check(scenario, Ports::room(ends.first_port, scenario).into(), runner)?;
         let unfolded = Unfolded::of(scenario);
+        let ports = Ports::new(ends.first_port, scenario, unfolded.arrivals.len());
         let mut flows: Vec<FlowPlan> =
             scenario.flows.iter().zip(ends.first_port..).map(|(spec, port)| flow(scenario, spec, port)).collect();
         // Those of one workload have one listening socket, so that what it is given is the same for all.

@@ -93,7 +93,8 @@ pub fn start(scenario: &Scenario, interval: Span, traced: bool) -> Result<Result
         let files = Files { send: unnamed()?, receive: unnamed()?, log: unnamed()? };
         let [send, receive, log] = [&files.send, &files.receive, &files.log].map(path);
         let at_once = plan.at_once;
-        let (inner, ports) = (Unfolded::of(scenario).scenario, Ports::new(FIRST_PORT, scenario));
+        let Unfolded { scenario: inner, arrivals } = Unfolded::of(scenario);
+        let ports = Ports::new(FIRST_PORT, scenario, arrivals.len());
         let sandbox = Sandbox::start(move |inside| run(&inner, ports, &plan, [send, receive, log], inside))?;
         Ok(Run { sandbox, scenario: scenario.clone(), interval: traced.then_some(interval), at_once, files })
     };

@@ -135,7 +135,7 @@ pub fn measured(
     let received = complete(Reader::open(&recording.receive)?, &recording.receive)?;
     let all = &unfolded.scenario;
     received.into_iter().for_each(|record| flows[usize::from(record.flow)].on_received(all, &record, at));
-    let taps = Taps { ports: Ports::new(facts.first_port, scenario), flows: flows.len() };
+    let taps = Taps(Ports::new(facts.first_port, scenario, unfolded.arrivals.len()));
     let mut warnings = facts.warnings;
     let mut tap = |path: &Path| taps.read(path, &mut warnings);
     let sender = tap(&recording.sender)?;
@@ -309,10 +309,7 @@ impl Flow {
 
 /// Who knows the flows by their ports.
 #[derive(Clone, Copy)]
-struct Taps {
-    ports: Ports,
-    flows: usize,
-}
+struct Taps(Ports);
 
 impl Taps {
     /// The packets of a tap, with their flows and whether they go forward.
@@ -340,8 +337,7 @@ impl Taps {
         let (out, rest) = record.data.split_first()?;
         let (size, headers) = rest.split_first_chunk::<4>()?;
         let packet = Packet::read(record.time, *out == 1, u32::from_le_bytes(*size), headers)?;
-        let (flow, forward) = self.ports.way(packet.source, packet.destination)?;
-        ((flow as usize) < self.flows).then_some((flow, packet, forward))
+        self.0.way(packet.source, packet.destination).map(|(flow, forward)| (flow, packet, forward))
     }
 }
 

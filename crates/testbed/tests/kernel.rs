@@ -168,7 +168,7 @@ fn more_flows_than_ports_are_refused_with_their_number() {
     };
     let error = kernel::check(&scenario("600s", &web(0.9))).expect_err("a million small ones").to_string();
     assert!(
-        error.contains("duration = \"10min\": some ") && error.contains("--on kernel has ports for 5499"),
+        error.contains("duration = \"600s\": some ") && error.contains("--on kernel has ports for 5499"),
         "{error}"
     );
     assert!(error.contains("fix: give at most \"") && error.contains("lower path.rate"), "{error}");

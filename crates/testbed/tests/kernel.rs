@@ -129,7 +129,7 @@ fn numbers(trace: &trace::Trace, name: &str) -> Vec<f64> {
 fn the_flows_that_arrive_are_the_simulators_and_are_measured_alike() {
     let workload = "[[workload]]\nname = \"web\"\nmodel = \"lognormal median 8kB sigma 1.5 max 200kB\"\nload = 0.4\n\
         cc = \"cubic\"\nrtt = \"uniform +0ms..+30ms\"\nstart = \"200ms\"\nstop = \"2s\"\n";
-    let small = "[[workload]]\nname = \"small\"\nmodel = \"bounded_pareto shape 1.2 min 100B max 3kB\"\nload = 0.02\ncc = \"newreno\"\n";
+    let small = "[[workload]]\nname = \"small\"\nmodel = \"bounded_pareto shape 1.2 min 100B max 3kB\"\nload = 0.02\ncc = \"newreno\"\nstop = \"2s\"\n";
     let scenario = scenario("4s", &format!("[[flow]]\ncc = \"cubic\"\nbytes = \"300kB\"\n{workload}{small}"));
     let Some(measured) = run(&scenario) else { return };
     let simulated =
@@ -147,7 +147,7 @@ fn the_flows_that_arrive_are_the_simulators_and_are_measured_alike() {
         assert_eq!((web.completed, web.completed_bytes), (ours.completed, ours.completed_bytes), "to the byte");
         assert!(web.slowdown.all.as_ref().and_then(|all| all.srpt).is_some());
         let least = web.rtt_s.min.expect("ACKs came");
-        assert!((0.040..0.075).contains(&least), "{least}");
+        assert!((0.040..0.1).contains(&least), "{least}");
         assert!((web.limited_by.values().sum::<f64>() - 1.0).abs() < 1e-9, "{:?}", web.limited_by);
     }
     assert!(

@@ -185,7 +185,8 @@ def _limits_over_time(
     """What limited the sender before each of its rows, as shares of each bin's time; gives the limits."""
     words = rows["limited_by"].cast(pl.String).to_numpy()
     lasted = np.diff(time, prepend=time[0])
-    held = {name: np.histogram(time[words == name], bins, weights=lasted[words == name])[0] for name in _LIMITS}
+    so_far = {name: np.cumsum(np.where(words == name, lasted, 0.0)) for name in _LIMITS}
+    held = {name: np.diff(np.interp(bins, time, each)) for name, each in so_far.items()}
     total = np.maximum(sum(held.values()), np.finfo(float).tiny)
     shares = [np.append(each / total, 0.0) for each in held.values()]
     panel.stackplot(bins, shares, colors=list(_LIMITS.values()), step="post", linewidth=0)

@@ -60,6 +60,8 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
         "name": "bottleneck",
         "utilisation": 0.9,
         "queue_delay_s": {"min": 0.0, "mean": 0.01, "p50": 0.005, "p95": 0.03, "p99": 0.04, "max": 0.05},
+        "queue_within_1_rtt": 0.6,
+        "queue_within_2_rtts": 0.9,
         "drops": lost,
         "losses": 1,
         "policed": 0,

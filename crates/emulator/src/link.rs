@@ -41,7 +41,7 @@ impl Link {
             propagation: link.delay,
             strips: link.ecn == EcnField::Strip,
             armed: false,
-            meter: LinkMeter::new(window, Span::ZERO),
+            meter: LinkMeter::new(window, Span::ZERO, scenario.path.rtt),
             last_wait: Span::ZERO,
         }
     }

@@ -80,6 +80,8 @@ const OF_WORKLOAD: &[(&str, Dimension)] = &[
 const OF_LINK: &[(&str, Dimension)] = &[
     ("utilisation", Share),
     ("queue_delay_s", Time),
+    ("queue_within_1_rtt", Share),
+    ("queue_within_2_rtts", Share),
     ("drops", Packets),
     ("losses", Packets),
     ("policed", Packets),

@@ -163,7 +163,7 @@ fn network_link(scenario: &Scenario, index: usize, link: &scenario::Link, window
             Element::Managed(Box::new(Managed::new(*link, window, scenario.flows.len() + scenario.workloads.len())))
         }
     };
-    NetworkLink::new(link, element, window)
+    NetworkLink::new(link, element, window, scenario.path.rtt)
 }
 
 /// The link of `[path]` among the links.

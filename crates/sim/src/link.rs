@@ -93,7 +93,7 @@ impl Managed {
 }
 
 impl NetworkLink {
-    pub(crate) fn new(link: &scenario::Link, element: Element, window: Window) -> NetworkLink {
+    pub(crate) fn new(link: &scenario::Link, element: Element, window: Window, rtt: Span) -> NetworkLink {
         let strips = link.ecn == EcnField::Strip;
         let Window { from, to } = window;
         let offered = match &element {
@@ -105,7 +105,7 @@ impl NetworkLink {
             name: link.name.clone(),
             special: strips || matches!(element, Element::Managed(_)),
             element,
-            meter: LinkMeter::new(window, offered),
+            meter: LinkMeter::new(window, offered, rtt),
             propagation: link.delay,
             ack_filter: link.ack_filter,
             strips,

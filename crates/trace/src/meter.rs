@@ -259,6 +259,10 @@ pub struct LinkMeter {
     busy: Span,
     held: Span,
     offered: Span,
+    /// The path's, without queues.
+    rtt: Span,
+    /// How long packets were being sent, or held back to be sent next, that had waited longer than one `rtt`, and than two.
+    beyond: [Span; 2],
     pub(crate) drops: u64,
     pub(crate) losses: u64,
     pub(crate) policed: u64,
@@ -272,15 +276,17 @@ pub struct LinkMeter {
 }
 
 impl LinkMeter {
-    /// Nothing measured yet of a link that can send for a time of `offered` within the window: all of it, unless it has
-    /// another measure of sending.
-    pub fn new(window: Window, offered: Span) -> LinkMeter {
+    /// Nothing measured yet of a link on a path of `rtt`, which can send for a time of `offered` within the window: all of it,
+    /// unless it has another measure of sending.
+    pub fn new(window: Window, offered: Span, rtt: Span) -> LinkMeter {
         LinkMeter {
             window,
             queue: Histogram::default(),
             busy: Span::ZERO,
             held: Span::ZERO,
             offered,
+            rtt,
+            beyond: [Span::ZERO; 2],
             drops: 0,
             losses: 0,
             policed: 0,
@@ -310,7 +316,7 @@ impl LinkMeter {
         self.packets += u64::from(data && end <= self.window.to);
         let held = end.min(self.window.to).since(start.max(self.window.from));
         self.busy += held;
-        self.queue.add_weighted(waited, held.as_nanos());
+        self.on_wait(waited, held);
     }
 
     /// A packet that waited so long was held back at the head of the queue from `since` to `until`, by a shaper.
@@ -318,7 +324,17 @@ impl LinkMeter {
     pub fn on_held(&mut self, waited: Span, since: Time, until: Time) {
         let held = until.min(self.window.to).since(since.max(self.window.from));
         self.held += held;
+        self.on_wait(waited, held);
+    }
+
+    #[inline]
+    fn on_wait(&mut self, waited: Span, held: Span) {
         self.queue.add_weighted(waited, held.as_nanos());
+        if waited > self.rtt {
+            let [one, two] = &mut self.beyond;
+            *one += held;
+            *two += if waited > self.rtt * 2 { held } else { Span::ZERO };
+        }
     }
 
     /// The queue had no room for a data packet.
@@ -370,8 +386,18 @@ impl LinkMeter {
     /// there is none.
     pub fn queue_delay(&self) -> Histogram {
         let mut queue = self.queue.clone();
-        let idle = self.offered.saturating_sub(self.busy + self.held);
-        queue.add_weighted(Span::ZERO, idle.as_nanos());
+        queue.add_weighted(Span::ZERO, self.idle().as_nanos());
         queue
+    }
+
+    /// The shares of that time in which the waiting time is one RTT of the path at most, and two; none of no time.
+    pub fn within_rtts(&self) -> Option<[f64; 2]> {
+        let whole = self.busy + self.held + self.idle();
+        let share = |beyond: Span| (whole - beyond).as_nanos() as f64 / whole.as_nanos() as f64;
+        (whole > Span::ZERO).then(|| self.beyond.map(share))
+    }
+
+    fn idle(&self) -> Span {
+        self.offered.saturating_sub(self.busy + self.held)
     }
 }

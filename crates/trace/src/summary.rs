@@ -109,6 +109,10 @@ pub struct LinkSummary {
     pub utilisation: f64,
     /// Queueing delay over time.
     pub queue_delay_s: Distribution,
+    /// Share of the time in which that is one RTT of the path at most.
+    pub queue_within_1_rtt: Option<f64>,
+    /// Share of the time in which that is two RTTs of the path at most.
+    pub queue_within_2_rtts: Option<f64>,
     /// Data packets that its queue dropped.
     pub drops: u64,
     /// Data packets that chance lost on it.
@@ -132,10 +136,13 @@ pub struct LinkSummary {
 impl LinkSummary {
     /// From its meter.
     pub fn new(name: String, meter: &LinkMeter) -> LinkSummary {
+        let within = meter.within_rtts();
         LinkSummary {
             name,
             utilisation: meter.utilisation(),
             queue_delay_s: Distribution::from(&meter.queue_delay()),
+            queue_within_1_rtt: within.map(|[one, _]| one),
+            queue_within_2_rtts: within.map(|[_, two]| two),
             drops: meter.drops,
             losses: meter.losses,
             policed: meter.policed,
@@ -259,7 +266,8 @@ mod tests {
 
     #[test]
     fn a_link_weighs_waiting_by_time() {
-        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) }, Span::from_secs(1));
+        let rtt = Span::from_millis(10);
+        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) }, Span::from_secs(1), rtt);
         meter.on_transmission(Span::from_millis(10), at(0), at(250), true);
         meter.on_transmission(Span::from_millis(20), at(250), at(500), true);
         meter.on_transmission(Span::from_millis(40), at(900), at(1_100), true);
@@ -269,5 +277,18 @@ mod tests {
         assert!((link.queue_delay_s.mean.unwrap() - mean).abs() < 1e-12);
         assert_eq!(link.queue_delay_s.min, Some(0.0), "idle for 400 ms");
         assert_eq!(meter.packets(), 2, "one was still on the wire");
+        assert_eq!((link.queue_within_1_rtt, link.queue_within_2_rtts), (Some(0.65), Some(0.9)), "what is at most is within");
+    }
+
+    #[test]
+    fn what_a_shaper_holds_back_waits_too() {
+        let rtt = Span::from_millis(10);
+        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) }, Span::from_secs(1), rtt);
+        meter.on_held(Span::from_millis(15), at(0), at(100));
+        meter.on_transmission(Span::from_millis(15), at(100), at(200), true);
+        meter.on_held(Span::from_micros(20_001), at(900), at(1_100));
+        assert_eq!(meter.within_rtts(), Some([0.7, 0.9]));
+        let nothing = LinkMeter::new(Window { from: at(0), to: at(0) }, Span::ZERO, rtt);
+        assert_eq!(nothing.within_rtts(), None);
     }
 }

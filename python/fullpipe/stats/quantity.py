@@ -33,6 +33,8 @@ _PLAIN = {
     "jain": ("Jain's index", "", 1.0, 1),
     "min_max": ("least over most goodput", "", 1.0, 1),
     "utilisation": ("utilisation", "%", 100.0, 1),
+    "queue_within_1_rtt": ("share of time with a queue of 1 RTT or less", "%", 100.0, 1),
+    "queue_within_2_rtts": ("share of time with a queue of 2 RTTs or less", "%", 100.0, 1),
     "losses": ("randomly lost packets", "packets", 1.0, 0),
     "policed": ("policed packets", "packets", 1.0, -1),
     "duplicates": ("duplicated packets", "packets", 1.0, 0),
@@ -43,7 +45,10 @@ _PLAIN = {
     "convergence_s": ("convergence time", "s", 1.0, -1),
 }
 
-_OF_LINKS = "utilisation|drops|losses|policed|duplicates|marks|packets|acks|ack_drops|acks_filtered"
+_OF_LINKS = (
+    "utilisation|queue_within_1_rtt|queue_within_2_rtts"
+    "|drops|losses|policed|duplicates|marks|packets|acks|ack_drops|acks_filtered"
+)
 
 _DISTRIBUTIONS = {"rtt_s": "RTT", "queue_delay_s": "queueing delay"}
 

@@ -74,8 +74,8 @@ pub struct Links {
 
 impl Links {
     /// The metrics of a link that sends whenever something waits.
-    pub(crate) fn summary(&self, link: u32, name: &str, window: Window) -> LinkSummary {
-        let mut meter = LinkMeter::new(window, window.to.since(window.from));
+    pub(crate) fn summary(&self, link: u32, name: &str, window: Window, rtt: Span) -> LinkSummary {
+        let mut meter = LinkMeter::new(window, window.to.since(window.from), rtt);
         for packet in self.passed.iter().filter(|packet| packet.link == link) {
             meter.on_transmission(packet.start.since(packet.arrived), packet.start, packet.end, packet.data);
             if packet.marked && packet.data {
@@ -167,8 +167,9 @@ mod tests {
         assert_eq!(short, [(2, 3000, 0, 0), (1, 1500, 1, 0), (0, 0, 1, 1), (0, 0, 1, 1)]);
         assert_eq!(rows[0].sojourn, Span::from_millis(21), "the latest waits for 9 to 30 ms");
         let window = Window { from: Time::ZERO, to: at(40) };
-        let summary = links.summary(0, "bottleneck", window);
+        let summary = links.summary(0, "bottleneck", window, Span::from_millis(5));
         assert_eq!((summary.drops, summary.marks, summary.packets), (1, 1, 3));
         assert!((summary.utilisation - 30.0 / 40.0).abs() < 1e-12);
+        assert_eq!((summary.queue_within_1_rtt, summary.queue_within_2_rtts), (Some(0.5), Some(0.75)), "0, 7 and 21 ms");
     }
 }

@@ -51,6 +51,16 @@ def queue_max_rttmin(run: Ran, _flow: int) -> float:
     return known(_bottleneck(run)["queue_delay_s"]["max"], 1 / run.scenario.rtt_s)
 
 
+def queue_above_rttmin(run: Ran, _flow: int) -> float:
+    """The share of time in which the queueing delay at the bottleneck is above one RTTmin, 0 to 1."""
+    return 1 - known(_bottleneck(run)["queue_within_1_rtt"])
+
+
+def queue_within_2_rttmin(run: Ran, _flow: int) -> float:
+    """The share of time in which the queueing delay at the bottleneck is two RTTmin at most, 0 to 1."""
+    return known(_bottleneck(run)["queue_within_2_rtts"])
+
+
 def _bottleneck(run: Ran) -> LinkMetrics:
     return run.metrics["links"][0]
 
@@ -63,4 +73,6 @@ MEASURES = (
     queue_p95_rttmin,
     queue_p99_rttmin,
     queue_max_rttmin,
+    queue_above_rttmin,
+    queue_within_2_rttmin,
 )

@@ -1,4 +1,4 @@
-"""Measures of the queue that need a trace. Like the metrics, they leave out what is before `measure_from`."""
+"""The queue over time, of a run with a trace. Like the metrics, it leaves out what is before `measure_from`."""
 
 from __future__ import annotations
 
@@ -13,18 +13,6 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-def queue_above_rttmin(run: Ran, _flow: int) -> float:
-    """The share of time in which the queueing delay at the bottleneck is above one RTTmin, 0 to 1."""
-    _, delay = queue_delay(run)
-    return float((delay > 1).mean())
-
-
-def queue_within_2_rttmin(run: Ran, _flow: int) -> float:
-    """The share of time in which the queueing delay at the bottleneck is two RTTmin at most, 0 to 1."""
-    _, delay = queue_delay(run)
-    return float((delay <= 2).mean())
-
-
 def queue_delay(run: Ran) -> tuple[Values, Values]:
     """Times in s and the queueing delay at the bottleneck then, in RTTmin."""
     import polars as pl
@@ -32,6 +20,3 @@ def queue_delay(run: Ran) -> tuple[Values, Values]:
     links = run.trace("links")
     rows = links.filter(pl.col("link") == links["link"][0], pl.col("time") >= run.metrics["measure_from_s"])
     return rows["time"].to_numpy(), rows["sojourn"].cast(pl.Float64).to_numpy() / run.scenario.rtt_s
-
-
-MEASURES = (queue_above_rttmin, queue_within_2_rttmin)

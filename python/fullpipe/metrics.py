@@ -156,10 +156,10 @@ class Metrics(TypedDict):
     trace_hash: str | None
 
 
-def decade_text(decade: DecadeMetrics) -> str:
-    """The sizes of a decade: "1 to 10 kB"."""
-    least, unit = _whole(decade["from_bytes"])
-    most, most_unit = _whole(10 * decade["from_bytes"])
+def decade_text(from_bytes: int) -> str:
+    """The sizes from there up to ten times that: "1 to 10 kB"."""
+    least, unit = _whole(from_bytes)
+    most, most_unit = _whole(10 * from_bytes)
     return f"{least} to {most} {unit}" if unit == most_unit else f"{least} {unit} to {most} {most_unit}"
 
 

@@ -194,9 +194,8 @@ def _slowdowns(runs: Sequence[Run]) -> Table:
     for number, named in enumerate(runs[0].workloads):
         if len(runs[0].workloads) > 1:
             table.add_row(Text(named["name"]))
-        sizes = sorted({each["from_bytes"]: each for run in runs for each in _decades(run, number)}.items())
-        for least, any_of_it in sizes:
-            for run, head in _heads(f"{decade_text(any_of_it)}", runs):
+        for least in sorted({each["from_bytes"] for run in runs for each in _decades(run, number)}):
+            for run, head in _heads(decade_text(least), runs):
                 decade = next((each for each in _decades(run, number) if each["from_bytes"] == least), None)
                 if decade is not None and (flows := decade["flows"]) is not None:
                     servers = (decade["srpt"], decade["ps"])

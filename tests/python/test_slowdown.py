@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from fullpipe.metrics import DecadeMetrics, decade_text
+import polars as pl
+import pytest
+
+from fullpipe.metrics import decade_text
 from fullpipe.report.build import build
 from fullpipe.report.model import Lines, Number, Table, Timeline
 
@@ -30,10 +33,7 @@ cc = "cubic"
 
 
 def test_sizes_of_a_decade_have_their_units() -> None:
-    def text(least: int) -> str:
-        return decade_text(DecadeMetrics(from_bytes=least, unfinished=0, flows=None, srpt=None, ps=None))
-
-    assert [text(10**power) for power in (0, 1, 2, 3, 5, 9)] == [
+    assert [decade_text(10**power) for power in (0, 1, 2, 3, 5, 9)] == [
         *("1 to 10 B", "10 to 100 B", "100 B to 1 kB", "1 to 10 kB", "100 kB to 1 MB", "1 to 10 GB"),
     ]
 
@@ -48,7 +48,7 @@ def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(fullpipe: Fu
     assert [each["from_bytes"] for each in slowdown["decades"]] == [10**3, 10**4, 10**5]
     for decade in slowdown["decades"]:
         assert 1 <= decade["srpt"]["mean"] <= decade["flows"]["mean"]
-        line = next(line for line in done.stdout.splitlines() if line.startswith(decade_text(decade)))
+        line = next(line for line in done.stdout.splitlines() if line.startswith(decade_text(decade["from_bytes"])))
         assert line.split()[-7].replace(",", "") == str(decade["flows"]["count"])
         assert line.split()[-6] == f"{decade['flows']['mean']:.2f}"
     sections = {section.title: section for section in build(kept).sections}
@@ -62,8 +62,40 @@ def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(fullpipe: Fu
         "processor sharing, mean",
     ]
     assert chart.lines[0].y.tolist() == [decade["flows"]["mean"] for decade in slowdown["decades"]]
-    assert [row[0] for row in table.rows] == ["1 to 10 kB", "10 to 100 kB", "100 kB to 1 MB", "all sizes"]
-    assert table.rows[-1][1] == Number(slowdown["all"]["flows"]["count"], f"{slowdown['all']['flows']['count']:,}")
+    assert [row[:2] for row in table.rows] == [
+        ("cubic", Number(1_000, "1 to 10 kB")),
+        ("cubic", Number(10_000, "10 to 100 kB")),
+        ("cubic", Number(100_000, "100 kB to 1 MB")),
+        ("cubic", Number(None, "all sizes")),
+    ]
+    assert table.rows[-1][2] == Number(slowdown["all"]["flows"]["count"], f"{slowdown['all']['flows']['count']:,}")
     # No flow lasts: there is the queue over time, and no chart without a line.
     (over_time,) = (block for block in sections["Over time"].blocks if isinstance(block, Timeline))
     assert [panel.title for panel in over_time.runs[0].panels] == ["Queue"]
+
+
+def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(fullpipe: Fullpipe, tmp_path: Path) -> None:
+    scenario, kept = tmp_path / "arriving.toml", tmp_path / "kept"
+    scenario.write_text(SCENARIO + '[[flow]]\ncc = "newreno"\ncount = 2\n', encoding="utf-8")
+    sets = ("--set", "workload.0.cc=cubic,bbr1", "--set", "workload.0.load=0.2,0.4")
+    done = fullpipe("sweep", str(scenario), *sets, "--repeat", "2", "--out", str(kept))
+    assert done.returncode == 0, done.stderr
+    read = build(kept)
+    sections = {section.title: section for section in read.sections}
+    low, high, table = sections["Slowdown by size"].blocks
+    assert isinstance(low, Lines)
+    assert isinstance(high, Lines)
+    assert isinstance(table, Table)
+    assert [low.title, high.title] == ["workload.0.load 0.2", "workload.0.load 0.4"]
+    assert [line.label for line in high.lines] == ["cubic", "bbr1", "SRPT, mean", "processor sharing, mean"]
+    # The mean over the seeds, of a decade's column in the rows.
+    rows = pl.concat(pl.read_parquet(file) for file in (kept / "runs").glob("*.parquet"))
+    of_it = rows.filter(pl.col("workload.0.cc") == "bbr1", pl.col("workload.0.load") == 0.4, pl.col("flow_index") == 2)
+    means = of_it["slowdown.decades.10000.flows.mean"].to_list()
+    assert len(means) == 2
+    assert high.lines[1].y[1] == pytest.approx(sum(means) / 2)
+    assert [row[0:2] for row in table.rows][:2] == [("0.2", "cubic"), ("0.2", "cubic")]
+    results = sections["Results"].blocks[0]
+    assert isinstance(results, Table)
+    # What flows beside it got is told beside what it was set to.
+    assert [row[1] for row in results.rows][:2] == ["2 × newreno beside cubic", "cubic"]

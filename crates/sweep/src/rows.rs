@@ -161,14 +161,18 @@ fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
     Ok((name, Json::Object(metrics)))
 }
 
-/// The numbers and words in `value`, each by its path below `at`. A list is none of the metrics that rows have.
+/// The numbers and words in `value`, each by its path below `at`. Of lists there are those of decades, each by where it begins.
 fn cells(at: &str, value: Json) -> Vec<(String, Cell)> {
+    let join = |name: String| if at.is_empty() { name } else { format!("{at}.{name}") };
     let cell = match value {
         Json::Object(inner) => {
-            let join = |name: String| if at.is_empty() { name } else { format!("{at}.{name}") };
             return inner.into_iter().flat_map(|(name, value)| cells(&join(name), value)).collect();
         }
-        Json::Array(_) => return Vec::new(),
+        Json::Array(list) => {
+            let decade = |mut each: Json| Some((each.as_object_mut()?.remove("from_bytes")?.as_u64()?, each));
+            let decades = list.into_iter().filter_map(decade);
+            return decades.flat_map(|(from, decade)| cells(&join(from.to_string()), decade)).collect();
+        }
         Json::Null => Cell::None,
         Json::Bool(flag) => Cell::Count(u64::from(flag)),
         Json::Number(number) => match number.as_u64() {

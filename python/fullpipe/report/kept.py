@@ -37,15 +37,15 @@ class Axis:
     values: tuple[str, ...]
 
     @property
-    def flow(self) -> int | None:
-        """Which `[[flow]]` it gives an algorithm; None for any other key."""
-        found = re.fullmatch(r"flow\.(\d+)\.cc", self.key)
-        return int(found[1]) if found else None
+    def cc_of(self) -> tuple[str, int] | None:
+        """Which `[[flow]]` or `[[workload]]` it gives an algorithm; None for any other key."""
+        found = re.fullmatch(r"(flow|workload)\.(\d+)\.cc", self.key)
+        return (found[1], int(found[2])) if found else None
 
     @property
     def is_cc(self) -> bool:
-        """Whether it says which algorithm a flow has."""
-        return self.flow is not None
+        """Whether it says which algorithm a flow has, or flows that arrive."""
+        return self.cc_of is not None
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,8 @@ def rows_of(metrics: Metrics) -> list[dict[str, Any]]:
 def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in nested.items():
-        flat |= _flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {prefix + key: value}
+        inner = {each["from_bytes"]: each for each in value} if key == "decades" else value
+        flat |= _flat(inner, f"{prefix}{key}.") if isinstance(inner, dict) else {f"{prefix}{key}": inner}
     return flat
 
 

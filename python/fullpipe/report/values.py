@@ -13,7 +13,7 @@ from fullpipe.report.kept import RUNNER, short
 from fullpipe.stats import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from fullpipe.report.kept import Kept
     from fullpipe.stats import Quantity
@@ -27,6 +27,7 @@ _FLOW_METRICS = (
     "queue_delay_s.p95",
     "loss_fraction",
     "completion_s",
+    "slowdown.all.flows.mean",
 )
 _LINK_METRICS = ("utilisation", "queue_delay_s.p50", "queue_delay_s.p99")
 _MOST_LINKS = 3
@@ -83,13 +84,14 @@ def run_metrics(kept: Kept) -> list[str]:
     return shown
 
 
-def groups(kept: Kept) -> list[Group]:
-    """The runs of each contender at each place, in the order of points and flows.
+def groups(kept: Kept, columns: Sequence[str] = ()) -> list[Group]:
+    """The runs of each contender at each place, in the order of points and flows, with these columns or all metrics.
 
     Where a sweep varies algorithms, a contender is what it was set to, measured at the flows of that `[[flow]]` (their
-    mean); other flows are contenders beside it. Else each flow of a run is one, or, of more than seven, each algorithm.
+    mean) or at the `[[workload]]`; other flows are contenders beside it. Else each flow of a run is one, or, of more
+    than seven, each algorithm.
     """
-    columns = [each.column for each in metrics(kept)]
+    columns = columns or [each.column for each in metrics(kept)]
     whole = run_metrics(kept)
     rows, by = _told_apart(kept)
     table = (
@@ -105,7 +107,7 @@ def groups(kept: Kept) -> list[Group]:
     )
     kinds = dict(table.group_by("point").agg(pl.col(by).n_unique()).iter_rows())
     # What belongs to the run is told once: of the flow whose algorithm varies, or the first.
-    owner = next((axis.flow for axis in kept.axes if axis.flow is not None), 0) if by == "table" else None
+    owner = next(iter(_set_by(kept).values()), 0) if by == "table" else None
     found: dict[tuple[int, object], Group] = {}
     for row in table.iter_rows(named=True):
         key = (row["point"], row[by])
@@ -120,8 +122,8 @@ def groups(kept: Kept) -> list[Group]:
 
 
 def _told_apart(kept: Kept) -> tuple[pl.DataFrame, str]:
-    """The rows, and the column that tells contenders apart: `table` (of [[flow]]), `flow_index` or `cc`."""
-    if any(axis.is_cc for axis in kept.axes):
+    """The rows, and the column that tells contenders apart: `table`, `flow_index` or `cc`."""
+    if _set_by(kept):
         numbers = {
             (number, index): table
             for number, point in kept.points.items()
@@ -135,17 +137,30 @@ def _told_apart(kept: Kept) -> tuple[pl.DataFrame, str]:
 
 
 def _tables(kept: Kept, settings: Mapping[str, str]) -> list[int]:
-    """Which `[[flow]]` each flow of a point's runs comes from, `count` counted out."""
-    text = next(iter(kept.scenarios.values()), "")
-    flows = tomllib.loads(text).get("flow", [])
-    counts = [int(settings.get(f"flow.{number}.count", flow.get("count", 1))) for number, flow in enumerate(flows)]
+    """Which table each row of a point's runs comes from: `[[flow]]`s, `count` counted out, then `[[workload]]`s."""
+    scenario = _scenario(kept)
+    counts = [
+        int(settings.get(f"flow.{number}.count", flow.get("count", 1)))
+        for number, flow in enumerate(scenario.get("flow", []))
+    ]
+    counts += [1 for _ in scenario.get("workload", [])]
     return [number for number, count in enumerate(counts) for _ in range(count)]
 
 
-def _group(kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: list[str]) -> Group:
-    point = kept.points[row["point"]]
-    ccs = {axis.key: point.settings[axis.key] for axis in kept.axes if axis.is_cc}
-    others = {key: value for key, value in point.settings.items() if key not in ccs}
+def _set_by(kept: Kept) -> dict[str, int]:
+    """Of each key that was swept and gives an algorithm, to which table."""
+    before = {"flow": 0, "workload": len(_scenario(kept).get("flow", []))}
+    return {axis.key: before[axis.cc_of[0]] + axis.cc_of[1] for axis in kept.axes if axis.cc_of}
+
+
+def _scenario(kept: Kept) -> dict[str, Any]:
+    return tomllib.loads(next(iter(kept.scenarios.values()), ""))
+
+
+def _group(kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: Sequence[str]) -> Group:
+    point, tables = kept.points[row["point"]], _set_by(kept)
+    ccs = {table: point.settings[key] for key, table in tables.items()}
+    others = {key: value for key, value in point.settings.items() if key not in tables}
     place = ", ".join(value if key in ("case", RUNNER) else f"{short(key)} {value}" for key, value in others.items())
     return Group(
         _contender(row, by, alone, ccs),
@@ -158,7 +173,7 @@ def _group(kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: li
     )
 
 
-def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[str, str]) -> str:
+def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[int, str]) -> str:
     cc, flow, count = row["cc"], row["flow"], row["count"]
     several = f"{count} × {cc}" if count > 1 else cc
     if by == "cc" or alone:
@@ -167,8 +182,8 @@ def _contender(row: Mapping[str, Any], by: str, alone: bool, ccs: Mapping[str, s
     if not ccs:
         return full
     if len(ccs) == 1:
-        (key,) = ccs
-        return several if key == f"flow.{row[by]}.cc" else f"{full} beside {ccs[key]}"
+        (table,) = ccs
+        return several if table == row[by] else f"{full} beside {ccs[table]}"
     return f"{several}, flow {row[by]} of {' / '.join(ccs.values())}"
 
 

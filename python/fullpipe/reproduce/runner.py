@@ -194,10 +194,12 @@ def _made(todo: Sequence[_Todo[T]], tick: Tick, runner: Runner) -> list[dict[int
 
     executor = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)  # the core runs without the interpreter's lock
     try:
-        pending = [
-            {seed: executor.submit(one, setup, seed, trace, reduce) for seed in seeds}
-            for setup, seeds, trace, reduce in todo
-        ]
+        pending: list[dict[int, Future[T]]] = [{} for _ in todo]
+        # Seed by seed: of what is kept when it is stopped, each setup has about as many runs.
+        for seed in sorted({seed for _, seeds, _, _ in todo for seed in seeds}):
+            for (setup, seeds, trace, reduce), futures in zip(todo, pending, strict=True):
+                if seed in seeds:
+                    futures[seed] = executor.submit(one, setup, seed, trace, reduce)
         _wait([each for futures in pending for each in futures.values()])
     finally:
         over.set()  # for the runs that go on when one was refused, or all are interrupted

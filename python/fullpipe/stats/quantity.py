@@ -30,6 +30,7 @@ _PLAIN = {
     "marks": ("marked packets", "packets", 1.0, 0),
     "sent": ("sent packets", "packets", 1.0, 0),
     "completion_s": ("completion time", "s", 1.0, -1),
+    "slowdown.all.flows.mean": ("mean slowdown", "", 1.0, -1),
     "jain": ("Jain's index", "", 1.0, 1),
     "min_max": ("least over most goodput", "", 1.0, 1),
     "utilisation": ("utilisation", "%", 100.0, 1),

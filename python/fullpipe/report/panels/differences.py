@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from fullpipe.report.values import Group
     from fullpipe.stats import Quantity
 
-_COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction", "completion_s", "jain")
+_COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction", "completion_s", "slowdown.all.flows.mean", "jain")
 _EACH_WITH_EACH = 4
 _MOST_SENTENCES = 12
 

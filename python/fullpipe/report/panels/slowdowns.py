@@ -2,81 +2,114 @@
 
 from __future__ import annotations
 
-import json
+import math
+import re
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fullpipe.metrics import decade_text
+from fullpipe.report import values
+from fullpipe.report.colours import COLOURS
+from fullpipe.report.kept import short
 from fullpipe.report.model import Line, Lines, Number, Section, Table
+from fullpipe.stats import mean
 
 if TYPE_CHECKING:
-    from fullpipe.metrics import DecadeMetrics, Metrics, SlowdownMetrics, WorkloadMetrics
+    from collections.abc import Sequence
+
     from fullpipe.report.kept import Kept
     from fullpipe.report.model import Block, Cell
+    from fullpipe.report.values import Group
+    from fullpipe.stats import Interval
 
 _NOTE = (
     "Slowdown is the completion time over that of the flow alone: handshake and pauses are in both, slow start is not "
     "in the latter. SRPT serves the flow that has least left, and knows all sizes; by processor sharing all have equal "
     "parts."
 )
+_STATISTICS = ("mean", "p50", "p95", "p99")
+_SERVERS = {"srpt": "SRPT, mean", "ps": "processor sharing, mean"}
+_MOST_CONTENDERS = len(COLOURS) - len(_SERVERS)
+_MOST_CHARTS = 12
 
 
 def section(kept: Kept) -> Section | None:
-    """Of a single run: a chart and a table for each workload."""
-    file = kept.directory / "metrics.json"
-    if not file.is_file():
+    """A chart a place, and a table of all."""
+    columns = [name for name in kept.rows.columns if name.startswith("slowdown.")]
+    decades = sorted({int(found[1]) for name in columns if (found := re.match(r"slowdown\.decades\.(\d+)\.", name))})
+    arrived = [group for group in values.groups(kept, columns) if group.of("slowdown.all.unfinished")] if columns else []
+    if not arrived:
         return None
-    metrics: Metrics = json.loads(file.read_text(encoding="utf-8"))
-    workloads = [each for each in metrics.get("workloads", []) if each["slowdown"]["all"] is not None]
-    blocks: list[Block] = [block for workload in workloads for block in (_chart(workload), _table(workload))]
-    return Section("Slowdown by size", blocks, _NOTE) if blocks else None
+    charts: dict[tuple[str, object], list[Group]] = defaultdict(list)
+    for group in arrived:
+        charts[group.place, group.role].append(group)
+    blocks: list[Block] = [_chart(those, decades) for those in list(charts.values())[:_MOST_CHARTS]]
+    seeds = max(len(group.of("slowdown.all.unfinished")) for group in arrived)
+    note = [_NOTE]
+    if seeds > 1:
+        note.append("Of several seeds it is the mean over them; pale is its 95 % interval.")
+    if len(charts) > _MOST_CHARTS:
+        note.append(f"Drawn are the first {_MOST_CHARTS} of {len(charts)} places.")
+    return Section("Slowdown by size", [*blocks, _table(arrived, decades)], " ".join(note))
 
 
-def _chart(workload: WorkloadMetrics) -> Lines:
-    decades = workload["slowdown"]["decades"]
-    x = np.array([each["from_bytes"] / 1e3 for each in decades])
-
-    def line(label: str, of: list[float | None], style: int) -> Line:
-        return Line(label, x, np.array([np.nan if each is None else each for each in of]), style=style)
-
-    def of(whose: str, statistic: str) -> list[float | None]:
-        return [_of(each, whose, statistic) for each in decades]
-
-    lines = [
-        line(f"{workload['cc']}, mean", of("flows", "mean"), 0),
-        line(f"{workload['cc']}, 99 %", of("flows", "p99"), 1),
-        line("SRPT, mean", of("srpt", "mean"), 2),
-        line("processor sharing, mean", of("ps", "mean"), 3),
+def _chart(groups: Sequence[Group], decades: Sequence[int]) -> Lines:
+    """Of one contender mean and 99 %, of several their means; the servers' of the first, for all get the same flows."""
+    first, *others = groups
+    if others:
+        lines = [
+            _line(group.contender, group, "flows.mean", decades, style)
+            for style, group in enumerate(groups[:_MOST_CONTENDERS])
+        ]
+    else:
+        lines = [
+            _line(f"{first.contender}, mean", first, "flows.mean", decades, 0),
+            _line(f"{first.contender}, 99 %", first, "flows.p99", decades, 1),
+        ]
+    lines += [
+        _line(called, first, f"{server}.mean", decades, _MOST_CONTENDERS + number)
+        for number, (server, called) in enumerate(_SERVERS.items())
     ]
-    known = [each for each in lines if not np.isnan(each.y).all()]
-    return Lines(
-        workload["name"], "flows of so many kB, and up to ten times that", "slowdown", known, log_x=True, log_y=True
-    )
+    whose = "" if others else first.contender
+    title = ", ".join(part for part in (whose, first.place) if part) or "Mean slowdown"
+    known = [line for line in lines if not np.isnan(line.y).all()]
+    return Lines(title, "flows of so many kB, and up to ten times that", "slowdown", known, log_x=True, log_y=True)
 
 
-def _of(decade: DecadeMetrics, whose: str, statistic: str) -> float | None:
-    known: dict[str, SlowdownMetrics | None] = {key: decade[key] for key in ("flows", "srpt", "ps")}
-    slowdown = known[whose]
-    return None if slowdown is None else {"mean": slowdown["mean"], "p99": slowdown["p99"]}[statistic]
+def _line(label: str, group: Group, what: str, decades: Sequence[int], style: int) -> Line:
+    found = [_mean(group.of(f"slowdown.decades.{decade}.{what}")) for decade in decades]
+    value, low, high = (np.array(each) for each in zip(*found, strict=True))
+    band = (low, high) if what.startswith("flows.") and np.isfinite(low).any() else (None, None)
+    return Line(label, np.array(decades) / 1e3, value, *band, style=style)
 
 
-def _table(workload: WorkloadMetrics) -> Table:
-    columns = ("flows of", "complete", "not complete", "mean", "p50", "p95", "p99", "SRPT, mean", "PS, mean")
-    slowdown = workload["slowdown"]
-    rows: list[tuple[Cell, ...]] = [(decade_text(each), *_cells(each)) for each in slowdown["decades"]]
-    if slowdown["all"] is not None:
-        rows.append(("all sizes", *_cells(slowdown["all"])))
-    return Table(f"{workload['name']} ({workload['cc']})", columns, rows)
+def _mean(of: list[float]) -> tuple[float, float, float]:
+    interval: Interval | None = mean(of) if of else None
+    return (interval.value, interval.low, interval.high) if interval else (math.nan, math.nan, math.nan)
 
 
-def _cells(decade: DecadeMetrics) -> tuple[Cell, ...]:
-    flows = decade["flows"]
-    values = [flows[key] for key in ("mean", "p50", "p95", "p99")] if flows else [None] * 4
-    servers = [each["mean"] if each else None for each in (decade["srpt"], decade["ps"])]
-    complete = flows["count"] if flows else 0
-    return (
-        Number(complete, f"{complete:,}"),
-        Number(decade["unfinished"], f"{decade['unfinished']:,}"),
-        *(Number(each, "–" if each is None else f"{each:.2f}") for each in (*values, *servers)),
-    )
+def _table(groups: Sequence[Group], decades: Sequence[int]) -> Table:
+    keys = list(dict.fromkeys(key for group in groups for key in group.settings))
+    columns = ("flows of", "complete", "not complete", *_STATISTICS, "SRPT, mean", "PS, mean")
+    rows: list[tuple[Cell, ...]] = []
+    for group in groups:
+        head = [*(group.settings.get(key, "–") for key in keys), group.contender]
+        for decade in decades:
+            if group.of(f"slowdown.decades.{decade}.unfinished"):
+                rows.append((*head, Number(decade, decade_text(decade)), *_cells(group, f"slowdown.decades.{decade}")))
+        rows.append((*head, Number(None, "all sizes"), *_cells(group, "slowdown.all")))
+    return Table("Slowdowns", (*map(short, keys), "contender", *columns), rows)
+
+
+def _cells(group: Group, where: str) -> tuple[Cell, ...]:
+    counts = (f"{where}.flows.count", f"{where}.unfinished")
+    measures = (*(f"{where}.flows.{each}" for each in _STATISTICS), *(f"{where}.{server}.mean" for server in _SERVERS))
+    return (*(_number(group, each, ",.0f") for each in counts), *(_number(group, each, ".2f") for each in measures))
+
+
+def _number(group: Group, column: str, form: str) -> Number:
+    known = group.of(column)
+    value = sum(known) / len(known) if known else None
+    return Number(value, "–" if value is None else format(value, form))

@@ -117,19 +117,16 @@ impl Simulation {
 
     #[inline]
     fn happen(&mut self, entry: Entry) {
-        let now = entry.at();
+        let (now, class) = (entry.at(), entry.class());
         self.now = now;
-        if entry.class() == Class::Sample {
-            self.network.events += 1;
-            let others = &mut self.flows[..self.workloads.others];
-            self.observer.sample(now, others, &self.workloads, &mut self.network);
-            return;
-        }
-        if entry.class() == Class::Transmit {
-            return self.transmit(entry.slot(), now);
-        }
-        if entry.class() == Class::Arrive {
-            return self.arrive(entry.slot(), now);
+        // One test for what concerns no flow that is there.
+        if matches!(class, Class::Transmit | Class::Arrive | Class::Sample | Class::Pause) {
+            return match class {
+                Class::Transmit => self.transmit(entry.slot(), now),
+                Class::Arrive => self.arrive(entry.slot(), now),
+                Class::Sample => self.sample(now),
+                _ => {}
+            };
         }
         let flow = &mut self.flows[entry.slot()];
         let watched = flow.watched;
@@ -138,7 +135,7 @@ impl Simulation {
             return;
         }
         let step = Step { network: &mut self.network, observer: &mut self.observer };
-        match entry.class() {
+        match class {
             Class::Start => step.start(flow, now),
             Class::Segment => step.segments(flow, now, entry.hop()),
             Class::Arrival => step.arrivals(flow, now),
@@ -161,6 +158,14 @@ impl Simulation {
         if flow.closed.is_some() {
             self.workloads.tidy(flow);
         }
+    }
+
+    /// The trace takes its samples.
+    #[cold]
+    fn sample(&mut self, now: Time) {
+        self.network.events += 1;
+        let others = &mut self.flows[..self.workloads.others];
+        self.observer.sample(now, others, &self.workloads, &mut self.network);
     }
 
     /// A flow of a workload arrives, and begins.

@@ -32,10 +32,28 @@ pub(crate) struct Managed {
 /// What the queue holds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Held {
-    /// A packet of a flow, whose counts it is in, and which hop of the flow's route this is.
-    Data { packet: Travelling, who: Who, account: u32, hop: u8 },
+    /// A packet of a flow, in whose counts it is, and on which hop of its route.
+    Data { packet: Travelling, account: u32, place: Place },
     /// An ACK, by its place on the shelf.
     Ack { place: u32 },
+}
+
+/// The slot of a flow and a hop of its route: in four bytes, since queues move what they hold. The flow's number is the packet's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(u32);
+
+impl Place {
+    fn new(who: Who, hop: usize) -> Place {
+        Place((who.slot() as u32) << 8 | u32::from(hop as u8))
+    }
+
+    fn slot(self) -> usize {
+        (self.0 >> 8) as usize
+    }
+
+    fn hop(self) -> usize {
+        usize::from(self.0 as u8)
+    }
 }
 
 /// What became of a packet that a link whose queue decides was given.
@@ -215,7 +233,7 @@ impl NetworkLink {
     /// A packet of `flow` arrives on hop `hop` of its route.
     #[inline]
     pub(crate) fn offer(&mut self, now: Time, account: u32, who: Who, hop: usize, packet: Travelling) -> Offer {
-        let held = Held::Data { packet, who, account, hop: hop as u8 };
+        let held = Held::Data { packet, account, place: Place::new(who, hop) };
         let arriving = Packet::new(who.number(), packet.segment.wire_size(), ecn(&packet), now, held);
         let offer = self.take(now, arriving);
         if matches!(offer, Offer::Policed) && !packet.segment.syn {
@@ -292,8 +310,8 @@ impl NetworkLink {
         if held_since < start {
             meter.on_held(waited, held_since, start);
         }
-        let (mut packet, who, account, hop) = match sent.payload {
-            Held::Data { packet, who, account, hop } => (packet, who, account, hop),
+        let (mut packet, account, place) = match sent.payload {
+            Held::Data { packet, account, place } => (packet, account, place),
             Held::Ack { place } => {
                 meter.on_transmission(waited, sent_from, end, false);
                 meter.on_ack_transmission(end, shelf.at(place).ack.kind != AckKind::Syn);
@@ -311,7 +329,7 @@ impl NetworkLink {
             }
         }
         packet.waited += waited;
-        Some(Sent::Data { who, hop: usize::from(hop), packet, at })
+        Some(Sent::Data { who: Who::new(sent.flow, place.slot()), hop: place.hop(), packet, at })
     }
 
     /// When it is to be called again, if it is.

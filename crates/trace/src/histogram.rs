@@ -93,8 +93,13 @@ impl Histogram {
         self.pages[page].get_or_insert_with(|| Box::new([0; SLOTS]))[slot] += weight;
         self.weight += weight;
         self.sum += u128::from(value.as_nanos()) * u128::from(weight);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
+        // Hardly ever: two branches cost less than two stores.
+        if value < self.min {
+            self.min = value;
+        }
+        if value > self.max {
+            self.max = value;
+        }
     }
 
     /// Adds what another holds.

@@ -18,12 +18,18 @@ impl Sampler {
     /// Counts `value` once.
     #[inline]
     pub fn add(&mut self, value: Span) {
-        let Ok(ns) = u32::try_from(value.as_nanos()) else { return self.histogram.add(value) };
+        let Ok(ns) = u32::try_from(value.as_nanos()) else { return self.add_long(value) };
         self.held[self.count as usize] = ns;
         self.count += 1;
         if self.count as usize == HELD {
             self.settle();
         }
+    }
+
+    /// Apart, so that the usual case is small enough to be a part of its callers.
+    #[cold]
+    fn add_long(&mut self, value: Span) {
+        self.histogram.add(value);
     }
 
     #[inline(never)]

@@ -327,14 +327,19 @@ impl LinkMeter {
         self.on_wait(waited, held);
     }
 
-    #[inline]
+    #[inline(always)] // a part of what each packet costs
     fn on_wait(&mut self, waited: Span, held: Span) {
         self.queue.add_weighted(waited, held.as_nanos());
         if waited > self.rtt {
-            let [one, two] = &mut self.beyond;
-            *one += held;
-            *two += if waited > self.rtt * 2 { held } else { Span::ZERO };
+            self.on_long_wait(waited, held);
         }
+    }
+
+    #[inline(never)]
+    fn on_long_wait(&mut self, waited: Span, held: Span) {
+        let [one, two] = &mut self.beyond;
+        *one += held;
+        *two += if waited > self.rtt * 2 { held } else { Span::ZERO };
     }
 
     /// The queue had no room for a data packet.

@@ -309,3 +309,12 @@ def test_nothing_that_was_named_is_overwritten(swept: Path, tmp_path: Path) -> N
 def test_spans_are_short() -> None:
     assert spans([5, 1, 2, 3, 9, 10]) == "1–3, 5, 9–10"
     assert spans([4]) == "4"
+
+
+def test_of_more_than_seven_flows_each_algorithm_is_a_contender(tmp_path: Path) -> None:
+    scenario = LONE.replace("[[flow]]", "[[flow]]\ncount = 6", 1) + '[[flow]]\ncc = "newreno"\ncount = 2\n'
+    directory = tmp_path / "kept"
+    fullpipe.run(scenario).save(directory)
+    results = next(section for section in build(directory).sections if section.title == "Results").blocks[0]
+    assert isinstance(results, Table)
+    assert [row[0] for row in results.rows] == ["6 × cubic", "2 × newreno"]

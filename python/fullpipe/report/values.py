@@ -97,8 +97,7 @@ def groups(kept: Kept, columns: Sequence[str] = ()) -> list[Group]:
     table = (
         rows.group_by("point", by, "seed", maintain_order=True)
         .agg(
-            pl.col("flow").first(),
-            pl.col("cc").first(),
+            *(pl.col(name).first() for name in ("flow", "cc") if name != by),
             *(pl.col(name).cast(pl.Float64).mean() for name in columns),
             first=pl.col("flow_index").min(),
             count=pl.len(),

@@ -17,7 +17,9 @@ from fullpipe.reproduce.study import study
 from fullpipe.reproduce.verdict import Verdict
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.claims import Samples
+    from collections.abc import Iterable
+
+    from fullpipe.reproduce.claims import Claim, Samples
 
 KIT = published.load(published.find("kit"))
 POINTS = {point.name: point for claim in KIT.claims for point in claim.points}
@@ -68,6 +70,23 @@ def test_short_flows_are_the_same_for_every_algorithm() -> None:
     assert len(others) == 2
     for line in ('source = "mawi-2020-06-10"', "load = 0.73", 'rate = "3gbit"', 'stop = "30s"'):
         assert all(line in text for text in (first, *others))
+
+
+def test_whole_traces_are_judged_by_the_claims_of_30_s() -> None:
+    whole = published.load(published.find("kit-whole"))
+
+    def judged(claims: Iterable[Claim]) -> set[tuple[str, str, str, tuple[float, float], str]]:
+        short = (each for each in claims if each.case in ("K12", "K15") and each.report is None)
+        return {
+            (each.case, each.metric, each.measure, each.within, points.label)
+            for each in short
+            for points in each.of[0]
+        }
+
+    assert judged(whole.claims) == judged(KIT.claims)
+    stops = {"whole": 'stop = "900s"', "short": 'stop = "30s"'}
+    for claims, name in ((whole.claims, "whole"), (KIT.only(["K15"]).claims, "short")):
+        assert all(stops[name] in point.setup.scenario(1).to_toml() for claim in claims for point in claim.points)
 
 
 def test_short_flows_are_served_best_by_srpt() -> None:

@@ -277,7 +277,11 @@ mod tests {
         assert!((link.queue_delay_s.mean.unwrap() - mean).abs() < 1e-12);
         assert_eq!(link.queue_delay_s.min, Some(0.0), "idle for 400 ms");
         assert_eq!(meter.packets(), 2, "one was still on the wire");
-        assert_eq!((link.queue_within_1_rtt, link.queue_within_2_rtts), (Some(0.65), Some(0.9)), "what is at most is within");
+        assert_eq!(
+            (link.queue_within_1_rtt, link.queue_within_2_rtts),
+            (Some(0.65), Some(0.9)),
+            "what is at most is within"
+        );
     }
 
     #[test]

@@ -160,7 +160,8 @@ pub fn measured(
         }
     };
     if summaries.is_empty() {
-        let summary = |(link, number): (&scenario::Link, u32)| links.summary(number, &link.name, window, scenario.path.rtt);
+        let summary =
+            |(link, number): (&scenario::Link, u32)| links.summary(number, &link.name, window, scenario.path.rtt);
         summaries = scenario.links().zip(0..).map(summary).collect();
     }
     for packet in &links.arrived {

@@ -106,8 +106,9 @@ class LinkMetrics(TypedDict):
     """What became of one link.
 
     `utilisation` is a share, 0 to 1, as are `queue_within_1_rtt` and `queue_within_2_rtts`, of the time in which the
-    queueing delay is one RTT of the path at most, or two (None of no time); `drops` (of the queue), `losses` (by chance), `policed` (dropped
-    by the policer), `duplicates` (copies made on the way) and `marks` count data packets, `packets` those
+    queueing delay is one RTT of the path at most, or two (None of no time); `drops` (of the queue), `losses` (by
+    chance), `policed` (dropped by the policer), `duplicates` (copies made on the way) and `marks` count data packets,
+    `packets` those
     that left it in the whole run. `acks` counts the ACKs that left it in the whole run, `ack_drops` those
     that it dropped or lost, `acks_filtered` those that waited in its queue and were replaced.
     """

@@ -78,9 +78,7 @@ def test_whole_traces_are_judged_by_the_claims_of_30_s() -> None:
     def judged(claims: Iterable[Claim]) -> set[tuple[str, str, str, tuple[float, float], str]]:
         short = (each for each in claims if each.case in ("K12", "K15") and each.report is None)
         return {
-            (each.case, each.metric, each.measure, each.within, points.label)
-            for each in short
-            for points in each.of[0]
+            (each.case, each.metric, each.measure, each.within, points.label) for each in short for points in each.of[0]
         }
 
     assert judged(whole.claims) == judged(KIT.claims)

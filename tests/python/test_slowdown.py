@@ -90,7 +90,9 @@ def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(fullpi
     assert [line.label for line in high.lines] == ["cubic", "bbr1", "SRPT, mean", "processor sharing, mean"]
     # The mean over the seeds, of a decade's column in the rows.
     rows = pl.concat(pl.read_parquet(file) for file in (kept / "runs").glob("*.parquet"))
-    of_it = rows.filter(pl.col("workload.0.cc") == "bbr1", pl.col("workload.0.load") == "0.4", pl.col("flow_index") == 2)
+    of_it = rows.filter(
+        pl.col("workload.0.cc") == "bbr1", pl.col("workload.0.load") == "0.4", pl.col("flow_index") == 2
+    )
     means = of_it["slowdown.decades.10000.flows.mean"].to_list()
     assert len(means) == 2
     assert high.lines[1].y[1] == pytest.approx(sum(means) / 2)

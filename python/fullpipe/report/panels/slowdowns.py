@@ -39,7 +39,9 @@ def section(kept: Kept) -> Section | None:
     """A chart a place, and a table of all."""
     columns = [name for name in kept.rows.columns if name.startswith("slowdown.")]
     decades = sorted({int(found[1]) for name in columns if (found := re.match(r"slowdown\.decades\.(\d+)\.", name))})
-    arrived = [group for group in values.groups(kept, columns) if group.of("slowdown.all.unfinished")] if columns else []
+    arrived = (
+        [group for group in values.groups(kept, columns) if group.of("slowdown.all.unfinished")] if columns else []
+    )
     if not arrived:
         return None
     charts: dict[tuple[str, object], list[Group]] = defaultdict(list)
@@ -81,8 +83,10 @@ def _chart(groups: Sequence[Group], decades: Sequence[int]) -> Lines:
 def _line(label: str, group: Group, what: str, decades: Sequence[int], style: int) -> Line:
     found = [_mean(group.of(f"slowdown.decades.{decade}.{what}")) for decade in decades]
     value, low, high = (np.array(each) for each in zip(*found, strict=True))
-    band = (low, high) if what.startswith("flows.") and np.isfinite(low).any() else (None, None)
-    return Line(label, np.array(decades) / 1e3, value, *band, style=style)
+    x = np.array(decades) / 1e3
+    if what.startswith("flows.") and np.isfinite(low).any():
+        return Line(label, x, value, low, high, style)
+    return Line(label, x, value, style=style)
 
 
 def _mean(of: list[float]) -> tuple[float, float, float]:
@@ -96,9 +100,11 @@ def _table(groups: Sequence[Group], decades: Sequence[int]) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for group in groups:
         head = [*(group.settings.get(key, "–") for key in keys), group.contender]
-        for decade in decades:
-            if group.of(f"slowdown.decades.{decade}.unfinished"):
-                rows.append((*head, Number(decade, decade_text(decade)), *_cells(group, f"slowdown.decades.{decade}")))
+        rows += [
+            (*head, Number(decade, decade_text(decade)), *_cells(group, f"slowdown.decades.{decade}"))
+            for decade in decades
+            if group.of(f"slowdown.decades.{decade}.unfinished")
+        ]
         rows.append((*head, Number(None, "all sizes"), *_cells(group, "slowdown.all")))
     return Table("Slowdowns", (*map(short, keys), "contender", *columns), rows)
 

@@ -45,7 +45,14 @@ KINDS = {
     "Topologies": ("one bottleneck", "several links", "ACKs over links"),
     "Flows": (
         *("without end", "transfer", "paced by its application", "with a schedule", "on and off"),
-        *("requests and answers", "unresponsive", "on a host", "with a receiver's algorithm", "with a tuned window"),
+        *(
+            "requests and answers",
+            "unresponsive",
+            "arriving",
+            "on a host",
+            "with a receiver's algorithm",
+            "with a tuned window",
+        ),
     ),
 }
 """What it does not list."""
@@ -86,12 +93,15 @@ def write(scenarios: Path, out: Path) -> None:
 def uses(scenario: Scenario) -> dict[str, list[str]]:
     """What a scenario uses of each kind of element, by name."""
     resolved = tomllib.loads(scenario.to_toml())
-    path, links, flows = resolved["path"], resolved.get("link", []), resolved["flow"]
+    path, links, flows = resolved["path"], resolved.get("link", []), resolved.get("flow", [])
+    workloads = resolved.get("workload", [])
     responsive = [flow for flow in flows if flow["cc"] != "none"]
     places = [path, *links, *path.get("change", [])]
     queues = [place["queue"] for place in places if "queue" in place]
     return {
-        "Algorithms": _known([*(flow["cc"] for flow in responsive), *(flow.get("receiver") for flow in flows)]),
+        "Algorithms": _known(
+            [*(flow["cc"] for flow in [*responsive, *workloads]), *(flow.get("receiver") for flow in flows)]
+        ),
         "Queues": _known([queue if isinstance(queue, str) else queue["kind"] for queue in queues]),
         "Impairments": _known(
             _impairment(key, value) for place in places for key, value in place.items() if isinstance(value, str)
@@ -112,6 +122,7 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
                 *("requests and answers" for flow in flows if flow.get("app", "").startswith("request ")),
                 *("with a tuned window" for flow in flows if f"{flow.get('receive_window')}".startswith("auto")),
                 *("unresponsive" for flow in flows if flow["cc"] == "none"),
+                *("arriving" for _ in workloads),
                 *("on a host" for _ in flows if "host" in resolved),
                 *("with a receiver's algorithm" for flow in flows if "receiver" in flow),
             ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from fullpipe.results import scan_parquet
 from fullpipe.workload.flows import FlowsError
 from fullpipe.workload.logs import csv
 
@@ -56,7 +57,7 @@ def _read(path: Path) -> pl.DataFrame:
     try:
         if path.suffix == ".csv":
             return csv(path, {}).select(wanted[:2]).collect()
-        lazy = pl.scan_parquet(path)
+        lazy = scan_parquet(path)
         return lazy.select([name for name in lazy.collect_schema().names() if name in wanted]).collect()
     except FlowsError as error:
         raise _refused(str(error).partition("\n")[0].removeprefix(f"{path}: "), _MADE) from error

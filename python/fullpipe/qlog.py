@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from fullpipe import __version__
-from fullpipe.results import RUNNERS, fresh_file
+from fullpipe.results import RUNNERS, fresh_file, read_parquet
 
 if TYPE_CHECKING:
     import os
@@ -97,7 +97,7 @@ def of_kept(directory: Path) -> Source:
     metrics, flows, transitions, resolved = files
     text = resolved.read_text(encoding="utf-8")
     title = next(iter(first_comment(text)), str(directory))
-    return Source(json.loads(metrics.read_bytes()), pl.read_parquet(flows), pl.read_parquet(transitions), title, text)
+    return Source(json.loads(metrics.read_bytes()), read_parquet(flows), read_parquet(transitions), title, text)
 
 
 def form_of(path: Path) -> Form:

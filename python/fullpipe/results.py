@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     import polars as pl
 
@@ -138,9 +139,38 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     from polars.exceptions import ComputeError
 
     try:
-        frame.write_parquet(path)
+        frame.write_parquet(plain_path(path))
     except ComputeError as error:  # what polars makes of a full disk
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
+
+
+def read_parquet(path: str | os.PathLike[str]) -> pl.DataFrame:
+    """Reads one file of Parquet, whatever its path is called.
+
+    Raises:
+        FileNotFoundError: When it is not there.
+        polars.exceptions.PolarsError: When it is no Parquet.
+    """
+    import polars as pl
+
+    return pl.read_parquet(plain_path(path), glob=False, hive_partitioning=False)
+
+
+def scan_parquet(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> pl.LazyFrame:
+    """The rows of one file of Parquet, or of several with the same columns, without reading them yet.
+
+    Raises:
+        FileNotFoundError: When one is not there, raised when rows are collected.
+    """
+    import polars as pl
+
+    several = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
+    return pl.scan_parquet([plain_path(path) for path in several], glob=False, hive_partitioning=False)
+
+
+def plain_path(path: str | os.PathLike[str]) -> str:
+    """A path that polars takes as it is: a relative one that begins with `~` or `s3:` would mean another place."""
+    return os.path.abspath(path)  # noqa: PTH100  (resolve() would follow links)
 
 
 def suited_interval(scenario: Scenario) -> str:

@@ -11,6 +11,7 @@ from fullpipe.comparison.plan import PARTS
 from fullpipe.report import values
 from fullpipe.report.colours import COLOURS, DASHES
 from fullpipe.report.svg import outline
+from fullpipe.results import read_parquet
 from fullpipe.stats import ellipse
 from fullpipe.table import rate_unit
 
@@ -87,7 +88,7 @@ def _cloud(panel: Axes, group: Group, delay: str, number: int, scale: float) -> 
 
 def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> None:
     """What each flow got, over a sixtieth of the run each."""
-    trace = pl.read_parquet(series.flows).select("time", "flow", "delivered")
+    trace = read_parquet(series.flows).select("time", "flow", "delivered")
     end = trace["time"].max()
     width = (end if isinstance(end, float) else 0.0) / _PARTS or 1.0
     for (flow,), rows in trace.group_by("flow", maintain_order=True):

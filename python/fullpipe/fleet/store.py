@@ -9,7 +9,7 @@ import polars as pl
 
 from fullpipe.fleet.derive import conform, types
 from fullpipe.fleet.schema import DAY_OF
-from fullpipe.results import write_parquet
+from fullpipe.results import scan_parquet, write_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,4 +62,4 @@ def scan(directory: Path, table: str) -> pl.LazyFrame:
     files = sorted((directory / table).glob("arm=*/day=*/[!.]*.parquet"))
     if not files:
         return pl.LazyFrame(schema=types(table))
-    return pl.scan_parquet(files, hive_partitioning=False)
+    return scan_parquet(files)

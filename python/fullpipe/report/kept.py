@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.results import RUNNERS
+from fullpipe.results import RUNNERS, read_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -167,9 +167,7 @@ def _sweep(directory: Path) -> Kept:
     files = sorted(file for file in (directory / "runs").glob("*.parquet") if not file.name.startswith("."))
     if not files:
         raise NoResultsError(f"{directory}: no run has ended yet: runs/ is empty\n  fix: let the sweep go on")
-    rows = pl.concat([pl.read_parquet(file) for file in files], how="diagonal_relaxed").sort(
-        "point", "seed", "flow_index"
-    )
+    rows = pl.concat([read_parquet(file) for file in files], how="diagonal_relaxed").sort("point", "seed", "flow_index")
     axes = [Axis(axis["key"], tuple(map(str, axis["values"]))) for axis in about["axes"]]
     runners: list[str] = about.get("runners", ["sim"])
     if len(runners) > 1:  # a point on each runner is a point of its own
@@ -389,7 +387,7 @@ def _exact(side: float) -> float:
 def _study(directory: Path) -> Kept:
     if not (directory / "runs.parquet").is_file():
         return _conformance(directory)
-    runs = pl.read_parquet(directory / "runs.parquet")
+    runs = read_parquet(directory / "runs.parquet")
     cases = runs["case"].unique(maintain_order=True).to_list()
     rows = runs.rename(_STUDY).with_columns(
         point=pl.col("case").replace_strict(cases, range(len(cases)), return_dtype=pl.Int64),

@@ -11,7 +11,7 @@ from fullpipe.reproduce import show, show_claims
 from fullpipe.reproduce.measures.link import lost
 from fullpipe.reproduce.pictures import BRIEF
 from fullpipe.reproduce.study import records
-from fullpipe.results import write_parquet
+from fullpipe.results import plain_path, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,8 +41,8 @@ def keep(published: Published, study: Study, directory: Path) -> None:
         (directory / "scenarios" / f"{_file(point.name)}.toml").write_text(point.setup.written(), encoding="utf-8")
     runs = frame(study)
     write_parquet(runs, directory / "runs.parquet")
-    runs.write_csv(directory / "runs.csv")
-    numbers(study).write_csv(directory / "numbers.csv")
+    runs.write_csv(plain_path(directory / "runs.csv"))
+    numbers(study).write_csv(plain_path(directory / "numbers.csv"))
 
 
 def drawings(published: Published, study: Study, directory: Path, runner: Runner) -> list[Callable[[], object]]:

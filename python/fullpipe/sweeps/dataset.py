@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from fullpipe.results import read_parquet, scan_parquet
 from fullpipe.run import parse
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ class Sweep:
     def points(self) -> pl.DataFrame:
         """A row a point: `point`, each varied key as written and as `<key>.value`, and its `scenario`."""
         if self._points is None:
-            import polars as pl
-
-            self._points = pl.read_parquet(self.directory / "points.parquet")
+            self._points = read_parquet(self.directory / "points.parquet")
         return self._points
 
     def scan(self) -> pl.LazyFrame:
@@ -79,7 +78,7 @@ class Sweep:
         shards = sorted((self.directory / "runs").glob("*.parquet"))
         if not shards:
             raise FileNotFoundError(f"{self.directory}: no run is done yet")
-        return pl.concat([pl.scan_parquet(shard) for shard in shards], how="diagonal_relaxed")
+        return pl.concat([scan_parquet(shard) for shard in shards], how="diagonal_relaxed")
 
     def frame(self) -> pl.DataFrame:
         """The rows, one a flow and run, by point, seed and flow; of several runners, in the order of their names.
@@ -143,9 +142,7 @@ class Sweep:
         Raises:
             FileNotFoundError: When nothing was recorded.
         """
-        import polars as pl
-
-        return pl.read_parquet(series_file(self.directory, point, self.seeds[0], table, on or self.runners[0]))
+        return read_parquet(series_file(self.directory, point, self.seeds[0], table, on or self.runners[0]))
 
 
 def series_file(directory: Path, point: int, seed: int, table: str, runner: str) -> Path:

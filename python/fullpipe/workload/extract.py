@@ -59,9 +59,7 @@ def extract(
         FileExistsError: When there is something at `out`.
         OSError: When a file can't be read or written.
     """
-    import polars as pl
-
-    from fullpipe.results import fresh_file
+    from fullpipe.results import fresh_file, scan_parquet
 
     files = [Path(source) for source in sources]
     kinds = {_kind(file) for file in files}
@@ -80,7 +78,7 @@ def extract(
     ):
         if kind == "capture":
             report = _capture(files, options, Path(folder), progress)
-            rows = pl.scan_parquet(f"{folder}/*.parquet") if report["flows"] else None
+            rows = scan_parquet(sorted(Path(folder).glob("*.parquet"))) if report["flows"] else None
         else:
             rows, report = _logs(kind, files, options, columns or {})
         _refuse(report)
@@ -227,8 +225,10 @@ def _counted(rows: pl.LazyFrame) -> dict[str, Any]:
 def _write(rows: pl.LazyFrame, to: Path, about: dict[str, Any]) -> None:
     from polars.exceptions import ComputeError
 
+    from fullpipe.results import plain_path
+
     try:
-        rows.sink_parquet(to, metadata={KEY: json.dumps(about)}, row_group_size=_ROWS)
+        rows.sink_parquet(plain_path(to), metadata={KEY: json.dumps(about)}, row_group_size=_ROWS)
     except ComputeError as error:  # what polars makes of a full disk
         raise OSError(str(error).rpartition("IO error: ")[2]) from error
 

@@ -75,14 +75,15 @@ def scan(path: str | Path) -> pl.LazyFrame:
         FlowsError: When the file has no flows.
         OSError: When it can't be read.
     """
-    import polars as pl
     from polars.exceptions import ComputeError
+
+    from fullpipe.results import scan_parquet
 
     with open(path, "rb") as file:  # noqa: PTH123  (a str, too)
         magic = file.read(4)
     if magic != b"PAR1":
         raise FlowsError(f"{path}: not a Parquet file\n  fix: name one that `fullpipe workload extract` has written")
-    lazy = pl.scan_parquet(path)
+    lazy = scan_parquet(path)
     try:
         names = lazy.collect_schema().names()
     except ComputeError as error:
@@ -96,4 +97,6 @@ def about(path: str | Path) -> dict[str, Any]:
     """What a file of flows was made of, and how; empty if it does not say."""
     import polars as pl
 
-    return dict(json.loads(pl.read_parquet_metadata(path).get(KEY, "{}")))
+    from fullpipe.results import plain_path
+
+    return dict(json.loads(pl.read_parquet_metadata(plain_path(path)).get(KEY, "{}")))

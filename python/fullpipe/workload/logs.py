@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from glob import escape
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.results import plain_path
 from fullpipe.workload.flows import DIRECTIONS, FlowsError, schema
 
 if TYPE_CHECKING:
@@ -148,7 +150,7 @@ def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
         FlowsError: When a column is missing, or does not hold what it should.
     """
     separator = _separator(_first_line(_core.capture_head(path, HEAD)))
-    rows = pl.scan_csv(path, separator=separator, comment_prefix="#", infer_schema=False)
+    rows = pl.scan_csv(plain_path(path), glob=False, separator=separator, comment_prefix="#", infer_schema=False)
     rows = rows.rename({name: name.strip() for name in rows.collect_schema().names()})
     names = rows.collect_schema().names()
     wanted = {name: columns.get(name, name) for name in ("start", "bytes")}
@@ -235,7 +237,8 @@ def _text_rows(path: Path) -> pl.LazyFrame:
     fields = told["#fields"].split(separator)[1:]
     unset = told.get("#unset_field", f"{separator}-").split(separator)[1]
     rows = pl.scan_csv(
-        path,
+        plain_path(path),
+        glob=False,
         separator=separator,
         has_header=False,
         schema=dict.fromkeys(fields, pl.String),
@@ -261,12 +264,14 @@ def _json_rows(path: Path) -> tuple[pl.LazyFrame, int]:
         name: kind if kind in (pl.String, pl.Float64) else pl.Int64 for name, kind in _ZEEK.items()
     }
     types["ts"] = pl.String if isinstance(first.get("ts"), str) else pl.Float64
-    rows = pl.scan_ndjson(path, schema=types)
+    rows = pl.scan_ndjson(escape(plain_path(path)), schema=types)
     try:
         rows.select(pl.col("ts").count()).collect(engine="streaming")
     except pl.exceptions.ComputeError:
         # Polars leaves nothing of a file with a line that is cut.
-        lines = pl.read_csv(path, separator="\x01", has_header=False, quote_char=None, new_columns=["line"])["line"]
+        lines = pl.read_csv(
+            plain_path(path), glob=False, separator="\x01", has_header=False, quote_char=None, new_columns=["line"]
+        )["line"]
         objects = [line for line in lines if _object(line) is not None]
         return pl.scan_ndjson("\n".join(objects).encode(), schema=types), len(lines) - len(objects)
     return rows, 0

@@ -17,7 +17,7 @@ import polars as pl
 from fullpipe import __version__
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.recipe import FORMAT, Recipe
-from fullpipe.results import fresh_directory, write_parquet
+from fullpipe.results import fresh_directory, scan_parquet, write_parquet
 from fullpipe.sweeps.plan import build
 from fullpipe.sweeps.store import alone, gaps, series
 
@@ -169,7 +169,7 @@ def opened(directory: Path) -> Recipe:
 
 def paths(directory: Path) -> pl.LazyFrame:
     """A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, key by key."""
-    return pl.scan_parquet(sorted((directory / "paths").glob("[!.]*.parquet")))
+    return scan_parquet(sorted((directory / "paths").glob("[!.]*.parquet")))
 
 
 def _named(frame: pl.DataFrame) -> pl.DataFrame:

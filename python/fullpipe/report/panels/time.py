@@ -11,6 +11,7 @@ import polars as pl
 from fullpipe.report.model import Line, Lines, Recorded, Section, Timeline
 from fullpipe.report.thin import thinned
 from fullpipe.report.values import shown
+from fullpipe.results import read_parquet
 from fullpipe.stats import convergence, jain_over_time, quantity, rates_per_window
 from fullpipe.stats.fairness import WINDOW_S
 
@@ -55,7 +56,7 @@ def _lines(kept: Kept) -> int:
 def _recorded(together: list[Series], points: int) -> Recorded:
     """A run, or one on each of several runners."""
     first = together[0]
-    traces = {each.point.runner: pl.read_parquet(each.flows) for each in together}
+    traces = {each.point.runner: read_parquet(each.flows) for each in together}
     flows = traces[first.point.runner]["flow"].unique().sort().to_list()  # as in the scenario: an Enum
     shown_flows = flows[: max(1, _MOST_FLOWS // len(together))]
     # Lines that shall be compared lie beside each other in the legend.
@@ -83,7 +84,7 @@ def _recorded(together: list[Series], points: int) -> Recorded:
 
 def _queues(together: list[Series]) -> Iterator[Line]:
     """What waits at the first links."""
-    found = [(each.point.runner, pl.read_parquet(each.links)) for each in together if each.links]
+    found = [(each.point.runner, read_parquet(each.links)) for each in together if each.links]
     names = dict.fromkeys(name for _, links in found for name in links["link"].unique().sort())
     for name in list(names)[: max(1, _MOST_LINKS // len(together))]:
         for runner, links in found:

@@ -8,6 +8,7 @@ import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe import states
+from fullpipe.results import plain_path
 
 if TYPE_CHECKING:
     from fullpipe.reproduce.claims import Samples
@@ -35,7 +36,9 @@ def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     The source's file is CSV with the columns `t_s`, `rtt_ms`, `inflight_pkts` and `phase`.
     """
     assert picture.series is not None  # read_pictures saw to it
-    theirs = pl.read_csv(picture.series, infer_schema_length=None).filter(pl.col("t_s") <= _SECONDS)
+    theirs = pl.read_csv(plain_path(picture.series), infer_schema_length=None, glob=False).filter(
+        pl.col("t_s") <= _SECONDS
+    )
     run = picture.points[0].setup.run(1, "20ms", runner)
     ours = run.trace().filter(pl.col("time") <= _SECONDS)
     phases = theirs.filter(pl.col("phase").is_in(_STATES))

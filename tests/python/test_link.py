@@ -192,6 +192,68 @@ def test_the_command_has_no_capability_with_which_it_could_leave(link: Link) -> 
         assert not any(caps[name] >> admin & 1 for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh"))
 
 
+# Settings of the machine, which its owner may write whatever its capabilities. None is written to, only opened.
+SETTINGS = """
+import errno, os, sys
+tried, opened = 0, []
+for root in ("/proc/sys", "/sys"):
+    for folder, folders, files in os.walk(root):
+        if folder == "/proc/sys":
+            folders.remove("net")
+        for file in files:
+            tried += 1
+            if os.access(os.path.join(folder, file), os.W_OK):
+                opened.append(os.path.join(folder, file))
+for file in ("/proc/sys/kernel/hostname", "/proc/sys/kernel/core_pattern", "/proc/sys/vm/drop_caches",
+             "/proc/sysrq-trigger", "/proc/irq/default_smp_affinity", "/sys/kernel/mm/ksm/run",
+             "/sys/class/net/eth0/mtu", "/sys/kernel/uevent_helper", "/sys/fs/cgroup/cgroup.procs"):
+    try:
+        os.close(os.open(file, os.O_WRONLY))
+        opened.append(file)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        if error.errno not in (errno.EROFS, errno.EACCES):
+            opened.append(f"{file}: {error}")
+own = "/proc/sys/net/ipv4/tcp_notsent_lowat"
+try:
+    with open(own, "r+") as setting:  # of its own network, as who owns that
+        setting.write(setting.read())
+    own = "written"
+except PermissionError:
+    own = "refused"
+print(tried > 300, opened, own, os.access(f"/proc/{os.getpid()}/oom_score_adj", os.W_OK))
+"""
+IN_NAMESPACES_OF_ITS_OWN = """
+import subprocess, sys
+for more in ([], ["--mount-proc"]):
+    nested = ["unshare", "--user", "--map-root-user", "--mount", "--net", "--pid", "--fork", *more]
+    probe = "mount -t sysfs sysfs /sys; mount -o remount,rw /sys; mount -o remount,rw /proc/sys; "
+    probe += "umount /proc/sys; "
+    probe += "for file in /proc/sys/kernel/hostname /sys/kernel/mm/ksm/run; do test -w $file && echo $file; done"
+    subprocess.run([*nested, "sh", "-c", probe], stderr=subprocess.DEVNULL)
+"""
+
+
+@pytest.mark.parametrize("how", [[], ["setpriv", "--bounding-set=-sys_admin,-net_admin"]], ids=["as it is", "userns"])
+def test_the_command_can_not_write_the_machines_settings(link: Link, tmp_path: Path, how: list[str]) -> None:
+    if how and os.geteuid() != 0:
+        pytest.skip("for root, who can have fewer capabilities; who is not root has seen it")
+    (tmp_path / "settings.py").write_text(SETTINGS)
+    command = [*how, *LINK, "--", sys.executable, str(tmp_path / "settings.py")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    if how and done.returncode == 2 and "does not allow" in done.stderr:
+        pytest.skip(done.stderr)
+    own = "written" if os.geteuid() == 0 else "refused"
+    assert done.stdout == f"True [] {own} True\n", done.stderr
+
+
+def test_nor_in_namespaces_of_its_own(link: Link, tmp_path: Path) -> None:
+    (tmp_path / "nested.py").write_text(IN_NAMESPACES_OF_ITS_OWN)
+    done = link("--", sys.executable, str(tmp_path / "nested.py"))
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
 # Whoever traces the first process is in its namespaces, and those are the machine's for its proxy's threads.
 TRACER = """
 import ctypes, os

@@ -22,6 +22,7 @@ mod packet;
 mod pcapng;
 mod ports;
 mod privileges;
+mod read_only;
 mod sandbox;
 mod trouble;
 pub mod uml;

@@ -28,8 +28,17 @@ pub(crate) fn is_admin() -> bool {
 
 /// Whether it has them in no user namespace, so that settings about those do not concern it.
 pub(crate) fn is_root() -> bool {
+    is_admin() && in_no_user_namespace()
+}
+
+/// Whether root's files are this process's, whatever its capabilities: in a user namespace, root is somebody else.
+pub(crate) fn owns_the_machine() -> bool {
+    nix::unistd::geteuid().is_root() && in_no_user_namespace()
+}
+
+fn in_no_user_namespace() -> bool {
     let map = std::fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    is_admin() && map.split_whitespace().eq(["0", "0", "4294967295"])
+    map.split_whitespace().eq(["0", "0", "4294967295"])
 }
 
 /// What is executed from here on gets no capability but the harmless ones, and those only as root.

@@ -27,7 +27,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
 
-use crate::{Trouble, privileges};
+use crate::{Trouble, privileges, read_only};
 
 /// A sandbox that was begun. Dropping it ends all of its processes.
 #[derive(Debug)]
@@ -167,6 +167,7 @@ fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value
         // SAFETY: ignoring installs no handler.
         let _ = unsafe { signal(number, SigHandler::SigIgn) };
     }
+    let owns_the_machine = privileges::owns_the_machine();
     if let Err(trouble) = separate() {
         inside.say(&json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }));
         return 1;
@@ -196,8 +197,9 @@ fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value
             if bound.is_err() || orphaned {
                 return 1;
             }
-            own_proc();
-            inside.say(&match body(inside) {
+            let mounted = own_proc();
+            let protected = if owns_the_machine { mounted.and_then(|()| read_only::protect()) } else { Ok(()) };
+            inside.say(&match protected.and_then(|()| body(inside)) {
                 Ok(done) => json!({ "done": done }),
                 Err(trouble) => json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }),
             });
@@ -260,13 +262,15 @@ pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
     Trouble::new(format!("this machine does not allow {step}: {}", error.desc()), fix)
 }
 
-/// A /proc that shows the sandbox's own processes, where that is allowed: containers often do not.
-fn own_proc() {
+/// Mounts that are only the sandbox's, and a /proc that shows its own processes, where that is allowed: containers often do
+/// not.
+fn own_proc() -> Result<(), Trouble> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
-    if mount(None::<&str>, "/", None::<&str>, private, None::<&str>).is_ok() {
-        let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        let _ = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>);
-    }
+    mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
+        .map_err(|error| refused("mounts of its own (MS_PRIVATE)", error))?;
+    let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
+    let _ = mount(Some("proc"), "/proc", Some("proc"), flags, None::<&str>);
+    Ok(())
 }
 
 pub(crate) fn cant(error: Errno) -> Trouble {

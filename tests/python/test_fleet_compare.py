@@ -132,6 +132,24 @@ def test_a_report_has_every_figure_and_opens_in_all_forms(fullpipe: Fullpipe, fl
     assert fullpipe("fleet", "compare", str(fleet), "--out", "seen").returncode == 2
 
 
+@pytest.mark.parametrize("table", ["connections", "requests", "counters"])
+def test_what_one_arm_alone_has_is_not_compared(fullpipe: Fullpipe, tmp_path: Path, table: str) -> None:
+    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": BBR1}, hosts=3, rows=200)
+    for file in (tmp_path / "f" / table / "arm=bbr1").rglob("*.parquet"):
+        file.unlink()
+    done = fullpipe("fleet", "compare", "f", "--min-bytes", "0B", "--out", "seen")
+    if table == "connections":  # what all else hangs on
+        assert done.returncode in (0, 2), done.stderr
+        assert "Traceback" not in done.stderr
+        return
+    assert (done.returncode, done.stderr.count("error")) == (0, 0), done.stderr
+    metrics = {row["metric"] for row in json.loads((tmp_path / "seen" / "compare.json").read_text())["decision"]}
+    assert "loss" in metrics
+    of_table = {"requests": "throughput.p50", "counters": "cpu"}
+    assert of_table[table] not in metrics
+    assert set(of_table.values()) - {of_table[table]} <= metrics
+
+
 def test_outliers_are_counted_and_left_out_of_the_mean(fleet: Path) -> None:
     it = rows(told(fleet))["outliers", "bbr2", "bbr1"]
     big = store.scan(fleet, "connections").filter(arm="bbr2").filter(pl.col("transferred_bytes") >= 1_000_000)

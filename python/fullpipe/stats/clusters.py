@@ -53,6 +53,8 @@ class Clusters:
         groups = [there & (self.arm == arm) for arm in np.unique(self.arm)] if self.nested else [there]
         for cells in groups:
             names, at = np.unique(self.cluster[cells], return_inverse=True)
+            if not len(names):  # of an arm that has nothing, nothing can be drawn
+                continue
             times = rng.multinomial(len(names), np.full(len(names), 1 / len(names)), size=resamples)
             found[:, cells] = times[:, at]
         return found

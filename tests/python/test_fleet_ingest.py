@@ -301,6 +301,63 @@ def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:
     assert rows().height == 12
 
 
+# Beyond 64 bits, with a sign and without; the float next to the largest of them; and more digits than any float has.
+TOO_LARGE = ["9223372036854775807", "9223372036854775808", "18446744073709551616", "9" * 400]
+COUNTS = [
+    *("mss", "pmtu", "rcvmss", "advmss", "cwnd", "ssthresh", "bytes_sent", "bytes_retrans", "bytes_acked"),
+    *("bytes_received", "segs_out", "segs_in", "data_segs_out", "data_segs_in", "delivered", "delivered_ce"),
+    *("unacked", "lost", "sacked", "dsack_dups", "fackets", "reordering", "reord_seen", "rcv_space", "rcv_ssthresh"),
+    *("notsent", "rcv_ooopack", "snd_wnd", "rcv_wnd", "rehash", "uid", "ino", "backoff", "wscale", "retrans"),
+    *("dctcp_ce_state", "skmem", "timer", "sk"),
+]
+
+
+def with_count(key: str, value: str) -> str:
+    match key:
+        case "wscale":
+            return f"wscale:{value},7"
+        case "retrans":
+            return f"retrans:0/{value}"
+        case "dctcp_ce_state":
+            return f"dctcp:(ce_state:{value},alpha:1024,ab_ecn:0,ab_tot:0)"
+        case "skmem":
+            return f"skmem:(r{value},rb131072,t0,tb46080,f0,w0,o0,bl0,d0)"
+        case "timer":
+            return f"timer:(on,200ms,{value})"
+        case "sk":
+            return "sk:" + ("f" * 16 if len(value) < 100 else "f" * 400)
+    return f"{key}:{value}"
+
+
+@pytest.mark.parametrize("value", TOO_LARGE)
+def test_a_number_beyond_64_bits_is_a_bad_line_and_the_rest_is_read(hosts: Path, value: str) -> None:
+    with Path("cubic/x/day-0.ss").open("a") as file:
+        for number, key in enumerate(COUNTS):
+            file.write(f"ESTAB 0 0 10.0.0.1:443 192.0.2.9:{number}\n\t cubic {with_count(key, value)}\n")
+    access = '{"msec":"1576576800","hostname":"x","status":"200","bytes_sent":"1000","request_time":"0.1"}\n'
+    keys = ("status", "bytes_sent", "body_bytes_sent", "connection", "connection_requests", "tcpinfo_snd_cwnd")
+    lines = [json.dumps(json.loads(access) | {key: value}) + "\n" for key in keys]
+    Path("access.log").write_text(access + "".join(lines) + access)
+    snmp = "".join(
+        f"@{1576576800 + 10 * number}\nTcp: InSegs OutSegs RetransSegs\nTcp: {segments} {segments} 1\n"
+        for number, segments in enumerate(("100", "200", value, "300", "400"))
+    )
+    Path("x.snmp").write_text(snmp + f"@1576576900\n{value} segments received\n")
+    Path("x.hist").write_text(f"@1576576800\n@rtt:\n[1, 2)   {value} |@@ |\n[2, 4)   7 |@ |\n")
+    more = ("--nginx", "cubic=access.log", "--log-format", "json", "--snmp", "cubic=x.snmp", "--hist", "cubic=x.hist")
+    result = fleet(*ARMS, *more, "-o", "out")
+    assert result.exit_code == 0, result.output
+    assert rows().height == 12
+    assert rows("out", "requests")["bytes_sent"].to_list() == [1000, 1000]
+    assert rows("out", "counters")["in_segs"].sum() == 300
+    assert rows("out", "histograms")["count"].to_list() == [7]
+    about = json.loads(Path("out/ingest.json").read_text())
+    bad: dict[str, int] = {}
+    for source in about["sources"]:
+        bad[source["kind"]] = bad.get(source["kind"], 0) + source["counts"]["bad"]
+    assert bad == {"ss": len(COUNTS), "nginx": len(keys), "snmp": 2, "hist": 1}
+
+
 def test_with_a_key_no_address_is_left(hosts: Path) -> None:
     with Path("cubic/x/day-0.ss").open("a") as file:
         file.write("ESTAB 0 many 10.0.0.1:443 192.0.2.9:3\n")

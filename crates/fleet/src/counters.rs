@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::parse::{Bad, BadLines, Lines, Parse};
-use crate::{Columns, Values, time};
+use crate::{Columns, Values, number, time};
 
 /// A column, and what its counter is called: in `/proc/net/snmp` or `netstat`, and in `netstat -s`.
 struct Counter {
@@ -97,7 +97,7 @@ impl Reader {
         let mut words = line.split_ascii_whitespace();
         let first = words.next().unwrap_or_default();
         if first == "cpu" {
-            let times: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
+            let times: Vec<f64> = words.filter_map(|word| number::count(word.as_bytes())).collect();
             let [user, nice, system, idle, wait, ..] = times[..] else {
                 return Err("too few times of processors".into());
             };
@@ -129,11 +129,11 @@ impl Reader {
             return self.named(group, name, value);
         }
         // `netstat -s`: 12 segments retransmitted.
-        if let Ok(value) = first.parse::<u64>() {
+        if first.starts_with(|digit: char| digit.is_ascii_digit()) {
             let said = line.trim_start().split_once(' ').map_or("", |(_, said)| said.trim());
             if let Some(at) = COUNTERS.iter().position(|counter| counter.words.contains(&said)) {
-                #[expect(clippy::cast_precision_loss, reason = "exact below 2^53 segments")]
-                self.set(at, value as f64);
+                let value = number::count(first.as_bytes()).ok_or_else(|| format!("`{first}` is no count: {said}"))?;
+                self.set(at, value);
             }
         }
         // All else, of which there is much, is passed over.
@@ -142,7 +142,7 @@ impl Reader {
 
     fn named(&mut self, group: &str, name: &str, value: &str) -> Result<(), String> {
         if let Some(at) = COUNTERS.iter().position(|counter| counter.group == group && counter.name == name) {
-            let value = value.parse().map_err(|_| format!("{group} {name} can't be `{value}`"))?;
+            let value = number::count(value.as_bytes()).ok_or_else(|| format!("{group} {name} can't be `{value}`"))?;
             self.set(at, value);
         }
         Ok(())

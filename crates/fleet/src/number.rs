@@ -58,10 +58,18 @@ fn slow(text: &[u8], shift: i32) -> Option<f64> {
 /// So many digits are below 2^53.
 const EXACT: usize = 15;
 
+/// The columns of counts have 64 bits with a sign.
+pub(crate) const BEYOND: f64 = (1u64 << 63) as f64;
+
+/// A number for a column of counts; one with a fraction is cut when it is kept.
+pub(crate) fn whole(text: &[u8]) -> Option<f64> {
+    decimal(text, 0).filter(|value| *value < BEYOND)
+}
+
 /// Digits alone.
 pub(crate) fn count(text: &[u8]) -> Option<f64> {
     if text.len() > EXACT {
-        return if text.iter().all(u8::is_ascii_digit) { decimal(text, 0) } else { None };
+        return if text.iter().all(u8::is_ascii_digit) { whole(text) } else { None };
     }
     let mut value = 0u64;
     for byte in text {
@@ -153,6 +161,14 @@ mod tests {
         assert_eq!(decimal(b"17179900136.424272", -3), Some(17_179_900.136_424_272));
         assert_eq!(decimal(b"2.1e+06", -3), Some(2100.0));
         assert_eq!([decimal(b"1e", 0), decimal(b"e5", 0), decimal(b"1e5e5", 0), decimal(b"1e400", 0)], [None; 4]);
+    }
+
+    /// What a column of 64 bits can't hold is no count, however it is written.
+    #[test]
+    fn a_count_has_63_bits() {
+        assert_eq!(count(b"9223372036854774784"), Some(9_223_372_036_854_774_784.0), "the float below 2^63");
+        assert_eq!([count(b"9223372036854775808"), count(b"18446744073709551616"), count(&[b'9'; 400])], [None; 3]);
+        assert_eq!([whole(b"1e18"), whole(b"1e19"), whole(b"9223372036854775808")], [Some(1e18), None, None]);
     }
 
     proptest! {

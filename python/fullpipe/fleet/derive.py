@@ -69,7 +69,8 @@ _OF_FIELDS = {
     "spurious": pl.when(pl.col("retrans_total_packets") > 0).then(
         (pl.col("dsack_dups") / pl.col("retrans_total_packets")).clip(upper_bound=1.0)
     ),
-    "inflight_bytes": pl.col("unacked_packets") * pl.col("mss_bytes"),
+    # Not as integers: they would wrap around where the numbers are damaged.
+    "inflight_bytes": (pl.col("unacked_packets").cast(pl.Float64) * pl.col("mss_bytes")).cast(pl.Int64, strict=False),
 }
 
 _DERIVED: dict[str, dict[str, pl.Expr]] = {

@@ -175,7 +175,9 @@ impl Reader {
         };
         match role {
             Role::Number(at) => {
-                request.numbers[at] = number::decimal(value, NUMBERS[at].2).ok_or_else(wrong)?;
+                let (_, column, shift) = NUMBERS[at];
+                let number = if column.ends_with("_s") { number::decimal(value, shift) } else { number::whole(value) };
+                request.numbers[at] = number.ok_or_else(wrong)?;
             }
             // Several servers are `0.1, 0.2 : 0.3`; the last is who answered.
             Role::Upstream => {

@@ -262,7 +262,7 @@ fn hexadecimal(text: &[u8]) -> Option<f64> {
     let text =
         std::str::from_utf8(text).ok().filter(|text| text.starts_with(|first: char| first.is_ascii_hexdigit()))?;
     #[expect(clippy::cast_precision_loss, reason = "a cookie counts up from 1")]
-    u64::from_str_radix(text, 16).ok().map(|cookie| cookie as f64)
+    u64::from_str_radix(text, 16).ok().map(|cookie| cookie as f64).filter(|cookie| *cookie < number::BEYOND)
 }
 
 #[cold]

@@ -61,6 +61,43 @@ fn dctcp_marks_as_its_model_says_and_holds_the_threshold() {
     }
 }
 
+/// `bbr_check_time_to_probe_bw` of tcp_bbr.c (v3): marks of the cycle have ceased when TCP is in TCP_CA_Open again, a round trip
+/// after the first of them at the earliest. A sender that probes with each unmarked ACK had 87 % of its packets marked here.
+#[test]
+fn bbr3_does_not_probe_again_while_marks_go_on() {
+    let queue = "{ kind = \"step_ecn\", threshold = \"10packets\" }";
+    let path = format!("rate = \"100mbit\"\nrtt = \"2ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
+    let flow =
+        |gain: f64| format!("cc = \"bbr3\"\nparams = {{ profile = \"linux\", ecn = true, ecn_reprobe_gain = {gain} }}");
+    let (found, trace) = run(10, &path, &[&flow(0.5)], TraceLevel::Acks);
+    let never = summary(10, &path, &[&flow(0.0)]);
+    // Marks are those of the second half, packets are those of the whole run.
+    let marked = |summary: &Summary| 2.0 * summary.links[0].marks as f64 / summary.links[0].packets as f64;
+    assert!((marked(&never)..0.5).contains(&marked(&found)), "{} {}", marked(&never), marked(&found));
+    assert!(found.links[0].utilisation > 0.95, "{}", found.links[0].utilisation);
+    let (probing_ended, ceased) = (reasons(&trace, "probe_bw_down"), reasons(&trace, "probe_bw_refill"));
+    let after = |at: u64| at - probing_ended.iter().map(|(end, _)| *end).filter(|end| *end <= at).max().unwrap_or(0);
+    let mut count = 0;
+    for (at, _) in ceased.iter().filter(|(_, reason)| reason == "marks have ceased") {
+        assert!(after(*at) >= 2_000_000, "{at}: {} ns after UP", after(*at));
+        count += 1;
+    }
+    assert!(count > 100, "probing begins when marks cease: {count}");
+}
+
+/// When a flow came into a state, in nanoseconds, and why.
+fn reasons(trace: &Option<Trace>, state: &str) -> Vec<(u64, String)> {
+    let tables = &trace.as_ref().expect("traced").tables;
+    let table = tables.iter().find(|table| table.name == "transitions").expect("a table");
+    let column = |name: &str| &table.columns.iter().find(|column| column.name == name).expect("a column").data;
+    let (Data::U64(times), Data::Label { codes: to, labels: states }) = (column("time"), column("to")) else {
+        panic!("times and words")
+    };
+    let Data::Label { codes: why, labels: reasons } = column("reason") else { panic!("words") };
+    let rows = times.iter().zip(to).zip(why).filter(|((_, to), _)| states[usize::from(**to)] == state);
+    rows.map(|((at, _), why)| (*at, reasons[usize::from(*why)].clone())).collect()
+}
+
 #[test]
 fn classic_senders_are_marked_instead_of_dropped() {
     for queue in

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cc::{
     Ack, AnyController, Config, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, ParamValue, Probe,
-    RateSample, Recovery, RecoveryCause, Registry, RttSample, Snapshot, Transition,
+    RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot, Transition,
 };
 use units::{Bytes, Rate, Rng, Span, Time};
 
@@ -63,6 +63,7 @@ pub(crate) struct Driver {
     pub(crate) marked: f64,
     /// Of each RTT, what the ACK takes.
     pub(crate) back: Span,
+    owner: RecoveryOwner,
     rng: Rng,
     fields: Vec<&'static str>,
 }
@@ -81,6 +82,7 @@ impl Driver {
             lost_in_sample: Bytes::ZERO,
             marked: 0.0,
             back: Span::ZERO,
+            owner: Registry::default().get(name).expect("just built").recovery,
             rng,
             fields,
         }
@@ -196,7 +198,8 @@ impl Driver {
 
     /// The window is to be reduced because of marks.
     pub(crate) fn mark(&mut self) {
-        self.conn.in_recovery = true;
+        // To a controller that has a recovery of its own, a mark is no loss: `Sender::reduce`.
+        self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
         self.recovery(Recovery::Enter(RecoveryCause::Ecn));
     }
 

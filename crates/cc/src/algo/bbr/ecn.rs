@@ -3,7 +3,8 @@
 use units::Bytes;
 
 use super::Bbr;
-use crate::{Ack, Conn, Cx};
+use crate::kit::window::Episode;
+use crate::{Ack, Cx};
 
 /// How many of the packets are marked.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +87,12 @@ impl Bbr {
     }
 
     /// The first lines of `bbr_check_time_to_probe_bw`: marks without loss, and now neither; how many rounds of UP to skip.
+    /// TCP_CA_Open is no episode of any cause: while marks go on, each begins the next with the ACK that brings it.
     #[inline]
-    pub(super) fn ecn_reprobe(&self, conn: &Conn) -> Option<u32> {
+    pub(super) fn ecn_reprobe(&self) -> Option<u32> {
         let gain = self.params.ecn_reprobe_gain;
-        let quiet = self.latest.ecn_in_cycle && !self.latest.loss_in_cycle && !conn.in_recovery;
+        let open = self.window.episode == Episode::None;
+        let quiet = self.latest.ecn_in_cycle && !self.latest.loss_in_cycle && open;
         if gain == 0.0 || !self.ecn.eligible || !quiet {
             return None;
         }

@@ -117,7 +117,7 @@ impl Bbr {
     /// IsTimeToProbeBW, `bbr_check_time_to_probe_bw`; true when it changed the state.
     #[inline]
     pub(super) fn check_time_to_probe(&mut self, cx: &mut Cx<'_>) -> bool {
-        if let Some(up_rounds) = self.ecn_reprobe(cx.conn) {
+        if let Some(up_rounds) = self.ecn_reprobe() {
             self.start_refill(cx, up_rounds, "marks have ceased");
         } else if cx.now.since(self.probe.cycle_stamp) > self.probe.wait {
             self.start_refill(cx, 0, "time to probe");

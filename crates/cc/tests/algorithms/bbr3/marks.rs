@@ -34,7 +34,7 @@ fn a_round_of_them_cuts_the_window_by_a_third_of_their_average() {
     driver.round(RTT);
     assert!((driver.field("ecn_alpha") / alpha - 15.0 / 16.0).abs() < 1e-9);
     driver.marked = 1.0;
-    driver.conn.in_recovery = true;
+    driver.mark();
     driver.round_of(1, Span::from_millis(1), |_| RTT);
     driver.marked = 0.0;
     let alpha = driver.field("ecn_alpha");
@@ -57,12 +57,29 @@ fn two_rounds_of_more_than_half_end_startup() {
     assert_eq!(driver.log.0[0].1.reason, "startup met too much congestion");
 }
 
+/// `bbr_check_time_to_probe_bw` wants TCP_CA_Open: not while one window with marks follows the other.
+#[test]
+fn probing_begins_anew_when_marks_have_ceased_and_not_before() {
+    let mut driver = answering("linux", Rate::from_mbps(20));
+    for _ in 0..3 {
+        driver.mark();
+        driver.marked = 0.2;
+        driver.round_of(4, Span::from_millis(1), |_| RTT);
+        driver.marked = 0.0;
+        driver.round_of(4, Span::from_millis(1), |_| RTT);
+        assert_eq!(driver.field("state"), CRUISE, "the episode is not over");
+        driver.recover();
+    }
+    driver.round_of(1, Span::from_millis(1), |_| RTT);
+    assert_eq!(driver.log.0.last().map(|(_, change)| change.reason), Some("marks have ceased"));
+}
+
 #[test]
 fn probing_that_meets_more_than_half_ends() {
     let mut driver = answering("linux", Rate::from_mbps(20));
     go_up(&mut driver);
     driver.marked = 0.6;
-    driver.conn.in_recovery = true;
+    driver.mark();
     driver.round_of(4, Span::from_millis(1), |_| RTT);
     assert_eq!(driver.field("state"), DOWN);
     assert!(driver.field("inflight_longterm") > 0.0);

@@ -1,10 +1,12 @@
-# Two commands are enough: `make run` and `make test`. Each sets up what it needs, once.
+# Two commands are enough: `make run` and `make test`. Each sets up what it needs, once. `make help` lists the others.
 
 PYTHON ?= python3
 UV := $(shell command -v uv || echo target/tools/bin/uv)
 UV_VERSION := 0.13.9
 BIN := .venv/bin
 READY := .venv/.ready
+READY_DEV := .venv/.ready-dev
+READY_ALL := .venv/.ready-all
 
 # What the installed package is made of.
 SOURCES := Cargo.toml Cargo.lock pyproject.toml uv.lock $(filter-out crates/quic/%,$(wildcard crates/*/Cargo.toml crates/*/profiles/*.toml crates/*/presets/*.toml) $(shell find crates/*/src -name '*.rs'))
@@ -17,22 +19,34 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: run gallery setup oracle browser nginx vendor test test-rust test-example test-python test-ray quic lint lint-quic lint-web bench-smoke clean
+.PHONY: help run gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic lint lint-quic lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
+
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
-run: setup
+run: setup ## set up, then reproduce a published table
 	$(BIN)/fullpipe reproduce microsoft || test $$? -eq 1
 
-setup: $(READY)
+setup: $(READY) ## install the command into .venv
+setup-dev: $(READY_DEV) ## ... and what tests and lints need
+setup-all: $(READY_ALL) ## ... and Ray and DuckDB
 
-# One page of all scenarios, with their pictures: half a minute on two cores.
-gallery: setup
+gallery: setup ## target/gallery.html: all scenarios with their pictures, half a minute
 	$(BIN)/python -m fullpipe.gallery scenarios target/gallery.html
 
-# The Python part is installed in place: a change of it needs no new build.
+# The Python part is installed in place: a change of it needs no new build. --inexact leaves what other targets installed.
 $(READY): $(SOURCES) $(UV)
-	$(ALONE) $(UV) sync --locked
+	$(ALONE) $(UV) sync --locked --inexact --no-dev
+	@touch $@
+
+$(READY_DEV): $(READY)
+	$(ALONE) $(UV) sync --locked --inexact
+	@touch $@
+
+$(READY_ALL): $(READY_DEV)
+	$(ALONE) $(UV) sync --locked --inexact --extra ray --group others
 	@touch $@
 
 target/tools/bin/uv:
@@ -40,47 +54,52 @@ target/tools/bin/uv:
 	target/tools/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 # The tests' build and the extension's, side by side: linking keeps only one core busy.
-test:
-	$(MAKE) --jobs=2 test-example setup
+test: ## all tests that need nothing beyond this set-up
+	$(MAKE) --jobs=2 test-rust setup-dev
 	$(MAKE) test-python
 
-# Linux's own TCP in simulated time, for `--on uml` and `fullpipe validate --record`: user-mode Linux from Debian's source,
-# some 6 minutes on two cores. It lies outside of this folder (~/.cache/fullpipe), and nothing else needs it.
-oracle:
-	oracle/build
-
 # The extension is tested from Python.
-test-rust:
-	$(ALONE) cargo test
+test-rust: ## the tests of the crates
+	$(ALONE) cargo test --quiet
+	$(ALONE) cargo run --quiet --package custom-controller
 
-# A crate outside the workspace, as a user's own; what the tests have compiled is used again.
-test-example: test-rust
-	$(ALONE) cargo test --manifest-path examples/custom-controller/Cargo.toml --target-dir target
-	$(ALONE) cargo run --quiet --manifest-path examples/custom-controller/Cargo.toml --target-dir target
-
-test-python: setup
+test-python: setup-dev ## the tests in tests/python
 	$(BIN)/pytest
 
-# Ray is large, and an extra: what `make setup` installs does without.
-test-ray: setup
-	$(ALONE) $(UV) sync --locked --inexact --extra ray
-	$(BIN)/pytest tests/python/test_ray.py
+# A skip that tests/python/skips.txt does not name is a failure.
+test-all: ## all tests: installs Chromium, nginx, Ray and DuckDB, builds real QUIC and user-mode Linux
+	$(MAKE) apt browser nginx
+	$(MAKE) --jobs=2 test-rust setup-all
+	$(MAKE) oracle
+	$(MAKE) quic test-quic QUIC_PROFILE=dev
+	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
 
-# Real QUIC, an extra: built for some minutes, put beside the command, and tested.
+oracle: ## Linux's own TCP in simulated time (--on uml): builds user-mode Linux, 6 minutes, outside of this folder
+	oracle/build
+
+# One build for the program and its tests: QUIC_PROFILE=dev has assertions, and is built faster.
+QUIC_PROFILE ?= release
 QUIC := --manifest-path crates/quic/Cargo.toml --target-dir target/quic --locked
 
-quic: setup
-	$(ALONE) cargo build $(QUIC) --release
-	install target/quic/release/fullpipe-quic $(BIN)/
-	$(ALONE) cargo test $(QUIC)
+quic: setup ## real QUIC (--on quic): builds the program beside the command, some minutes
+	$(ALONE) cargo build $(QUIC) --profile $(QUIC_PROFILE)
+	install target/quic/$(if $(filter dev,$(QUIC_PROFILE)),debug,$(QUIC_PROFILE))/fullpipe-quic $(BIN)/
+
+test-quic: quic setup-dev ## the tests of real QUIC
+	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
 	$(BIN)/pytest tests/python/test_quic.py
 
-# What the page of a report is linted and tested with, not in the set-up: npm's packages as locked, and a Chromium.
-browser: web/node_modules/.ready
+# What `make oracle` builds with, and what tests of namespaces call.
+APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux
+
+apt:
+	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \
+	test -z "$$missing" || (apt-get update -qq && apt-get install -qq --no-install-recommends $$missing)
+
+browser: web/node_modules/.ready ## Chromium and npm's packages, for the tests of a report's page
 	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)
 
-# Whose log the tests of fleets read, under real transfers.
-nginx:
+nginx: ## nginx, for the test of a fleet that reads its log
 	command -v nginx || test -x /usr/sbin/nginx || (apt-get update -qq && apt-get install -qq --no-install-recommends nginx-light)
 
 # Not `npm ci`: it wants every platform's build of Biome in the lock, and not every registry has them.
@@ -93,17 +112,16 @@ vendor: web/node_modules/.ready
 	cp web/node_modules/uplot/dist/uPlot.iife.min.js web/node_modules/uplot/dist/uPlot.min.css python/fullpipe/report/assets/
 	cp web/node_modules/uplot/LICENSE python/fullpipe/report/assets/uPlot.LICENSE
 
-lint: setup lint-web
+lint: setup-dev lint-web ## rustfmt, clippy, ruff, mypy, the extension's stubs
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- --deny warnings
 	cargo update --quiet --workspace --locked --manifest-path crates/quic/Cargo.toml  # its lock knows the workspace's crates
-	cd examples/custom-controller && cargo fmt --check && cargo clippy --all-targets --target-dir ../../target -- --deny warnings
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest fullpipe._core
 
-lint-quic:
+lint-quic: ## the same for real QUIC
 	cd crates/quic && cargo fmt --check
 	cargo clippy $(QUIC) --all-targets -- --deny warnings
 
@@ -111,8 +129,8 @@ lint-web:
 	@if test -e web/node_modules/.ready; then web/node_modules/.bin/biome check --error-on-warnings; \
 	else echo "web: not linted; make browser installs what that needs"; fi
 
-bench-smoke:
+bench-smoke: ## that the benchmarks run, not how fast
 	cargo bench --package fullpipe-benches -- --test
 
-clean:
-	rm -rf target .venv python/fullpipe/*.so
+clean: ## remove all that was built or installed here
+	rm -rf target .venv python/fullpipe/*.so web/node_modules

@@ -7,15 +7,18 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import pytest
 
+import served
 from fake_runners import write_own_runners
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Generator, Iterator
+
+_Report = TypeVar("_Report", pytest.TestReport, pytest.CollectReport)
 
 SCENARIO = """\
 # Two flows, two seconds
@@ -31,6 +34,22 @@ cc = "cubic"
 [[flow]]
 cc = "bbr1"
 """
+
+# What a test without it names as its reason, and what installs it.
+EXTRAS = {
+    "real QUIC": ("fullpipe-quic", "make quic"),
+    "user-mode Linux": ("user-mode Linux", "make oracle"),
+    "Chromium": ("chromium", "make browser"),
+    "nginx": ("nginx", "make nginx"),
+    "Ray": ("Ray is", "make setup-all"),
+    "DuckDB": ("DuckDB", "make setup-all"),
+}
+ALLOWED = [
+    line.partition("|")[0].strip()
+    for line in Path(__file__).with_name("skips.txt").read_text(encoding="utf-8").splitlines()
+    if not line.startswith("#")
+]
+NO_SKIP = bool(os.environ.get("FULLPIPE_NO_SKIP"))
 
 LONG = SCENARIO.replace('"2s"', '"5000s"').replace("10mbit", "10gbit")
 
@@ -61,6 +80,47 @@ def interrupt(command: list[str], directory: Path, *signals: signal.Signals) -> 
     return process.returncode, said
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    return _unskipped(report)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
+    report = yield
+    return _unskipped(report)
+
+
+def _unskipped(report: _Report) -> _Report:
+    """A skip that nobody has listed is a failure where everything is installed."""
+    if (
+        NO_SKIP
+        and report.skipped
+        and not hasattr(report, "wasxfail")
+        and not _reason(report).startswith(tuple(ALLOWED))
+    ):
+        report.outcome = "failed"
+        report.longrepr = f"skipped, and not in skips.txt: {_reason(report)}"
+    return report
+
+
+def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
+    found = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+    return found.removeprefix("Skipped: ")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """One line for what was left out, and how it runs."""
+    reasons = [_reason(report) for report in terminalreporter.stats.get("skipped", [])]
+    lacking = {name: fix for name, (begins, fix) in EXTRAS.items() if any(begins in reason for reason in reasons)}
+    if lacking:
+        what = ", ".join(f"{name} ({fix})" for name, fix in lacking.items())
+        terminalreporter.write_line(f"{len(reasons)} tests left out, for want of {what}; `make test-all` runs all")
+    for reason in sorted({each for each in reasons if not any(begins in each for begins, _ in EXTRAS.values())}):
+        terminalreporter.write_line(f"skipped: {reason}")
+
+
 class Fullpipe(Protocol):
     """Calls the command with arguments, in the test's own directory."""
 
@@ -83,14 +143,11 @@ def command() -> list[str]:
 
 
 @pytest.fixture
-def fullpipe(command: list[str], tmp_path: Path) -> Fullpipe:
+def fullpipe(tmp_path: Path) -> Fullpipe:
     """The command."""
-    environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
 
     def call(*args: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*command, *args], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60, check=False
-        )
+        return served.call(list(args), tmp_path, {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"})
 
     return call
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 import fullpipe
+import served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -130,9 +132,19 @@ def _commands(block: Block) -> Iterator[tuple[str, list[str], int]]:
 
 def _call(command: str, where: str, may_fail: bool) -> str:
     """Runs a command of a page; `fullpipe` is the one under test."""
-    shell = f'fullpipe() {{ "{sys.executable}" -m fullpipe "$@"; }}\n{command}'
     environment = {**os.environ, "COLUMNS": "80", "NO_COLOR": "1"}
-    done = subprocess.run(
+    words = shlex.split(command, comments=True)
+    if words[0] == "fullpipe" and not re.search(r"[|&;<>$*?~]", command):
+        done = served.call(words[1:], Path(), environment, merged=True, timeout=120)
+    else:
+        done = _shell(command, environment)
+    assert may_fail or done.returncode == 0, f"{where}: $ {command}\n{done.stdout}"
+    return done.stdout
+
+
+def _shell(command: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    shell = f'fullpipe() {{ "{sys.executable}" -m fullpipe "$@"; }}\n{command}'
+    return subprocess.run(
         ["bash", "-c", shell],
         env=environment,
         stdout=subprocess.PIPE,
@@ -141,8 +153,6 @@ def _call(command: str, where: str, may_fail: bool) -> str:
         timeout=120,
         check=False,
     )
-    assert may_fail or done.returncode == 0, f"{where}: $ {command}\n{done.stdout}"
-    return done.stdout
 
 
 def _compare(actual: str, expected: list[str], where: str, at: int, blessed: list[tuple[int, int, list[str]]]) -> None:

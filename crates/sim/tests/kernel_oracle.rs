@@ -1,7 +1,7 @@
 //! The simulator against a real kernel: every row of `published/kernel-2026.toml`, run from its scenario. A cell that has
 //! a note is known to differ, and why; it is printed and does not fail. Side by side:
 //!
-//! `cargo test -p fullpipe-sim --test kernel_oracle -- --nocapture`
+//! `cargo test -p fullpipe-sim kernel_oracle:: -- --nocapture`
 
 use std::fmt::Write;
 use std::fs;

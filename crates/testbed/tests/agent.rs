@@ -53,7 +53,7 @@ impl Drop for Holder {
 impl Lab {
     fn new(test: &str) -> Option<Lab> {
         let Some((near, far)) = Lab::namespaces() else {
-            eprintln!("skipped: this machine gives no user and network namespaces (unshare -rn), or has no nsenter");
+            crate::skip(&"this machine gives no user and network namespaces (unshare -rn), or has no nsenter");
             return None;
         };
         near.ip(&format!("link add v0 type veth peer name v1 netns {}", far.0.id()));

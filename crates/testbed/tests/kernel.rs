@@ -17,7 +17,7 @@ fn run(scenario: &Scenario) -> Option<Measured> {
     let mut run = match kernel::start(scenario, Span::from_millis(10), true).expect("the kernel has all of it") {
         Ok(run) => run,
         Err(trouble) => {
-            eprintln!("skipped: {trouble}");
+            crate::skip(&trouble);
             return None;
         }
     };
@@ -27,7 +27,7 @@ fn run(scenario: &Scenario) -> Option<Measured> {
         if let Some(trouble) = said.get("trouble") {
             let problem = trouble["problem"].as_str().unwrap_or_default();
             assert!(problem.contains("does not allow") || problem.contains("/dev/net/tun"), "{trouble}");
-            eprintln!("skipped: {trouble}");
+            crate::skip(&trouble);
             return None;
         }
         if let Some(done) = said.get("done") {
@@ -83,7 +83,7 @@ fn flows_of_two_algorithms_give_the_simulators_metrics() {
 fn a_transfer_ends_and_bbr_tells_its_state() {
     let scenario = scenario("6s", "[[flow]]\ncc = \"bbr1\"\nbytes = \"500kB\"\n");
     if kernel::check(&scenario).is_err() {
-        eprintln!("skipped: this kernel has no bbr");
+        crate::skip(&"this kernel has no bbr");
         return;
     }
     let Some(measured) = run(&scenario) else { return };

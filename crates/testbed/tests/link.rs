@@ -33,7 +33,7 @@ fn report(mut sandbox: Sandbox) -> Option<Value> {
     if let Some(trouble) = last.get("trouble") {
         let problem = trouble["problem"].as_str().unwrap_or_default();
         assert!(problem.contains("does not allow") || problem.contains("/dev/net/tun"), "{trouble}");
-        eprintln!("SKIPPED: {trouble}");
+        crate::skip(&trouble);
         return None;
     }
     Some(last["done"].clone())
@@ -70,7 +70,8 @@ fn again_with_lasting_capabilities(test: &str) -> bool {
     if said.contains("setpriv: ") {
         return false;
     }
-    assert!(output.status.success(), "{}{said}", String::from_utf8_lossy(&output.stdout));
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && told.contains("1 passed"), "{told}{said}");
     true
 }
 
@@ -78,8 +79,8 @@ fn again_with_lasting_capabilities(test: &str) -> bool {
 #[test]
 fn the_command_gets_no_capability_that_its_caller_hands_on() {
     if std::env::var_os("FULLPIPE_LASTING").is_none() {
-        if !again_with_lasting_capabilities("the_command_gets_no_capability_that_its_caller_hands_on") {
-            eprintln!("SKIPPED: nobody here can hand on capabilities");
+        if !again_with_lasting_capabilities("link::the_command_gets_no_capability_that_its_caller_hands_on") {
+            crate::skip(&"nobody here can hand on capabilities");
         }
         return;
     }
@@ -105,7 +106,7 @@ fn no_thread_that_runs_it_keeps_a_capability() {
     let link = Link { command, uplink: true, live: true, captures: Some(folder.clone()), ..Link::default() };
     let Some(report) = report(begin(link)) else { return };
     if report["exit_code"] == 3 {
-        return eprintln!("SKIPPED: /proc can't be mounted here");
+        return crate::skip(&"/proc can't be mounted here");
     }
     let status = fs::read_to_string(folder.join("status")).expect("it was written");
     let sets = held(&status);
@@ -117,7 +118,7 @@ fn no_thread_that_runs_it_keeps_a_capability() {
 fn a_command_that_has_become_somebody_else_is_ended_too() {
     let as_nobody = ["setpriv", "--reuid=65534", "--clear-groups"];
     if !Command::new(as_nobody[0]).args(&as_nobody[1..]).arg("true").status().is_ok_and(|status| status.success()) {
-        return eprintln!("SKIPPED: for root, who can be somebody else");
+        return crate::skip(&"for root, who can be somebody else");
     }
     let folder = folder("somebody");
     let begun = folder.join("begun");

@@ -3,8 +3,8 @@
 use cc::{Controller, Recovery, Snapshot};
 use units::{Bytes, Rate, Span, Time};
 
-use crate::driver::{Driver, SMSS};
-use crate::path::Path;
+use super::driver::{Driver, SMSS};
+use super::path::Path;
 
 const RTT: Span = Span::from_millis(40);
 const HIGH_GAIN: f64 = 739.0 / 256.0;

@@ -3,8 +3,8 @@
 use cc::ParamValue;
 use units::{Bytes, Rate, Span, Time};
 
-use crate::driver::Driver;
-use crate::path::Path;
+use super::driver::Driver;
+use super::path::Path;
 
 const RTT: Span = Span::from_millis(40);
 const HIGH_GAIN: f64 = 739.0 / 256.0;

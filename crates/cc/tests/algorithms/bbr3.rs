@@ -3,8 +3,8 @@
 use cc::{Controller, LossCause, Lost, ParamValue, Recovery, Snapshot};
 use units::{Bytes, Rate, Span, Time};
 
-use crate::driver::{Driver, SMSS, word};
-use crate::path::Path;
+use super::driver::{Driver, SMSS, word};
+use super::path::Path;
 
 mod delay;
 mod filters;

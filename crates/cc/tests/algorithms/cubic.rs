@@ -3,7 +3,7 @@
 use cc::{Controller, ParamValue, PathChange, Recovery, RecoveryCause, Snapshot};
 use units::{Bytes, Span};
 
-use crate::driver::{Driver, SMSS, word};
+use super::driver::{Driver, SMSS, word};
 
 const RTT: Span = Span::from_millis(100);
 

@@ -3,8 +3,8 @@
 use cc::{Ecn, ParamValue, PathChange};
 use units::{Bytes, Rate, Span, Time};
 
-use crate::driver::Driver;
-use crate::path::Path;
+use super::driver::Driver;
+use super::path::Path;
 
 const RTT: Span = Span::from_millis(1);
 const S: fn(u64) -> Span = Span::from_secs;

@@ -5,8 +5,8 @@
 
 use units::{Rate, Span, Time};
 
-use crate::driver::word;
-use crate::path::Path;
+use super::driver::word;
+use super::path::Path;
 
 /// A path that was measured, and the kernel's figures on it.
 struct Measured {

@@ -3,8 +3,8 @@
 use cc::ParamValue;
 use units::{Bytes, Rate, Span, Time};
 
-use crate::driver::{Driver, SMSS};
-use crate::path::Path;
+use super::driver::{Driver, SMSS};
+use super::path::Path;
 
 const MS: fn(u64) -> Span = Span::from_millis;
 

@@ -3,8 +3,8 @@
 use cc::ParamValue;
 use units::{Rate, Span, Time};
 
-use crate::driver::{Driver, SMSS, word};
-use crate::path::Path;
+use super::driver::{Driver, SMSS, word};
+use super::path::Path;
 
 const MS: fn(u64) -> Span = Span::from_millis;
 const S: fn(u64) -> Span = Span::from_secs;

@@ -3,7 +3,7 @@
 use cc::{PathChange, Recovery};
 use units::{Bytes, Span};
 
-use crate::driver::{Driver, SMSS};
+use super::driver::{Driver, SMSS};
 
 const RTT: Span = Span::from_millis(100);
 

@@ -9,7 +9,7 @@ use cc::{
 };
 use units::{Bytes, Rate, Rng, Span, Time};
 
-use crate::driver::{Log, SMSS, build, fresh_conn, observed};
+use super::driver::{Log, SMSS, build, fresh_conn, observed};
 
 /// 1500 bytes on the wire.
 const WIRE: Bytes = Bytes::new(1_500);

@@ -3,7 +3,7 @@
 use cc::{Arrival, Config, Registry, WindowController};
 use units::{Bytes, Span, Time};
 
-use crate::driver::SMSS;
+use super::driver::SMSS;
 
 const MS: fn(u64) -> Span = Span::from_millis;
 

@@ -2,7 +2,7 @@
 
 use units::{Rate, Span};
 
-use crate::driver::{Driver, SMSS, word};
+use super::driver::{Driver, SMSS, word};
 
 const BASE: Span = Span::from_millis(100);
 

@@ -1,0 +1,20 @@
+//! Whole runs of the simulator: its models, its determinism, and its walls.
+
+mod apps;
+mod architecture;
+mod cubic_response;
+mod determinism;
+mod expectations;
+mod host;
+mod kernel_oracle;
+mod marks;
+mod path;
+mod profiles;
+mod queue_oracle;
+mod queues;
+mod scavengers;
+mod scenarios;
+mod slowdown;
+mod socket;
+mod topology;
+mod workloads;

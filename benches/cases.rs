@@ -26,10 +26,11 @@ const PIE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"pie\"";
 const DUALPI2: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"dualpi2\"";
 const STEP_ECN: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nqueue = \"step_ecn\"";
 const CAKE: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nqueue = \"cake\"";
-const VARYING: &str = "rate_pattern = \"sine 500mbit..1500mbit every 1s\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
-const SHAPED: &str = "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nshaper = \"1gbit burst 100kB\"";
-const WIFI: &str =
-    "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nwifi = \"frames 32 overhead 300us backoff 150us\"";
+const VARYING: &str =
+    "rate_pattern = \"sine 500mbit..1500mbit every 1s\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"";
+const SHAPED: &str =
+    "rate = \"10gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nshaper = \"1gbit burst 100kB\"";
+const WIFI: &str = "rate = \"1gbit\"\nrtt = \"10ms\"\nbuffer = \"8bdp\"\nwifi = \"frames 32 overhead 300us backoff 150us\"";
 /// A backbone's trace of 15 minutes, made up from what is published of it: 890,000 flows.
 const BACKBONE: &str = "rate = \"3gbit\"\nrtt = \"20ms\"\nbuffer = \"8bdp\"";
 
@@ -44,15 +45,60 @@ const TEN: &str = "[[flow]]\ncc = \"cubic\"\ncount = 10";
 
 /// All of them.
 pub static CASES: &[Case] = &[
-    Case { name: "cubic-1g", path: GIGABIT, flows: "[[flow]]\ncc = \"cubic\"", seconds: 400 },
-    Case { name: "bbr1-1g", path: GIGABIT, flows: "[[flow]]\ncc = \"bbr1\"", seconds: 400 },
-    Case { name: "bbr2-1g", path: GIGABIT, flows: "[[flow]]\ncc = \"bbr2\"", seconds: 400 },
-    Case { name: "bbr3-1g", path: GIGABIT, flows: "[[flow]]\ncc = \"bbr3\"", seconds: 400 },
-    Case { name: "newreno-1g", path: GIGABIT, flows: "[[flow]]\ncc = \"newreno\"", seconds: 400 },
-    Case { name: "cubic-100m", path: HUNDRED, flows: "[[flow]]\ncc = \"cubic\"", seconds: 1000 },
-    Case { name: "bbr1-100m", path: HUNDRED, flows: "[[flow]]\ncc = \"bbr1\"", seconds: 1000 },
-    Case { name: "cubic-10-flows", path: GIGABIT, flows: "[[flow]]\ncc = \"cubic\"\ncount = 10", seconds: 100 },
-    Case { name: "bbr1-10-flows", path: GIGABIT, flows: "[[flow]]\ncc = \"bbr1\"\ncount = 10", seconds: 100 },
+    Case {
+        name: "cubic-1g",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"cubic\"",
+        seconds: 400,
+    },
+    Case {
+        name: "bbr1-1g",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"bbr1\"",
+        seconds: 400,
+    },
+    Case {
+        name: "bbr2-1g",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"bbr2\"",
+        seconds: 400,
+    },
+    Case {
+        name: "bbr3-1g",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"bbr3\"",
+        seconds: 400,
+    },
+    Case {
+        name: "newreno-1g",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"newreno\"",
+        seconds: 400,
+    },
+    Case {
+        name: "cubic-100m",
+        path: HUNDRED,
+        flows: "[[flow]]\ncc = \"cubic\"",
+        seconds: 1000,
+    },
+    Case {
+        name: "bbr1-100m",
+        path: HUNDRED,
+        flows: "[[flow]]\ncc = \"bbr1\"",
+        seconds: 1000,
+    },
+    Case {
+        name: "cubic-10-flows",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"cubic\"\ncount = 10",
+        seconds: 100,
+    },
+    Case {
+        name: "bbr1-10-flows",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"bbr1\"\ncount = 10",
+        seconds: 100,
+    },
     Case {
         name: "cubic-10000-flows",
         path: TEN_GIGABIT,
@@ -65,22 +111,102 @@ pub static CASES: &[Case] = &[
         flows: "[[flow]]\ncc = \"cubic\"\nparams = { slow_start = \"classic\" }",
         seconds: 20,
     },
-    Case { name: "red-10-flows", path: RED, flows: TEN, seconds: 100 },
-    Case { name: "codel-10-flows", path: CODEL, flows: TEN, seconds: 100 },
-    Case { name: "fq_codel-10-flows", path: FQ_CODEL, flows: TEN, seconds: 100 },
-    Case { name: "pie-10-flows", path: PIE, flows: TEN, seconds: 100 },
-    Case { name: "dualpi2-10-flows", path: DUALPI2, flows: TEN, seconds: 100 },
-    Case { name: "step_ecn-10-flows", path: STEP_ECN, flows: TEN, seconds: 100 },
-    Case { name: "cake-10-flows", path: CAKE, flows: TEN, seconds: 100 },
-    Case { name: "sine-10-flows", path: VARYING, flows: TEN, seconds: 100 },
-    Case { name: "shaper-10-flows", path: SHAPED, flows: TEN, seconds: 100 },
-    Case { name: "wifi-10-flows", path: WIFI, flows: TEN, seconds: 100 },
-    Case { name: "prague-1g", path: DUALPI2, flows: "[[flow]]\ncc = \"prague\"", seconds: 100 },
-    Case { name: "ledbat++-1g", path: GIGABIT, flows: "[[flow]]\ncc = \"ledbat++\"", seconds: 100 },
-    Case { name: "cubic-trace", path: BACKBONE, flows: trace!("cubic"), seconds: 900 },
-    Case { name: "bbr1-trace", path: BACKBONE, flows: trace!("bbr1"), seconds: 900 },
-    Case { name: "bbr3-trace", path: BACKBONE, flows: trace!("bbr3"), seconds: 900 },
-    Case { name: "bbr1-lossy", path: LOSSY, flows: "[[flow]]\ncc = \"bbr1\"", seconds: 100 },
+    Case {
+        name: "red-10-flows",
+        path: RED,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "codel-10-flows",
+        path: CODEL,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "fq_codel-10-flows",
+        path: FQ_CODEL,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "pie-10-flows",
+        path: PIE,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "dualpi2-10-flows",
+        path: DUALPI2,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "step_ecn-10-flows",
+        path: STEP_ECN,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "cake-10-flows",
+        path: CAKE,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "sine-10-flows",
+        path: VARYING,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "shaper-10-flows",
+        path: SHAPED,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "wifi-10-flows",
+        path: WIFI,
+        flows: TEN,
+        seconds: 100,
+    },
+    Case {
+        name: "prague-1g",
+        path: DUALPI2,
+        flows: "[[flow]]\ncc = \"prague\"",
+        seconds: 100,
+    },
+    Case {
+        name: "ledbat++-1g",
+        path: GIGABIT,
+        flows: "[[flow]]\ncc = \"ledbat++\"",
+        seconds: 100,
+    },
+    Case {
+        name: "cubic-trace",
+        path: BACKBONE,
+        flows: trace!("cubic"),
+        seconds: 900,
+    },
+    Case {
+        name: "bbr1-trace",
+        path: BACKBONE,
+        flows: trace!("bbr1"),
+        seconds: 900,
+    },
+    Case {
+        name: "bbr3-trace",
+        path: BACKBONE,
+        flows: trace!("bbr3"),
+        seconds: 900,
+    },
+    Case {
+        name: "bbr1-lossy",
+        path: LOSSY,
+        flows: "[[flow]]\ncc = \"bbr1\"",
+        seconds: 100,
+    },
 ];
 
 impl Case {
@@ -89,7 +215,10 @@ impl Case {
     /// # Panics
     /// When the scenario is not valid: a bug of this table.
     pub fn scenario(&self, seconds: u32) -> Scenario {
-        let text = format!("duration = \"{seconds}s\"\n[path]\n{}\n{}\n", self.path, self.flows);
+        let text = format!(
+            "duration = \"{seconds}s\"\n[path]\n{}\n{}\n",
+            self.path, self.flows
+        );
         Scenario::parse(&text, self.name).unwrap_or_else(|error| panic!("{error}"))
     }
 }

@@ -1,9 +1,11 @@
-//! What a path of a synthetic edge costs: drawing it, reading its scenario, building its simulations, its downloads.
+//! What a path of a synthetic edge costs: drawing it, reading its scenario, building its
+//! simulations, its downloads.
 //!
-//! `cargo bench -p fullpipe-benches --bench edge -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3] [--whole] [--test] [KEY=VALUE …]`
+//! `cargo bench -p fullpipe-benches --bench edge -- [--paths=2000] [--cc=cubic,bbr1,bbr2,bbr3]
+//! [--whole] [--test] [KEY=VALUE …]`
 //!
-//! `--whole` leaves the parts out, to count instructions; `KEY=VALUE` draws a key of the scenario from something else, as
-//! `fullpipe fleet simulate --set` does.
+//! `--whole` leaves the parts out, to count instructions; `KEY=VALUE` draws a key of the scenario
+//! from something else, as `fullpipe fleet simulate --set` does.
 
 use std::sync::atomic::AtomicBool;
 
@@ -21,17 +23,38 @@ const KINDS: [(&str, &str, &str); 6] = [
     ("that reorder", "path.jitter", "off"),
     ("that hold ACKs", "path.reverse_jitter", "off"),
     ("with Wi-Fi's aggregation", "path.wifi", "off"),
-    ("with a limited receive window", "flow.0.receive_window", "auto"),
+    (
+        "with a limited receive window",
+        "flow.0.receive_window",
+        "auto",
+    ),
 ];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let given = |name: &str| arguments.iter().find_map(|argument| argument.strip_prefix(name));
+    let given = |name: &str| {
+        arguments
+            .iter()
+            .find_map(|argument| argument.strip_prefix(name))
+    };
     let number = |text: &str| text.parse().expect("a number of paths");
-    let paths = if given("--test").is_some() { 5 } else { given("--paths=").map_or(2000, number) };
-    let arms: Vec<String> = given("--cc=").unwrap_or("cubic,bbr1,bbr2,bbr3").split(',').map(str::to_owned).collect();
-    let set = arguments.iter().filter(|argument| !argument.starts_with("--")).filter_map(|text| text.split_once('='));
-    let set: Vec<(String, String)> = set.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    let paths = if given("--test").is_some() {
+        5
+    } else {
+        given("--paths=").map_or(2000, number)
+    };
+    let arms: Vec<String> = given("--cc=")
+        .unwrap_or("cubic,bbr1,bbr2,bbr3")
+        .split(',')
+        .map(str::to_owned)
+        .collect();
+    let set = arguments
+        .iter()
+        .filter(|argument| !argument.starts_with("--"))
+        .filter_map(|text| text.split_once('='));
+    let set: Vec<(String, String)> = set
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
     if given("--whole").is_none() {
         parts(paths, &arms, &set);
     }
@@ -44,28 +67,49 @@ fn population(set: &[(String, String)]) -> Population {
 }
 
 fn fleet(arms: &[String], set: &[(String, String)]) -> Fleet {
-    Fleet::new(population(set), arms, 1, Registry::default()).unwrap_or_else(|error| panic!("{error}"))
+    Fleet::new(population(set), arms, 1, Registry::default())
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A path in parts.
 fn parts(paths: u64, arms: &[String], set: &[(String, String)]) {
     let (from, registry) = (population(set), Registry::default());
     let each = |seconds: f64| 1e6 * seconds / paths as f64;
-    let (drawing, _) = measured(|| (0..paths).map(|path| from.draw(1, path).settings.len() as u64).sum());
+    let (drawing, _) = measured(|| {
+        (0..paths)
+            .map(|path| from.draw(1, path).settings.len() as u64)
+            .sum()
+    });
     let mut scenarios: Vec<Scenario> = Vec::new();
     let (made, _) = measured(|| {
-        scenarios.extend((0..paths).map(|path| from.scenario(&from.draw(1, path)).expect("a path")));
+        scenarios
+            .extend((0..paths).map(|path| from.scenario(&from.draw(1, path)).expect("a path")));
         paths
     });
-    let build = |scenario| Simulation::new(scenario, &registry, TraceLevel::Off).expect("a path").events();
+    let build = |scenario| {
+        Simulation::new(scenario, &registry, TraceLevel::Off)
+            .expect("a path")
+            .events()
+    };
     let (building, _) = measured(|| scenarios.iter().map(build).sum());
-    println!("CPU us a path: {:.1} to draw it, {:.1} to read its scenario", each(drawing), each(made - drawing));
-    println!("{:.1} to build and drop a simulation, of which it has one an arm", each(building));
+    println!(
+        "CPU us a path: {:.1} to draw it, {:.1} to read its scenario",
+        each(drawing),
+        each(made - drawing)
+    );
+    println!(
+        "{:.1} to build and drop a simulation, of which it has one an arm",
+        each(building)
+    );
     for arm in arms {
         let fleet = fleet(std::slice::from_ref(arm), set);
         let (seconds, packets) = measured(|| (0..paths).map(|path| run(&fleet, path)).sum());
         let seconds = seconds - made;
-        println!("{:.0} to download under {arm}, {:.0} ns a packet", each(seconds), each_packet(seconds, packets));
+        println!(
+            "{:.0} to download under {arm}, {:.0} ns a packet",
+            each(seconds),
+            each_packet(seconds, packets)
+        );
     }
 }
 
@@ -77,22 +121,43 @@ fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
     for path in 0..paths {
         let (seconds, packets) = measured(|| run(&fleet, path));
         let drawn = from.draw(1, path).settings;
-        let is = |(_, key, none): &(&str, &str, &str)| drawn.iter().any(|(known, value)| known == key && value != none);
+        let is = |(_, key, none): &(&str, &str, &str)| {
+            drawn
+                .iter()
+                .any(|(known, value)| known == key && value != none)
+        };
         let mut of: Vec<usize> = (0..KINDS.len()).filter(|kind| is(&KINDS[*kind])).collect();
-        of.extend(of.is_empty().then_some(KINDS.len()).into_iter().chain([KINDS.len() + 1]));
+        of.extend(
+            of.is_empty()
+                .then_some(KINDS.len())
+                .into_iter()
+                .chain([KINDS.len() + 1]),
+        );
         for kind in of {
             let (number, sum, moved) = &mut sums[kind];
             (*number, *sum, *moved) = (*number + 1, *sum + seconds, *moved + packets);
         }
     }
-    let names = KINDS.iter().map(|(name, ..)| *name).chain(["with none of these", "in all"]);
-    for (name, (number, seconds, packets)) in names.zip(sums).filter(|(_, (number, ..))| *number > 0) {
-        println!("{number} paths {name}: {} packets, {:.0} ns each", packets, each_packet(seconds, packets));
+    let names = KINDS
+        .iter()
+        .map(|(name, ..)| *name)
+        .chain(["with none of these", "in all"]);
+    for (name, (number, seconds, packets)) in
+        names.zip(sums).filter(|(_, (number, ..))| *number > 0)
+    {
+        println!(
+            "{number} paths {name}: {} packets, {:.0} ns each",
+            packets,
+            each_packet(seconds, packets)
+        );
     }
 }
 
 fn run(fleet: &Fleet, path: u64) -> u64 {
-    fleet.run(path, &AtomicBool::new(false)).expect("nobody stops it").1
+    fleet
+        .run(path, &AtomicBool::new(false))
+        .expect("nobody stops it")
+        .1
 }
 
 fn each_packet(seconds: f64, packets: u64) -> f64 {

@@ -1,4 +1,5 @@
-//! Criterion's view of the runs of `docs/performance.md`: a second of virtual time each, per data packet.
+//! Criterion's view of the runs of `docs/performance.md`: a second of virtual time each, per data
+//! packet.
 //!
 //! `cargo bench -p fullpipe-benches --bench engine`
 
@@ -16,11 +17,18 @@ fn seconds(criterion: &mut Criterion) {
         let scenario = case.scenario(1);
         for (name, level) in [
             (case.name.to_owned(), TraceLevel::Off),
-            (format!("{} traced at 10 ms", case.name), TraceLevel::Every(Span::from_millis(10))),
-            (format!("{} traced at every ACK", case.name), TraceLevel::Acks),
+            (
+                format!("{} traced at 10 ms", case.name),
+                TraceLevel::Every(Span::from_millis(10)),
+            ),
+            (
+                format!("{} traced at every ACK", case.name),
+                TraceLevel::Acks,
+            ),
         ] {
             let run = || {
-                let mut simulation = Simulation::new(&scenario, &Registry::default(), level).expect("a valid scenario");
+                let mut simulation = Simulation::new(&scenario, &Registry::default(), level)
+                    .expect("a valid scenario");
                 while !simulation.advance(u64::MAX) {}
                 simulation.finish()
             };

@@ -1,8 +1,8 @@
-//! What a controller costs: its part of a flow at 1 Gbit/s and 10 ms, recorded in a simulation and replayed through the
-//! contract.
+//! What a controller costs: its part of a flow at 1 Gbit/s and 10 ms, recorded in a simulation and
+//! replayed through the contract.
 //!
-//! `on_ack` is that call alone, `ack` all that an ACK brings with it: the call, the packets that it lets go, and the
-//! decision after each. Time per ACK, which covers two packets.
+//! `on_ack` is that call alone, `ack` all that an ACK brings with it: the call, the packets that it
+//! lets go, and the decision after each. Time per ACK, which covers two packets.
 //!
 //! `cargo bench -p fullpipe-benches --bench on_ack`
 
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use cases::CASES;
 use cc::replay::{Call, Event};
 use cc::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Registry, Snapshot,
+    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery,
+    Registry, Snapshot,
 };
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use sim::TraceLevel;
@@ -22,7 +23,8 @@ use units::Rng;
 
 /// The controllers, in the order of their age.
 const CONTROLLERS: [&str; 4] = ["cubic", "bbr1", "bbr2", "bbr3"];
-/// A replay starts at the beginning, so that the controller is in its steady state when its time is taken.
+/// A replay starts at the beginning, so that the controller is in its steady state when its time is
+/// taken.
 const SECONDS: u32 = 1;
 /// The last ACKs of that time are what is measured: few enough to lie in the cache.
 const ACKS: usize = 500;
@@ -55,7 +57,11 @@ impl Recorder {
     }
 
     fn take(&mut self, cx: &mut Cx<'_>, call: Call) {
-        let event = Event { now: cx.now, conn: cx.conn.clone(), call };
+        let event = Event {
+            now: cx.now,
+            conn: cx.conn.clone(),
+            call,
+        };
         RECORDED.with_borrow_mut(|recording| {
             let recording = recording.as_mut().expect("a recording is under way");
             recording.rng.get_or_insert_with(|| cx.rng.clone());
@@ -96,20 +102,45 @@ impl Controller for Recorder {
 fn record(name: &str) -> Recording {
     let registry = Registry::default();
     let descriptor = registry.get(name).expect("it is built in");
-    RECORDED.set(Some(Recording { descriptor, config: None, rng: None, events: Vec::new() }));
+    RECORDED.set(Some(Recording {
+        descriptor,
+        config: None,
+        rng: None,
+        events: Vec::new(),
+    }));
     let build: fn(&Config) -> AnyController = Recorder::build;
-    let recorder: &'static Descriptor = Box::leak(Box::new(Descriptor { build, ..*descriptor }));
-    let case = CASES.iter().find(|case| case.name == format!("{name}-1g")).expect("it has a case");
-    sim::run(&case.scenario(SECONDS), &registry.with(recorder), TraceLevel::Off).expect("a valid scenario");
+    let recorder: &'static Descriptor = Box::leak(Box::new(Descriptor {
+        build,
+        ..*descriptor
+    }));
+    let case = CASES
+        .iter()
+        .find(|case| case.name == format!("{name}-1g"))
+        .expect("it has a case");
+    sim::run(
+        &case.scenario(SECONDS),
+        &registry.with(recorder),
+        TraceLevel::Off,
+    )
+    .expect("a valid scenario");
     RECORDED.take().expect("the recording")
 }
 
 /// What is played untimed, and the last ACKs, with everything between them or without.
 fn split(recording: &Recording, alone: bool) -> (&[Event], Vec<Event>) {
     let is_ack = |event: &Event| matches!(event.call, Call::Ack(_));
-    let acks: Vec<usize> = (0..recording.events.len()).filter(|i| is_ack(&recording.events[*i])).collect();
+    let acks: Vec<usize> = (0..recording.events.len())
+        .filter(|i| is_ack(&recording.events[*i]))
+        .collect();
     let (before, measured) = recording.events.split_at(acks[acks.len() - ACKS]);
-    (before, measured.iter().filter(|event| !alone || is_ack(event)).cloned().collect())
+    (
+        before,
+        measured
+            .iter()
+            .filter(|event| !alone || is_ack(event))
+            .cloned()
+            .collect(),
+    )
 }
 
 /// Time of so many ACKs.
@@ -117,7 +148,8 @@ fn split(recording: &Recording, alone: bool) -> (&[Event], Vec<Event>) {
 fn time(recording: &Recording, before: &[Event], measured: &[Event], acks: u64) -> Duration {
     let mut spent = Duration::ZERO;
     for _ in 0..acks.div_ceil(ACKS as u64) {
-        let mut controller = (recording.descriptor.build)(recording.config.as_ref().expect("it was built"));
+        let mut controller =
+            (recording.descriptor.build)(recording.config.as_ref().expect("it was built"));
         let mut rng = recording.rng.clone().expect("it was called");
         for event in before {
             event.apply(&mut controller, &mut rng);
@@ -140,7 +172,11 @@ fn on_ack(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(group);
         // Most of a replay is not timed, so little time that is takes long.
         let (warm_up, measurement) = (Duration::from_millis(1), Duration::from_millis(30));
-        group.sampling_mode(SamplingMode::Flat).sample_size(20).warm_up_time(warm_up).measurement_time(measurement);
+        group
+            .sampling_mode(SamplingMode::Flat)
+            .sample_size(20)
+            .warm_up_time(warm_up)
+            .measurement_time(measurement);
         for name in CONTROLLERS {
             let recording = LazyLock::new(|| record(name));
             group.bench_function(name, |bencher| {

@@ -1,4 +1,5 @@
-//! Criterion's view of the queues alone: a packet in and a packet out, of a hundred flows, fifty packets waiting.
+//! Criterion's view of the queues alone: a packet in and a packet out, of a hundred flows, fifty
+//! packets waiting.
 //!
 //! `cargo bench -p fullpipe-benches --bench queues`
 
@@ -16,13 +17,23 @@ fn queues(criterion: &mut Criterion) {
     for descriptor in QUEUES {
         let rng = Rng::stream(1, "bench", "queue");
         let (limit, rate) = (Limit::Packets(1_000), Rate::from_mbps(1_200));
-        let Some(mut queue) = Queue::new(&Config::new(descriptor), limit, rate, rng) else { continue };
+        let Some(mut queue) = Queue::new(&Config::new(descriptor), limit, rate, rng) else {
+            continue;
+        };
         let mut now = Time::ZERO;
         let mut number = 0_u32;
         let mut cycle = |send: bool| {
             number = number.wrapping_add(1);
-            let ecn = if number.is_multiple_of(4) { Ecn::Ect1 } else { Ecn::NotEct };
-            queue.enqueue(now, Packet::new(number % 100, Bytes::new(1_500), ecn, now, [0_u64; 5]), &mut |_| ());
+            let ecn = if number.is_multiple_of(4) {
+                Ecn::Ect1
+            } else {
+                Ecn::NotEct
+            };
+            queue.enqueue(
+                now,
+                Packet::new(number % 100, Bytes::new(1_500), ecn, now, [0_u64; 5]),
+                &mut |_| (),
+            );
             // A packet's time at the link's rate.
             now += Span::from_micros(10);
             if send {
@@ -30,7 +41,9 @@ fn queues(criterion: &mut Criterion) {
             }
         };
         (0..50).for_each(|_| cycle(false));
-        group.bench_function(descriptor.name, |bencher| bencher.iter(|| (0..PACKETS).for_each(|_| cycle(true))));
+        group.bench_function(descriptor.name, |bencher| {
+            bencher.iter(|| (0..PACKETS).for_each(|_| cycle(true)))
+        });
     }
     group.finish();
 }

@@ -1,9 +1,11 @@
-//! Data packets per CPU second of the runs of `docs/performance.md`: whole runs, set-up and metrics included.
+//! Data packets per CPU second of the runs of `docs/performance.md`: whole runs, set-up and metrics
+//! included.
 //!
-//! `cargo bench -p fullpipe-benches --bench speed -- [--repeat=5] [--trace=10ms|ack] [--test] [NAME…]`
+//! `cargo bench -p fullpipe-benches --bench speed -- [--repeat=5] [--trace=10ms|ack] [--test]
+//! [NAME…]`
 //!
-//! With `--repeat` figures are medians. With `--trace` each run is made without and with a trace, in turn, and the CPU time
-//! of the second over that of the first is printed as well.
+//! With `--repeat` figures are medians. With `--trace` each run is made without and with a trace,
+//! in turn, and the CPU time of the second over that of the first is printed as well.
 
 use std::{fs, process};
 
@@ -22,11 +24,17 @@ fn main() {
             "--test" => smoke = true,
             "--bench" => {} // cargo's own
             name if CASES.iter().any(|case| case.name == name) => names.push(name.to_owned()),
-            other => match other.strip_prefix("--repeat=").and_then(|times| times.parse().ok()) {
+            other => match other
+                .strip_prefix("--repeat=")
+                .and_then(|times| times.parse().ok())
+            {
                 Some(times) if times > 0 => repeat = times,
                 _ => {
                     let known: Vec<&str> = CASES.iter().map(|case| case.name).collect();
-                    eprintln!("{other:?} is neither an option nor a run; there are {}", known.join(", "));
+                    eprintln!(
+                        "{other:?} is neither an option nor a run; there are {}",
+                        known.join(", ")
+                    );
                     process::exit(2);
                 }
             },
@@ -34,9 +42,19 @@ fn main() {
     }
     println!(
         "{:18} {:>10} {:>8} {:>16} {:>13} {:>14} {:>8} {:>8}",
-        "run", "packets", "CPU s", "packets/CPU s", "least–most", "events/packet", "Mbit/s", "trace"
+        "run",
+        "packets",
+        "CPU s",
+        "packets/CPU s",
+        "least–most",
+        "events/packet",
+        "Mbit/s",
+        "trace"
     );
-    for case in CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name)) {
+    for case in CASES
+        .iter()
+        .filter(|case| names.is_empty() || names.iter().any(|name| name == case.name))
+    {
         measure(case, level, if smoke { 1 } else { case.seconds }, repeat);
     }
 }
@@ -56,17 +74,28 @@ fn measure(case: &Case, level: TraceLevel, seconds: u32, repeat: usize) {
     let summary = summary.expect("it ran at least once");
     let packets = summary.packets as f64;
     let cost = median(&mut plain);
-    let (least, most) = (packets / plain[plain.len() - 1] / 1e6, packets / plain[0] / 1e6);
+    let (least, most) = (
+        packets / plain[plain.len() - 1] / 1e6,
+        packets / plain[0] / 1e6,
+    );
     let range = format!("{least:.1}–{most:.1}");
-    let more =
-        if traced.is_empty() { String::new() } else { format!("{:+.1} %", (median(&mut traced) / cost - 1.0) * 100.0) };
+    let more = if traced.is_empty() {
+        String::new()
+    } else {
+        format!("{:+.1} %", (median(&mut traced) / cost - 1.0) * 100.0)
+    };
     println!(
         "{:18} {:>10} {cost:>8.2} {:>14.2} M {range:>13} {:>14.2} {:>8.1} {more:>8}",
         case.name,
         summary.packets,
         packets / cost / 1e6,
         summary.events as f64 / packets,
-        summary.flows.iter().map(|flow| flow.goodput_bps).sum::<f64>() / 1e6,
+        summary
+            .flows
+            .iter()
+            .map(|flow| flow.goodput_bps)
+            .sum::<f64>()
+            / 1e6,
     );
 }
 
@@ -74,8 +103,8 @@ fn measure(case: &Case, level: TraceLevel, seconds: u32, repeat: usize) {
 fn run(case: &Case, level: TraceLevel, seconds: u32) -> (f64, Summary) {
     let before = cpu_seconds();
     let scenario = case.scenario(seconds);
-    let mut simulation =
-        Simulation::new(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(&scenario, &Registry::default(), level)
+        .unwrap_or_else(|error| panic!("{error}"));
     while !simulation.advance(u64::MAX) {}
     let run = simulation.finish();
     (cpu_seconds() - before, run.summary)
@@ -89,7 +118,11 @@ fn median(values: &mut [f64]) -> f64 {
 
 /// CPU time of this process so far.
 fn cpu_seconds() -> f64 {
-    let account = fs::read_to_string("/proc/self/schedstat").expect("Linux keeps an account of CPU time here");
-    let ns = account.split(' ').next().and_then(|ns| ns.parse::<f64>().ok());
+    let account = fs::read_to_string("/proc/self/schedstat")
+        .expect("Linux keeps an account of CPU time here");
+    let ns = account
+        .split(' ')
+        .next()
+        .and_then(|ns| ns.parse::<f64>().ok());
     ns.expect("its first number is the nanoseconds on a CPU") / 1e9
 }

@@ -1,5 +1,5 @@
-//! What a sweep costs beyond its runs: CPU seconds of 1,000 runs of 10 s at 100 Mbit/s (80 million packets) in a plain loop, and
-//! of the same as a sweep on all cores, in turn.
+//! What a sweep costs beyond its runs: CPU seconds of 1,000 runs of 10 s at 100 Mbit/s (80 million
+//! packets) in a plain loop, and of the same as a sweep on all cores, in turn.
 //!
 //! `cargo bench -p fullpipe-benches --bench sweep -- [--test]`
 
@@ -12,16 +12,22 @@ use cc::Registry;
 use sim::TraceLevel;
 use sweep::{Plan, Request};
 
-const TEXT: &str =
-    "duration = \"10s\"\n[path]\nrate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
+const TEXT: &str = "duration = \"10s\"\n[path]\nrate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
 const ROUNDS: u64 = 5;
 
 fn main() {
-    let (rounds, repeat) =
-        if std::env::args().any(|argument| argument == "--test") { (1, 4) } else { (ROUNDS, 1000 / ROUNDS) };
-    let request = Request { repeat: Some(repeat), ..Request::default() };
+    let (rounds, repeat) = if std::env::args().any(|argument| argument == "--test") {
+        (1, 4)
+    } else {
+        (ROUNDS, 1000 / ROUNDS)
+    };
+    let request = Request {
+        repeat: Some(repeat),
+        ..Request::default()
+    };
     let plan = Arc::new(
-        Plan::new(TEXT, "sweep.toml", &request, cc::Registry::default()).unwrap_or_else(|error| panic!("{error}")),
+        Plan::new(TEXT, "sweep.toml", &request, cc::Registry::default())
+            .unwrap_or_else(|error| panic!("{error}")),
     );
     let (mut bare, mut swept, mut wall) = (0.0, 0.0, 0.0);
     let mut packets = (0, 0);
@@ -49,16 +55,24 @@ fn in_a_loop(plan: &Plan) -> u64 {
     let mut scenario = plan.scenario(0);
     let runs = plan.seeds().map(|seed| {
         scenario.seed = seed;
-        sim::run(&scenario, &registry, TraceLevel::Off).unwrap_or_else(|error| panic!("{error}")).summary.packets
+        sim::run(&scenario, &registry, TraceLevel::Off)
+            .unwrap_or_else(|error| panic!("{error}"))
+            .summary
+            .packets
     });
     runs.sum()
 }
 
 fn as_a_sweep(plan: &Arc<Plan>) -> u64 {
     let threads = available_parallelism().map_or(1, usize::from);
-    let running = plan.start(std::slice::from_ref(&(0..plan.runs())), threads, Duration::from_secs(1));
-    while let (Some(_), _) | (None, false) =
-        running.next(Duration::from_secs(1)).unwrap_or_else(|error| panic!("{error:?}"))
+    let running = plan.start(
+        std::slice::from_ref(&(0..plan.runs())),
+        threads,
+        Duration::from_secs(1),
+    );
+    while let (Some(_), _) | (None, false) = running
+        .next(Duration::from_secs(1))
+        .unwrap_or_else(|error| panic!("{error:?}"))
     {}
     running.packets()
 }
@@ -68,13 +82,27 @@ fn as_a_sweep(plan: &Arc<Plan>) -> u64 {
 fn measured(run: impl FnOnce() -> u64) -> (f64, u64, f64) {
     let (begun, before) = (Instant::now(), cpu_seconds());
     let packets = run();
-    (cpu_seconds() - before, packets, begun.elapsed().as_secs_f64())
+    (
+        cpu_seconds() - before,
+        packets,
+        begun.elapsed().as_secs_f64(),
+    )
 }
 
 /// CPU time of all threads of this process so far, those that ended too.
 fn cpu_seconds() -> f64 {
-    let account = fs::read_to_string("/proc/self/stat").expect("Linux keeps an account of CPU time here");
-    let fields: Vec<&str> = account.rsplit(") ").next().unwrap_or_default().split(' ').collect();
-    let ticks = |field: usize| fields[field].parse::<f64>().expect("utime and stime are numbers");
+    let account =
+        fs::read_to_string("/proc/self/stat").expect("Linux keeps an account of CPU time here");
+    let fields: Vec<&str> = account
+        .rsplit(") ")
+        .next()
+        .unwrap_or_default()
+        .split(' ')
+        .collect();
+    let ticks = |field: usize| {
+        fields[field]
+            .parse::<f64>()
+            .expect("utime and stime are numbers")
+    };
     (ticks(11) + ticks(12)) / 100.0
 }

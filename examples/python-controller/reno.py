@@ -77,7 +77,9 @@ class Reno:
     def reduce(self, cx):
         """RFC 5681 §3.1, equation 4."""
         self.saved = (self.cwnd, self.ssthresh)
-        flight = self.cwnd if cx.conn.cwnd_limited else min(self.cwnd, cx.conn.inflight + self.just_lost)
+        flight = (
+            self.cwnd if cx.conn.cwnd_limited else min(self.cwnd, cx.conn.inflight + self.just_lost)
+        )
         self.just_lost = 0
         self.ssthresh = max(int(flight * self.beta), 2 * self.smss)
         self.collapse(self.ssthresh)

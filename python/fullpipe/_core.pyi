@@ -63,11 +63,14 @@ __version__: str
 
 _Numbers: TypeAlias = NDArray[np.float32] | NDArray[np.uint64] | NDArray[np.uint32]
 _Labels: TypeAlias = tuple[NDArray[np.uint8], list[str]]
-_Rows: TypeAlias = dict[str, NDArray[np.float64] | NDArray[np.uint64] | tuple[NDArray[np.uint32], list[str]]]
+_Rows: TypeAlias = dict[
+    str, NDArray[np.float64] | NDArray[np.uint64] | tuple[NDArray[np.uint32], list[str]]
+]
 
 # Name, unit, purpose, default, least, most, choices.
 _ParamAbout: TypeAlias = tuple[str, str, str, float | bool | str, float, float, list[str]]
-# Purpose, parameters, fields (name, unit, purpose, labels), whether it owns the window in recovery, whether it draws.
+# Purpose, parameters, fields (name, unit, purpose, labels), whether it owns the window in recovery,
+# whether it draws.
 _About: TypeAlias = tuple[str, list[_ParamAbout], list[tuple[str, str, str, list[str]]], bool, bool]
 # An algorithm in Python: its name, its class, and what the class says of itself.
 _GivenController: TypeAlias = tuple[str, type, _About]
@@ -108,7 +111,8 @@ class Field(TypedDict):
 class Algorithm(TypedDict):
     """What an algorithm says of itself.
 
-    `recovery` is who moves the window in recovery, "sender" for one that runs in the receiver; `needs` names signals.
+    `recovery` is who moves the window in recovery, "sender" for one that runs in the receiver;
+    `needs` names signals.
     """
 
     name: str
@@ -451,7 +455,8 @@ class Decision:
 
         Args:
             cwnd: A packet may leave iff what is in flight and it are at most so many bytes.
-            ssthresh: Bytes; where PRR runs the window to in recovery. None before the first congestion.
+            ssthresh: Bytes; where PRR runs the window to in recovery. None before the first
+                congestion.
             pacing_rate: In bit/s; None for no pacing.
             send_quantum: Bytes that may leave back to back; 0 leaves it to the transport.
             ecn: "off", "ect0" or "ect1".
@@ -479,7 +484,8 @@ class Scenario:
         Args:
             text: TOML.
             file: What errors call it.
-            overrides: Dotted keys with values that count as written in the file: `("path.rate", "20mbit")`.
+            overrides: Dotted keys with values that count as written in the file: `("path.rate",
+                "20mbit")`.
             seed: Counts as the file's seed.
             controllers: Algorithms in Python.
 
@@ -520,8 +526,8 @@ class Scenario:
     def rate_over_time(self, bins: int) -> list[tuple[float, int]]:
         """(time in seconds, rate in bit/s at which the bottleneck can send from then on).
 
-        At every change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal parts of
-        the run. A shaper counts.
+        At every change of the path, and of a rate that varies by a pattern the mean of each of
+        `bins` equal parts of the run. A shaper counts.
         """
     @property
     def rtt_s(self) -> float:
@@ -535,7 +541,9 @@ class Scenario:
     @property
     def is_random(self) -> bool:
         """Whether another seed can give another result."""
-    def expectations(self) -> list[tuple[str, float | None, str, list[tuple[int | None, str, float, str]]]]:
+    def expectations(
+        self,
+    ) -> list[tuple[str, float | None, str, list[tuple[int | None, str, float, str]]]]:
         """What its runs shall come to, each as (text, quantile, comparison, [(flow, column, bound, unit)]).
 
         `quantile` is None for every repetition, `flow` None for what is no flow's.
@@ -561,8 +569,9 @@ class RunResult:
     def table(self, name: str) -> dict[str, _Numbers | _Labels]:
         """The columns of a table, all of one length.
 
-        A column of labels is the pair (codes, labels), with the code 255 for none; a float's none is NaN. The arrays
-        own the memory that the recorder filled: nothing is copied, and each call gives the same arrays.
+        A column of labels is the pair (codes, labels), with the code 255 for none; a float's none
+        is NaN. The arrays own the memory that the recorder filled: nothing is copied, and each call
+        gives the same arrays.
 
         Raises:
             KeyError: When no table of that name was recorded.
@@ -621,17 +630,20 @@ def namespaces_refused() -> tuple[str, str] | None:
         OSError: When no process can be started.
     """
 
-def run(scenario: Scenario, trace: str, progress: Callable[[float, float, int], object] | None = None) -> RunResult:
+def run(
+    scenario: Scenario, trace: str, progress: Callable[[float, float, int], object] | None = None
+) -> RunResult:
     """Runs a scenario with the GIL released.
 
     Args:
         scenario: What to run.
         trace: `off`, `ack` for a row at every ACK, or the interval between two rows, like `10ms`.
-        progress: Called some hundred times a second with seconds done, seconds in all, and events done. What it
-            raises ends the run.
+        progress: Called some hundred times a second with seconds done, seconds in all, and events
+            done. What it raises ends the run.
 
     Raises:
-        ScenarioError: When the scenario can't run (an algorithm's parameter, memory) or `trace` is neither.
+        ScenarioError: When the scenario can't run (an algorithm's parameter, memory) or `trace` is
+            neither.
         KeyboardInterrupt: On Ctrl-C, within some ten milliseconds.
     """
 
@@ -661,7 +673,8 @@ class SweepPlan:
             file: What errors call it.
             fixed: Keys with one value each, for every point.
             axes: Keys with their values, or with one range each.
-            given: Keys with what stands behind the `=` of a `--set`: several values have commas between.
+            given: Keys with what stands behind the `=` of a `--set`: several values have commas
+                between.
             together: Keys that are varied together; empty for those of the file.
             sample: How many points are drawn.
             repeat: Runs of each point.
@@ -753,8 +766,9 @@ class SweepRun:
         """Waits for the next shard with the GIL released, for some seconds at most.
 
         Returns:
-            (number of its first run, that behind its last, columns); None when it took longer; False when all is done.
-            A column of words is the pair (codes, labels); a measure's none is NaN.
+            (number of its first run, that behind its last, columns); None when it took longer;
+            False when all is done. A column of words is the pair (codes, labels); a measure's none
+            is NaN.
 
         Raises:
             RuntimeError: When a run panicked.
@@ -769,7 +783,16 @@ class SweepRun:
         """Ends all runs, within some ten milliseconds."""
 
 _FleetTables: TypeAlias = list[
-    tuple[str, dict[str, NDArray[np.float64] | NDArray[np.int64] | tuple[NDArray[np.uint32], list[str]] | list[str]]]
+    tuple[
+        str,
+        dict[
+            str,
+            NDArray[np.float64]
+            | NDArray[np.int64]
+            | tuple[NDArray[np.uint32], list[str]]
+            | list[str],
+        ],
+    ]
 ]
 
 @final
@@ -787,7 +810,8 @@ class FleetReader:
         """Of nginx's logs in a format, with further variables to keep.
 
         Raises:
-            ValueError: When the format can't be read; its arguments are what is wrong, and what helps.
+            ValueError: When the format can't be read; its arguments are what is wrong, and what
+                helps.
         """
     @staticmethod
     def counters(silent: bool) -> FleetReader:
@@ -820,8 +844,9 @@ class FleetReader:
         """Takes the rows that are complete.
 
         Returns:
-            Tables by name, with their columns. Numbers have NaN where there is none, times are in microseconds, a
-            column of words is the pair (codes, labels), and a text that is not there is empty.
+            Tables by name, with their columns. Numbers have NaN where there is none, times are in
+            microseconds, a column of words is the pair (codes, labels), and a text that is not
+            there is empty.
         """
     def open(self) -> _FleetTables:
         """Rows of what may go on in a further file."""
@@ -885,7 +910,8 @@ class CaptureRun:
         """Waits for flows with the GIL released, for some seconds at most.
 
         Returns:
-            Columns of flows that are over; None when it took longer; the report as JSON when all is read.
+            Columns of flows that are over; None when it took longer; the report as JSON when all is
+            read.
         """
     @property
     def progress(self) -> tuple[int, int, int, int]:
@@ -894,7 +920,12 @@ class CaptureRun:
         """Ends it soon."""
 
 def capture(
-    files: Sequence[str | PathLike[str]], *, idle_s: float, pause_s: float, udp: bool, addresses: bool
+    files: Sequence[str | PathLike[str]],
+    *,
+    idle_s: float,
+    pause_s: float,
+    udp: bool,
+    addresses: bool,
 ) -> CaptureRun:
     """Begins to read captures, one after the other.
 
@@ -938,7 +969,8 @@ def handed_over(path: str | PathLike[str], repeatable: bool) -> RunResult:
 
     Args:
         path: The file.
-        repeatable: The same scenario and seed give the same trace, so that its fingerprint means something.
+        repeatable: The same scenario and seed give the same trace, so that its fingerprint means
+            something.
 
     Raises:
         OSError: When it can't be read, or has no results.
@@ -987,7 +1019,12 @@ def conformance_case(
     """
 
 def agent_plan(
-    scenario: Scenario, trace: str, receiver: str, first_port: int, runner: str, offered: Sequence[str] | None = None
+    scenario: Scenario,
+    trace: str,
+    receiver: str,
+    first_port: int,
+    runner: str,
+    offered: Sequence[str] | None = None,
 ) -> str:
     """What agents do in a run of a scenario, as JSON; refuses by its key what a kernel has not got."""
 
@@ -1023,7 +1060,8 @@ def run_kernel(
         progress: Called some ten times a second with the seconds done, the seconds in all, and 0.
 
     Raises:
-        ScenarioError: When it asks for what a kernel has not got, or for more than this machine can pace.
+        ScenarioError: When it asks for what a kernel has not got, or for more than this machine can
+            pace.
         OSError: When this machine does not allow it; the text says what to do.
         RuntimeError: When it was ended from outside, or a recording breaks off.
         KeyboardInterrupt: On Ctrl-C; nothing is left of the run.

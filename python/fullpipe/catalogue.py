@@ -45,7 +45,9 @@ def names(entries: Iterable[Entry], width: int | None = None) -> str:
     lines = [f"{entry['name']:{indent}}{entry['purpose']}".rstrip() for entry in listed]
     if width is None:
         return "\n".join(lines)
-    return "\n".join(fill(line, max(width, 2 * indent), subsequent_indent=" " * indent) for line in lines)
+    return "\n".join(
+        fill(line, max(width, 2 * indent), subsequent_indent=" " * indent) for line in lines
+    )
 
 
 def explain(name: str) -> Iterator[RenderableType]:
@@ -105,7 +107,11 @@ def _queue(queue: Queue) -> Iterator[RenderableType]:
     yield _head(f'Options, in queue = {{ kind = "{name}", name = value }}')
     yield _options(queue["options"])
     yield _head("In a scenario")
-    limit = f" by default {queue['limit']}packets, as in tc" if queue["limit"] else " which must be given"
+    limit = (
+        f" by default {queue['limit']}packets, as in tc"
+        if queue["limit"]
+        else " which must be given"
+    )
     counts = "; it is counted in bytes" if queue["in_bytes"] else ""
     yield _indent(Text(f'path.queue = "{name}". Its limit is path.buffer,{limit}{counts}.'))
 
@@ -137,7 +143,9 @@ def _part(part: Part) -> str:
     alone = part["unit"] == "a word by itself"
     words = [part["name"]] if part["named"] or alone else []
     if not alone:
-        words.append(part["name"].upper() if not part["named"] else part["unit"].upper().replace(" ", "-"))
+        words.append(
+            part["name"].upper() if not part["named"] else part["unit"].upper().replace(" ", "-")
+        )
     text = " ".join(words)
     return text if part["default"] is None else f"[{text}]"
 
@@ -150,8 +158,13 @@ def _profile(profile: Profile, keys: dict[str, Key]) -> Iterator[RenderableType]
     grid = _grid(wide=2)
     for given in profile["values"]:
         text = Text(given["why"])
-        text.append(f"\n{given['source']}. {_first_sentence(keys[given['declared']]['meaning'])}", style="dim")
-        grid.add_row(Text(given["key"].replace(".N", ""), style="bold"), given["value"].strip('"'), text)
+        text.append(
+            f"\n{given['source']}. {_first_sentence(keys[given['declared']]['meaning'])}",
+            style="dim",
+        )
+        grid.add_row(
+            Text(given["key"].replace(".N", ""), style="bold"), given["value"].strip('"'), text
+        )
     yield _indent(grid)
     yield _head("Sources")
     yield _specifications([{"name": name, "note": note} for name, note in profile["references"]])
@@ -168,7 +181,9 @@ def _options(options: Iterable[QueueOption]) -> RenderableType:
     grid = _grid(wide=1)
     for option in options:
         text = Text(option["purpose"])
-        text.append(f"\ndefault {option['default']}; {option['range']}; {option['section']}", style="dim")
+        text.append(
+            f"\ndefault {option['default']}; {option['range']}; {option['section']}", style="dim"
+        )
         grid.add_row(Text(option["name"], style="bold"), text)
     return _or_none(grid)
 
@@ -176,7 +191,9 @@ def _options(options: Iterable[QueueOption]) -> RenderableType:
 def _scenario(keys: list[Key]) -> Iterator[RenderableType]:
     yield _title("scenario", "One experiment as a TOML file.")
     yield _head("At the top")
-    yield _keys([key for key in keys if "." not in key["key"] and not key["kind"].startswith("table")])
+    yield _keys(
+        [key for key in keys if "." not in key["key"] and not key["kind"].startswith("table")]
+    )
     yield _head("In [path]")
     changes = [key for key in keys if key["key"].startswith("path.change.")]
     yield _keys([key for key in keys if key["key"].startswith("path.") and key not in changes])
@@ -239,7 +256,9 @@ def _params(params: Iterable[Param]) -> RenderableType:
 
 def _domain(param: Param) -> str:
     unit = f" {param['unit']}" if param["unit"] else ""
-    others = "".join(f", {_value(value)}{unit} with {profile}" for profile, value in param["profiles"])
+    others = "".join(
+        f", {_value(value)}{unit} with {profile}" for profile, value in param["profiles"]
+    )
     default = f"default {_value(param['default'])}"
     if param["range"] is not None:
         low, high = param["range"]

@@ -36,8 +36,8 @@ class RefusedError(ValueError):
 class Record(TypedDict):
     """A condition as `--json` prints it, in its unit.
 
-    `tolerance` is the least and the most that is allowed, None without such a bound; `measured` is None where nothing
-    could be.
+    `tolerance` is the least and the most that is allowed, None without such a bound; `measured` is
+    None where nothing could be.
     """
 
     case: str
@@ -99,7 +99,11 @@ def conformance(
             show(algorithm, params, cases, console)
             console.print(f"{sums(cases)}, in {time.perf_counter() - start:.1f} s", style="bold")
             if out:
-                console.print(f"Look at {out}/table.md; a directory a run is beside it", markup=False, soft_wrap=True)
+                console.print(
+                    f"Look at {out}/table.md; a directory a run is beside it",
+                    markup=False,
+                    soft_wrap=True,
+                )
     return not any(case["verdict"] == "missed" for case in cases)
 
 
@@ -113,7 +117,9 @@ def _check_name(algorithm: str) -> None:
 
 def _run(section: str, algorithm: str, params: Mapping[str, str], seed: int) -> ConformanceCase:
     try:
-        return _core.conformance_case(section, algorithm, list(params.items()), seed, given([algorithm]))
+        return _core.conformance_case(
+            section, algorithm, list(params.items()), seed, given([algorithm])
+        )
     except _core.ScenarioError as error:
         name = error.key.removeprefix("flow.0.params.")
         setting = f"--set {name}={params[name]}" if name in params else error.key
@@ -144,9 +150,13 @@ def sums(cases: Sequence[ConformanceCase]) -> str:
     return f"{count['met']} of {len(cases)} cases met, {count['missed']} missed, {count['skipped']} skipped"
 
 
-def show(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], console: Console) -> None:
+def show(
+    algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], console: Console
+) -> None:
     """Prints a line a case, and one a condition."""
-    console.print(Text(f"{_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A", style="bold"))
+    console.print(
+        Text(f"{_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A", style="bold")
+    )
     console.print(Text(_line("", "measured", "demanded", "verdict"), style="dim"))
     for case in cases:
         console.print(Text(f"{case['case']:5}{case['title']}", style="bold"), soft_wrap=True)
@@ -170,7 +180,9 @@ def _show_scene(scene: Scene, console: Console) -> None:
         line = Text(_line(condition["condition"], _measured(condition), condition["demanded"]))
         console.print(line.append(verdict, style=_STYLES[verdict]))
         if verdict != "met" and not why:
-            console.print(Padding(Text(condition["because"], style="dim"), (0, 0, 0, 6), expand=False))
+            console.print(
+                Padding(Text(condition["because"], style="dim"), (0, 0, 0, 6), expand=False)
+            )
 
 
 def _title(algorithm: str, params: Mapping[str, str]) -> str:
@@ -188,7 +200,12 @@ def _measured(condition: Condition) -> str:
 
 def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase]) -> str:
     """The whole table, with the reason of each condition."""
-    lines = [f"# {_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A", "", f"{sums(cases)}.", ""]
+    lines = [
+        f"# {_title(algorithm, params)}: draft-ietf-ccwg-bbr-06, Appendix A",
+        "",
+        f"{sums(cases)}.",
+        "",
+    ]
     for case in cases:
         lines += [f"## {case['case']} {case['title']}: {case['verdict']}", ""]
         if case["note"]:
@@ -201,16 +218,29 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
                 "|---|--:|--:|---|---|",
             ]
             for condition in scene["conditions"]:
-                verdict = f"{condition['verdict']}: {condition['why']}" if condition["why"] else condition["verdict"]
-                cells = (condition["condition"], _measured(condition), condition["demanded"], verdict)
+                verdict = (
+                    f"{condition['verdict']}: {condition['why']}"
+                    if condition["why"]
+                    else condition["verdict"]
+                )
+                cells = (
+                    condition["condition"],
+                    _measured(condition),
+                    condition["demanded"],
+                    verdict,
+                )
                 lines.append(f"| {' | '.join(cells)} | {condition['because']} |")
             lines.append("")
     return "\n".join(lines)
 
 
-def _keep_table(algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path) -> None:
+def _keep_table(
+    algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path
+) -> None:
     (directory / "table.md").write_text(markdown(algorithm, params, cases), encoding="utf-8")
-    (directory / "table.json").write_text(json.dumps(records(cases), indent=1) + "\n", encoding="utf-8")
+    (directory / "table.json").write_text(
+        json.dumps(records(cases), indent=1) + "\n", encoding="utf-8"
+    )
 
 
 def _keep_run(scene: Scene, directory: Path) -> None:

@@ -129,8 +129,16 @@ def _imported(name: str) -> type:
         raise _refused(name, f"there is no module {error.name}", fix) from None
     made = getattr(module, class_name, None)
     if not isinstance(made, type):
-        classes = [key for key, value in vars(module).items() if isinstance(value, type) and hasattr(value, "decision")]
-        fix = f"it has {', '.join(classes)}" if classes else "write one; docs/python-controllers.md shows how"
+        classes = [
+            key
+            for key, value in vars(module).items()
+            if isinstance(value, type) and hasattr(value, "decision")
+        ]
+        fix = (
+            f"it has {', '.join(classes)}"
+            if classes
+            else "write one; docs/python-controllers.md shows how"
+        )
         raise _refused(name, f"{module_name} has no class {class_name}", fix)
     return made
 
@@ -141,14 +149,20 @@ def _described(name: str, made: type) -> _core._GivenController:
     for method in ("on_ack", "decision"):
         if not callable(getattr(made, method, None)):
             raise _refused(
-                name, f"{made.__qualname__} has no method {method}", "every algorithm has on_ack and decision"
+                name,
+                f"{made.__qualname__} has no method {method}",
+                "every algorithm has on_ack and decision",
             )
     recovery = getattr(made, "recovery", "prr")
     if recovery not in ("prr", "own"):
         raise _refused(name, f"recovery = {recovery!r}", 'say "prr" or "own"')
     fields: Mapping[str, Field] = getattr(made, "fields", {})
     if fields and not callable(getattr(made, "observe", None)):
-        raise _refused(name, f"{made.__qualname__} has fields and no method observe", "observe() gives their values")
+        raise _refused(
+            name,
+            f"{made.__qualname__} has fields and no method observe",
+            "observe() gives their values",
+        )
     params: Mapping[str, Param] = getattr(made, "params", {})
     purpose = (made.__doc__ or f"{made.__qualname__}, in Python.").strip().partition("\n")[0]
     about = (
@@ -166,7 +180,9 @@ def _param(name: str, key: str, param: Param) -> _core._ParamAbout:
     choices = list(param.choices) or ([default] if isinstance(default, str) else [])
     if isinstance(default, str):
         if default != choices[0]:
-            raise _refused(name, f"the default of {key} is not the first of its choices", "put it there")
+            raise _refused(
+                name, f"the default of {key} is not the first of its choices", "put it there"
+            )
     elif not isinstance(default, bool) and not least <= default <= most:
         raise _refused(name, f"the default of {key} is not from {least} to {most}", "give another")
     return key, param.unit, param.purpose, default, least, most, choices

@@ -67,7 +67,14 @@ def _runner(runner: Runner) -> Finding:
 def machine() -> list[Finding]:
     """What runs on a machine's clock and its kernel need."""
     if platform.system() != "Linux":
-        return [Finding("kernel", "missing", f"{platform.system()}: the simulator is all there is", "use Linux")]
+        return [
+            Finding(
+                "kernel",
+                "missing",
+                f"{platform.system()}: the simulator is all there is",
+                "use Linux",
+            )
+        ]
     return [
         Finding("kernel", "ok", platform.release()),
         *_algorithms(),
@@ -91,16 +98,22 @@ def _algorithms() -> Iterator[Finding]:
         if name in offered:
             continue
         if name in loadable:
-            yield Finding(f"TCP {name}", "missing", "a module, not loaded", f"modprobe tcp_{name}", root=True)
+            yield Finding(
+                f"TCP {name}", "missing", "a module, not loaded", f"modprobe tcp_{name}", root=True
+            )
         else:
             fix = "another kernel has it; --on uml has, too"
             yield Finding(f"TCP {name}", "missing", "not of this kernel", fix)
     if more := sorted(loadable - {*_WANTED}):
-        yield Finding("more of them", "ok", f"modules: {', '.join(more)}", "modprobe tcp_NAME", root=True)
+        yield Finding(
+            "more of them", "ok", f"modules: {', '.join(more)}", "modprobe tcp_NAME", root=True
+        )
     allowed = _words(_PROC / "ipv4/tcp_allowed_congestion_control")
     if os.geteuid() != 0 and (barred := [name for name in offered if name not in allowed]):
         line = f'sysctl -w net.ipv4.tcp_allowed_congestion_control="{" ".join(offered)}"'
-        yield Finding("for any user", "missing", f"root alone may use {', '.join(barred)}", line, root=True)
+        yield Finding(
+            "for any user", "missing", f"root alone may use {', '.join(barred)}", line, root=True
+        )
 
 
 def _loadable() -> set[str]:
@@ -127,7 +140,9 @@ def _tun() -> Finding:
         return Finding("/dev/net/tun", "missing", "not there", fix, root=True)
     except OSError as error:
         if isinstance(error, PermissionError):
-            return Finding("/dev/net/tun", "missing", "for root alone", "chmod 666 /dev/net/tun", root=True)
+            return Finding(
+                "/dev/net/tun", "missing", "for root alone", "chmod 666 /dev/net/tun", root=True
+            )
         return Finding("/dev/net/tun", "missing", f"{error.strerror}", "modprobe tun", root=True)
     return Finding("/dev/net/tun", "ok", "can be opened")
 
@@ -137,9 +152,19 @@ def _processors() -> Finding:
     load = os.getloadavg()[0]
     found = f"{count}, load {load:.1f}"
     if count < 2:
-        return Finding("processors", "missing", found, "give it two: one for the path, one for the ends of the flows")
+        return Finding(
+            "processors",
+            "missing",
+            found,
+            "give it two: one for the path, one for the ends of the flows",
+        )
     if load > count / 2:
-        return Finding("processors", "missing", found, "end what else is running: its noise is in what is measured")
+        return Finding(
+            "processors",
+            "missing",
+            found,
+            "end what else is running: its noise is in what is measured",
+        )
     return Finding("processors", "ok", found)
 
 
@@ -153,7 +178,9 @@ def _clock() -> Finding:
         return Finding("clock", "ok", current)
     found = f"{current}, which is slow to read"
     if "tsc" in others:
-        return Finding("clock", "missing", found, f"echo tsc > {folder}/current_clocksource", root=True)
+        return Finding(
+            "clock", "missing", found, f"echo tsc > {folder}/current_clocksource", root=True
+        )
     return Finding("clock", "missing", found, "another machine: this one offers nothing better")
 
 
@@ -162,7 +189,12 @@ def _timers() -> Finding:
     hz = _hz()
     about = f"HZ {hz}, " if hz else ""
     if time.clock_getres(time.CLOCK_MONOTONIC) > 1e-6:
-        return Finding("timers", "missing", f"{about}no high resolution", "boot a kernel with CONFIG_HIGH_RES_TIMERS")
+        return Finding(
+            "timers",
+            "missing",
+            f"{about}no high resolution",
+            "boot a kernel with CONFIG_HIGH_RES_TIMERS",
+        )
     late = []
     for _ in range(_SLEEPS):
         start = time.monotonic()
@@ -172,7 +204,9 @@ def _timers() -> Finding:
     middle, most = late[_SLEEPS // 2], late[_SLEEPS * 99 // 100]
     found = f"{about}sleeps end {middle * 1e6:.0f} µs late, p99 {most * 1e6:.0f} µs"
     if most > _LATE_S:
-        return Finding("timers", "missing", found, "end what else is running, or use a machine of its own")
+        return Finding(
+            "timers", "missing", found, "end what else is running, or use a machine of its own"
+        )
     return Finding("timers", "ok", found)
 
 
@@ -202,7 +236,9 @@ def _buffers() -> Iterator[Finding]:
         else:
             wanted = f"{limits[0]} {limits[1]} {_WINDOW}"
             reach = f"{found}: long fast paths need more"
-            yield Finding(what, "missing", reach, f'sysctl -w net.ipv4.{name}="{wanted}"', root=True)
+            yield Finding(
+                what, "missing", reach, f'sysctl -w net.ipv4.{name}="{wanted}"', root=True
+            )
 
 
 def _words(file: Path) -> list[str]:
@@ -228,8 +264,15 @@ def show(console: Console) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    styles: dict[State, tuple[str, str]] = {"ok": ("✓", "green"), "missing": ("✗", "red"), "unknown": ("?", "yellow")}
-    for title, findings in (("What a scenario can run on", runners()), ("What real stacks need", machine())):
+    styles: dict[State, tuple[str, str]] = {
+        "ok": ("✓", "green"),
+        "missing": ("✗", "red"),
+        "unknown": ("?", "yellow"),
+    }
+    for title, findings in (
+        ("What a scenario can run on", runners()),
+        ("What real stacks need", machine()),
+    ):
         console.print(title, style="bold")
         table = Table.grid(padding=(0, 1))
         table.add_column(no_wrap=True)
@@ -240,7 +283,9 @@ def show(console: Console) -> None:
             words = Text(each.found)
             if each.fix:
                 how = "as root" if each.root else "fix"
-                words.append(f"\n{how}: {each.fix}", style="yellow" if each.state == "missing" else "dim")
+                words.append(
+                    f"\n{how}: {each.fix}", style="yellow" if each.state == "missing" else "dim"
+                )
             table.add_row(Text(f" {mark}", style=style), Text(each.what), words)
         console.print(table)
         console.print("")

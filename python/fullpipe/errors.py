@@ -40,13 +40,18 @@ def kindly() -> Iterator[None]:
 
 
 @contextmanager
-def stoppable(where: Callable[[], str], kept: str | Callable[[], str] = "nothing kept") -> Iterator[None]:
+def stoppable(
+    where: Callable[[], str], kept: str | Callable[[], str] = "nothing kept"
+) -> Iterator[None]:
     """Says `where` the block was when Ctrl-C or a signal ended it, and what is `kept`, and ends the command."""
     try:
         yield
     except (KeyboardInterrupt, Stopped) as stop:
         with suppress(OSError):  # the terminal may have gone, which was the signal
-            print(f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}", file=sys.stderr)
+            print(
+                f"interrupted {where()}; {kept if isinstance(kept, str) else kept()}",
+                file=sys.stderr,
+            )
         raise typer.Exit(stop.code if isinstance(stop, Stopped) else 128 + signal.SIGINT) from None
 
 
@@ -57,7 +62,8 @@ def heed_signals() -> None:
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:  # as under nohup
             signal.signal(number, _stop)
     if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as other commands in a pipeline: `fullpipe … | head -1`
+        # as other commands in a pipeline: `fullpipe … | head -1`
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
 
 
 def _stop(number: int, _frame: object) -> NoReturn:

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    Columns = tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]
+    Columns = tuple[
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+        NDArray[np.uint32],
+        NDArray[np.uint64],
+        NDArray[np.uint64],
+    ]
 
 _MADE = "make one with fullpipe workload extract, or give columns start (s) and bytes"
 _NS = 1e9
@@ -58,12 +64,16 @@ def _read(path: Path) -> pl.DataFrame:
         if path.suffix == ".csv":
             return csv(path, {}).select(wanted[:2]).collect()
         lazy = scan_parquet(path)
-        return lazy.select([name for name in lazy.collect_schema().names() if name in wanted]).collect()
+        return lazy.select(
+            [name for name in lazy.collect_schema().names() if name in wanted]
+        ).collect()
     except FlowsError as error:
         raise _refused(str(error).partition("\n")[0].removeprefix(f"{path}: "), _MADE) from error
     except (pl.exceptions.PolarsError, OSError) as error:
         what = "CSV" if path.suffix == ".csv" else "Parquet"
-        raise _refused(f"it can't be read as {what}: {str(error).splitlines()[0]}", _MADE) from error
+        raise _refused(
+            f"it can't be read as {what}: {str(error).splitlines()[0]}", _MADE
+        ) from error
 
 
 def _ns(start: pl.Series) -> pl.Series:
@@ -80,7 +90,9 @@ def _ns(start: pl.Series) -> pl.Series:
     return ((seconds - seconds.min()) * _NS).round().cast(pl.Int64)
 
 
-def _chunks(frame: pl.DataFrame) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]:
+def _chunks(
+    frame: pl.DataFrame,
+) -> tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint64]]:
     nothing = np.array([], dtype=np.uint64)
     if "chunks" not in frame.columns:
         return nothing.astype(np.uint32), nothing, nothing
@@ -88,14 +100,21 @@ def _chunks(frame: pl.DataFrame) -> tuple[NDArray[np.uint32], NDArray[np.uint64]
     try:
         counts = lists.list.len().fill_null(0)
         chunks = lists.explode().drop_nulls().struct
-        offsets, sizes = chunks.field("at").cast(pl.Duration("ns")).cast(pl.Int64), chunks.field("bytes")
+        offsets, sizes = (
+            chunks.field("at").cast(pl.Duration("ns")).cast(pl.Int64),
+            chunks.field("bytes"),
+        )
     except (pl.exceptions.PolarsError, AttributeError) as error:
         raise _refused("its column chunks is no list of (at, bytes)", _MADE) from error
     if bool((offsets < 0).any()) or bool((sizes < 0).any()):
         raise _refused("a chunk is before its flow's start, or has less than no bytes", _MADE)
     firsts = np.zeros(len(lists) + 1, dtype=np.uint64)
     np.cumsum(counts.to_numpy(), out=firsts[1:])
-    return firsts.astype(np.uint32), offsets.cast(pl.UInt64).to_numpy(), sizes.cast(pl.UInt64).to_numpy()
+    return (
+        firsts.astype(np.uint32),
+        offsets.cast(pl.UInt64).to_numpy(),
+        sizes.cast(pl.UInt64).to_numpy(),
+    )
 
 
 def _refused(problem: str, fix: str) -> ValueError:

@@ -19,7 +19,9 @@ _NO_LABEL = 255
 
 
 def frame(
-    columns: Mapping[str, Numbers | Labels], units: Mapping[str, str], names: Mapping[str, Sequence[str]]
+    columns: Mapping[str, Numbers | Labels],
+    units: Mapping[str, str],
+    names: Mapping[str, Sequence[str]],
 ) -> pl.DataFrame:
     """Makes a frame of a table of :meth:`fullpipe._core.RunResult.table`.
 
@@ -28,10 +30,14 @@ def frame(
         units: Their units; what is in nanoseconds will be in seconds.
         names: For a column of numbers that stand for names, the names: they become an Enum.
     """
-    return pl.DataFrame([_series(name, column, units[name], names.get(name)) for name, column in columns.items()])
+    return pl.DataFrame(
+        [_series(name, column, units[name], names.get(name)) for name, column in columns.items()]
+    )
 
 
-def _series(name: str, column: Numbers | Labels, unit: str, names: Sequence[str] | None) -> pl.Series:
+def _series(
+    name: str, column: Numbers | Labels, unit: str, names: Sequence[str] | None
+) -> pl.Series:
     if isinstance(column, tuple):
         codes, labels = column
         return _enum(name, pl.Series(codes).replace(_NO_LABEL, None), labels)

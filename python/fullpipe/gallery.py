@@ -100,11 +100,17 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
     queues = [place["queue"] for place in places if "queue" in place]
     return {
         "Algorithms": _known(
-            [*(flow["cc"] for flow in [*responsive, *workloads]), *(flow.get("receiver") for flow in flows)]
+            [
+                *(flow["cc"] for flow in [*responsive, *workloads]),
+                *(flow.get("receiver") for flow in flows),
+            ]
         ),
         "Queues": _known([queue if isinstance(queue, str) else queue["kind"] for queue in queues]),
         "Impairments": _known(
-            _impairment(key, value) for place in places for key, value in place.items() if isinstance(value, str)
+            _impairment(key, value)
+            for place in places
+            for key, value in place.items()
+            if isinstance(value, str)
         ),
         "Profiles": _known([scenario.profile and scenario.profile[0]]),
         "Topologies": _known(
@@ -119,8 +125,16 @@ def uses(scenario: Scenario) -> dict[str, list[str]]:
                 *("paced by its application" for flow in responsive if "app_rate" in flow),
                 *("with a schedule" for flow in flows if "app_schedule" in flow),
                 *("on and off" for flow in flows if flow.get("app", "").startswith("on ")),
-                *("requests and answers" for flow in flows if flow.get("app", "").startswith("request ")),
-                *("with a tuned window" for flow in flows if f"{flow.get('receive_window')}".startswith("auto")),
+                *(
+                    "requests and answers"
+                    for flow in flows
+                    if flow.get("app", "").startswith("request ")
+                ),
+                *(
+                    "with a tuned window"
+                    for flow in flows
+                    if f"{flow.get('receive_window')}".startswith("auto")
+                ),
                 *("unresponsive" for flow in flows if flow["cc"] == "none"),
                 *("arriving" for _ in workloads),
                 *("on a host" for _ in flows if "host" in resolved),
@@ -139,7 +153,9 @@ def _impairment(key: str, value: str) -> str | None:
     """Which impairment is written there, if one is."""
     if value in ("off", "0%", "keep"):
         return None
-    of_key: list[Impairment] = [each for each in _core.impairments() if f"path.{key}" in each["keys"]]
+    of_key: list[Impairment] = [
+        each for each in _core.impairments() if f"path.{key}" in each["keys"]
+    ]
     first = value.split()[0]
     named = [each["name"] for each in of_key if each["named"] and each["name"] == first]
     return next(iter([*named, *(each["name"] for each in of_key if not each["named"])]), None)
@@ -151,7 +167,9 @@ def _entry(file: Path) -> Entry:
     done = run(scenario, trace=suited_interval(scenario))
     title, *about = first_comment(scenario.source)
     picture, size = _picture(done)
-    return Entry(file.stem, _group(used), title, about, used, picture, size, text(done), _expected(done))
+    return Entry(
+        file.stem, _group(used), title, about, used, picture, size, text(done), _expected(done)
+    )
 
 
 def _expected(done: Run) -> list[tuple[str, str, bool]]:
@@ -171,7 +189,9 @@ def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:
     done.plot().savefig(drawn)
     with Image.open(drawn) as image:
         # By coverage, which keeps the colour of a few ticks, too.
-        few = image.convert("RGB").quantize(_COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+        few = image.convert("RGB").quantize(
+            _COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
         few.save(small, "png", optimize=True)
         return small.getvalue(), image.size
 
@@ -194,7 +214,13 @@ def _group(used: dict[str, list[str]]) -> str:
 
 
 _GROUPS = (
-    *("Congestion control", "Applications", "Queues", "Marks: data centres and L4S", "Background transfers"),
+    *(
+        "Congestion control",
+        "Applications",
+        "Queues",
+        "Marks: data centres and L4S",
+        "Background transfers",
+    ),
     *("Impairments", "Several links", "Hosts that take time", "Paths by name"),
 )
 
@@ -231,9 +257,15 @@ def _index(entries: list[Entry]) -> str:
     for kind, names in everything().items():
         for name in names:
             where = [entry for entry in entries if name in entry.uses[kind]]
-            links = ", ".join(f'<a href="#{entry.name}">{escape(entry.name)}</a>' for entry in where[:_FEW])
+            links = ", ".join(
+                f'<a href="#{entry.name}">{escape(entry.name)}</a>' for entry in where[:_FEW]
+            )
             more = f" and {len(where) - _FEW} more" if len(where) > _FEW else ""
-            head = f'<th scope="rowgroup" rowspan="{len(names)}">{kind}</th>' if name == names[0] else ""
+            head = (
+                f'<th scope="rowgroup" rowspan="{len(names)}">{kind}</th>'
+                if name == names[0]
+                else ""
+            )
             rows += f"<tr>{head}<td><code>{escape(name)}</code></td><td>{links}{more}</td></tr>"
     return f'<table class="index"><tbody>{rows}</tbody></table>'
 

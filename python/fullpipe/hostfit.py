@@ -52,7 +52,9 @@ def measure(batch: int) -> Sides:
         command = [program(), "turns", str(Path(folder) / "plan.json"), str(out)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            sys.exit(f"{PROGRAM} could not measure: {done.stderr.strip() or f'exit code {done.returncode}'}")
+            sys.exit(
+                f"{PROGRAM} could not measure: {done.stderr.strip() or f'exit code {done.returncode}'}"
+            )
         sides: Sides = json.loads(out.read_text())
         return sides
 
@@ -86,8 +88,11 @@ def wakes(runs: Sequence[Sides]) -> tuple[float, float, float]:
     def excess(least: float) -> float:
         return _quantile(0.99, least, median, greatest) - float(most)
 
-    low, high = greatest**-1 * median**2 * 1.001, median * 0.99  # the model's median is below the geometric mean
-    least = float(brentq(excess, low, high)) if excess(low) > 0 > excess(high) else float(median) / 2
+    # the model's median is below the geometric mean
+    low, high = greatest**-1 * median**2 * 1.001, median * 0.99
+    least = (
+        float(brentq(excess, low, high)) if excess(low) > 0 > excess(high) else float(median) / 2
+    )
     return least, float(median), float(greatest)
 
 

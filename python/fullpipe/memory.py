@@ -23,7 +23,10 @@ def refuse_too_large(scenario: _core.Scenario, trace: str) -> None:
         fix = "record less often, like trace 100ms, or run for a shorter time"
         raise refusal(problem, fix, file=scenario.file, key="trace", value=trace)
     raise refusal(
-        problem, "lower path.rate, path.rtt, path.buffer or the number of flows", file=scenario.file, key="path"
+        problem,
+        "lower path.rate, path.rtt, path.buffer or the number of flows",
+        file=scenario.file,
+        key="path",
     )
 
 

@@ -17,10 +17,10 @@ class Distribution(TypedDict):
 class FlowMetrics(TypedDict):
     """What became of one flow.
 
-    `sent`, `retransmits`, `drops` and `marks` count data packets, `ack_drops` ACKs, `loss_fraction` is
-    retransmits / sent, `completion_s` the time from the SYN to the last byte (None for a flow that did not end),
-    `responses` the answers that its client got, `response_s` the times from request to last byte, `limited_by` the
-    share of time, 0 to 1, that each limit held.
+    `sent`, `retransmits`, `drops` and `marks` count data packets, `ack_drops` ACKs, `loss_fraction`
+    is retransmits / sent, `completion_s` the time from the SYN to the last byte (None for a flow
+    that did not end), `responses` the answers that its client got, `response_s` the times from
+    request to last byte, `limited_by` the share of time, 0 to 1, that each limit held.
     """
 
     name: str
@@ -73,10 +73,11 @@ class SlowdownsMetrics(TypedDict):
 class WorkloadMetrics(TypedDict):
     """What became of the flows that arrived of one workload, all together.
 
-    `arrived` counts flows, `refused` those of them that found too many under way, `completed` those whose last byte
-    came, `unfinished` those under way at the end, `completed_bytes` what the completed ones carried and `completion_s`
-    the times that they took, from SYN to last byte. `concurrent` is how many were under way in the mean over time,
-    `most_concurrent` the most. The rest is as of one flow, of all of them.
+    `arrived` counts flows, `refused` those of them that found too many under way, `completed` those
+    whose last byte came, `unfinished` those under way at the end, `completed_bytes` what the
+    completed ones carried and `completion_s` the times that they took, from SYN to last byte.
+    `concurrent` is how many were under way in the mean over time, `most_concurrent` the most. The
+    rest is as of one flow, of all of them.
     """
 
     name: str
@@ -105,12 +106,12 @@ class WorkloadMetrics(TypedDict):
 class LinkMetrics(TypedDict):
     """What became of one link.
 
-    `utilisation` is a share, 0 to 1, as are `queue_within_1_rtt` and `queue_within_2_rtts`, of the time in which the
-    queueing delay is one RTT of the path at most, or two (None of no time); `drops` (of the queue), `losses` (by
-    chance), `policed` (dropped by the policer), `duplicates` (copies made on the way) and `marks` count data packets,
-    `packets` those
-    that left it in the whole run. `acks` counts the ACKs that left it in the whole run, `ack_drops` those
-    that it dropped or lost, `acks_filtered` those that waited in its queue and were replaced.
+    `utilisation` is a share, 0 to 1, as are `queue_within_1_rtt` and `queue_within_2_rtts`, of the
+    time in which the queueing delay is one RTT of the path at most, or two (None of no time);
+    `drops` (of the queue), `losses` (by chance), `policed` (dropped by the policer), `duplicates`
+    (copies made on the way) and `marks` count data packets, `packets` those that left it in the
+    whole run. `acks` counts the ACKs that left it in the whole run, `ack_drops` those that it
+    dropped or lost, `acks_filtered` those that waited in its queue and were replaced.
     """
 
     name: str
@@ -132,13 +133,14 @@ class LinkMetrics(TypedDict):
 class Metrics(TypedDict):
     """A run's metrics.
 
-    `runner` is what it was run on, `host` what that says of the machine, in words by name, `warnings` what spoils the
-    run, a sentence each; a simulation has neither facts of a host nor warnings.
+    `runner` is what it was run on, `host` what that says of the machine, in words by name,
+    `warnings` what spoils the run, a sentence each; a simulation has neither facts of a host nor
+    warnings.
 
-    What was before `measure_from_s` does not count; `jain` is Jain's index of the responsive flows' goodputs (None
-    without any), `packets` the data packets that left the bottleneck in the whole run, `events` the simulator's steps,
-    `trace_hash` the trace's fingerprint, 16 hexadecimal digits (None without a trace). `workloads` is there where
-    flows arrive.
+    What was before `measure_from_s` does not count; `jain` is Jain's index of the responsive flows'
+    goodputs (None without any), `packets` the data packets that left the bottleneck in the whole
+    run, `events` the simulator's steps, `trace_hash` the trace's fingerprint, 16 hexadecimal digits
+    (None without a trace). `workloads` is there where flows arrive.
     """
 
     version: str
@@ -161,7 +163,11 @@ def decade_text(from_bytes: int) -> str:
     """The sizes from there up to ten times that: "1 to 10 kB"."""
     least, unit = _whole(from_bytes)
     most, most_unit = _whole(10 * from_bytes)
-    return f"{least} to {most} {unit}" if unit == most_unit else f"{least} {unit} to {most} {most_unit}"
+    return (
+        f"{least} to {most} {unit}"
+        if unit == most_unit
+        else f"{least} {unit} to {most} {most_unit}"
+    )
 
 
 def _whole(size: int) -> tuple[int, str]:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Okabe and Ito's colours, which differ for every kind of colour vision; without yellow, too pale on white.
-# https://jfly.uni-koeln.de/color/
+# Okabe and Ito's colours, which differ for every kind of colour vision; without yellow, too pale on
+# white. https://jfly.uni-koeln.de/color/
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 _GREY = "#666666"
 # Lines of the links' queues.
@@ -28,7 +28,12 @@ _QUEUES = ((_GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
 _POINTS = 800
 _BINS = 200
 # Where a legend lies: above its panel, beside the title.
-_ABOVE: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1), "borderaxespad": 0.2, "frameon": False}
+_ABOVE: dict[str, Any] = {
+    "loc": "lower right",
+    "bbox_to_anchor": (1, 1),
+    "borderaxespad": 0.2,
+    "frameon": False,
+}
 # Characters in a line of the title.
 _TITLE = 95
 
@@ -86,7 +91,8 @@ def picture(run: Run) -> Figure:
         states.draw(band, stays)
     _fit(panels.shown(), until)
     handles, labels = panels.rtt.get_legend_handles_labels()
-    # Beside the first panel's title, which is short, and so below that of the picture, which may be long.
+    # Beside the first panel's title, which is short, and so below that of the picture, which may be
+    # long.
     panels.window.legend(handles, labels, **_ABOVE, ncols=4)
     return figure
 
@@ -139,7 +145,13 @@ def _layout(bands: int, run: Run) -> tuple[Figure, _Panels, Axes | None]:
     further = iter(axes[3:])
     return (
         figure,
-        _Panels(axes[0], axes[1], axes[2], next(further) if queue else None, next(further) if arriving else None),
+        _Panels(
+            axes[0],
+            axes[1],
+            axes[2],
+            next(further) if queue else None,
+            next(further) if arriving else None,
+        ),
         band,
     )
 
@@ -171,7 +183,12 @@ def _plain(panel: Axes, title: str, unit: str) -> None:
 
 
 def _draw_flows(
-    panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, rates: dict[str, Values], size: float
+    panels: _Panels,
+    trace: pl.DataFrame,
+    run: Run,
+    edges: Values,
+    rates: dict[str, Values],
+    size: float,
 ) -> None:
     """A colour a flow."""
     for flow, colour in zip(run.flows, _COLOURS, strict=False):
@@ -179,11 +196,17 @@ def _draw_flows(
         if rows.is_empty():
             continue
         time = _column(rows, "time")
-        label = flow["name"] if flow["name"].startswith(flow["cc"]) else f"{flow['name']} ({flow['cc']})"
+        label = (
+            flow["name"]
+            if flow["name"].startswith(flow["cc"])
+            else f"{flow['name']} ({flow['cc']})"
+        )
         _draw_line(panels.window, time, _column(rows, "inflight") / size, colour, pale=True)
         _draw_line(panels.window, time, _column(rows, "cwnd") / size, colour)
         _draw_line(panels.rtt, time, _column(rows, "rtt") * 1e3, colour, label)
-        panels.rate.plot((edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=colour, linewidth=1.2)
+        panels.rate.plot(
+            (edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=colour, linewidth=1.2
+        )
 
 
 def _draw_line(
@@ -206,21 +229,42 @@ def _draw_line(
         time, values = time[:whole].reshape(-1, size).mean(axis=1), buckets.mean(axis=1)
         if not pale:
             panel.fill_between(
-                time, buckets.min(axis=1), buckets.max(axis=1), color=colour, alpha=0.22, linewidth=0, zorder=1.5
+                time,
+                buckets.min(axis=1),
+                buckets.max(axis=1),
+                color=colour,
+                alpha=0.22,
+                linewidth=0,
+                zorder=1.5,
             )
     alpha, width = (0.4, 0.9) if pale else (1.0, 1.2)
-    panel.plot(time, values, color=colour, linestyle=style, label=label or "_", alpha=alpha, linewidth=width)
+    panel.plot(
+        time,
+        values,
+        color=colour,
+        linestyle=style,
+        label=label or "_",
+        alpha=alpha,
+        linewidth=width,
+    )
 
 
 def _draw_algorithms(
-    panels: _Panels, trace: pl.DataFrame, run: Run, edges: Values, rates: dict[str, Values], size: float
+    panels: _Panels,
+    trace: pl.DataFrame,
+    run: Run,
+    edges: Values,
+    rates: dict[str, Values],
+    size: float,
 ) -> None:
     """A colour an algorithm."""
     middles = (edges[:-1] + edges[1:]) / 2
     for cc, colour in zip(sorted({flow["cc"] for flow in run.flows}), _COLOURS, strict=False):
         flows = [flow["name"] for flow in run.flows if flow["cc"] == cc]
         rows = trace.filter(pl.col("flow").is_in(flows))
-        _draw_band(panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, colour, f"{len(flows)} × {cc}")
+        _draw_band(
+            panels.rtt, middles, _binned(rows, "rtt", edges) * 1e3, colour, f"{len(flows)} × {cc}"
+        )
         _draw_band(panels.window, middles, _binned(rows, "cwnd", edges) / size, colour)
         _draw_band(panels.rate, middles, _quantiles([rates[flow] for flow in flows]) / 1e6, colour)
 
@@ -235,10 +279,17 @@ def _binned(rows: pl.DataFrame, column: str, edges: Values) -> Values:
     """The 10 %, 50 % and 90 % quantiles of a column in each bin; shape (3, bins), NaN where nothing is."""
     quantiles = np.full((3, len(edges) - 1), np.nan)
     spots = (
-        rows.select(bin=(pl.col("time") / (edges[1] - edges[0])).cast(pl.Int64), value=pl.col(column).cast(pl.Float64))
+        rows.select(
+            bin=(pl.col("time") / (edges[1] - edges[0])).cast(pl.Int64),
+            value=pl.col(column).cast(pl.Float64),
+        )
         .filter(pl.col("value").is_not_null(), pl.col("bin") < len(edges) - 1)
         .group_by("bin")
-        .agg(low=pl.col("value").quantile(0.1), middle=pl.col("value").median(), high=pl.col("value").quantile(0.9))
+        .agg(
+            low=pl.col("value").quantile(0.1),
+            middle=pl.col("value").median(),
+            high=pl.col("value").quantile(0.9),
+        )
     )
     quantiles[:, spots["bin"].to_numpy()] = spots.select("low", "middle", "high").to_numpy().T
     return quantiles
@@ -255,14 +306,29 @@ def _quantiles(values: list[Values]) -> Values:
 
 def _draw_queue(panel: Axes, run: Run, until: float) -> None:
     rows = run.trace("links").filter(pl.col("time") <= until)
-    longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[-len(_QUEUES) :]
+    longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
+        -len(_QUEUES) :
+    ]
     # In the scenario's order.
-    for link, (colour, style) in zip([link for link in run.links if link in longest], _QUEUES, strict=False):
+    for link, (colour, style) in zip(
+        [link for link in run.links if link in longest], _QUEUES, strict=False
+    ):
         own = rows.filter(pl.col("link") == link["name"])
-        _draw_line(panel, _column(own, "time"), _column(own, "queue_packets"), colour, link["name"], style=style)
+        _draw_line(
+            panel,
+            _column(own, "time"),
+            _column(own, "queue_packets"),
+            colour,
+            link["name"],
+            style=style,
+        )
     whose = "at the bottleneck"
     if len(run.links) > 1:
-        whose = "at each link" if len(longest) == len(run.links) else f"at the {len(longest)} links that wait longest"
+        whose = (
+            "at each link"
+            if len(longest) == len(run.links)
+            else f"at the {len(longest)} links that wait longest"
+        )
         panel.legend(**_ABOVE, ncols=len(longest), fontsize="small")
     # Of all links together.
     sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
@@ -272,10 +338,18 @@ def _draw_queue(panel: Axes, run: Run, until: float) -> None:
         if len(times):
             ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
             where = panel.get_xaxis_transform()
-            panel.plot(ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where)
-    befell = "dropped (orange) and marked (blue)" if any(link["marks"] for link in run.links) else "dropped"
+            panel.plot(
+                ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where
+            )
+    befell = (
+        "dropped (orange) and marked (blue)"
+        if any(link["marks"] for link in run.links)
+        else "dropped"
+    )
     it = "it" if len(run.links) == 1 else "one of them"
-    panel.set_title(f"queue {whose}; ticks: when {it} {befell} packets", loc="left", fontsize="medium")
+    panel.set_title(
+        f"queue {whose}; ticks: when {it} {befell} packets", loc="left", fontsize="medium"
+    )
 
 
 def _draw_link_rate(panel: Axes, run: Run) -> None:
@@ -333,7 +407,11 @@ def _draw_equal_share(panel: Axes, run: Run, edges: Values, rates: dict[str, Val
     capacity = np.array(bps)[np.searchsorted(times, edges[:-1], side="right") - 1] / 1e6
     shares = np.where(there > 0, capacity / np.maximum(there, 1), np.nan)
     panel.stairs(shares, edges, baseline=None, color=_GREY, linestyle="--", linewidth=1, zorder=3)
-    panel.set_title(f"{panel.get_title(loc='left')}; dashed: link rate / flows there", loc="left", fontsize="medium")
+    panel.set_title(
+        f"{panel.get_title(loc='left')}; dashed: link rate / flows there",
+        loc="left",
+        fontsize="medium",
+    )
 
 
 def _while_active(run: Run) -> pl.DataFrame:
@@ -364,7 +442,9 @@ def _edges(run: Run, until: float) -> Values:
 
 def _rates(run: Run, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
     """Each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
-    last = float(_column(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]
+    last = (
+        float(_column(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]
+    )
     ended = {flow["name"] for flow in run.flows if flow["completion_s"] is not None}
     rates = {flow["name"]: np.full(len(edges) - 1, np.nan) for flow in run.flows}
     groups = trace.select("flow", "time", "delivered").partition_by("flow", as_dict=True)

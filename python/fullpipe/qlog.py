@@ -1,8 +1,8 @@
 """Writes a trace as qlog 0.3, which qvis opens.
 
-The format is that of draft-ietf-quic-qlog-main-schema-03, the events are those of draft-ietf-quic-qlog-quic-events-02.
-`docs/qlog.md` says which value stands where. The text is made and written slice by slice: a long trace needs no more
-memory for it than a short one.
+The format is that of draft-ietf-quic-qlog-main-schema-03, the events are those of
+draft-ietf-quic-qlog-quic-events-02. `docs/qlog.md` says which value stands where. The text is made
+and written slice by slice: a long trace needs no more memory for it than a short one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,9 @@ def of_run(run: Run) -> Source:
     """
     scenario = run.scenario
     title = scenario.title or scenario.file
-    return Source(run.metrics, run.trace("flows"), run.trace("transitions"), title, scenario.to_toml())
+    return Source(
+        run.metrics, run.trace("flows"), run.trace("transitions"), title, scenario.to_toml()
+    )
 
 
 def of_kept(directory: Path) -> Source:
@@ -84,10 +86,15 @@ def of_kept(directory: Path) -> Source:
     """
     from fullpipe.report.kept import first_comment
 
-    files = [directory / name for name in ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")]
+    files = [
+        directory / name
+        for name in ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")
+    ]
     missing = [file.name for file in files if not file.is_file()]
     if (directory / RUNNERS).is_file():
-        raise QlogError(f"{directory}: runs of several runners\n  fix: name one's folder, like {directory}/sim")
+        raise QlogError(
+            f"{directory}: runs of several runners\n  fix: name one's folder, like {directory}/sim"
+        )
     if missing:
         raise QlogError(
             f"{directory}: no run with a trace: there is no {missing[0]}\n"
@@ -97,7 +104,13 @@ def of_kept(directory: Path) -> Source:
     metrics, flows, transitions, resolved = files
     text = resolved.read_text(encoding="utf-8")
     title = next(iter(first_comment(text)), str(directory))
-    return Source(json.loads(metrics.read_bytes()), read_parquet(flows), read_parquet(transitions), title, text)
+    return Source(
+        json.loads(metrics.read_bytes()),
+        read_parquet(flows),
+        read_parquet(transitions),
+        title,
+        text,
+    )
 
 
 def form_of(path: Path) -> Form:
@@ -115,7 +128,13 @@ def form_of(path: Path) -> Form:
         ) from None
 
 
-def write(source: Source, path: str | os.PathLike[str], *, flow: str | None = None, form: Form | None = None) -> Path:
+def write(
+    source: Source,
+    path: str | os.PathLike[str],
+    *,
+    flow: str | None = None,
+    form: Form | None = None,
+) -> Path:
     """:func:`write_into` a new file, which appears whole or not at all; its ending may say the form.
 
     Raises:
@@ -171,7 +190,11 @@ def _wanted(source: Source, flow: str | None) -> list[FlowMetrics]:
     if flow is not None and flow not in names:
         raise QlogError(f"no flow {flow!r}; there are {', '.join(names)}")
     traced = set(source.flows["flow"].unique().cast(pl.String))
-    flows = [each for each in source.metrics["flows"] if each["name"] in traced and flow in (None, each["name"])]
+    flows = [
+        each
+        for each in source.metrics["flows"]
+        if each["name"] in traced and flow in (None, each["name"])
+    ]
     if not flows:
         raise QlogError(f"no rows of {flow or 'any flow'} in the trace: qlog has nothing to show")
     return flows
@@ -196,7 +219,11 @@ def _trace(source: Source, name: str | None) -> dict[str, Any]:
         **({"title": name} if name else {}),
         "description": "a packet_sent stands for all that was sent since the previous one",
         "vantage_point": {"name": name or "senders", "type": "server"},
-        "common_fields": {"time_format": "relative", "reference_time": 0, "protocol_type": [protocol]},
+        "common_fields": {
+            "time_format": "relative",
+            "reference_time": 0,
+            "protocol_type": [protocol],
+        },
     }
 
 
@@ -241,7 +268,11 @@ def _text(column: pl.Series) -> pl.Expr:
     """Its values as JSON."""
     if isinstance(column.dtype, pl.Enum):
         return _words(column)
-    return _digits(pl.col(column.name)) if column.dtype.is_float() else pl.col(column.name).cast(pl.String)
+    return (
+        _digits(pl.col(column.name))
+        if column.dtype.is_float()
+        else pl.col(column.name).cast(pl.String)
+    )
 
 
 def _digits(number: pl.Expr) -> pl.Expr:
@@ -275,7 +306,9 @@ def _metrics(rows: pl.DataFrame, fields: list[tuple[str, str, pl.Expr]]) -> pl.D
     """What differs from the flow's row before; a flow's first row in a slice has everything."""
     said = []
     for column, name, text in fields:
-        new = pl.col(column).is_not_null() & pl.col(column).ne_missing(pl.col(column).shift(1).over("flow"))
+        new = pl.col(column).is_not_null() & pl.col(column).ne_missing(
+            pl.col(column).shift(1).over("flow")
+        )
         said.append(pl.when(new).then(_joined(f", {json.dumps(name)}: ", text)))
     texts = rows.select("time", "flow", data=pl.concat_str(said, ignore_nulls=True).str.slice(2))
     return _called(texts.filter(pl.col("data") != ""), "recovery:metrics_updated")
@@ -284,7 +317,9 @@ def _metrics(rows: pl.DataFrame, fields: list[tuple[str, str, pl.Expr]]) -> pl.D
 def _packets(rows: pl.DataFrame) -> pl.DataFrame:
     header = _joined('"header": {"packet_type": "1RTT", "packet_number": ', pl.col("number"), "}")
     data = _joined(header, ', "raw": {"length": ', pl.col("length"), "}")
-    return _called(rows.filter(pl.col("length") > 0).select("time", "flow", data=data), "transport:packet_sent")
+    return _called(
+        rows.filter(pl.col("length") > 0).select("time", "flow", data=data), "transport:packet_sent"
+    )
 
 
 def _states(rows: pl.DataFrame) -> pl.DataFrame:
@@ -301,10 +336,15 @@ def _parameters(source: Source, flows: list[FlowMetrics]) -> pl.DataFrame:
     said = []
     for flow in flows:
         params = settings[flow["name"]].get("params", {}) if source.runner in _MODELLED else {}
-        values = {"congestion_control": flow["cc"], **{f"{flow['cc']}.{name}": value for name, value in params.items()}}
+        values = {
+            "congestion_control": flow["cc"],
+            **{f"{flow['cc']}.{name}": value for name, value in params.items()},
+        }
         said.append(json.dumps(values)[1:-1])
     start = pl.DataFrame({"flow": [flow["name"] for flow in flows], "data": said})
-    start = start.select(time=pl.lit(0.0), flow=pl.col("flow").cast(source.flows.schema["flow"]), data="data")
+    start = start.select(
+        time=pl.lit(0.0), flow=pl.col("flow").cast(source.flows.schema["flow"]), data="data"
+    )
     return _called(start, "recovery:parameters_set")
 
 
@@ -317,7 +357,17 @@ def _lines(events: pl.DataFrame, *, grouped: bool) -> pl.Series:
     events = events.sort("time", maintain_order=True)
     time = (pl.col("time") * 1e3).round(6)
     group = (', "group_id": ', _words(events["flow"])) if grouped else ()
-    line = _joined('{"time": ', time, ', "name": "', pl.col("name"), '"', *group, ', "data": {', pl.col("data"), "}}")
+    line = _joined(
+        '{"time": ',
+        time,
+        ', "name": "',
+        pl.col("name"),
+        '"',
+        *group,
+        ', "data": {',
+        pl.col("data"),
+        "}}",
+    )
     return events.select(line).to_series()
 
 

@@ -13,5 +13,12 @@ def refusal(
         where = f"{key} = {value}" if key and value else key
         place = ": ".join(part for part in (file, where) if part)
     error = ScenarioError(f"{place}: {problem}\n  fix: {fix}")
-    error.file, error.line, error.key, error.value, error.problem, error.fix = file, None, key, value, problem, fix
+    error.file, error.line, error.key, error.value, error.problem, error.fix = (
+        file,
+        None,
+        key,
+        value,
+        problem,
+        fix,
+    )
     return error

@@ -39,7 +39,9 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
     target = Path(path)
     called = called or str(target)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise FileExistsError(f"{called} exists already; name a new directory, results are never overwritten")
+        raise FileExistsError(
+            f"{called} exists already; name a new directory, results are never overwritten"
+        )
     final = target.resolve()
     aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
     try:
@@ -47,12 +49,15 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
             try:
                 aside.mkdir()
                 yield aside
-                aside.rename(final)  # refused by the system if something has been put there meanwhile
+                # refused by the system if something has been put there meanwhile
+                aside.rename(final)
             except BaseException:
                 shutil.rmtree(aside, ignore_errors=True)
                 raise
     except OSError as error:
-        raise OSError(f"{called} can't be written: {error.strerror or error}; name a directory that can") from error
+        raise OSError(
+            f"{called} can't be written: {error.strerror or error}; name a directory that can"
+        ) from error
 
 
 @contextmanager
@@ -87,7 +92,9 @@ def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Itera
     target = Path(path)
     called = called or str(target)
     if target.exists():
-        raise FileExistsError(f"{called} exists already; name a new file, results are never overwritten")
+        raise FileExistsError(
+            f"{called} exists already; name a new file, results are never overwritten"
+        )
     aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +113,9 @@ def write_run(run: Run, directory: Path) -> None:
     """Writes what is kept of a run into an existing directory."""
     (directory / "scenario.toml").write_text(run.scenario.source, encoding="utf-8")
     (directory / "resolved.toml").write_text(run.scenario.to_toml(), encoding="utf-8")
-    (directory / "metrics.json").write_text(json.dumps(run.metrics, indent=2) + "\n", encoding="utf-8")
+    (directory / "metrics.json").write_text(
+        json.dumps(run.metrics, indent=2) + "\n", encoding="utf-8"
+    )
     if run.has_trace:
         write_parquet(run.trace("flows"), directory / "trace.parquet")
         write_parquet(run.trace("links"), directory / "links.parquet")
@@ -165,7 +174,9 @@ def scan_parquet(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]
     import polars as pl
 
     several = paths if isinstance(paths, Sequence) and not isinstance(paths, str) else [paths]
-    return pl.scan_parquet([plain_path(path) for path in several], glob=False, hive_partitioning=False)
+    return pl.scan_parquet(
+        [plain_path(path) for path in several], glob=False, hive_partitioning=False
+    )
 
 
 def plain_path(path: str | os.PathLike[str]) -> str:

@@ -39,25 +39,29 @@ def run(
     """Runs a scenario, in virtual time if nothing else is said.
 
     Args:
-        scenario: The path of a TOML file, or its text: whatever has a line break is text. Or what :func:`load` gave;
-            `seed`, `set`, `controllers` and `overrides` then belong to :func:`load`.
+        scenario: The path of a TOML file, or its text: whatever has a line break is text. Or what
+            :func:`load` gave; `seed`, `set`, `controllers` and `overrides` then belong to
+            :func:`load`.
         seed: The seed of everything random, instead of the scenario's.
-        trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like `"10ms"`.
-        set: Keys with values to use instead of the scenario's: `{"path.rate": "20mbit", "flow.0.params.beta": 0.8}`.
-            `fullpipe explain scenario` lists the keys.
+        trace: `"off"`, `"ack"` (a row at every ACK), or the interval between two rows, like
+            `"10ms"`.
+        set: Keys with values to use instead of the scenario's: `{"path.rate": "20mbit",
+            "flow.0.params.beta": 0.8}`. `fullpipe explain scenario` lists the keys.
         progress: Called with (seconds done, seconds in all, events done) while the run lasts.
         controllers: Algorithms of your own, by the names that the scenario calls them:
-            `controllers={"mine": Mine}`. One that can be imported needs no entry: `cc = "my.module:Mine"`.
-        on: What it runs on: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time one takes as long as the
-            scenario says.
+            `controllers={"mine": Mine}`. One that can be imported needs no entry: `cc =
+            "my.module:Mine"`.
+        on: What it runs on: `"sim"`, or another of :func:`fullpipe.runners.names`. A real-time one
+            takes as long as the scenario says.
         **overrides: The same as `set`, for keys that are in no table: `duration="10s"`.
 
     Returns:
         The finished run.
 
     Raises:
-        ScenarioError: When something is wrong with the scenario, or it would need more memory than there is; the text
-            says what, where and how to mend it. Also when a runner has not got what it needs.
+        ScenarioError: When something is wrong with the scenario, or it would need more memory than
+            there is; the text says what, where and how to mend it. Also when a runner has not got
+            what it needs.
         RunnerError: When there is no such runner, or it is not on this machine.
         TypeError: When a scenario that is checked already shall get another seed or other values.
         OSError: When the file can't be read.
@@ -66,7 +70,11 @@ def run(
     if not isinstance(scenario, _core.Scenario):
         scenario = load(scenario, seed=seed, set=set, controllers=controllers, **overrides)
     elif seed is not None or set or overrides or controllers:
-        more = [name for name, value in (("seed", seed), ("controllers", controllers)) if value is not None]
+        more = [
+            name
+            for name, value in (("seed", seed), ("controllers", controllers))
+            if value is not None
+        ]
         later = ", ".join([*more, *(set or {}), *overrides])
         raise TypeError(f"a loaded Scenario does not change: give {later} to fullpipe.load()")
     chosen = runner(on)
@@ -110,7 +118,8 @@ def parse(
     """
     settings = [(key, toml_value(value)) for key, value in (set or {}).items()]
     if seed is not None:
-        settings.append(("seed", toml_value(seed)))  # as a key it is refused like one, whatever its size
+        # as a key it is refused like one, whatever its size
+        settings.append(("seed", toml_value(seed)))
     classes = given(named(text, settings), controllers)
     return _core.Scenario.parse(text, file, settings, controllers=classes)
 
@@ -127,7 +136,9 @@ def read(scenario: str | os.PathLike[str]) -> tuple[str, str]:
     try:
         return path.read_text(encoding="utf-8"), str(path)
     except UnicodeDecodeError as error:
-        raise OSError(f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+        raise OSError(
+            f"{path}: not a text file in UTF-8 ({error.reason} at byte {error.start})"
+        ) from error
 
 
 def toml_value(value: Setting) -> str:
@@ -151,9 +162,10 @@ class Run:
 
     Attributes:
         scenario: What was run.
-        metrics: Everything that was measured, in SI units; :mod:`fullpipe.metrics` and `docs/metrics.md` explain it.
-        trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed give the same one on
-            every machine. None without a trace.
+        metrics: Everything that was measured, in SI units; :mod:`fullpipe.metrics` and
+            `docs/metrics.md` explain it.
+        trace_hash: A fingerprint of the trace, 16 hexadecimal digits: the same scenario and seed
+            give the same one on every machine. None without a trace.
     """
 
     scenario: _core.Scenario
@@ -162,7 +174,9 @@ class Run:
 
     def __init__(self, scenario: _core.Scenario, result: Result) -> None:
         self.scenario = scenario
-        self.metrics = cast("Metrics", {**json.loads(result.metrics_json()), "trace_hash": result.trace_hash})
+        self.metrics = cast(
+            "Metrics", {**json.loads(result.metrics_json()), "trace_hash": result.trace_hash}
+        )
         self.trace_hash = result.trace_hash
         self._result = result
         self._frames: dict[str, pl.DataFrame] = {}
@@ -212,16 +226,17 @@ class Run:
     def trace(self, table: str = "flows") -> pl.DataFrame:
         """The recorded trace as a frame, one row a sample, in the order of time.
 
-        `time`, `start` and `end` are in seconds of virtual time from the start of the run, `flow` and `link` are names
-        (Enum), states are labels (Enum); sizes are in bytes, rates in bit/s, delays in seconds; null is "none yet".
-        :meth:`units` has the unit of every column.
+        `time`, `start` and `end` are in seconds of virtual time from the start of the run, `flow`
+        and `link` are names (Enum), states are labels (Enum); sizes are in bytes, rates in bit/s,
+        delays in seconds; null is "none yet". :meth:`units` has the unit of every column.
 
         Args:
-            table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as `<algorithm>.<field>`),
-                `"links"` (queue, sojourn, drops, marks), `"transitions"` (each change of state, with its reason) or,
-                where a flow's application asks, `"responses"` (start and end of each, its bytes). Where flows
-                arrive, `"workloads"` (how many are under way) and `"transfers"` (a row an arrival: its start, bytes,
-                RTT, the time it took, and would have taken alone).
+            table: `"flows"` (cwnd, inflight, rtt, … and each algorithm's own fields as
+                `<algorithm>.<field>`), `"links"` (queue, sojourn, drops, marks), `"transitions"`
+                (each change of state, with its reason) or, where a flow's application asks,
+                `"responses"` (start and end of each, its bytes). Where flows arrive, `"workloads"`
+                (how many are under way) and `"transfers"` (a row an arrival: its start, bytes, RTT,
+                the time it took, and would have taken alone).
 
         Raises:
             ValueError: When nothing was recorded, or no such table.
@@ -300,7 +315,10 @@ class Run:
         return Path(directory)
 
     def qlog(
-        self, path: str | os.PathLike[str], flow: str | None = None, form: Literal["json", "json-seq"] | None = None
+        self,
+        path: str | os.PathLike[str],
+        flow: str | None = None,
+        form: Literal["json", "json-seq"] | None = None,
     ) -> Path:
         """Writes the trace as qlog 0.3, which qvis opens; `docs/qlog.md` says which value stands where.
 

@@ -67,7 +67,9 @@ def run(
             write_into(log, of_run(done[0]), form)
     with printing():
         if as_json:
-            print(json.dumps(done[0].metrics if len(done) == 1 else [each.metrics for each in done]))
+            print(
+                json.dumps(done[0].metrics if len(done) == 1 else [each.metrics for each in done])
+            )
         else:
             _show(done, walls_s, out, qlog)
 
@@ -89,7 +91,9 @@ def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> Form:
         fail(f"--qlog {error}")
 
 
-def _show(runs: Sequence[Run], walls_s: Sequence[float], out: Path | None, qlog: Path | None) -> None:
+def _show(
+    runs: Sequence[Run], walls_s: Sequence[float], out: Path | None, qlog: Path | None
+) -> None:
     from rich.console import Console
 
     from fullpipe.table import show
@@ -99,7 +103,11 @@ def _show(runs: Sequence[Run], walls_s: Sequence[float], out: Path | None, qlog:
     show(runs, console, walls_s)
     if out:
         kept = "metrics, trace and picture.png" if runs[0].has_trace else "metrics"
-        where = f"{out}" if len(runs) == 1 else f"{out}, a folder each; for a page of them: fullpipe report {out}"
+        where = (
+            f"{out}"
+            if len(runs) == 1
+            else f"{out}, a folder each; for a page of them: fullpipe report {out}"
+        )
         console.print(f"{kept} kept in {where}", markup=False, soft_wrap=True)
     if qlog:
         console.print(f"qlog in {qlog}", markup=False, soft_wrap=True)
@@ -114,10 +122,13 @@ def _show_path(scenario: Scenario, console: Console) -> None:
     if scenario.profile:
         name, values = scenario.profile
         given = ", ".join(
-            f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}" for key, value in values
+            f"{key.removeprefix('path.').replace('.N', '')} {value.strip(chr(34))}"
+            for key, value in values
         )
         console.print(f"profile {name}: {given}", style="dim", markup=False)
     if len(scenario.links) > 1:
         about = dict.fromkeys(scenario.varying_links, "on average ")
-        rates = ", ".join(f"{name} {about.get(name, '')}{rate_text(bps)}" for name, bps in scenario.links)
+        rates = ", ".join(
+            f"{name} {about.get(name, '')}{rate_text(bps)}" for name, bps in scenario.links
+        )
         console.print(f"links: {rates}", style="dim", markup=False)

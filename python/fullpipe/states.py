@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from fullpipe.run import Run
 
-# One colour for what states have in common: growing green, steady grey, probing for more red, draining blue, a look at
-# the empty path black, repair purple.
+# One colour for what states have in common: growing green, steady grey, probing for more red,
+# draining blue, a look at the empty path black, repair purple.
 _COLOURS = {
     "startup": "#009E73",
     "slow_start": "#009E73",
@@ -44,9 +44,9 @@ def stays(run: Run, until: float) -> pl.DataFrame:
     """How long each flow was in which state, and the algorithm of its receiver, if it has one.
 
     Returns:
-        A row a stay: `flow`, `state`, and `since` and `till` in seconds from the start of the run, `till` at most
-        `until`; flows in the run's order, none that never changed its state. A receiver's stays are those of
-        "<flow>'s receiver", as exact as the trace has rows.
+        A row a stay: `flow`, `state`, and `since` and `till` in seconds from the start of the run,
+        `till` at most `until`; flows in the run's order, none that never changed its state. A
+        receiver's stays are those of "<flow>'s receiver", as exact as the trace has rows.
     """
     changes = run.trace("transitions").filter(pl.col("time") <= until)
     words = pl.col("from", "to").cast(pl.String)
@@ -61,7 +61,9 @@ def stays(run: Run, until: float) -> pl.DataFrame:
             turns = seen.filter(pl.col(column).ne_missing(pl.col(column).shift()))
             if turns.height > 1:
                 states = turns[column].cast(pl.String).to_list()
-                rows.append(_rows(f"{flow['name']}'s receiver", states, turns["time"].to_list(), until))
+                rows.append(
+                    _rows(f"{flow['name']}'s receiver", states, turns["time"].to_list(), until)
+                )
     schema = {"flow": pl.String, "state": pl.String, "since": pl.Float64, "till": pl.Float64}
     return pl.concat(rows) if rows else pl.DataFrame(schema=schema)
 
@@ -77,8 +79,14 @@ def _rows(whose: str, states: Sequence[str], since: Sequence[object], until: flo
 
 def _receivers(seen: pl.DataFrame) -> list[str]:
     """The columns of a flow's rows that have the state of an algorithm in its receiver."""
-    columns = (f"{each['name']}.state" for each in _core.algorithms() if each["recovery"] == "sender")
-    return [column for column in columns if column in seen.columns and seen[column].null_count() < seen.height]
+    columns = (
+        f"{each['name']}.state" for each in _core.algorithms() if each["recovery"] == "sender"
+    )
+    return [
+        column
+        for column in columns
+        if column in seen.columns and seen[column].null_count() < seen.height
+    ]
 
 
 def draw(panel: Axes, rows: pl.DataFrame) -> None:

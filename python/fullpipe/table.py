@@ -22,11 +22,23 @@ if TYPE_CHECKING:
 
 _MOST_FLOWS = 20
 NONE = "–"
-# The widest that a column of names is, and what narrow terminals leave of it at least, if a word is that long.
+# The widest that a column of names is, and what narrow terminals leave of it at least, if a word is
+# that long.
 _NAME, _SHORT_NAME = 14, 10
 # Columns that narrow terminals do without, the first one first.
 _SPARE = (
-    *("\np99", "\np95", "marks", "\nmarked", "random\nlosses", "re-\nsent", "\nmax", "queue\nms", "loss\n%", "done\ns"),
+    *(
+        "\np99",
+        "\np95",
+        "marks",
+        "\nmarked",
+        "random\nlosses",
+        "re-\nsent",
+        "\nmax",
+        "queue\nms",
+        "loss\n%",
+        "done\ns",
+    ),
     *("after\ns", "RTT\nms", "ended"),
 )
 # Limits whose names are too long for a column.
@@ -42,7 +54,9 @@ def show(runs: Sequence[Run], console: Console, walls_s: Sequence[float]) -> Non
     for run in runs:
         whose = f" ({run.runner})" if len(runs) > 1 else ""
         for warning in run.metrics["warnings"]:
-            console.print(f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True)
+            console.print(
+                f"warning{whose}: {warning}", style="yellow", markup=False, soft_wrap=True
+            )
     if narrowed:
         console.print("columns without room are left out; see --json", style="dim")
 
@@ -67,8 +81,13 @@ def _tables(runs: Sequence[Run], console: Console) -> bool:
         *flows,
         *([_responses(runs)] if answered and each else []),
         *([_workloads(runs)] if runs[0].workloads else []),
-        *([_slowdowns(runs)] if any(each["slowdown"]["all"] for run in runs for each in run.workloads) else []),
-        *([_links(linked, runs)] if (linked := [run for run in runs if run.links]) else []),  # a loopback has none
+        *(
+            [_slowdowns(runs)]
+            if any(each["slowdown"]["all"] for run in runs for each in run.workloads)
+            else []
+        ),
+        # a loopback has none
+        *([_links(linked, runs)] if (linked := [run for run in runs if run.links]) else []),
     ):
         narrowed |= narrow(table, console)
         console.print("")
@@ -87,7 +106,10 @@ def _table_of(what: str, runs: Sequence[Run]) -> Table:
 def _heads(name: str, runs: Sequence[Run]) -> Iterator[tuple[Run, list[Text]]]:
     """Of the rows of one flow or link, one a run: what stands in front of the numbers; the name at the first one."""
     for number, run in enumerate(runs):
-        yield run, [Text(name if number == 0 else ""), *([Text(run.runner)] if len(runs) > 1 else [])]
+        yield (
+            run,
+            [Text(name if number == 0 else ""), *([Text(run.runner)] if len(runs) > 1 else [])],
+        )
 
 
 def _flows(runs: Sequence[Run]) -> Table:
@@ -96,19 +118,40 @@ def _flows(runs: Sequence[Run]) -> Table:
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
     ended = any(flow["completion_s"] is not None for flow in flows)
     table = _table_of("flow", runs)
-    number_columns(table, f"goodput\n{unit}", "RTT ms\nmean", "\np95", "\np99", "queue\nms", "re-\nsent", "loss\n%")
+    number_columns(
+        table,
+        f"goodput\n{unit}",
+        "RTT ms\nmean",
+        "\np95",
+        "\np99",
+        "queue\nms",
+        "re-\nsent",
+        "loss\n%",
+    )
     if ended:
         number_columns(table, "done\ns")
     _last(table)
     for number, named in enumerate(runs[0].flows):
-        called = named["name"] if named["name"].startswith(named["cc"]) else f"{named['name']} ({named['cc']})"
+        called = (
+            named["name"]
+            if named["name"].startswith(named["cc"])
+            else f"{named['name']} ({named['cc']})"
+        )
         for run, head in _heads(called, runs):
             flow = run.flows[number]
             rtt = flow["rtt_s"]
             table.add_row(
                 *head,
                 digits(flow["goodput_bps"] / scale),
-                *(_ms(value) for value in (rtt["mean"], rtt["p95"], rtt["p99"], flow["queue_delay_s"]["mean"])),
+                *(
+                    _ms(value)
+                    for value in (
+                        rtt["mean"],
+                        rtt["p95"],
+                        rtt["p99"],
+                        flow["queue_delay_s"]["mean"],
+                    )
+                ),
                 f"{flow['retransmits']}",
                 _percent(flow["loss_fraction"]),
                 *([digits(flow["completion_s"])] if ended else []),
@@ -170,7 +213,11 @@ def _workloads(runs: Sequence[Run]) -> Table:
     number_columns(table, f"goodput\n{unit}", "\nbegun", "\nended", "at once\nmean", "\nmost")
     number_columns(table, "done ms\np50", "\np95", "\np99", "queue\nms", "loss\n%")
     for number, named in enumerate(runs[0].workloads):
-        called = named["name"] if named["name"].startswith(named["cc"]) else f"{named['name']} ({named['cc']})"
+        called = (
+            named["name"]
+            if named["name"].startswith(named["cc"])
+            else f"{named['name']} ({named['cc']})"
+        )
         for run, head in _heads(called, runs):
             each = run.workloads[number]
             done = each["completion_s"]
@@ -181,7 +228,15 @@ def _workloads(runs: Sequence[Run]) -> Table:
                 f"{each['completed']:,}",
                 digits(each["concurrent"]),
                 f"{each['most_concurrent']:,}",
-                *(_ms(value) for value in (done["p50"], done["p95"], done["p99"], each["queue_delay_s"]["mean"])),
+                *(
+                    _ms(value)
+                    for value in (
+                        done["p50"],
+                        done["p95"],
+                        done["p99"],
+                        each["queue_delay_s"]["mean"],
+                    )
+                ),
                 _percent(each["loss_fraction"]),
             )
     return table
@@ -196,12 +251,18 @@ def _slowdowns(runs: Sequence[Run]) -> Table:
             table.add_row(Text(named["name"]))
         for least in sorted({each["from_bytes"] for run in runs for each in _decades(run, number)}):
             for run, head in _heads(decade_text(least), runs):
-                decade = next((each for each in _decades(run, number) if each["from_bytes"] == least), None)
+                decade = next(
+                    (each for each in _decades(run, number) if each["from_bytes"] == least), None
+                )
                 if decade is not None and (flows := decade["flows"]) is not None:
                     servers = (decade["srpt"], decade["ps"])
                     values = [flows["mean"], flows["p50"], flows["p95"], flows["p99"]]
                     known = [*values, *(each["mean"] if each else None for each in servers)]
-                    table.add_row(*head, f"{flows['count']:,}", *(digits(each) if each else NONE for each in known))
+                    table.add_row(
+                        *head,
+                        f"{flows['count']:,}",
+                        *(digits(each) if each else NONE for each in known),
+                    )
     return table
 
 
@@ -222,7 +283,16 @@ def _links(runs: Sequence[Run], every: Sequence[Run]) -> Table:
         ("ACKs\nfiltered", lambda link: link["acks_filtered"] if link["acks"] else 0, False),
     )
     shown = [(header, count) for header, count, always in rare if always or any(map(count, links))]
-    number_columns(table, "utilisation\n%", "queue ms\nmean", "\np95", "\np99", "\nmax", "drops", "random\nlosses")
+    number_columns(
+        table,
+        "utilisation\n%",
+        "queue ms\nmean",
+        "\np95",
+        "\np99",
+        "\nmax",
+        "drops",
+        "random\nlosses",
+    )
     number_columns(table, *(header for header, _ in shown))
     for number, named in enumerate(runs[0].links):
         for run, head in _heads(named["name"], runs):
@@ -231,7 +301,10 @@ def _links(runs: Sequence[Run], every: Sequence[Run]) -> Table:
             table.add_row(
                 *head,
                 f"{link['utilisation'] * 100:.1f}",
-                *(_ms(value) for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])),
+                *(
+                    _ms(value)
+                    for value in (queue["mean"], queue["p95"], queue["p99"], queue["max"])
+                ),
                 *(f"{count}" for count in (link["drops"], link["losses"])),
                 *(f"{count(link)}" for _, count in shown),
             )
@@ -297,7 +370,10 @@ def _ends(flows: Sequence[FlowMetrics]) -> tuple[str, str]:
 
 def _mean_shares(flows: Sequence[FlowMetrics]) -> dict[str, float]:
     limits = {limit for flow in flows for limit in flow["limited_by"]}
-    return {limit: fmean(flow["limited_by"].get(limit, 0.0) for flow in flows) for limit in sorted(limits)}
+    return {
+        limit: fmean(flow["limited_by"].get(limit, 0.0) for flow in flows)
+        for limit in sorted(limits)
+    }
 
 
 def rate_text(bps: float) -> str:
@@ -310,7 +386,11 @@ def rate_unit(rates: Iterable[float]) -> tuple[str, float]:
     """The unit for a column of rates in bit/s, and what it is worth."""
     most = max(rates, default=0.0)
     return next(
-        ((unit, scale) for unit, scale in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3)) if most >= scale),
+        (
+            (unit, scale)
+            for unit, scale in (("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3))
+            if most >= scale
+        ),
         ("bit/s", 1.0),
     )
 

@@ -63,7 +63,12 @@ def _heedful() -> None:
 def interrupt(command: list[str], directory: Path, *signals: signal.Signals) -> tuple[int, str]:
     """Starts a command and, once it has made its directory aside, sends signals; its exit code and standard error."""
     process = subprocess.Popen(
-        command, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=_heedful
+        command,
+        cwd=directory,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_heedful,
     )
     with process:
         deadline = time.monotonic() + 30
@@ -113,11 +118,19 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line for what was left out, and how it runs."""
     reasons = [_reason(report) for report in terminalreporter.stats.get("skipped", [])]
-    lacking = {name: fix for name, (begins, fix) in EXTRAS.items() if any(begins in reason for reason in reasons)}
+    lacking = {
+        name: fix
+        for name, (begins, fix) in EXTRAS.items()
+        if any(begins in reason for reason in reasons)
+    }
     if lacking:
         what = ", ".join(f"{name} ({fix})" for name, fix in lacking.items())
-        terminalreporter.write_line(f"{len(reasons)} tests left out, for want of {what}; `make test-all` runs all")
-    for reason in sorted({each for each in reasons if not any(begins in each for begins, _ in EXTRAS.values())}):
+        terminalreporter.write_line(
+            f"{len(reasons)} tests left out, for want of {what}; `make test-all` runs all"
+        )
+    for reason in sorted(
+        {each for each in reasons if not any(begins in each for begins, _ in EXTRAS.values())}
+    ):
         terminalreporter.write_line(f"skipped: {reason}")
 
 

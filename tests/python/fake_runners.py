@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A runner as others write one: the simulator, told apart by its name, with a machine and something to complain of.
+# A runner as others write one: the simulator, told apart by its name, with a machine and something
+# to complain of.
 FAKE = """\
 import json
 import os

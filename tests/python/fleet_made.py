@@ -35,8 +35,8 @@ def write_fleet(
 
     Args:
         directory: A new one.
-        arms: Of each factors of `rate`, `loss`, `queue`, `rtt` (the mix's), `rows`, its first host's own,
-            `odd`; and as such `hosts`, `outliers`.
+        arms: Of each factors of `rate`, `loss`, `queue`, `rtt` (the mix's), `rows`, its first
+            host's own, `odd`; and as such `hosts`, `outliers`.
         hosts: Of an arm.
         rows: Connections of a host.
         seed: Of everything.
@@ -59,7 +59,12 @@ def write_fleet(
                 cc=pl.lit(arm.replace("bbr1", "bbr"))
             )
             names = pl.Series([f"{arm}-{each}" for each in host.tolist()])
-            store.write(directory, "connections", frame.with_columns(arm=pl.lit(arm), host=names), f"part-{part}")
+            store.write(
+                directory,
+                "connections",
+                frame.with_columns(arm=pl.lit(arm), host=names),
+                f"part-{part}",
+            )
             if requests:
                 asked = pl.DataFrame(
                     {
@@ -78,7 +83,12 @@ def write_fleet(
 
 
 def _connections(
-    rng: np.random.Generator, factor: dict[str, float], host: Numbers, shift: Numbers, client: Numbers, hours: float
+    rng: np.random.Generator,
+    factor: dict[str, float],
+    host: Numbers,
+    shift: Numbers,
+    client: Numbers,
+    hours: float,
 ) -> pl.DataFrame:
     n = len(host)
     far = rng.random(n) < 0.1
@@ -88,7 +98,11 @@ def _connections(
     usable = np.minimum(tier, 2e6 * 8 / min_rtt) * np.exp(rng.normal(0, 0.15, n))
     rate = usable * factor.get("rate", 1.0) * np.exp(shift[host])
     sent = rng.integers(200_000, 30_000_000, size=n)
-    loss = np.where(rng.random(n) < 0.3, 0.0, np.exp(rng.normal(np.log(0.004), 1.2, n)) * factor.get("loss", 1.0))
+    loss = np.where(
+        rng.random(n) < 0.3,
+        0.0,
+        np.exp(rng.normal(np.log(0.004), 1.2, n)) * factor.get("loss", 1.0),
+    )
     loss = np.where(rng.random(n) < factor.get("outliers", 0.0), 0.7, loss.clip(0, 0.5))
     retrans = np.round(sent * loss).astype(np.int64)
     rtt = min_rtt * (1 + 0.3 * factor.get("queue", 1.0) * rng.random(n))
@@ -100,7 +114,9 @@ def _connections(
     return pl.DataFrame(
         {
             "connection": np.arange(n),
-            "client_net": pl.Series([f"10.{each // 256 % 256}.{each % 256}.0" for each in client.tolist()]),
+            "client_net": pl.Series(
+                [f"10.{each // 256 % 256}.{each % 256}.0" for each in client.tolist()]
+            ),
             "first_seen": seen - timedelta(seconds=10),
             "last_seen": seen,
             "samples": 2,
@@ -124,13 +140,17 @@ def _connections(
     )
 
 
-def _counters(directory: Path, arm: str, factor: dict[str, float], hosts: int, hours: float, seed: int) -> None:
+def _counters(
+    directory: Path, arm: str, factor: dict[str, float], hosts: int, hours: float, seed: int
+) -> None:
     rng = np.random.default_rng([seed, 5])
     minutes = int(hours * 60) // 5
     for host in range(hosts):
         out = rng.integers(900_000, 1_100_000, size=minutes)
         share = 0.01 * factor.get("loss", 1.0) * np.exp(rng.normal(0, 0.2, minutes))
-        time = pl.Series([int(START.timestamp() * 1e6) + each * 300_000_000 for each in range(1, minutes + 1)])
+        time = pl.Series(
+            [int(START.timestamp() * 1e6) + each * 300_000_000 for each in range(1, minutes + 1)]
+        )
         frame = pl.DataFrame(
             {
                 "time": time.cast(pl.Datetime("us", "UTC")),

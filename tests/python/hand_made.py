@@ -10,7 +10,14 @@ if TYPE_CHECKING:
 
     from fullpipe.metrics import Distribution, FlowMetrics, LinkMetrics, Metrics
 
-NO_DELAY: Distribution = {"min": None, "mean": None, "p50": None, "p95": None, "p99": None, "max": None}
+NO_DELAY: Distribution = {
+    "min": None,
+    "mean": None,
+    "p50": None,
+    "p95": None,
+    "p99": None,
+    "max": None,
+}
 
 
 @dataclass
@@ -34,7 +41,9 @@ class Ran:
         return self.tables[table]
 
 
-def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **tables: pl.DataFrame) -> Ran:
+def run_of(
+    *goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **tables: pl.DataFrame
+) -> Ran:
     """A run of flows with these goodputs, over a path of 100 Mbit/s and 50 ms; its 99 % of queueing delay are 40 ms."""
     flows: list[FlowMetrics] = [
         {
@@ -59,7 +68,14 @@ def run_of(*goodputs_mbps: float, rtt_ms: float | None = 40.0, lost: int = 0, **
     link: LinkMetrics = {
         "name": "bottleneck",
         "utilisation": 0.9,
-        "queue_delay_s": {"min": 0.0, "mean": 0.01, "p50": 0.005, "p95": 0.03, "p99": 0.04, "max": 0.05},
+        "queue_delay_s": {
+            "min": 0.0,
+            "mean": 0.01,
+            "p50": 0.005,
+            "p95": 0.03,
+            "p99": 0.04,
+            "max": 0.05,
+        },
         "queue_within_1_rtt": 0.6,
         "queue_within_2_rtts": 0.9,
         "drops": lost,

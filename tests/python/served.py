@@ -19,7 +19,8 @@ import fullpipe
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# All that commands import when they need it. The server passes over what is not there, a test doesn't.
+# All that commands import when they need it. The server passes over what is not there, a test
+# doesn't.
 IMPORTED = [
     "matplotlib.backends.backend_agg",
     "matplotlib.backends.backend_pdf",
@@ -45,7 +46,12 @@ _CONTEXT.set_forkserver_preload(IMPORTED)
 
 
 def call(
-    args: list[str], directory: Path, environment: Mapping[str, str], *, merged: bool = False, timeout: float = 60
+    args: list[str],
+    directory: Path,
+    environment: Mapping[str, str],
+    *,
+    merged: bool = False,
+    timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
     """Runs `fullpipe` to its end.
 
@@ -62,14 +68,18 @@ def call(
     with TemporaryFile() as out, TemporaryFile() as err:
         files = [out, out if merged else err]
         handles = [multiprocessing.reduction.DupFd(file.fileno()) for file in files]
-        process = _CONTEXT.Process(target=_run, args=(args, str(directory), dict(environment), handles))
+        process = _CONTEXT.Process(
+            target=_run, args=(args, str(directory), dict(environment), handles)
+        )
         process.start()
         process.join(timeout)
         if process.exitcode is None:
             process.kill()
             process.join()
             raise subprocess.TimeoutExpired(["fullpipe", *args], timeout)
-        return subprocess.CompletedProcess(["fullpipe", *args], process.exitcode, _text(out), _text(err))
+        return subprocess.CompletedProcess(
+            ["fullpipe", *args], process.exitcode, _text(out), _text(err)
+        )
 
 
 def _text(file: IO[bytes]) -> str:
@@ -77,7 +87,9 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode()
 
 
-def _run(args: list[str], directory: str, environment: dict[str, str], handles: list[object]) -> None:
+def _run(
+    args: list[str], directory: str, environment: dict[str, str], handles: list[object]
+) -> None:
     for number, handle in enumerate(handles, start=1):
         os.dup2(handle.detach(), number)  # type: ignore[attr-defined]
     # As `python -m fullpipe` has it.

@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 
 
 def write_sweep(
-    directory: Path, scenario: str, axes: dict[str, list[str]], seeds: list[int], trace: str | None = None
+    directory: Path,
+    scenario: str,
+    axes: dict[str, list[str]],
+    seeds: list[int],
+    trace: str | None = None,
 ) -> Path:
     """Runs every combination with every seed and writes what a sweep keeps."""
     (directory / "runs").mkdir(parents=True)
@@ -31,7 +35,9 @@ def write_sweep(
             rows += [{"point": point, **settings, **row} for row in rows_of(run.metrics)]
             if run.has_trace:
                 run.trace("flows").write_parquet(directory / "series" / f"{point}-{seed}.parquet")
-                run.trace("links").write_parquet(directory / "series" / f"{point}-{seed}.links.parquet")
+                run.trace("links").write_parquet(
+                    directory / "series" / f"{point}-{seed}.links.parquet"
+                )
     pl.DataFrame(rows, infer_schema_length=None).write_parquet(directory / "runs" / "all.parquet")
     about = {
         "format": 1,

@@ -44,11 +44,15 @@ def test_each_answer_has_a_row_that_its_metrics_are_made_of(tmp_path: Path) -> N
     assert pl.read_parquet(tmp_path / "kept" / "responses.parquet").equals(run.trace("responses"))
 
 
-def test_a_run_without_questions_has_no_table_of_answers(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_a_run_without_questions_has_no_table_of_answers(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     file = tmp_path / "scenario.toml"
     file.write_text(SCENARIO, encoding="utf-8")
     assert "answers" in fullpipe("run", str(file)).stdout
-    assert "answers" not in fullpipe("run", str(file), "--set", "flow.0.app=on 50kB off 50ms").stdout
+    assert (
+        "answers" not in fullpipe("run", str(file), "--set", "flow.0.app=on 50kB off 50ms").stdout
+    )
     silent = package.run(SCENARIO, trace="100ms", set={"flow.0.app": "on 50kB off 50ms"})
     assert "responses" not in silent.tables
     assert (silent.flows[0]["responses"], silent.flows[0]["response_s"]["mean"]) == (0, None)

@@ -47,7 +47,9 @@ def test_a_loaded_scenario_does_not_change() -> None:
 
 
 def test_settings_replace_those_of_the_scenario() -> None:
-    run = fullpipe.run(SCENARIO, seed=3, set={"path.rate": "5mbit", "flow.0.count": 2}, duration="1s")
+    run = fullpipe.run(
+        SCENARIO, seed=3, set={"path.rate": "5mbit", "flow.0.count": 2}, duration="1s"
+    )
     assert (run.seed, run.metrics["duration_s"], len(run.flows)) == (3, 1, 3)
     assert run.scenario.rate_bps == 5_000_000
     assert run.scenario.source == SCENARIO
@@ -75,7 +77,11 @@ def test_a_trace_is_a_frame_with_names_and_seconds() -> None:
     assert flows.filter(pl.col("flow") == "cubic")["bbr1.state"].null_count() > 0
     assert not flows["rtt"].is_nan().any()
     assert set(run.units()) == set(flows.columns)
-    assert (run.units()["time"], run.units()["cwnd"], run.units()["pacing_rate"]) == ("s", "B", "bit/s")
+    assert (run.units()["time"], run.units()["cwnd"], run.units()["pacing_rate"]) == (
+        "s",
+        "B",
+        "bit/s",
+    )
     assert run.trace("links").columns[:3] == ["time", "link", "queue_packets"]
     assert {"from", "to", "reason"} <= set(run.trace("transitions").columns)
 
@@ -162,7 +168,9 @@ def test_an_error_has_its_parts() -> None:
 
 @pytest.mark.parametrize("seed", [-1, 2**63, 2**200])
 def test_a_seed_out_of_range_is_refused_like_a_key(seed: int) -> None:
-    with pytest.raises(fullpipe.ScenarioError, match=r"seed.*from 0 to 9223372036854775807") as caught:
+    with pytest.raises(
+        fullpipe.ScenarioError, match=r"seed.*from 0 to 9223372036854775807"
+    ) as caught:
         fullpipe.run(SCENARIO, seed=seed)
     assert caught.value.key == "seed"
     assert str(seed) in caught.value.value
@@ -211,7 +219,9 @@ def test_a_picture_has_four_panels(tmp_path: Path, flows: int) -> None:
     figure = run.plot(tmp_path / "picture.svg")
     panels = [axes for axes in figure.axes if axes.get_title(loc="left") != "state"]
     assert [axes.get_ylabel() for axes in panels] == ["kB", "Mbit/s", "ms", "packets"]
-    assert (len(figure.axes) > len(panels)) == (flows == 1), "many flows have no band of states each"
+    assert (len(figure.axes) > len(panels)) == (flows == 1), (
+        "many flows have no band of states each"
+    )
     assert (tmp_path / "picture.svg").stat().st_size > 10_000
 
 
@@ -224,10 +234,15 @@ def test_a_picture_shows_the_states_of_each_flow() -> None:
         assert mine["till"][-1] == 20.0
         assert (mine["since"][1:] == mine["till"][:-1]).all(), "one follows on the other"
     # The state of a stay is what the trace says of any time within it.
-    bbr1 = run.trace().filter(flow="bbr1").join_asof(rows.filter(flow="bbr1"), left_on="time", right_on="since")
+    bbr1 = (
+        run.trace()
+        .filter(flow="bbr1")
+        .join_asof(rows.filter(flow="bbr1"), left_on="time", right_on="since")
+    )
     assert (bbr1["state"] == bbr1["bbr1.state"].cast(pl.String)).all()
     (band,) = (axes for axes in run.plot().axes if axes.get_title(loc="left") == "state")
-    assert [label.get_text() for label in band.get_yticklabels()] == ["bbr1", "cubic"]  # from the bottom
+    # from the bottom
+    assert [label.get_text() for label in band.get_yticklabels()] == ["bbr1", "cubic"]
     legend = band.get_legend()
     assert legend is not None
     assert {text.get_text() for text in legend.get_texts()} == set(rows["state"])
@@ -246,7 +261,9 @@ def test_a_picture_shows_the_states_of_a_receiver_that_has_some() -> None:
 
 
 def test_a_picture_of_flows_that_keep_their_state_has_no_band() -> None:
-    run = fullpipe.run(SCENARIO.replace('"bbr1"', '"none"\napp_rate = "1mbit"'), trace="10ms", duration="0.1s")
+    run = fullpipe.run(
+        SCENARIO.replace('"bbr1"', '"none"\napp_rate = "1mbit"'), trace="10ms", duration="0.1s"
+    )
     assert run.trace("transitions").is_empty()
     assert len(run.plot().axes) == 4
 
@@ -268,7 +285,9 @@ def test_a_flow_that_is_not_there_has_no_rate_in_a_picture() -> None:
 
 
 def test_an_equal_share_is_not_drawn_beside_unresponsive_traffic() -> None:
-    run = fullpipe.run(SCENARIO.replace('"bbr1"', '"none"\ncount = 8\napp_rate = "1mbit"'), trace="10ms")
+    run = fullpipe.run(
+        SCENARIO.replace('"bbr1"', '"none"\ncount = 8\napp_rate = "1mbit"'), trace="10ms"
+    )
     rates = run.plot().axes[1]
     assert not rates.patches
     assert "dashed" not in rates.get_title(loc="left")

@@ -39,12 +39,19 @@ cc = "bbr1"
 
 def written(directory: Path, *conditions: str, name: str = "base.toml", base: str = BASE) -> Path:
     path = directory / name
-    path.write_text(base.replace("CONDITIONS", ", ".join(f'"{condition}"' for condition in conditions)))
+    path.write_text(
+        base.replace("CONDITIONS", ", ".join(f'"{condition}"' for condition in conditions))
+    )
     return path
 
 
 def test_what_holds_is_met(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    written(tmp_path, "link.bottleneck.utilisation >= 50%", "flow.*.goodput > 0.1mbit", "median of jain <= 1")
+    written(
+        tmp_path,
+        "link.bottleneck.utilisation >= 50%",
+        "flow.*.goodput > 0.1mbit",
+        "median of jain <= 1",
+    )
     done = fullpipe("check", "base.toml", "--repeat", "4")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -56,7 +63,9 @@ def test_what_holds_is_met(fullpipe: Fullpipe, tmp_path: Path) -> None:
     assert all(len(line) <= 80 for line in lines)
 
 
-def test_what_does_not_hold_fails_and_its_command_shows_it_again(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_what_does_not_hold_fails_and_its_command_shows_it_again(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     written(tmp_path, "jain >= 0.999999")
     done = fullpipe("check", "base.toml", "--repeat", "3", "--json")
     assert done.returncode == 1
@@ -74,7 +83,9 @@ def test_what_does_not_hold_fails_and_its_command_shows_it_again(fullpipe: Fullp
     assert f"3 of 3 repetitions miss it, seed {record['failed_seeds'][0]} the most:" in shown.stdout
 
 
-def test_junit_has_a_suite_a_scenario_and_a_case_a_condition(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_junit_has_a_suite_a_scenario_and_a_case_a_condition(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     (tmp_path / "all" / "deep").mkdir(parents=True)
     written(tmp_path / "all", "jain >= 0", "flow.a.goodput >= 11mbit")
     written(tmp_path / "all" / "deep", "jain >= 0", name="good.toml")
@@ -95,7 +106,10 @@ def test_junit_has_a_suite_a_scenario_and_a_case_a_condition(fullpipe: Fullpipe,
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ("flow.c.goodput >= 1mbit", 'base.toml:3: expect.0 = "flow.c.goodput >= 1mbit": no flow is called "c"'),
+        (
+            "flow.c.goodput >= 1mbit",
+            'base.toml:3: expect.0 = "flow.c.goodput >= 1mbit": no flow is called "c"',
+        ),
         ("flow.a.goodputs >= 1mbit", 'did you mean "goodput"?'),
         ("flow.a.goodput >= 1", "a rate needs a unit"),
     ],
@@ -116,7 +130,11 @@ def test_a_wrong_condition_is_refused_before_any_run(
 def test_nothing_expected_and_nothing_there_are_errors(fullpipe: Fullpipe, tmp_path: Path) -> None:
     (tmp_path / "nothing.toml").write_text(BASE.replace("expect = [CONDITIONS]\n", ""))
     (tmp_path / "empty").mkdir()
-    for path, said in [("nothing.toml", "nothing is expected"), ("empty", "no .toml file"), ("none.toml", "none.toml")]:
+    for path, said in [
+        ("nothing.toml", "nothing is expected"),
+        ("empty", "no .toml file"),
+        ("none.toml", "none.toml"),
+    ]:
         done = fullpipe("check", path)
         assert done.returncode == 2
         assert said in done.stderr
@@ -143,7 +161,8 @@ def judge(condition: str, values: Sequence[float | None]) -> tuple[bool, float, 
 
 
 def test_every_repetition_has_to_meet_it_unless_a_quantile_is_named() -> None:
-    ten = [10e6 + 1e6 * (seed % 10) for seed in range(1, 11)]  # seed 10 has the least, 10 Mbit/s, seed 9 the most
+    # seed 10 has the least, 10 Mbit/s, seed 9 the most
+    ten = [10e6 + 1e6 * (seed % 10) for seed in range(1, 11)]
     assert judge("flow.a.goodput >= 10mbit", ten) == (True, 10e6, [])
     assert judge("flow.a.goodput > 10mbit", ten) == (False, 10e6, [10])
     assert judge("flow.a.goodput <= 17.5mbit", ten) == (False, 19e6, [9, 8])
@@ -167,7 +186,9 @@ def test_the_projects_scenarios_come_to_what_they_say(fullpipe: Fullpipe) -> Non
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_point_of_a_sweep_in_which_the_flow_has_another_name_is_run_again(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_a_point_of_a_sweep_in_which_the_flow_has_another_name_is_run_again(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     base = BASE.replace('name = "a"\n', "").replace('"2s"', '"500ms"')
     written(tmp_path, "flow.cubic.goodput >= 1mbit", base=base)
     swept = fullpipe("sweep", "base.toml", "--set", "flow.0.cc=cubic,newreno", "--out", "swept")

@@ -102,7 +102,13 @@ def _load(tmp_path: Path, text: str) -> published.Published:
 
 def test_groups_and_claims_are_read(tmp_path: Path) -> None:
     first, rise, ratio, above = _load(tmp_path, GOOD).claims
-    assert (first.case, first.published, first.within, first.over, first.compare) == ("A1", 9, (8, 10), "mean", None)
+    assert (first.case, first.published, first.within, first.over, first.compare) == (
+        "A1",
+        9,
+        (8, 10),
+        "mean",
+        None,
+    )
     assert [point.label for point in rise.points] == ["1bdp", "4bdp"]
     assert [len(points) for points in ratio.of] == [2, 1]
     (point,) = above.points
@@ -125,32 +131,80 @@ def test_a_group_may_be_a_file_seen_from_the_published_one(tmp_path: Path) -> No
     ("old", "new", "words"),
     [
         ('name = "small"\n', "", ["name: is missing"]),
-        ("[runs.cubic]", "[runs.cubik]", ['claim[2].of = "cubic": is no group', "fix: use one of reno, buffers"]),
-        ('like = "reno"', 'like = "none"', ['runs.buffers.like = "none": is no other group', "fix: use one of reno"]),
+        (
+            "[runs.cubic]",
+            "[runs.cubik]",
+            ['claim[2].of = "cubic": is no group', "fix: use one of reno, buffers"],
+        ),
+        (
+            'like = "reno"',
+            'like = "none"',
+            ['runs.buffers.like = "none": is no other group', "fix: use one of reno"],
+        ),
         ('like = "reno"', 'like = "buffers"', ['runs.buffers.like = "buffers": is no other group']),
         ('like = "reno"', 'like = "cubic"', ["runs.cubic", "is no other group"]),
-        ("sweep = {", "swep = {", ["runs.buffers.swep: there is no such key", "fix: use one of like, scenario"]),
+        (
+            "sweep = {",
+            "swep = {",
+            ["runs.buffers.swep: there is no such key", "fix: use one of like, scenario"],
+        ),
         ('["1bdp", "4bdp"]', "[]", ["runs.buffers.sweep.path.buffer = []", "is no list of values"]),
         ('["1bdp", "4bdp"]', '["1bdp", "1bdp"]', ['runs.buffers.sweep = "1bdp": is there twice']),
-        ('"4bdp"]', '"4bdp"], "path.rtt" = ["1ms"]', ["runs.buffers.sweep: the lists are not equally long (2, 1)"]),
-        ("[runs.reno.scenario]", "[runs.reno.scenarios]", ["runs.reno.scenarios: there is no such key"]),
+        (
+            '"4bdp"]',
+            '"4bdp"], "path.rtt" = ["1ms"]',
+            ["runs.buffers.sweep: the lists are not equally long (2, 1)"],
+        ),
+        (
+            "[runs.reno.scenario]",
+            "[runs.reno.scenarios]",
+            ["runs.reno.scenarios: there is no such key"],
+        ),
         ("seeds = 2\n[runs.reno]", "[runs.reno]\nseeds = 0", ["runs.reno.seeds = 0"]),
-        ('measure = "goodput_mbps"', 'measure = "goodput"', ['claim[0].measure = "goodput": is unknown', "use one of"]),
-        ('trace = "10ms"\n', "", ["claim[3].measure", "needs a trace of cubic", 'add trace = "10ms" to [runs.cubic]']),
+        (
+            'measure = "goodput_mbps"',
+            'measure = "goodput"',
+            ['claim[0].measure = "goodput": is unknown', "use one of"],
+        ),
+        (
+            'trace = "10ms"\n',
+            "",
+            ["claim[3].measure", "needs a trace of cubic", 'add trace = "10ms" to [runs.cubic]'],
+        ),
         (
             'of = ["reno"]',
             'of = ["reno", "cubic"]',
-            ["claim[0].of", "has 2 groups", "two for ratio, paired_ratio, difference, wins, superiority, mann_whitney"],
+            [
+                "claim[0].of",
+                "has 2 groups",
+                "two for ratio, paired_ratio, difference, wins, superiority, mann_whitney",
+            ],
         ),
         ('of = ["reno"]', 'of = ["reno: 8bdp"]', ["claim[0].of", "'8bdp' fits no point"]),
-        ('of = ["buffers"]', 'of = ["reno"]', ["claim[1].of", "has a single point", "fix: name a group with a sweep"]),
+        (
+            'of = ["buffers"]',
+            'of = ["reno"]',
+            ["claim[1].of", "has a single point", "fix: name a group with a sweep"],
+        ),
         ('compare = "rise"', 'compare = "rises"', ['claim[1].compare = "rises": is unknown']),
         ("within = [8, 10]\n", "", ["claim[0].within: is missing", "fix: write [least, greatest]"]),
         ("within = [8, 10]", "within = [10, 8]", ["claim[0].within = [10, 8]: is no interval"]),
         ('why = "the link has 10"\n', "", ["claim[0].why: is missing"]),
-        ('of = ["reno"]\n', 'of = ["reno"]\nflow = 2\n', ["claim[0].flow = 2: reno has no such flow"]),
-        ('draw = "sweep"', 'draw = "queue_cdf"', ["picture[1].measure", "does not fit to queue_cdf"]),
-        ('"queue_over_time"', '"queues"', ['picture[0].draw = "queues": is unknown', "queue_over_time, queue_cdf"]),
+        (
+            'of = ["reno"]\n',
+            'of = ["reno"]\nflow = 2\n',
+            ["claim[0].flow = 2: reno has no such flow"],
+        ),
+        (
+            'draw = "sweep"',
+            'draw = "queue_cdf"',
+            ["picture[1].measure", "does not fit to queue_cdf"],
+        ),
+        (
+            '"queue_over_time"',
+            '"queues"',
+            ['picture[0].draw = "queues": is unknown', "queue_over_time, queue_cdf"],
+        ),
     ],
 )
 def test_a_malformed_file_is_refused(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
@@ -179,7 +233,10 @@ def test_a_mean_has_its_interval(tmp_path: Path) -> None:
     (judged,) = _judged(claim, [(8,), (9,), (10,)])
     assert (judged.case, judged.verdict, judged.inside) == ("A1", Verdict.MET, True)
     assert judged.ours[:3] == (9, 8, 10)
-    assert judged.ours[3:] == pytest.approx((9 - 4.302653 / math.sqrt(3), 9 + 4.302653 / math.sqrt(3)))  # t of 2
+    # t of 2
+    assert judged.ours[3:] == pytest.approx(
+        (9 - 4.302653 / math.sqrt(3), 9 + 4.302653 / math.sqrt(3))
+    )
     (judged,) = _judged(claim, [(10.5,)])
     assert (judged.verdict, judged.reason) == (Verdict.MISSED, "0.5 too high")
     assert math.isnan(judged.ours.low)
@@ -211,12 +268,20 @@ def test_seeds_are_compared_one_by_one(tmp_path: Path) -> None:
     claim = _with(tmp_path, compare='"wins"', of='["cubic: 1bdp", "buffers: 1bdp"]')
     (judged,) = _judged(claim, [(2,), (3,), (4,), (5,)], [(1,), (2,), (3,), (6,)])
     assert judged.ours.value == 0.75
-    assert (judged.ours.low, judged.ours.high) == pytest.approx((0.194, 0.994), abs=1e-3)  # Clopper and Pearson, 3 of 4
+    # Clopper and Pearson, 3 of 4
+    assert (judged.ours.low, judged.ours.high) == pytest.approx((0.194, 0.994), abs=1e-3)
 
 
 @pytest.mark.parametrize(
     ("over", "value"),
-    [("mean", 5), ("median", 4), ("spread", 4.5), ("variation", 3.605551 / 5), ("least", 2), ("most", 9)],
+    [
+        ("mean", 5),
+        ("median", 4),
+        ("spread", 4.5),
+        ("variation", 3.605551 / 5),
+        ("least", 2),
+        ("most", 9),
+    ],
 )
 def test_runs_come_to_one_number(tmp_path: Path, over: str, value: float) -> None:
     (judged,) = _judged(_with(tmp_path, over=f'"{over}"'), [(2,), (4,), (9,)])
@@ -240,9 +305,18 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     assert {path.name for path in (kept / "pictures").iterdir()} == {"queues.png", "buffers.png"}
     assert {path.name for path in (kept / "scenarios").iterdir()} == {
-        *("reno.toml", "buffers_1bdp.toml", "buffers_4bdp.toml", "cubic_1bdp.toml", "cubic_4bdp.toml"),
+        *(
+            "reno.toml",
+            "buffers_1bdp.toml",
+            "buffers_4bdp.toml",
+            "cubic_1bdp.toml",
+            "cubic_4bdp.toml",
+        ),
     }
-    assert "| B1 1bdp | CUBIC's goodput over NewReno's | much the same |" in (kept / "table.md").read_text()
+    assert (
+        "| B1 1bdp | CUBIC's goodput over NewReno's | much the same |"
+        in (kept / "table.md").read_text()
+    )
     numbers = pl.read_csv(kept / "numbers.csv").filter(pl.col("measure") == "early_share")
     assert numbers.rows() == [("cubic 4bdp", seed, "early_share", 1, 1.0) for seed in (1, 2)]
     again = fullpipe("run", "kept/scenarios/cubic_4bdp.toml", "--json")
@@ -251,7 +325,19 @@ def test_the_command_judges_claims(fullpipe: Fullpipe, tmp_path: Path) -> None:
 
 def test_claims_are_records_like_cells(fullpipe: Fullpipe, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(GOOD)
-    done = fullpipe("reproduce", "small.toml", "--seeds", "1", "--json", "--case", "A*", "--case", "B2", "--out", "k")
+    done = fullpipe(
+        "reproduce",
+        "small.toml",
+        "--seeds",
+        "1",
+        "--json",
+        "--case",
+        "A*",
+        "--case",
+        "B2",
+        "--out",
+        "k",
+    )
     records = json.loads(done.stdout)
     assert [record["case"] for record in records] == ["A1", "A2", "B2 4bdp"]
     assert {*records[0]} == {"case", "metric", "published", "ours", "tolerance", "verdict"}
@@ -290,7 +376,8 @@ def test_every_kind_of_picture_shows_its_points(tmp_path: Path) -> None:
         "sorted": (1, 2),
         "rtt_histogram": (2, 1),
     }
-    # test_published_kernel.py draws over a series, test_published_huitema.py states, test_published_kit.py slowdowns.
+    # test_published_kernel.py draws over a series, test_published_huitema.py states,
+    # test_published_kit.py slowdowns.
     assert {*kinds, "over_series", "rate_rtt_state", "slowdown"} == set(DRAWINGS)
     text = GOOD[: GOOD.index("[[picture]]")]
     for kind in kinds:

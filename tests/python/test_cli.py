@@ -26,10 +26,10 @@ ROOT = Path(__file__).parents[2]
 
 def test_help_needs_nothing_slow() -> None:
     slow = {"numpy", "polars", "matplotlib", "rich"}
-    check = (
-        f"import sys, fullpipe.cli; sys.exit(str({slow!r} & set(sys.modules)) if {slow!r} & set(sys.modules) else 0)"
+    check = f"import sys, fullpipe.cli; found = {slow!r} & set(sys.modules); sys.exit(str(found) if found else 0)"
+    done = subprocess.run(
+        [sys.executable, "-c", check], capture_output=True, text=True, check=False
     )
-    done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
 
@@ -42,10 +42,28 @@ def test_json_is_one_object_of_the_agreed_shape(fullpipe: Fullpipe, scenario: Pa
     done = fullpipe("run", scenario.name, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     metrics = json.loads(done.stdout)
-    assert {"seed", "duration_s", "flows", "links", "jain", "packets", "events", "trace_hash"} <= set(metrics)
+    assert {
+        "seed",
+        "duration_s",
+        "flows",
+        "links",
+        "jain",
+        "packets",
+        "events",
+        "trace_hash",
+    } <= set(metrics)
     flow, link = metrics["flows"][0], metrics["links"][0]
     assert {
-        *("name", "cc", "goodput_bps", "rtt_s", "queue_delay_s", "retransmits", "loss_fraction", "completion_s"),
+        *(
+            "name",
+            "cc",
+            "goodput_bps",
+            "rtt_s",
+            "queue_delay_s",
+            "retransmits",
+            "loss_fraction",
+            "completion_s",
+        ),
         "limited_by",
     } <= set(flow)
     assert {"min", "mean", "p50", "p95", "p99", "max"} <= set(flow["rtt_s"])
@@ -75,7 +93,10 @@ def test_a_table_fits_80_columns_and_names_the_seed(fullpipe: Fullpipe, scenario
 @pytest.mark.parametrize("columns", [40, 50, 60, 70])
 @pytest.mark.parametrize(
     ("settings", "flows"),
-    [([], ["cubic", "bbr1"]), (["flow.1.count=30", "flow.1.bytes=9kB"], ["1 × cubic", "30 × bbr1"])],
+    [
+        ([], ["cubic", "bbr1"]),
+        (["flow.1.count=30", "flow.1.bytes=9kB"], ["1 × cubic", "30 × bbr1"]),
+    ],
 )
 def test_a_narrow_terminal_leaves_out_columns_not_names(
     command: list[str], scenario: Path, columns: int, settings: list[str], flows: list[str]
@@ -92,11 +113,15 @@ def test_a_narrow_terminal_leaves_out_columns_not_names(
     )
     assert max(len(line) for line in done.stdout.splitlines()) <= columns
     words = done.stdout.split()
-    assert set(" ".join(flows).split()) | {"bottleneck", "limited", "utilisation", "drops"} <= set(words)
+    assert set(" ".join(flows).split()) | {"bottleneck", "limited", "utilisation", "drops"} <= set(
+        words
+    )
     assert "columns without room are left out" in " ".join(words)
 
 
-def test_out_keeps_scenario_metrics_trace_and_picture(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
+def test_out_keeps_scenario_metrics_trace_and_picture(
+    fullpipe: Fullpipe, scenario: Path, tmp_path: Path
+) -> None:
     done = fullpipe("run", scenario.name, "--out", "kept", "--set", "path.rate=5mbit", "--json")
     assert done.returncode == 0, done.stderr
     kept = tmp_path / "kept"
@@ -109,10 +134,16 @@ def test_out_keeps_scenario_metrics_trace_and_picture(fullpipe: Fullpipe, scenar
     assert (kept / "trace.parquet").stat().st_size > 1000
 
 
-def test_out_without_trace_keeps_the_metrics(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
+def test_out_without_trace_keeps_the_metrics(
+    fullpipe: Fullpipe, scenario: Path, tmp_path: Path
+) -> None:
     (tmp_path / "kept").mkdir()  # an empty directory is as good as none
     assert fullpipe("run", scenario.name, "--out", "kept", "--trace", "off").returncode == 0
-    assert {file.name for file in (tmp_path / "kept").iterdir()} == {"scenario.toml", "resolved.toml", "metrics.json"}
+    assert {file.name for file in (tmp_path / "kept").iterdir()} == {
+        "scenario.toml",
+        "resolved.toml",
+        "metrics.json",
+    }
 
 
 def test_results_are_never_overwritten(fullpipe: Fullpipe, tmp_path: Path) -> None:
@@ -173,7 +204,9 @@ def test_a_signal_ends_a_run_and_leaves_nothing(
     command: list[str], tmp_path: Path, sent: signal.Signals, out: str
 ) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    code, said = interrupt([*command, "run", "long.toml", "--out", out, "--trace", "off"], tmp_path, sent)
+    code, said = interrupt(
+        [*command, "run", "long.toml", "--out", out, "--trace", "off"], tmp_path, sent
+    )
     assert code == 128 + sent
     assert re.fullmatch(r"interrupted at [0-9]+\.[0-9] of 5000 s; nothing kept\n", said)
     assert [file.name for file in tmp_path.iterdir()] == ["long.toml"]
@@ -182,36 +215,78 @@ def test_a_signal_ends_a_run_and_leaves_nothing(
 def test_a_signal_leaves_directories_that_others_use(command: list[str], tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
     (tmp_path / "deep").mkdir()
-    interrupt([*command, "run", "long.toml", "--out", "deep/er/kept", "--trace", "off"], tmp_path, signal.SIGTERM)
+    interrupt(
+        [*command, "run", "long.toml", "--out", "deep/er/kept", "--trace", "off"],
+        tmp_path,
+        signal.SIGTERM,
+    )
     assert list((tmp_path / "deep").iterdir()) == []
 
 
 def test_an_ignored_signal_stays_ignored(command: list[str], tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    deaf = ["env", "--ignore-signal=HUP", *command, "run", "long.toml", "--out", "kept", "--trace", "off"]
+    deaf = [
+        "env",
+        "--ignore-signal=HUP",
+        *command,
+        "run",
+        "long.toml",
+        "--out",
+        "kept",
+        "--trace",
+        "off",
+    ]
     assert interrupt(deaf, tmp_path, signal.SIGHUP, signal.SIGTERM)[0] == 128 + signal.SIGTERM
 
 
 @pytest.mark.parametrize(
     "args",
     [
-        *(["run", "short.toml"], ["run", "short.toml", "--json"], ["list", "queues"], ["explain", "cubic"], ["schema"]),
+        *(
+            ["run", "short.toml"],
+            ["run", "short.toml", "--json"],
+            ["list", "queues"],
+            ["explain", "cubic"],
+            ["schema"],
+        ),
         ["--help"],
     ],
 )
 def test_a_full_disk_is_said(command: list[str], scenario: Path, args: list[str]) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [*command, *args], cwd=scenario.parent, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            [*command, *args],
+            cwd=scenario.parent,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
         )
-    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: standard output: No space left on device\n",
+    )
 
 
 @pytest.mark.parametrize("blocks", [0, 4])
-def test_a_disk_too_full_for_results_is_said(command: list[str], scenario: Path, blocks: int) -> None:
+def test_a_disk_too_full_for_results_is_said(
+    command: list[str], scenario: Path, blocks: int
+) -> None:
     script = f'ulimit -f {blocks}; exec "$@"'
     done = subprocess.run(
-        ["bash", "-c", script, "-", *command, "run", "short.toml", "--out", "deep/kept", "--trace", "1ms"],
+        [
+            "bash",
+            "-c",
+            script,
+            "-",
+            *command,
+            "run",
+            "short.toml",
+            "--out",
+            "deep/kept",
+            "--trace",
+            "1ms",
+        ],
         cwd=scenario.parent,
         capture_output=True,
         text=True,
@@ -222,10 +297,18 @@ def test_a_disk_too_full_for_results_is_said(command: list[str], scenario: Path,
     assert list(scenario.parent.iterdir()) == [scenario]
 
 
-@pytest.mark.parametrize("args", [["run", "short.toml"], ["run", "short.toml", "--json"], ["explain", "scenario"]])
-def test_a_reader_that_went_away_is_no_error(command: list[str], scenario: Path, args: list[str]) -> None:
+@pytest.mark.parametrize(
+    "args", [["run", "short.toml"], ["run", "short.toml", "--json"], ["explain", "scenario"]]
+)
+def test_a_reader_that_went_away_is_no_error(
+    command: list[str], scenario: Path, args: list[str]
+) -> None:
     with subprocess.Popen(
-        [*command, *args], cwd=scenario.parent, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*command, *args],
+        cwd=scenario.parent,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -243,7 +326,9 @@ def test_lists_begin_with_the_name(fullpipe: Fullpipe) -> None:
     assert profiles == ["lte", "5g", "leo", "geo", "dsl", "cable", "wifi", "datacenter", "loopback"]
 
 
-@pytest.mark.parametrize("impairment", _core.impairments(), ids=lambda impairment: impairment["name"])
+@pytest.mark.parametrize(
+    "impairment", _core.impairments(), ids=lambda impairment: impairment["name"]
+)
 def test_every_impairment_is_listed_explains_itself_and_its_example_runs(
     fullpipe: Fullpipe, impairment: _core.Impairment, scenario: Path
 ) -> None:
@@ -278,14 +363,20 @@ def test_a_profile_explains_itself_and_what_it_shows_runs_as_it(
     )
     # Here the changes of a path come too late, which only a profile's may.
     shown_run, named_run = (
-        package.run(tmp_path / file, trace="10ms", set={"duration": "200s"} if "change" in shown else {})
+        package.run(
+            tmp_path / file, trace="10ms", set={"duration": "200s"} if "change" in shown else {}
+        )
         for file in ("shown.toml", "named.toml")
     )
     assert shown_run.trace_hash == named_run.trace_hash
 
 
-def test_a_profile_of_the_command_line_is_the_path(fullpipe: Fullpipe, scenario: Path, tmp_path: Path) -> None:
-    done = fullpipe("run", scenario.name, "--profile", "dsl", "--set", "path.rtt=30ms", "--out", "kept")
+def test_a_profile_of_the_command_line_is_the_path(
+    fullpipe: Fullpipe, scenario: Path, tmp_path: Path
+) -> None:
+    done = fullpipe(
+        "run", scenario.name, "--profile", "dsl", "--set", "path.rtt=30ms", "--out", "kept"
+    )
     assert done.returncode == 0, done.stderr
     assert "profile dsl: rate 50mbit, buffer 250ms, flow.reverse_route" in done.stdout
     resolved = (tmp_path / "kept" / "resolved.toml").read_text()
@@ -294,7 +385,13 @@ def test_a_profile_of_the_command_line_is_the_path(fullpipe: Fullpipe, scenario:
     assert 'rtt = "30ms"' in resolved
     again = fullpipe("run", "kept/resolved.toml", "--json", "--trace", "10ms")
     by_set = fullpipe(
-        "run", scenario.name, *("--set", "path.rtt=30ms"), *("--set", "path.profile=dsl"), "--json", "--trace", "10ms"
+        "run",
+        scenario.name,
+        *("--set", "path.rtt=30ms"),
+        *("--set", "path.profile=dsl"),
+        "--json",
+        "--trace",
+        "10ms",
     )
     assert json.loads(again.stdout)["trace_hash"] == json.loads(by_set.stdout)["trace_hash"]
     wrong = fullpipe("run", scenario.name, "--profile", "wlan")
@@ -324,11 +421,14 @@ def test_every_key_of_a_scenario_is_explained(fullpipe: Fullpipe) -> None:
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
 @pytest.mark.parametrize(
-    "name", ["cubic", "bbr1", "scenario", "path.rate", "pfifo", "lte", "leo", "gilbert-elliott", "hold"]
+    "name",
+    ["cubic", "bbr1", "scenario", "path.rate", "pfifo", "lte", "leo", "gilbert-elliott", "hold"],
 )
 def test_explanations_fit_and_have_no_padding(command: list[str], columns: int, name: str) -> None:
     environment = {**os.environ, "COLUMNS": str(columns)}
-    done = subprocess.run([*command, "explain", name], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [*command, "explain", name], env=environment, capture_output=True, text=True, check=True
+    )
     lines = done.stdout.splitlines()
     assert lines[0].startswith(f"{name}: ")
     assert max(len(line) for line in lines) <= columns

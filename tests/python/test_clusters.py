@@ -18,11 +18,17 @@ def test_quantiles_of_counts_are_those_of_the_values() -> None:
     values = np.exp(np.random.default_rng(1).normal(15, 1, 100_000))
     counts = np.bincount(BUCKETS.of(values), minlength=BUCKETS.number)
     for share in (0.01, 0.25, 0.5, 0.75, 0.9, 0.99):
-        assert BUCKETS.quantile(counts, share) == pytest.approx(np.quantile(values, share), rel=5e-3)
+        assert BUCKETS.quantile(counts, share) == pytest.approx(
+            np.quantile(values, share), rel=5e-3
+        )
 
 
-def test_what_is_zero_or_too_small_is_counted_as_zero_and_what_is_too_great_as_the_greatest() -> None:
-    counts = np.bincount(BUCKETS.of(np.array([0.0, -1.0, 1.0, 1e4, 1e30])), minlength=BUCKETS.number)
+def test_what_is_zero_or_too_small_is_counted_as_zero_and_what_is_too_great_as_the_greatest() -> (
+    None
+):
+    counts = np.bincount(
+        BUCKETS.of(np.array([0.0, -1.0, 1.0, 1e4, 1e30])), minlength=BUCKETS.number
+    )
     assert counts[0] == 3
     assert counts[1] == 1
     assert counts[-1] == 1
@@ -34,7 +40,9 @@ def test_empty_buckets_at_the_ends_may_be_left_out() -> None:
     counts = np.bincount(BUCKETS.of(np.array([1e5, 2e5, 4e5])), minlength=BUCKETS.number)
     first, last = np.flatnonzero(counts)[[0, -1]]
     for share in (0.1, 0.5, 0.9):
-        assert BUCKETS.quantile(counts[first : last + 1], share, int(first)) == BUCKETS.quantile(counts, share)
+        assert BUCKETS.quantile(counts[first : last + 1], share, int(first)) == BUCKETS.quantile(
+            counts, share
+        )
 
 
 def test_rank_correlation_of_counts_is_spearmans() -> None:
@@ -47,7 +55,9 @@ def test_rank_correlation_of_counts_is_spearmans() -> None:
     assert math.isnan(rank_correlation(np.eye(1)))
 
 
-def _medians(rng: np.random.Generator, hosts: int, shift: float, resamples: int = 150) -> tuple[Spread, Spread]:
+def _medians(
+    rng: np.random.Generator, hosts: int, shift: float, resamples: int = 150
+) -> tuple[Spread, Spread]:
     """Of two arms whose hosts differ: the interval by hosts, and one that takes each value for independent."""
     counts = []
     for arm in range(2):
@@ -56,8 +66,13 @@ def _medians(rng: np.random.Generator, hosts: int, shift: float, resamples: int 
             counts.append(np.bincount(BUCKETS.of(values), minlength=BUCKETS.number))
     table, arms = np.array(counts, dtype=np.float32), np.repeat([0, 1], hosts)
     clusters = Clusters(arms, np.arange(2 * hosts), table.sum(axis=1).astype(float))
-    weights = np.vstack([np.ones((1, 2 * hosts)), clusters.draws(resamples, int(rng.integers(1 << 30)))])
-    a, b = (np.log(BUCKETS.quantile(weights[:, arms == each] @ table[arms == each], 0.5)) for each in (1, 0))
+    weights = np.vstack(
+        [np.ones((1, 2 * hosts)), clusters.draws(resamples, int(rng.integers(1 << 30)))]
+    )
+    a, b = (
+        np.log(BUCKETS.quantile(weights[:, arms == each] @ table[arms == each], 0.5))
+        for each in (1, 0)
+    )
     # The median of n lognormal values with deviation 1 has a standard error of sqrt(π / 2n).
     naive = Spread(float(a[0] - b[0]), math.sqrt(2 * math.pi / 2 / (200 * hosts)), 1e6)
     return difference(a, b, clusters, (1, 0)), naive
@@ -92,7 +107,8 @@ def test_clusters_in_both_arms_make_differences_paired() -> None:
         assert clusters.nested is not both
         weights = np.vstack([np.ones((1, 120)), clusters.draws()])
         a, b = (
-            (weights[:, arm == each] @ values[arm == each]) / weights[:, arm == each].sum(axis=1) for each in (1, 0)
+            (weights[:, arm == each] @ values[arm == each]) / weights[:, arm == each].sum(axis=1)
+            for each in (1, 0)
         )
         found = difference(a, b, clusters, (1, 0))
         assert found.value == pytest.approx(0.3, abs=0.01)
@@ -124,7 +140,9 @@ def test_a_sample_ratio_is_wrong_when_it_is_more_so_than_clusters_are_uneven() -
         p = sample_ratio(clusters, clusters.draws(200, int(rng.integers(1 << 30))), expected)
         plain, robust = plain + (p[0] < 0.05), robust + (p[1] < 0.05)
         lost = Clusters(arm, np.arange(24), np.where(arm == 1, size * 0.5, size))
-        missing += sample_ratio(lost, lost.draws(200, int(rng.integers(1 << 30))), expected)[1] < 0.05
+        missing += (
+            sample_ratio(lost, lost.draws(200, int(rng.integers(1 << 30))), expected)[1] < 0.05
+        )
     assert plain > 50
     assert robust <= 12
     assert missing > 90

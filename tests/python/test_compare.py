@@ -16,21 +16,28 @@ if TYPE_CHECKING:
 QUICK = ("--rate", "10mbit", "--rtt", "20ms", "--buffer", "4bdp", "--duration", "12s")
 
 
-def test_each_alone_then_together_in_a_table_words_and_a_picture(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_each_alone_then_together_in_a_table_words_and_a_picture(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "6", "--out", "kept")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
     assert lines[0] == "cubic, bbr1: each alone, then together"
     assert lines[1].startswith("10mbit, RTT 20ms, pfifo with 4bdp; 12s")
     words = [line.split() for line in lines]
-    assert [line[0] for line in words if line[:2] in (["alone", "cubic"], ["together", "cubic"])] == [
+    assert [
+        line[0] for line in words if line[:2] in (["alone", "cubic"], ["together", "cubic"])
+    ] == [
         "alone",
         "together",
     ]
     assert sum(line.split()[:1] == ["bbr1"] and "[" in line for line in lines) == 2
     assert "means of 6 seeds [95 % interval, bootstrap]" in lines
     # CUBIC fills the four BDP, BBR does not.
-    assert any(line.startswith("– alone: bbr1 has") and "lower p95 queueing delay than cubic" in line for line in lines)
+    assert any(
+        line.startswith("– alone: bbr1 has") and "lower p95 queueing delay than cubic" in line
+        for line in lines
+    )
     assert all(len(line) <= 80 for line in lines if not line.startswith("kept in"))
     assert (tmp_path / "kept" / "picture.png").stat().st_size > 10_000
     # The same again runs nothing; more repetitions add to what there is.
@@ -43,8 +50,12 @@ def test_each_alone_then_together_in_a_table_words_and_a_picture(fullpipe: Fullp
     assert "of another scenario or other points" in other.stderr
 
 
-def test_its_report_opens_and_its_numbers_are_those_of_the_runs(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    done = fullpipe("compare", "cubic", "newreno", *QUICK, "--repeat", "2", "--out", "kept", "--json")
+def test_its_report_opens_and_its_numbers_are_those_of_the_runs(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    done = fullpipe(
+        "compare", "cubic", "newreno", *QUICK, "--repeat", "2", "--out", "kept", "--json"
+    )
     told = json.loads(done.stdout)
     assert [(row["where"], row["algorithm"]) for row in told["rows"]] == [
         ("alone", "cubic"),
@@ -59,15 +70,22 @@ def test_its_report_opens_and_its_numbers_are_those_of_the_runs(fullpipe: Fullpi
     page = (tmp_path / "kept" / "report.html").read_text()
     assert "together" in page
     assert "fullpipe run kept/alone --point 1 --seed 1" in page
-    replayed = json.loads(fullpipe("run", "kept/alone", "--point", "1", "--seed", "1", "--json").stdout)
-    alone = pl.read_parquet(tmp_path / "kept" / "alone" / "runs" / "*.parquet").filter(point=1, seed=1)
+    replayed = json.loads(
+        fullpipe("run", "kept/alone", "--point", "1", "--seed", "1", "--json").stdout
+    )
+    alone = pl.read_parquet(tmp_path / "kept" / "alone" / "runs" / "*.parquet").filter(
+        point=1, seed=1
+    )
     assert alone["goodput_bps"].to_list() == [replayed["flows"][0]["goodput_bps"]]
 
 
 def test_one_run_has_no_intervals_and_says_so(fullpipe: Fullpipe) -> None:
     done = fullpipe("compare", "cubic", "bbr1", *QUICK, "--repeat", "1", "--out", "kept")
     assert "of one run: no intervals" in done.stdout
-    assert "one run of each can't tell a difference from chance: --repeat 6 is the least" in done.stdout
+    assert (
+        "one run of each can't tell a difference from chance: --repeat 6 is the least"
+        in done.stdout
+    )
     assert "[" not in done.stdout
 
 
@@ -90,7 +108,9 @@ def test_a_profile_and_any_key_make_the_path(fullpipe: Fullpipe) -> None:
         (("cubic", "bbr1", "--set", "path.bufer=1bdp"), "did you mean path.buffer?"),
     ],
 )
-def test_what_is_wrong_is_refused_before_any_run(fullpipe: Fullpipe, arguments: tuple[str, ...], said: str) -> None:
+def test_what_is_wrong_is_refused_before_any_run(
+    fullpipe: Fullpipe, arguments: tuple[str, ...], said: str
+) -> None:
     done = fullpipe("compare", *arguments, "--out", "kept")
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr
@@ -100,7 +120,10 @@ def test_transfers_have_a_length_and_an_end(fullpipe: Fullpipe, tmp_path: Path) 
     path = ("--rate", "20mbit", "--rtt", "20ms", "--bytes", "2MB", "--repeat", "2")
     done = fullpipe("compare", "cubic", "bbr1", *path, "--out", "kept")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[1] == "20mbit, RTT 20ms, pfifo with 1bdp; 2MB each, for 600s at most"
+    assert (
+        done.stdout.splitlines()[1]
+        == "20mbit, RTT 20ms, pfifo with 1bdp; 2MB each, for 600s at most"
+    )
     assert "done" in done.stdout
     rows = pl.read_parquet(tmp_path / "kept" / "alone" / "runs" / "*.parquet")
     assert rows["completion_s"].is_between(0.8, 3.0).all(), "2 MB take 0.8 s at 20 Mbit/s"

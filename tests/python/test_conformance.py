@@ -29,9 +29,13 @@ def test_the_draft_meets_all_of_its_cases(fullpipe: Fullpipe) -> None:
 
 
 def test_a_missed_condition_is_exit_code_1(fullpipe: Fullpipe) -> None:
-    done = fullpipe("conformance", "bbr3", "--set", "profile=linux", "--set", "drain_pacing_gain=0.4")
+    done = fullpipe(
+        "conformance", "bbr3", "--set", "profile=linux", "--set", "drain_pacing_gain=0.4"
+    )
     assert done.returncode == 1
-    assert done.stdout.startswith("bbr3, profile = linux, drain_pacing_gain = 0.4: draft-ietf-ccwg-bbr-06")
+    assert done.stdout.startswith(
+        "bbr3, profile = linux, drain_pacing_gain = 0.4: draft-ietf-ccwg-bbr-06"
+    )
     (line,) = (line for line in done.stdout.splitlines() if "pacing_gain in Drain" in line)
     assert line.split()[-3:] == ["0.4", "0.5", "missed"]
 
@@ -42,7 +46,12 @@ def test_json_is_a_list_of_conditions(fullpipe: Fullpipe) -> None:
     conditions = json.loads(done.stdout)
     keys = {"case", "condition", "unit", "measured", "tolerance", "verdict", "because"}
     assert all(set(condition) == keys for condition in conditions)
-    assert {condition["verdict"] for condition in conditions} == {"met", "missed", "report", "skipped"}
+    assert {condition["verdict"] for condition in conditions} == {
+        "met",
+        "missed",
+        "report",
+        "skipped",
+    }
     first = next(c for c in conditions if c["condition"] == "max_bw / bottleneck at the exit")
     assert (first["case"], first["tolerance"], first["verdict"]) == ("A.01", [0.98, 1.02], "met")
     assert abs(first["measured"] - 1) < 0.02
@@ -73,11 +82,18 @@ def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFix
     assert conformance("newreno", out=tmp_path / "kept")
     assert "0 of 22 cases met, 0 missed, 22 skipped" in capsys.readouterr().out
     kept = tmp_path / "kept"
-    assert {"table.md", "table.json", "A.01", "A.04-half", "A.04-tenth", "A.22"} <= {p.name for p in kept.iterdir()}
+    assert {"table.md", "table.json", "A.01", "A.04-half", "A.04-tenth", "A.22"} <= {
+        p.name for p in kept.iterdir()
+    }
     assert len(list(kept.iterdir())) == 2 + 24
-    assert {"scenario.toml", "picture.png", "trace.parquet"} <= {p.name for p in (kept / "A.12").iterdir()}
+    assert {"scenario.toml", "picture.png", "trace.parquet"} <= {
+        p.name for p in (kept / "A.12").iterdir()
+    }
     again = package.run(kept / "A.12" / "scenario.toml")
-    assert again.scenario.title == "A.12 Achieving expected Startup bandwidth on a link with aggregation"
+    assert (
+        again.scenario.title
+        == "A.12 Achieving expected Startup bandwidth on a link with aggregation"
+    )
     assert again.scenario.flows == [("newreno", "newreno")]
 
 
@@ -86,7 +102,10 @@ def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFix
     [
         (["bbr4"], "error: no algorithm is called 'bbr4'\n  fix: did you mean 'bbr3'?"),
         (["none"], "error: no algorithm is called 'none'\n  fix: use one of bbr1, bbr2"),
-        (["bbr3", "--set", "profle=linux"], 'error: --set profle=linux: bbr3 has no parameter "profle"\n  fix: '),
+        (
+            ["bbr3", "--set", "profle=linux"],
+            'error: --set profle=linux: bbr3 has no parameter "profle"\n  fix: ',
+        ),
         (["bbr3", "--set", "profile=lynux"], "error: --set profile=lynux: "),
         (["bbr3", "--set", "beta=7"], "error: --set beta=7: "),
         (["bbr3", "--set", "profile"], "is not KEY=VALUE"),
@@ -94,7 +113,9 @@ def test_what_is_kept_can_be_run_again(tmp_path: Path, capsys: pytest.CaptureFix
         (["bbr3", "--out", "there"], "error: --out there exists already; name a new directory"),
     ],
 )
-def test_wrong_use_is_exit_code_2(fullpipe: Fullpipe, tmp_path: Path, arguments: list[str], words: str) -> None:
+def test_wrong_use_is_exit_code_2(
+    fullpipe: Fullpipe, tmp_path: Path, arguments: list[str], words: str
+) -> None:
     (tmp_path / "there").write_text("")
     done = fullpipe("conformance", *arguments)
     assert (done.returncode, done.stdout) == (2, "")
@@ -102,7 +123,9 @@ def test_wrong_use_is_exit_code_2(fullpipe: Fullpipe, tmp_path: Path, arguments:
 
 
 def test_a_signal_ends_it_and_leaves_nothing(command: list[str], tmp_path: Path) -> None:
-    code, said = interrupt([*command, "conformance", "bbr3", "--out", "kept"], tmp_path, signal.SIGINT)
+    code, said = interrupt(
+        [*command, "conformance", "bbr3", "--out", "kept"], tmp_path, signal.SIGINT
+    )
     assert code == 128 + signal.SIGINT
     assert said.endswith("cases; nothing kept\n")
     assert not list(tmp_path.iterdir())

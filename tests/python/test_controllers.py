@@ -57,7 +57,9 @@ def test_newreno_in_python_is_the_built_in_one_to_the_bit(loss: str, reverse: st
     python = package.run(text, trace="ack", set={"flow.0.cc": "reno:Reno"})
     assert python.flows[0] == {**rust.flows[0], "cc": "reno:Reno"}
     for table in ("flows", "transitions", "links"):
-        assert_frame_equal(renamed(python.trace(table), "reno:Reno"), renamed(rust.trace(table), "newreno"))
+        assert_frame_equal(
+            renamed(python.trace(table), "reno:Reno"), renamed(rust.trace(table), "newreno")
+        )
     assert rust.trace("transitions").height > 0
 
 
@@ -76,7 +78,9 @@ def test_a_class_by_any_name_and_in_a_flow_of_its_own_name() -> None:
         package.run(text.replace("beta", "bta"), controllers={"mine": reno})
 
 
-def test_the_command_finds_it_in_the_folder_that_it_is_started_in(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_the_command_finds_it_in_the_folder_that_it_is_started_in(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     (tmp_path / "base.toml").write_text(BASE)
     done = fullpipe("run", "base.toml", "--cc", "reno:Reno", "--json")
     assert json.loads(done.stdout)["flows"][0]["cc"] == "reno:Reno"
@@ -90,9 +94,15 @@ def test_the_command_finds_it_in_the_folder_that_it_is_started_in(fullpipe: Full
         assert said in refused.stderr
 
 
-def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    sweep = package.sweep(BASE, {"flow.0.cc": ["newreno", "reno:Reno"]}, repeat=2, set={"duration": "2s"}, out="swept")
-    rust, python = (sweep.frame().filter(point=point).drop("point", "cc", "flow.0.cc") for point in (0, 1))
+def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    sweep = package.sweep(
+        BASE, {"flow.0.cc": ["newreno", "reno:Reno"]}, repeat=2, set={"duration": "2s"}, out="swept"
+    )
+    rust, python = (
+        sweep.frame().filter(point=point).drop("point", "cc", "flow.0.cc") for point in (0, 1)
+    )
     assert_frame_equal(rust, python)
     # Another text of the module is another sweep.
     (tmp_path / "reno.py").write_text((tmp_path / "reno.py").read_text().replace("beta", "part"))
@@ -110,12 +120,24 @@ def test_it_runs_in_sweeps_on_threads_and_in_compare_and_in_check(fullpipe: Full
     )
     assert again.returncode == 2
     compared = fullpipe(
-        "compare", "cubic", "reno:Reno", "--rate", "5mbit", "--duration", "11s", "--repeat", "2", "--out", "kept"
+        "compare",
+        "cubic",
+        "reno:Reno",
+        "--rate",
+        "5mbit",
+        "--duration",
+        "11s",
+        "--repeat",
+        "2",
+        "--out",
+        "kept",
     )
     assert compared.returncode == 0, compared.stderr
     assert "together Reno" in compared.stdout.replace("  ", " ") or "Reno" in compared.stdout
     (tmp_path / "base.toml").write_text(
-        BASE.replace("[path]", 'expect = ["flow.a.goodput > 1mbit"]\n[path]', 1).replace("newreno", "reno:Reno")
+        BASE.replace("[path]", 'expect = ["flow.a.goodput > 1mbit"]\n[path]', 1).replace(
+            "newreno", "reno:Reno"
+        )
     )
     assert fullpipe("check", "base.toml", "--repeat", "2").returncode == 0
 
@@ -140,7 +162,9 @@ def test_what_it_raises_ends_the_run_with_its_traceback() -> None:
         package.run(BASE, set={"flow.0.cc": "broken"}, controllers={"broken": Broken})
     assert raised.traceback[-1].name == "on_ack"
     with pytest.raises(ZeroDivisionError) as in_sweep:
-        package.sweep(BASE, {"flow.0.cc": ["broken"]}, repeat=2, controllers={"broken": Broken}, out="out")
+        package.sweep(
+            BASE, {"flow.0.cc": ["broken"]}, repeat=2, controllers={"broken": Broken}, out="out"
+        )
     assert "the run of point 0 with seed" in str(in_sweep.value.__notes__)
     # Nothing is broken for those that come after.
     assert package.run(BASE).flows[0]["goodput_bps"] > 0
@@ -175,7 +199,9 @@ class Timed:
 
 def test_timers_pacing_and_random_numbers_are_as_in_rust() -> None:
     def of(seed: int) -> package.Run:
-        return package.run(BASE, set={"flow.0.cc": "timed"}, seed=seed, trace="10ms", controllers={"timed": Timed})
+        return package.run(
+            BASE, set={"flow.0.cc": "timed"}, seed=seed, trace="10ms", controllers={"timed": Timed}
+        )
 
     one, same, other = of(1), of(1), of(2)
     assert one.trace_hash == same.trace_hash != other.trace_hash

@@ -65,7 +65,10 @@ LINKED = [
 BLESS = "FULLPIPE_BLESS" in os.environ
 
 # What differs from run to run or from machine to machine.
-_VARYING = [(re.compile(r"in [0-9.]+ s\b"), "in 0 s"), (re.compile(r"trace [0-9a-f]{16}"), "trace 0")]
+_VARYING = [
+    (re.compile(r"in [0-9.]+ s\b"), "in 0 s"),
+    (re.compile(r"trace [0-9a-f]{16}"), "trace 0"),
+]
 # A line that makes the exit code another than 0.
 _FAILURE = re.compile(r"^error:| missed$")
 _TOKEN = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e-?[0-9]+)?|[^\s0-9]+")
@@ -93,7 +96,9 @@ def _blocks(text: str) -> Iterator[Block]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples_do_what_the_page_says(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_do_what_the_page_says(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)  # as in a program of that folder
@@ -105,14 +110,20 @@ def test_examples_do_what_the_page_says(page: str, tmp_path: Path, monkeypatch: 
         where = f"{page}:{block.start + 1}"
         if block.language == "console":
             for command, expected, at in _commands(block):
-                actual = _call(command, where, may_fail=any(_FAILURE.search(line) for line in expected))
+                actual = _call(
+                    command, where, may_fail=any(_FAILURE.search(line) for line in expected)
+                )
                 _compare(actual, expected, f"{where}: $ {command}", at, blessed)
         elif block.language == "python":
             printed = io.StringIO()
             with redirect_stdout(printed):
                 exec(compile("\n" * block.start + "\n".join(block.lines), page, "exec"), namespace)
             after = blocks[number + 1] if number + 1 < len(blocks) else None
-            if after and after.language == "text" and after.start == block.start + len(block.lines) + 2:
+            if (
+                after
+                and after.language == "text"
+                and after.start == block.start + len(block.lines) + 2
+            ):
                 _compare(printed.getvalue(), after.lines, where, after.start, blessed)
         elif file := re.fullmatch(r"(?:toml|python) file=(\S+)", block.language):
             Path(file[1]).write_text("\n".join(block.lines) + "\n", encoding="utf-8")
@@ -127,7 +138,11 @@ def _commands(block: Block) -> Iterator[tuple[str, list[str], int]]:
     """Each command, what it shall print, and the line of the page where that begins."""
     starts = [number for number, line in enumerate(block.lines) if line.startswith("$ ")]
     for start, end in zip(starts, [*starts[1:], len(block.lines)], strict=True):
-        yield block.lines[start].removeprefix("$ "), block.lines[start + 1 : end], block.start + start + 1
+        yield (
+            block.lines[start].removeprefix("$ "),
+            block.lines[start + 1 : end],
+            block.start + start + 1,
+        )
 
 
 def _call(command: str, where: str, may_fail: bool) -> str:
@@ -155,7 +170,9 @@ def _shell(command: str, environment: dict[str, str]) -> subprocess.CompletedPro
     )
 
 
-def _compare(actual: str, expected: list[str], where: str, at: int, blessed: list[tuple[int, int, list[str]]]) -> None:
+def _compare(
+    actual: str, expected: list[str], where: str, at: int, blessed: list[tuple[int, int, list[str]]]
+) -> None:
     printed = [line.rstrip() for line in actual.rstrip("\n").splitlines()]
     if BLESS and "…" not in [line.strip() for line in expected]:
         blessed.append((at, at + len(expected), printed))
@@ -207,7 +224,9 @@ def test_every_metric_and_every_column_is_explained() -> None:
     for table in arriving.tables:
         for column, unit in arriving.units(table).items():
             if "." not in column:
-                assert f"| `{column}` | {unit} |" in text, f"docs/metrics.md: {column} of {table}, unit {unit!r}"
+                assert f"| `{column}` | {unit} |" in text, (
+                    f"docs/metrics.md: {column} of {table}, unit {unit!r}"
+                )
 
 
 def test_every_scenario_file_runs() -> None:

@@ -56,7 +56,9 @@ def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("proc")
-def test_a_module_is_loaded_by_root_and_what_is_none_needs_another_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_is_loaded_by_root_and_what_is_none_needs_another_kernel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     found = {each.what: each for each in doctor.machine()}
     assert found["TCP algorithms"].found == "cubic, reno"
@@ -64,7 +66,10 @@ def test_a_module_is_loaded_by_root_and_what_is_none_needs_another_kernel(monkey
     assert found["TCP dctcp"].found == "not of this kernel"
     assert found["more of them"].found == "modules: vegas"
     assert found["for any user"].found == "root alone may use cubic"
-    assert found["for any user"].fix == 'sysctl -w net.ipv4.tcp_allowed_congestion_control="reno cubic"'
+    assert (
+        found["for any user"].fix
+        == 'sysctl -w net.ipv4.tcp_allowed_congestion_control="reno cubic"'
+    )
     assert found["receive buffer"].fix == 'sysctl -w net.ipv4.tcp_rmem="4096 131072 16777216"'
     assert (found["send buffer"].state, found["send buffer"].found) == ("ok", "at most 64 MiB")
 
@@ -73,7 +78,9 @@ def test_what_the_kernel_does_not_say_is_unknown(proc: Path) -> None:
     for file in (proc / "ipv4").iterdir():
         file.unlink()
     states = {each.what: each.state for each in doctor.machine()}
-    assert states["TCP algorithms"] == states["receive buffer"] == states["send buffer"] == "unknown"
+    assert (
+        states["TCP algorithms"] == states["receive buffer"] == states["send buffer"] == "unknown"
+    )
 
 
 def test_who_may_not_make_namespaces_is_told_who_may_allow_it() -> None:
@@ -81,7 +88,10 @@ def test_who_may_not_make_namespaces_is_told_who_may_allow_it() -> None:
     told = _said_by_one_without(limit, "setpriv", "--bounding-set=-all")
     assert told["state"] == "missing"
     assert "does not allow a user namespace" in told["found"]
-    assert told["fix"] == "run it as root, or let root allow user namespaces: sysctl user.max_user_namespaces=10000"
+    assert (
+        told["fix"]
+        == "run it as root, or let root allow user namespaces: sysctl user.max_user_namespaces=10000"
+    )
 
 
 def test_who_has_the_capabilities_needs_no_user_namespace_but_a_network_one() -> None:
@@ -96,7 +106,18 @@ def _said_by_one_without(limit: str, *how: str) -> dict[str, str]:
     own = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*own, "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("no user namespace of the test's own")
-    command = [*own, "sh", "-c", f'{limit} && exec "$@"', "sh", *how, sys.executable, "-m", "fullpipe", "doctor"]
+    command = [
+        *own,
+        "sh",
+        "-c",
+        f'{limit} && exec "$@"',
+        "sh",
+        *how,
+        sys.executable,
+        "-m",
+        "fullpipe",
+        "doctor",
+    ]
     done = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (found,) = (each for each in json.loads(done.stdout)["machine"] if each["what"] == "namespaces")

@@ -27,7 +27,14 @@ if TYPE_CHECKING:
 
 BBR1 = {"rate": 1.3, "loss": 8.0, "queue": 2.5, "outliers": 0.0}
 BBR2 = {"rate": 1.15, "loss": 2.0, "queue": 1.2, "outliers": 0.002}
-WISH: dict[str, Any] = {"min_bytes": "1MB", "by": "rtt", "against": None, "unit": "auto", "effect": "5%", "ratio": None}
+WISH: dict[str, Any] = {
+    "min_bytes": "1MB",
+    "by": "rtt",
+    "against": None,
+    "unit": "auto",
+    "effect": "5%",
+    "ratio": None,
+}
 Rows = dict[tuple[str, str, str], dict[str, Any]]
 
 
@@ -35,7 +42,9 @@ Rows = dict[tuple[str, str, str], dict[str, Any]]
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three arms of six hosts each."""
     arms = {"cubic": {}, "bbr1": BBR1, "bbr2": BBR2}
-    return write_fleet(tmp_path_factory.mktemp("fleet") / "fleet", arms, hosts=6, rows=1500, parts=2)
+    return write_fleet(
+        tmp_path_factory.mktemp("fleet") / "fleet", arms, hosts=6, rows=1500, parts=2
+    )
 
 
 def told(directory: Path, **args: str) -> dict[str, Any]:
@@ -77,19 +86,37 @@ def test_effects_are_found_with_intervals_that_have_the_truth_in_them(fleet: Pat
     assert loss["effect_standardised"]["value"] == pytest.approx(loss["effect"]["value"], rel=0.03)
     assert by["rtt", "bbr1", "cubic"]["verdict"] == "worse"
     assert by["inflight", "bbr1", "cubic"]["verdict"] == "higher"
-    assert [each["check"] for each in found["checks"] if each["fine"] is False] in ([], ["enough data"])
+    assert [each["check"] for each in found["checks"] if each["fine"] is False] in (
+        [],
+        ["enough data"],
+    )
 
 
 def test_counters_give_the_recorded_ratio_and_the_census_the_recorded_counts(fleet: Path) -> None:
     found = told(fleet, min_bytes="0")
-    counters = store.scan(fleet, "counters").group_by("arm").agg(pl.col("retrans_segs", "out_segs").sum()).collect()
+    counters = (
+        store.scan(fleet, "counters")
+        .group_by("arm")
+        .agg(pl.col("retrans_segs", "out_segs").sum())
+        .collect()
+    )
     for arm, retrans, out in counters.iter_rows():
-        own = [each for each in found["decision"] if each["metric"] == "retrans" and arm in (each["a"], each["b"])]
+        own = [
+            each
+            for each in found["decision"]
+            if each["metric"] == "retrans" and arm in (each["a"], each["b"])
+        ]
         values = {each["value_a" if each["a"] == arm else "value_b"]["value"] for each in own}
         assert values == {retrans / out}
-    connections = store.scan(fleet, "connections").group_by("arm").agg(pl.len(), pl.col("ecn", "ecnseen").sum())
+    connections = (
+        store.scan(fleet, "connections")
+        .group_by("arm")
+        .agg(pl.len(), pl.col("ecn", "ecnseen").sum())
+    )
     want = {arm: (rows, ecn, seen) for arm, rows, ecn, seen in connections.collect().iter_rows()}
-    assert {each["arm"]: (each["ecn_of"], each["ecn"], each["ecnseen"]) for each in found["ecn"]} == want
+    assert {
+        each["arm"]: (each["ecn_of"], each["ecn"], each["ecnseen"]) for each in found["ecn"]
+    } == want
     share = found["ecn"][0]["ecn_share"]
     assert share[1] < 0.0368 < share[2]
 
@@ -100,7 +127,10 @@ def test_the_table_is_for_a_terminal_and_ends_in_words(fullpipe: Fullpipe, fleet
     lines = done.stdout.splitlines()
     assert all(len(line) <= 80 for line in lines if not line.startswith(("/", "connections of")))
     assert sum(line.startswith(("bbr1 against cubic", "bbr2 against cubic")) for line in lines) == 2
-    assert any(line.startswith("loss, of all bytes, %") and line.rstrip().endswith("worse") for line in lines)
+    assert any(
+        line.startswith("loss, of all bytes, %") and line.rstrip().endswith("worse")
+        for line in lines
+    )
     assert any(line.startswith("fine sample ratio: ") for line in lines)
     assert "Benjamini's and" in done.stdout
     other = fullpipe("fleet", "compare", str(fleet), "--against", "bbr1").stdout
@@ -108,7 +138,9 @@ def test_the_table_is_for_a_terminal_and_ends_in_words(fullpipe: Fullpipe, fleet
     assert "bbr2 against cubic" not in other
 
 
-def test_a_report_has_every_figure_and_opens_in_all_forms(fullpipe: Fullpipe, fleet: Path, tmp_path: Path) -> None:
+def test_a_report_has_every_figure_and_opens_in_all_forms(
+    fullpipe: Fullpipe, fleet: Path, tmp_path: Path
+) -> None:
     done = fullpipe("fleet", "compare", str(fleet), "--by", "country", "--out", "seen")
     assert (done.returncode, done.stderr) == (0, "")
     page = (tmp_path / "seen" / "report.html").read_text()
@@ -133,7 +165,9 @@ def test_a_report_has_every_figure_and_opens_in_all_forms(fullpipe: Fullpipe, fl
 
 
 @pytest.mark.parametrize("table", ["connections", "requests", "counters"])
-def test_what_one_arm_alone_has_is_not_compared(fullpipe: Fullpipe, tmp_path: Path, table: str) -> None:
+def test_what_one_arm_alone_has_is_not_compared(
+    fullpipe: Fullpipe, tmp_path: Path, table: str
+) -> None:
     write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": BBR1}, hosts=3, rows=200)
     for file in (tmp_path / "f" / table / "arm=bbr1").rglob("*.parquet"):
         file.unlink()
@@ -143,7 +177,10 @@ def test_what_one_arm_alone_has_is_not_compared(fullpipe: Fullpipe, tmp_path: Pa
         assert "Traceback" not in done.stderr
         return
     assert (done.returncode, done.stderr.count("error")) == (0, 0), done.stderr
-    metrics = {row["metric"] for row in json.loads((tmp_path / "seen" / "compare.json").read_text())["decision"]}
+    metrics = {
+        row["metric"]
+        for row in json.loads((tmp_path / "seen" / "compare.json").read_text())["decision"]
+    }
     assert "loss" in metrics
     of_table = {"requests": "throughput.p50", "counters": "cpu"}
     assert of_table[table] not in metrics
@@ -152,7 +189,11 @@ def test_what_one_arm_alone_has_is_not_compared(fullpipe: Fullpipe, tmp_path: Pa
 
 def test_outliers_are_counted_and_left_out_of_the_mean(fleet: Path) -> None:
     it = rows(told(fleet))["outliers", "bbr2", "bbr1"]
-    big = store.scan(fleet, "connections").filter(arm="bbr2").filter(pl.col("transferred_bytes") >= 1_000_000)
+    big = (
+        store.scan(fleet, "connections")
+        .filter(arm="bbr2")
+        .filter(pl.col("transferred_bytes") >= 1_000_000)
+    )
     share = big.select((pl.col("loss") > 0.6).mean()).collect().item()
     assert it["value_a"]["value"] == pytest.approx(share)
     assert it["value_b"]["value"] == 0
@@ -160,8 +201,12 @@ def test_outliers_are_counted_and_left_out_of_the_mean(fleet: Path) -> None:
     assert share > 0
 
 
-def test_arms_with_other_users_are_told_and_standardising_undoes_it(fullpipe: Fullpipe, tmp_path: Path) -> None:
-    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rtt": 1.5}}, hosts=6, rows=2500, requests=False)
+def test_arms_with_other_users_are_told_and_standardising_undoes_it(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
+    write_fleet(
+        tmp_path / "f", {"cubic": {}, "bbr1": {"rtt": 1.5}}, hosts=6, rows=2500, requests=False
+    )
     found = told(tmp_path / "f")
     it = rows(found)["rtt", "bbr1", "cubic"]
     assert it["effect"]["value"] > 1.3
@@ -174,7 +219,9 @@ def test_arms_with_other_users_are_told_and_standardising_undoes_it(fullpipe: Fu
 
 
 def test_a_sample_ratio_mismatch_is_told(tmp_path: Path) -> None:
-    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rows": 0.8}}, hosts=6, rows=1000, counters=False)
+    write_fleet(
+        tmp_path / "f", {"cubic": {}, "bbr1": {"rows": 0.8}}, hosts=6, rows=1000, counters=False
+    )
     found = check(told(tmp_path / "f"), "sample ratio")
     assert found["fine"] is False
     assert "cubic 55.6% (50.0%), bbr1 44.4% (50.0%)" in found["text"]
@@ -183,7 +230,9 @@ def test_a_sample_ratio_mismatch_is_told(tmp_path: Path) -> None:
 
 def test_one_host_that_makes_the_result_is_named(tmp_path: Path) -> None:
     arms = {"cubic": {}, "bbr1": {"odd": 0.05}}
-    write_fleet(tmp_path / "f", arms, hosts=6, rows=600, host_sd=0.01, counters=False, requests=False)
+    write_fleet(
+        tmp_path / "f", arms, hosts=6, rows=600, host_sd=0.01, counters=False, requests=False
+    )
     found = told(tmp_path / "f", unit="net")
     it = rows(found)["busy_rate.p25", "bbr1", "cubic"]
     assert it["verdict"] == "worse"
@@ -207,14 +256,20 @@ def test_a_stratum_that_few_hosts_have_does_not_count_as_lossless(tmp_path: Path
             ).with_columns(**lits({"arm": arm, "host": f"{arm}-{host}"}))
             store.write(tmp_path / "f", "connections", frame, f"{host}")
     it = rows(told(tmp_path / "f", min_bytes="0"))["loss", "bbr1", "cubic"]
-    assert it["effect_standardised"] == pytest.approx({"kind": "ratio", "value": 2, "low": 2, "high": 2})
+    assert it["effect_standardised"] == pytest.approx(
+        {"kind": "ratio", "value": 2, "low": 2, "high": 2}
+    )
 
 
-def test_a_host_with_nearly_all_of_an_arm_gives_no_interval_and_no_crash(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_a_host_with_nearly_all_of_an_arm_gives_no_interval_and_no_crash(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     rng = np.random.default_rng(1)
     for arm in ("cubic", "bbr1"):
         for host, number in enumerate((3000, 1)):
-            frame = pl.DataFrame({"bytes_acked": [2_000_000] * number, "busy_s": rng.lognormal(0, 1, number)})
+            frame = pl.DataFrame(
+                {"bytes_acked": [2_000_000] * number, "busy_s": rng.lognormal(0, 1, number)}
+            )
             own = lits({"arm": arm, "host": f"{arm}-{host}"})
             store.write(tmp_path / "f", "connections", frame.with_columns(**own), f"{host}")
     done = fullpipe("fleet", "compare", "f")
@@ -224,7 +279,9 @@ def test_a_host_with_nearly_all_of_an_arm_gives_no_interval_and_no_crash(fullpip
 
 
 def test_too_few_data_are_called_that(tmp_path: Path) -> None:
-    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.02}}, hosts=3, rows=30, counters=False)
+    write_fleet(
+        tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.02}}, hosts=3, rows=30, counters=False
+    )
     found = told(tmp_path / "f")
     it = rows(found)["throughput.p50", "bbr1", "cubic"]
     assert it["verdict"] == "undecided"
@@ -234,7 +291,9 @@ def test_too_few_data_are_called_that(tmp_path: Path) -> None:
 
 
 def test_one_host_an_arm_is_no_experiment(tmp_path: Path) -> None:
-    write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=1, rows=3000, counters=True)
+    write_fleet(
+        tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=1, rows=3000, counters=True
+    )
     found = told(tmp_path / "f")
     assert found["clusters"] == {"unit": "net", "why": "an arm has but one host"}
     assert check(found, "clusters")["fine"] is False
@@ -278,7 +337,13 @@ def test_bands_of_distance_and_rate_and_a_windows_limit_are_found(tmp_path: Path
         tier = rng.choice([20e6, 100e6], size=n, p=[0.5, 0.5]) * np.exp(rng.normal(0, 0.04, n))
         rate = np.minimum(tier, 262_144 * 8 / rtt)
         frame = pl.DataFrame(
-            {"minrtt_s": rtt, "rtt_s": rtt, "delivery_rate_bps": rate, "bytes_acked": 10**7, "last_seen": START}
+            {
+                "minrtt_s": rtt,
+                "rtt_s": rtt,
+                "delivery_rate_bps": rate,
+                "bytes_acked": 10**7,
+                "last_seen": START,
+            }
         ).with_columns(arm=pl.lit(arm), host=pl.Series((np.arange(n) % 6 + 6 * number).astype(str)))
         store.write(tmp_path / "f", "connections", frame, "all")
     report = page(analyse(read(tmp_path / "f", **WISH)))
@@ -294,20 +359,42 @@ def test_bands_of_distance_and_rate_and_a_windows_limit_are_found(tmp_path: Path
 
 def test_the_pacing_histogram_of_the_seed_has_its_two_modes(fleet: Path, tmp_path: Path) -> None:
     """D17: 63,336,246 packets; 34.5 % took 2 to 4 µs, 18.9 % 1 to 2 ms."""
-    counts = [237486, 8712205, 21855350, 4378933, 372762, 178145, 279016, 603899, 1115705, 2303138, 2702993]
+    counts = [
+        237486,
+        8712205,
+        21855350,
+        4378933,
+        372762,
+        178145,
+        279016,
+        603899,
+        1115705,
+        2303138,
+        2702993,
+    ]
     counts += [11999127, 5432353, 1823173, 778955, 385202, 146435, 31369]
     low = [0, 1, *(2**power for power in range(1, 17))]
     frame = pl.DataFrame(
-        {"name": "us", "low": low, "high": [1, 2, *(2**power for power in range(2, 18))], "count": counts}
+        {
+            "name": "us",
+            "low": low,
+            "high": [1, 2, *(2**power for power in range(2, 18))],
+            "count": counts,
+        }
     )
     (tmp_path / "f").mkdir()
     (tmp_path / "f" / "counters").symlink_to(fleet / "counters")
     store.write(
-        tmp_path / "f", "histograms", frame.with_columns(arm=pl.lit("cubic"), host=pl.lit("a"), time=START), "h"
+        tmp_path / "f",
+        "histograms",
+        frame.with_columns(arm=pl.lit("cubic"), host=pl.lit("a"), time=START),
+        "h",
     )
     report = page(analyse(read(tmp_path / "f", **WISH)))
     (table,) = (each for each in report.sections[-1].blocks if isinstance(each, Table))
-    cells = [[each.text if isinstance(each, Number) else each for each in row] for row in table.rows]
+    cells = [
+        [each.text if isinstance(each, Number) else each for each in row] for row in table.rows
+    ]
     assert cells == [["us", "cubic", "[2, 4)", "34.5%"], ["us", "cubic", "[1,024, 2,048)", "18.9%"]]
 
 
@@ -316,24 +403,33 @@ def test_a_column_s_values_have_their_own_rows_and_no_others(tmp_path: Path) -> 
 
     def effects(by: str) -> dict[tuple[Any, Any], tuple[Any, ...]]:
         section = next(
-            each for each in page(analyse(read(directory, **(WISH | {"by": by})))).sections if by in each.title
+            each
+            for each in page(analyse(read(directory, **(WISH | {"by": by})))).sections
+            if by in each.title
         )
         (table,) = (each for each in section.blocks if isinstance(each, Table))
-        texts = [tuple(cell.text if isinstance(cell, Number) else cell for cell in row) for row in table.rows]
+        texts = [
+            tuple(cell.text if isinstance(cell, Number) else cell for cell in row)
+            for row in table.rows
+        ]
         return {(row[0], row[1]): row[3:6] for row in texts}
 
     def change(table: str, how: pl.Expr) -> None:
         for file in (directory / table).rglob("*.parquet"):
             pl.read_parquet(file).with_columns(how).write_parquet(file)
 
-    directory = write_fleet(tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=6, rows=200, counters=False)
+    directory = write_fleet(
+        tmp_path / "f", {"cubic": {}, "bbr1": {"rate": 1.5}}, hosts=6, rows=200, counters=False
+    )
     whole = effects("country")
     change("requests", pl.when(pl.col("country") != "US").then("country").alias("country"))
     known = {key: value for key, value in whole.items() if key[0] != "US"}
     assert len(known) == 2
     assert effects("country") == known
     # Now US is in the one table, and nowhere in the other.
-    change("connections", pl.when(pl.col("connection") % 2 == 0).then(pl.lit("US")).alias("country"))
+    change(
+        "connections", pl.when(pl.col("connection") % 2 == 0).then(pl.lit("US")).alias("country")
+    )
     both = effects("country")
     assert {key[0] for key in both} == {"JP", "TW", "US"}
     assert {key: both[key] for key in known} == known
@@ -344,24 +440,47 @@ def test_old_kernels_counters_alone_and_requests_alone_are_enough(tmp_path: Path
     for arm, lost in (("cubic", 10), ("bbr1", 40)):
         for host in range(4):
             own = {"arm": arm, "host": f"{arm}-{host}"}
-            old = pl.DataFrame({"data_segs_out": [1000, 2000], "retrans_total_packets": [lost, lost * 2 + host]})
-            store.write(tmp_path / "old", "connections", old.with_columns(mss_bytes=1448, **lits(own)), f"{host}")
-            asked = pl.DataFrame({"bytes_sent": [2_000_000] * 20, "request_time_s": [lost / 10.0 + host / 50] * 20})
-            store.write(tmp_path / "asked", "requests", asked.with_columns(time=START, **lits(own)), f"{host}")
+            old = pl.DataFrame(
+                {"data_segs_out": [1000, 2000], "retrans_total_packets": [lost, lost * 2 + host]}
+            )
+            store.write(
+                tmp_path / "old",
+                "connections",
+                old.with_columns(mss_bytes=1448, **lits(own)),
+                f"{host}",
+            )
+            asked = pl.DataFrame(
+                {"bytes_sent": [2_000_000] * 20, "request_time_s": [lost / 10.0 + host / 50] * 20}
+            )
+            store.write(
+                tmp_path / "asked",
+                "requests",
+                asked.with_columns(time=START, **lits(own)),
+                f"{host}",
+            )
             counted = pl.DataFrame({"out_segs": [10_000], "retrans_segs": [lost], "time": [START]})
             store.write(tmp_path / "read", "counters", counted.with_columns(**lits(own)), f"{host}")
     loss = rows(told(tmp_path / "old", min_bytes="0"))
-    assert loss["loss", "bbr1", "cubic"]["effect"]["value"] == pytest.approx((120 + 1.5) / (30 + 1.5))
+    assert loss["loss", "bbr1", "cubic"]["effect"]["value"] == pytest.approx(
+        (120 + 1.5) / (30 + 1.5)
+    )
     throughput = rows(told(tmp_path / "asked"))
-    assert set(throughput) == {(f"throughput.p{each}", "bbr1", "cubic") for each in (25, 50, 75, 90)}
+    assert set(throughput) == {
+        (f"throughput.p{each}", "bbr1", "cubic") for each in (25, 50, 75, 90)
+    }
     assert throughput["throughput.p50", "bbr1", "cubic"]["verdict"] == "worse"
-    assert rows(told(tmp_path / "read"))["retrans", "bbr1", "cubic"]["effect"]["value"] == pytest.approx(4)
+    assert rows(told(tmp_path / "read"))["retrans", "bbr1", "cubic"]["effect"][
+        "value"
+    ] == pytest.approx(4)
     for name in ("old", "asked", "read"):
         report = page(analyse(read(tmp_path / name, **(WISH | {"min_bytes": "0"}))))
         assert [each.title for each in report.sections][:2] == ["Decision", "Checks"]
     made = make(report, Form.MD, tmp_path / "report-md")
     assert "| bbr1 against cubic" not in (made / "report.md").read_text()
-    assert "| RetransSegs, % | 0.100 | 0.400 | 4.0 × (4.0 to 4.0) |" in (made / "report.md").read_text()
+    assert (
+        "| RetransSegs, % | 0.100 | 0.400 | 4.0 × (4.0 to 4.0) |"
+        in (made / "report.md").read_text()
+    )
 
 
 def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
@@ -375,7 +494,10 @@ def lits(own: dict[str, str]) -> dict[str, pl.Expr]:
         (("FLEET", "--min-bytes", "1TB"), "--min-bytes = 1TB: not a size"),
         (("FLEET", "--min-bytes", "900GB"), "of 54,000 connections and requests none is left"),
         (("FLEET", "--against", "reno"), "--against = reno: no such arm"),
-        (("FLEET", "--by", "town"), "--by = town: no such column\n  fix: choose one of rtt, host, country, ecn"),
+        (
+            ("FLEET", "--by", "town"),
+            "--by = town: no such column\n  fix: choose one of rtt, host, country, ecn",
+        ),
         (
             ("FLEET", "--by", "cgroup"),
             "--by = cgroup: nothing is known of it here\n  fix: choose one of rtt, host, country",
@@ -412,13 +534,21 @@ def test_report_of_a_fleet_is_that_of_compare(fullpipe: Fullpipe, tmp_path: Path
     assert fullpipe("fleet", "compare", "f", "--out", "compared").returncode == 0
     done = fullpipe("report", "f")
     assert (done.returncode, done.stdout) == (0, "f/report.html\n")
-    assert (tmp_path / "f" / "report.html").read_text() == (tmp_path / "compared" / "report.html").read_text()
+    assert (tmp_path / "f" / "report.html").read_text() == (
+        tmp_path / "compared" / "report.html"
+    ).read_text()
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "ingest.json").write_text("{}")
     for args, said in (
         (("empty",), "empty: nothing in it\n  fix: name a directory that"),
-        (("f", "compared"), "2 directories, and a report is of one\n  fix: make one of each; arms of a fleet"),
-        (("compared",), "compared: it has a comparison of a fleet's arms, with its report\n  fix: make another"),
+        (
+            ("f", "compared"),
+            "2 directories, and a report is of one\n  fix: make one of each; arms of a fleet",
+        ),
+        (
+            ("compared",),
+            "compared: it has a comparison of a fleet's arms, with its report\n  fix: make another",
+        ),
     ):
         refused = CliRunner().invoke(app, ["report", *(f"{tmp_path / each}" for each in args)])
         assert (refused.exit_code, refused.stdout) == (2, "")

@@ -21,7 +21,14 @@ from fullpipe.fleet import schema, store
 from fullpipe.fleet.ingest import Ingest, Options
 from fullpipe.fleet.sources import Stream, streams
 
-REAL = Path(__file__).parents[2] / "crates" / "fleet" / "tests" / "data" / "ss_3ns_bbr_vs_cubic_50m.txt.gz"
+REAL = (
+    Path(__file__).parents[2]
+    / "crates"
+    / "fleet"
+    / "tests"
+    / "data"
+    / "ss_3ns_bbr_vs_cubic_50m.txt.gz"
+)
 
 
 def fleet(*arguments: str) -> Result:
@@ -67,7 +74,9 @@ def test_every_column_of_ss_is_in_the_schema() -> None:
     tables = dict(reader.take()) | dict(reader.open())
     for name, columns in tables.items():
         known = {column.name for column in schema.TABLES[name] if not column.derived}
-        assert known - set(columns) == {"arm", "host"} | ({"pair"} if name == "connections" else set())
+        assert known - set(columns) == {"arm", "host"} | (
+            {"pair"} if name == "connections" else set()
+        )
         assert set(columns) <= known
 
 
@@ -77,8 +86,17 @@ def test_a_connection_is_a_row_whatever_files_it_is_in(hosts: Path) -> None:
     frame = rows().sort("arm", "host", "client", "first_seen")
     assert frame.height == 4 * 3
     first = frame.row(0, named=True)
-    assert (first["arm"], first["host"], first["client"], first["samples"]) == ("bbr", "x", "192.0.2.7", 4)
-    assert (first["bytes_acked_first"], first["bytes_acked"], first["observed_s"]) == (1000, 1110, 86410.0)
+    assert (first["arm"], first["host"], first["client"], first["samples"]) == (
+        "bbr",
+        "x",
+        "192.0.2.7",
+        4,
+    )
+    assert (first["bytes_acked_first"], first["bytes_acked"], first["observed_s"]) == (
+        1000,
+        1110,
+        86410.0,
+    )
     assert first["loss"] == pytest.approx(10 / 1120)
     assert first["rwnd_limited"] == 0.1
     assert frame["cc"].unique().to_list() == ["cubic"]
@@ -136,7 +154,9 @@ def test_a_real_file_compressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert rows()["bytes_acked"].max() == 57130878
 
 
-def test_a_file_that_is_cut_off_counts_until_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_cut_off_counts_until_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("cut.gz").write_bytes(REAL.read_bytes()[:20_000])
     result = fleet("--arm", "a=cut.gz", "-o", "out")
@@ -149,7 +169,8 @@ def zstd(content: bytes) -> bytes:
     """A frame of raw blocks (RFC 8878 §3.1.1), which any program may write."""
     blocks = [content[at : at + 1000] for at in range(0, len(content), 1000)]
     heads = [
-        (len(block) << 3 | (number == len(blocks) - 1)).to_bytes(3, "little") for number, block in enumerate(blocks)
+        (len(block) << 3 | (number == len(blocks) - 1)).to_bytes(3, "little")
+        for number, block in enumerate(blocks)
     ]
     frame = b"".join(head + block for head, block in zip(heads, blocks, strict=True))
     return b"\x28\xb5\x2f\xfd\xa0" + len(content).to_bytes(4, "little") + frame
@@ -187,7 +208,9 @@ def test_what_is_compressed_may_be_cut_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pack: Callable[[bytes], bytes]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    text = "".join(f"@{1576576800 + 10 * at}\n{line('192.0.2.7:1', 1000 + at)}" for at in range(400)).encode()
+    text = "".join(
+        f"@{1576576800 + 10 * at}\n{line('192.0.2.7:1', 1000 + at)}" for at in range(400)
+    ).encode()
     whole = pack(text)
     for keep in (1, 5, len(whole) // 2, len(whole) - 1):
         Path("cut").write_bytes(whole[:keep])
@@ -197,23 +220,31 @@ def test_what_is_compressed_may_be_cut_anywhere(
         assert ("cut: not read to its end: " in result.stderr) == (keep > 1)
         samples = rows(f"out-{keep}")["samples"].to_list()
         if keep > 5:
-            assert samples[0] >= (100 if keep == len(whole) // 2 else 390)  # a block is whole or not there
+            # a block is whole or not there
+            assert samples[0] >= (100 if keep == len(whole) // 2 else 390)
     Path("cut").write_bytes(pack(text))
     result = fleet("--arm", "a=cut", "-o", f"out-{len(whole) // 2}")
     assert result.exit_code == 2
     assert f"it was {len(whole) // 2:,} bytes when it was read" in result.stderr
 
 
-def test_other_compression_is_refused_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_compression_is_refused_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     Path("a.xz").write_bytes(lzma.compress(b"@1576576800\n"))
     result = fleet("--arm", "a=a.xz", "-o", "out")
     assert result.exit_code == 2
-    assert "error: a.xz: compressed with xz, which is not read here\n  fix: xz -dk FILE" in result.stderr
+    assert (
+        "error: a.xz: compressed with xz, which is not read here\n  fix: xz -dk FILE"
+        in result.stderr
+    )
     assert not Path("out").exists()
 
 
-def test_what_a_file_gets_while_it_is_read_is_not_lost(hosts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_file_gets_while_it_is_read_is_not_lost(
+    hosts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is refused as grown, though it grew between its end and the commit."""
     file = Path("cubic/x/day-1.ss")
     before = file.stat().st_size
@@ -238,7 +269,10 @@ def test_what_a_file_gets_while_it_is_read_is_not_lost(hosts: Path, monkeypatch:
     monkeypatch.chdir(hosts)
     grown = fleet("--arm", "cubic=cubic/x/day-1.ss", "-o", "out")
     assert grown.exit_code == 2
-    assert f"it was {before:,} bytes when it was read, and is {file.stat().st_size:,} now" in grown.stderr
+    assert (
+        f"it was {before:,} bytes when it was read, and is {file.stat().st_size:,} now"
+        in grown.stderr
+    )
 
 
 SLOWLY = """
@@ -255,13 +289,17 @@ main()
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
-def test_it_goes_on_after_any_signal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals) -> None:
+def test_it_goes_on_after_any_signal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
     monkeypatch.chdir(tmp_path)
     for host in ("x", "y"):
         for day in range(8):
             Path(host).mkdir(exist_ok=True)
             sockets = [line(f"192.0.2.{at}:{day + 10}", 1000 + day) for at in range(120)]
-            lines = "".join([f"@{1576576800 + 86400 * day}\n", line("192.0.2.7:1", 1000 + day), *sockets])
+            lines = "".join(
+                [f"@{1576576800 + 86400 * day}\n", line("192.0.2.7:1", 1000 + day), *sockets]
+            )
             Path(host, f"{day}.ss").write_text(lines)
     asked = ["--arm", "a={host}/*.ss", "-o"]
     fleet(*asked, "whole")
@@ -280,7 +318,9 @@ def test_it_goes_on_after_any_signal(tmp_path: Path, monkeypatch: pytest.MonkeyP
             _, said = process.communicate(timeout=30)
         assert process.returncode == (-number if number == signal.SIGKILL else 128 + number)
         if number != signal.SIGKILL:
-            assert "MB; what is committed is in out, and the same command goes on from there" in said
+            assert (
+                "MB; what is committed is in out, and the same command goes on from there" in said
+            )
             assert "Traceback" not in said
         assert not json.loads(Path("out/ingest.json").read_text())["complete"]
     assert "the rest was there" in fleet(*asked, "out").output
@@ -301,13 +341,53 @@ def test_bad_lines_are_quoted_and_nothing_else_is_lost(hosts: Path) -> None:
     assert rows().height == 12
 
 
-# Beyond 64 bits, with a sign and without; the float next to the largest of them; and more digits than any float has.
+# Beyond 64 bits, with a sign and without; the float next to the largest of them; and more digits
+# than any float has.
 TOO_LARGE = ["9223372036854775807", "9223372036854775808", "18446744073709551616", "9" * 400]
 COUNTS = [
-    *("mss", "pmtu", "rcvmss", "advmss", "cwnd", "ssthresh", "bytes_sent", "bytes_retrans", "bytes_acked"),
-    *("bytes_received", "segs_out", "segs_in", "data_segs_out", "data_segs_in", "delivered", "delivered_ce"),
-    *("unacked", "lost", "sacked", "dsack_dups", "fackets", "reordering", "reord_seen", "rcv_space", "rcv_ssthresh"),
-    *("notsent", "rcv_ooopack", "snd_wnd", "rcv_wnd", "rehash", "uid", "ino", "backoff", "wscale", "retrans"),
+    *(
+        "mss",
+        "pmtu",
+        "rcvmss",
+        "advmss",
+        "cwnd",
+        "ssthresh",
+        "bytes_sent",
+        "bytes_retrans",
+        "bytes_acked",
+    ),
+    *(
+        "bytes_received",
+        "segs_out",
+        "segs_in",
+        "data_segs_out",
+        "data_segs_in",
+        "delivered",
+        "delivered_ce",
+    ),
+    *(
+        "unacked",
+        "lost",
+        "sacked",
+        "dsack_dups",
+        "fackets",
+        "reordering",
+        "reord_seen",
+        "rcv_space",
+        "rcv_ssthresh",
+    ),
+    *(
+        "notsent",
+        "rcv_ooopack",
+        "snd_wnd",
+        "rcv_wnd",
+        "rehash",
+        "uid",
+        "ino",
+        "backoff",
+        "wscale",
+        "retrans",
+    ),
     *("dctcp_ce_state", "skmem", "timer", "sk"),
 ]
 
@@ -330,12 +410,23 @@ def with_count(key: str, value: str) -> str:
 
 
 @pytest.mark.parametrize("value", TOO_LARGE)
-def test_a_number_beyond_64_bits_is_a_bad_line_and_the_rest_is_read(hosts: Path, value: str) -> None:
+def test_a_number_beyond_64_bits_is_a_bad_line_and_the_rest_is_read(
+    hosts: Path, value: str
+) -> None:
     with Path("cubic/x/day-0.ss").open("a") as file:
         for number, key in enumerate(COUNTS):
-            file.write(f"ESTAB 0 0 10.0.0.1:443 192.0.2.9:{number}\n\t cubic {with_count(key, value)}\n")
+            file.write(
+                f"ESTAB 0 0 10.0.0.1:443 192.0.2.9:{number}\n\t cubic {with_count(key, value)}\n"
+            )
     access = '{"msec":"1576576800","hostname":"x","status":"200","bytes_sent":"1000","request_time":"0.1"}\n'
-    keys = ("status", "bytes_sent", "body_bytes_sent", "connection", "connection_requests", "tcpinfo_snd_cwnd")
+    keys = (
+        "status",
+        "bytes_sent",
+        "body_bytes_sent",
+        "connection",
+        "connection_requests",
+        "tcpinfo_snd_cwnd",
+    )
     lines = [json.dumps(json.loads(access) | {key: value}) + "\n" for key in keys]
     Path("access.log").write_text(access + "".join(lines) + access)
     snmp = "".join(
@@ -344,7 +435,16 @@ def test_a_number_beyond_64_bits_is_a_bad_line_and_the_rest_is_read(hosts: Path,
     )
     Path("x.snmp").write_text(snmp + f"@1576576900\n{value} segments received\n")
     Path("x.hist").write_text(f"@1576576800\n@rtt:\n[1, 2)   {value} |@@ |\n[2, 4)   7 |@ |\n")
-    more = ("--nginx", "cubic=access.log", "--log-format", "json", "--snmp", "cubic=x.snmp", "--hist", "cubic=x.hist")
+    more = (
+        "--nginx",
+        "cubic=access.log",
+        "--log-format",
+        "json",
+        "--snmp",
+        "cubic=x.snmp",
+        "--hist",
+        "cubic=x.hist",
+    )
     result = fleet(*ARMS, *more, "-o", "out")
     assert result.exit_code == 0, result.output
     assert rows().height == 12
@@ -375,7 +475,9 @@ def test_with_a_key_no_address_is_left(hosts: Path) -> None:
     assert other.exit_code == 2
     assert "out was made with another --anonymize" in other.stderr
     Path("short").write_text("abc")
-    assert "a key is 32 hexadecimal digits" in fleet(*ARMS, "-o", "new", "--anonymize", "short").stderr
+    assert (
+        "a key is 32 hexadecimal digits" in fleet(*ARMS, "-o", "new", "--anonymize", "short").stderr
+    )
 
 
 def test_logs_and_counters_go_to_the_arm_of_their_host(hosts: Path) -> None:
@@ -387,12 +489,20 @@ def test_logs_and_counters_go_to_the_arm_of_their_host(hosts: Path) -> None:
             gzip.compress(f"192.0.2.7 1576576800.000 200 2000000 1.000 {host}\n".encode())
         )
         Path("logs", f"{host}.snmp").write_text(
-            "".join(f"@{1576576800 + at}\nTcp: OutSegs RetransSegs\nTcp: {at * 100} {at}\n" for at in (0, 10))
+            "".join(
+                f"@{1576576800 + at}\nTcp: OutSegs RetransSegs\nTcp: {at * 100} {at}\n"
+                for at in (0, 10)
+            )
         )
         Path("logs", f"{host}.hist").write_text("@1576576800\n@us:\n[0] 1 |@|\n[1, 2) 3 |@@@|\n")
     result = fleet(
         *("--arm", "cubic=cubic/{host}/day-0.ss", "--arm", "bbr=bbr/z/*.ss", "-o", "out"),
-        *("--nginx", "bbr=logs/{host}.log", "--log-format", "$remote_addr $msec $status $bytes_sent $request_time $v"),
+        *(
+            "--nginx",
+            "bbr=logs/{host}.log",
+            "--log-format",
+            "$remote_addr $msec $status $bytes_sent $request_time $v",
+        ),
         *("--snmp", "bbr=logs/{host}.snmp", "--hist", "bbr=logs/{host}.hist", "--keep", "$v"),
     )
     assert result.exit_code == 0, result.output
@@ -405,7 +515,9 @@ def test_logs_and_counters_go_to_the_arm_of_their_host(hosts: Path) -> None:
     assert counters["retrans_of_all"][0] == pytest.approx(10 / 1010)
     assert rows(table="histograms")["share"].to_list() == [0.25, 0.75] * 2
 
-    unfit = fleet(*ARMS, "--nginx", "bbr=logs/{host}.log", "--log-format", "$msec/$status", "-o", "unfit")
+    unfit = fleet(
+        *ARMS, "--nginx", "bbr=logs/{host}.log", "--log-format", "$msec/$status", "-o", "unfit"
+    )
     assert "of 2 of 2 hosts' logs no line fits --log-format" in unfit.stdout
 
     # Of a host that is in no arm nothing can be known, and one in two arms is not told apart.
@@ -423,7 +535,12 @@ def test_a_log_may_say_its_host_itself(hosts: Path) -> None:
     )
     arms = ("--arm", "cubic=cubic/{host}/*0.ss", "--arm", "bbr=bbr/y/*0.ss")
     Path("cubic/y/day-0.ss").unlink()
-    log = ("--nginx", "access.log", "--log-format", "$hostname $msec $status $bytes_sent $request_time")
+    log = (
+        "--nginx",
+        "access.log",
+        "--log-format",
+        "$hostname $msec $status $bytes_sent $request_time",
+    )
     assert fleet(*arms, *log, "-o", "out").exit_code == 0
     requests = rows(table="requests").sort("time")
     assert requests["arm"].to_list() == ["cubic", "bbr", "unassigned"]
@@ -433,11 +550,17 @@ def test_a_log_may_say_its_host_itself(hosts: Path) -> None:
     ("arguments", "said"),
     [
         (["--arm", "cubic/x/*.ss"], "an arm needs a name"),
-        (["--arm", "a=none/*.ss"], "--arm a=none/*.ss: no file matches\n  fix: put the pattern into quotes"),
+        (
+            ["--arm", "a=none/*.ss"],
+            "--arm a=none/*.ss: no file matches\n  fix: put the pattern into quotes",
+        ),
         (["--arm", "a=cubic/x"], "it is a folder\n  fix: name its files, like cubic/x/*"),
         (["--arm", "a={host}/{host}/*"], "{host} stands in it twice"),
         ([], "nothing to read"),
-        (["--arm", "a=cubic/x/*", "--nginx", "cubic/x/*", "--log-format", "$status"], "--log-format: it has none of"),
+        (
+            ["--arm", "a=cubic/x/*", "--nginx", "cubic/x/*", "--log-format", "$status"],
+            "--log-format: it has none of",
+        ),
     ],
 )
 def test_wrong_use_is_said(hosts: Path, arguments: list[str], said: str) -> None:

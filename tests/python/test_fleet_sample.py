@@ -40,14 +40,33 @@ def connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]
 
 
 def test_what_is_sampled_can_be_ingested(connection: int) -> None:
-    result = fleet("sample", "--sport", str(connection), "--interval", "50ms", "--count", "3", "-o", "samples")
+    result = fleet(
+        "sample", "--sport", str(connection), "--interval", "50ms", "--count", "3", "-o", "samples"
+    )
     assert result.exit_code == 0, result.output
     assert "3 samples in samples" in result.stderr
-    assert sorted(path.name.split(".", 1)[1] for path in Path("samples").iterdir()) == ["snmp.gz", "ss.gz"]
-    result = fleet("ingest", "--arm", "here=samples/*.ss.gz", "--snmp", "samples/*.snmp.gz", "-o", "out", "--samples")
+    assert sorted(path.name.split(".", 1)[1] for path in Path("samples").iterdir()) == [
+        "snmp.gz",
+        "ss.gz",
+    ]
+    result = fleet(
+        "ingest",
+        "--arm",
+        "here=samples/*.ss.gz",
+        "--snmp",
+        "samples/*.snmp.gz",
+        "-o",
+        "out",
+        "--samples",
+    )
     assert result.exit_code == 0, result.output
     row = store.scan(Path("out"), "connections").collect().row(0, named=True)
-    assert (row["samples"], row["local_port"], row["bytes_sent"], row["state"]) == (3, connection, 50_000, "ESTAB")
+    assert (row["samples"], row["local_port"], row["bytes_sent"], row["state"]) == (
+        3,
+        connection,
+        50_000,
+        "ESTAB",
+    )
     assert row["unknown"] is None
     assert store.scan(Path("out"), "samples").collect()["time"].n_unique() == 3
     counters = store.scan(Path("out"), "counters").collect()
@@ -58,7 +77,18 @@ def test_what_is_sampled_can_be_ingested(connection: int) -> None:
 def test_files_rotate_and_old_ones_go(connection: int) -> None:
     Path("samples").mkdir()
     Path("samples/20191217T100000Z.ss.gz.part").write_bytes(b"")  # of one that was killed
-    arguments = ("--sport", str(connection), "--interval", "400ms", "--rotate", "1s", "--keep", "2", "--count", "6")
+    arguments = (
+        "--sport",
+        str(connection),
+        "--interval",
+        "400ms",
+        "--rotate",
+        "1s",
+        "--keep",
+        "2",
+        "--count",
+        "6",
+    )
     assert fleet("sample", *arguments, "-o", "samples").exit_code == 0
     names = sorted(path.name for path in Path("samples").iterdir())
     assert len(names) == 4
@@ -68,10 +98,16 @@ def test_files_rotate_and_old_ones_go(connection: int) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--sport", "https"], "--sport https: neither a port nor a range\n  fix: write 443 or 8000-8999"),
+        (
+            ["--sport", "https"],
+            "--sport https: neither a port nor a range\n  fix: write 443 or 8000-8999",
+        ),
         (["--dport", "9-8"], "--dport 9-8: neither a port nor a range"),
         (["--dst", "here"], "--dst here: no network"),
-        (["--state", "open"], "--state open: no such state\n  fix: those of the kernel are ESTAB, SYN-SENT"),
+        (
+            ["--state", "open"],
+            "--state open: no such state\n  fix: those of the kernel are ESTAB, SYN-SENT",
+        ),
         (["--interval", "10"], "'10' is no time, like 10s or 500ms"),
     ],
 )
@@ -125,7 +161,8 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
             )
             nginx = subprocess.Popen(
                 [NGINX, "-c", f"{own}/nginx.conf", "-e", f"{own}/error.log"],
-                # It takes over a listening socket as from an older nginx, whose algorithm it can't be told.
+                # It takes over a listening socket as from an older nginx, whose algorithm it can't
+                # be told.
                 env={**os.environ, "NGINX": f"{listener.fileno()};"},
                 pass_fds=[listener.fileno()],
             )
@@ -134,7 +171,12 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
             finally:
                 nginx.terminate()
                 nginx.wait(10)
-        arguments += ["--arm", f"{name}={name}/samples/*.ss.gz", "--nginx", f"{name}={name}/access.log"]
+        arguments += [
+            "--arm",
+            f"{name}={name}/samples/*.ss.gz",
+            "--nginx",
+            f"{name}={name}/access.log",
+        ]
     result = fleet("ingest", *arguments)
     assert result.exit_code == 0, result.output
     requests = store.scan(Path("out"), "requests").collect()
@@ -146,13 +188,21 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
         assert (of_arm["tcpinfo_rtt_s"] > 0).all()
         assert seen["cc"].to_list() == [name]
         # Three requests on one connection: what the log says left is what the kernel counts.
-        assert seen["bytes_sent"].item() - seen["bytes_retrans"].item() == of_arm["bytes_sent"].sum()
+        assert (
+            seen["bytes_sent"].item() - seen["bytes_retrans"].item() == of_arm["bytes_sent"].sum()
+        )
     result = fleet("compare", "out", "--out", "compared", "--json")
     assert result.exit_code == 0, result.output
     # Of requests there may be no throughput: on loopback many take less than nginx's millisecond.
-    (rate,) = (each for each in json.loads(result.stdout)["decision"] if each["metric"] == "busy_rate.p50")
-    assert rate["value_b"]["value"] == pytest.approx(connections.filter(arm="cubic")["busy_rate_bps"].item(), rel=0.02)
-    assert rate["value_a"]["value"] == pytest.approx(connections.filter(arm="bbr")["busy_rate_bps"].item(), rel=0.02)
+    (rate,) = (
+        each for each in json.loads(result.stdout)["decision"] if each["metric"] == "busy_rate.p50"
+    )
+    assert rate["value_b"]["value"] == pytest.approx(
+        connections.filter(arm="cubic")["busy_rate_bps"].item(), rel=0.02
+    )
+    assert rate["value_a"]["value"] == pytest.approx(
+        connections.filter(arm="bbr")["busy_rate_bps"].item(), rel=0.02
+    )
     report = Path("compared/report.html").read_text(encoding="utf-8")
     assert "bbr against cubic" in report
     assert "One has no spread: no intervals" in report

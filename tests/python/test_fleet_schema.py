@@ -13,11 +13,17 @@ from fullpipe.fleet.derive import conform, types
 from fullpipe.fleet.schema import Column
 
 PAGE = Path(__file__).parents[2] / "docs" / "fleet.md"
-SHARED = {column.name for column in (*schema.FIELDS, *schema.COURSE, *schema.OF_FIELDS)} | {"observed_s"}
+SHARED = {column.name for column in (*schema.FIELDS, *schema.COURSE, *schema.OF_FIELDS)} | {
+    "observed_s"
+}
 
 
 def own(table: str) -> list[Column]:
-    return [column for column in schema.TABLES[table] if column.name not in SHARED or table == "requests"]
+    return [
+        column
+        for column in schema.TABLES[table]
+        if column.name not in SHARED or table == "requests"
+    ]
 
 
 SECTIONS = {
@@ -88,7 +94,12 @@ def test_what_follows_from_the_fields() -> None:
 
 
 def test_older_kernels_count_segments_alone() -> None:
-    old = {"arm": "a", "retrans_total_packets": 24285, "data_segs_out": 2534536, "bytes_acked": 3608119590}
+    old = {
+        "arm": "a",
+        "retrans_total_packets": 24285,
+        "data_segs_out": 2534536,
+        "bytes_acked": 3608119590,
+    }
     row = conform(pl.DataFrame([old]), "connections").row(0, named=True)
     assert row["loss"] == pytest.approx(24285 / 2534536)
     assert row["transferred_bytes"] == 3608119590
@@ -103,12 +114,18 @@ def test_a_share_of_nothing_is_not_known() -> None:
 
 def test_rows_lie_in_a_folder_of_their_arm_and_day(tmp_path: Path) -> None:
     days = [datetime(2019, 12, day, 23, 59, tzinfo=UTC) for day in (17, 18)]
-    frame = pl.DataFrame({"arm": ["a", "b", "a"], "time": [days[0], days[0], days[1]], "in_segs": [1, 2, 3]})
+    frame = pl.DataFrame(
+        {"arm": ["a", "b", "a"], "time": [days[0], days[0], days[1]], "in_segs": [1, 2, 3]}
+    )
     files = store.write(tmp_path, "counters", frame, "first")
     assert sorted(str(file.relative_to(tmp_path)) for file in files) == [
         "counters/arm=a/day=2019-12-17/first.parquet",
         "counters/arm=a/day=2019-12-18/first.parquet",
         "counters/arm=b/day=2019-12-17/first.parquet",
     ]
-    assert store.scan(tmp_path, "counters").sort("in_segs").collect()["in_segs"].to_list() == [1, 2, 3]
+    assert store.scan(tmp_path, "counters").sort("in_segs").collect()["in_segs"].to_list() == [
+        1,
+        2,
+        3,
+    ]
     assert store.scan(tmp_path, "requests").collect().schema == types("requests")

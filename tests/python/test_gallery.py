@@ -26,7 +26,9 @@ def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
     names = ("transfer", "loopback", "congested-ack-path")
     (tmp_path / "scenarios").mkdir()
     for name in names:
-        (tmp_path / "scenarios" / f"{name}.toml").write_bytes((ROOT / f"scenarios/{name}.toml").read_bytes())
+        (tmp_path / "scenarios" / f"{name}.toml").write_bytes(
+            (ROOT / f"scenarios/{name}.toml").read_bytes()
+        )
     made = subprocess.run(
         [sys.executable, "-m", "fullpipe.gallery", "scenarios", "out/page.html"],
         cwd=tmp_path,
@@ -44,7 +46,10 @@ def test_the_page_has_what_each_scenario_shows(tmp_path: Path) -> None:
         assert f"fullpipe run scenarios/{name}.toml" in article
         assert 'src="data:image/png;base64,' in article
         assert "bottleneck" in article  # the table of links
-    assert "<p>Short transfers are decided by slow start: what counts is the time" in articles["transfer"]
+    assert (
+        "<p>Short transfers are decided by slow start: what counts is the time"
+        in articles["transfer"]
+    )
     assert "<p><code>--set flow.0.cc=cubic</code> limited by the host</p>" in articles["loopback"]
     # An element's row leads to where it is used.
     assert re.search(r'<code>ACKs over links</code></td><td><a href="#congested-ack-path">', page)

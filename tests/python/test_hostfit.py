@@ -27,7 +27,9 @@ def _sides(batch: int, rng: np.random.Generator) -> dict[str, Any]:
         late = hostfit._quantile(float(rng.random()), least, median, greatest)
         work = (2 * CALL + ACK + RECEIVE * bursts * batch) * rng.normal(1, 0.05)
         turn = {"reads": 1, "received": bursts * batch, "bursts": 1, "sent": 1}
-        client.append({"slept": now - 5_000, "began": now + late, "done": now + late + work, **turn})
+        client.append(
+            {"slept": now - 5_000, "began": now + late, "done": now + late + work, **turn}
+        )
         now += 10_000
     return {
         "server": {"turns": server, "handed_over": handed},
@@ -48,7 +50,9 @@ def test_costs_and_wake_ups_that_went_in_come_out() -> None:
     rng = np.random.default_rng(1)
     runs = [_sides(batch, rng) for batch in hostfit.BATCHES]
     found = hostfit.costs(runs)
-    assert [found[name] for name in hostfit.COSTS] == pytest.approx([CALL, ACK, SEND, RECEIVE], rel=0.03)
+    assert [found[name] for name in hostfit.COSTS] == pytest.approx(
+        [CALL, ACK, SEND, RECEIVE], rel=0.03
+    )
     least, median, greatest = hostfit.wakes(runs)
     assert median == pytest.approx(10_000, rel=0.03)
     assert least == pytest.approx(8_000, rel=0.1)

@@ -39,7 +39,16 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.chdir(directory)
         Path("short.toml").write_text(SCENARIO)
         call("run", "short.toml", "--cc", "newreno", "--trace", "100ms", "--out", "run1")
-        call("sweep", "short.toml", "--set", "path.rtt=20ms,30ms", "--set", "flow.0.cc=newreno", "--out", "sweeps/run1")
+        call(
+            "sweep",
+            "short.toml",
+            "--set",
+            "path.rtt=20ms,30ms",
+            "--set",
+            "flow.0.cc=newreno",
+            "--out",
+            "sweeps/run1",
+        )
     return directory
 
 
@@ -51,7 +60,18 @@ def neighbour(kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_directory_is_not_read_from_its_neighbours_files(neighbour: None, name: str) -> None:
     kept = f"./{name}"
-    call("run", "short.toml", "--cc", "bbr3", "--set", "duration=4s", "--trace", "100ms", "--out", kept)
+    call(
+        "run",
+        "short.toml",
+        "--cc",
+        "bbr3",
+        "--set",
+        "duration=4s",
+        "--trace",
+        "100ms",
+        "--out",
+        kept,
+    )
     call("qlog", kept, f"{kept}/kept.qlog")
     log = Path(kept, "kept.qlog").read_text()
     assert '"bbr3.state"' in log
@@ -65,7 +85,16 @@ def test_a_directory_is_not_read_from_its_neighbours_files(neighbour: None, name
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sweep_goes_on_with_its_own_rows(neighbour: None, name: str) -> None:
     kept = f"sweeps/{name}"
-    arguments = ["sweep", "short.toml", "--set", "path.rtt=20ms,30ms", "--set", "flow.0.cc=bbr3", "--out", kept]
+    arguments = [
+        "sweep",
+        "short.toml",
+        "--set",
+        "path.rtt=20ms,30ms",
+        "--set",
+        "flow.0.cc=bbr3",
+        "--out",
+        kept,
+    ]
     call(*arguments)
     before = fullpipe.Sweep(kept).frame()
     assert set(before["cc"]) == {"bbr3", "bbr1"}
@@ -83,12 +112,22 @@ def test_a_log_of_flows_is_read_by_its_own_name(
     monkeypatch.chdir(tmp_path)
     for where, size in (("log1", 111), (name, 222)):
         Path(where).mkdir()
-        zeek = {"ts": 1379288667.5, "id.orig_p": 1, "proto": "tcp", "duration": 1.5, "orig_bytes": 0}
+        zeek = {
+            "ts": 1379288667.5,
+            "id.orig_p": 1,
+            "proto": "tcp",
+            "duration": 1.5,
+            "orig_bytes": 0,
+        }
         zeek |= {"resp_bytes": size, "conn_state": "SF", "orig_pkts": 2, "resp_pkts": 2}
         text = {
             "csv": f"start,bytes\n1.5,{size}\n",
             "json": json.dumps(zeek) + "\n",
-            "zeek": "#separator \\x09\n#fields\t" + "\t".join(zeek) + "\n" + "\t".join(map(str, zeek.values())) + "\n",
+            "zeek": "#separator \\x09\n#fields\t"
+            + "\t".join(zeek)
+            + "\n"
+            + "\t".join(map(str, zeek.values()))
+            + "\n",
         }[kind]
         Path(where, "flows.csv" if kind == "csv" else "conn.log").write_text(text)
     file = f"./{name}/{'flows.csv' if kind == 'csv' else 'conn.log'}"
@@ -97,10 +136,14 @@ def test_a_log_of_flows_is_read_by_its_own_name(
     call("workload", "describe", f"./{name}/out.parquet")
 
 
-def test_a_fleet_is_read_from_its_own_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fleet_is_read_from_its_own_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for host, acked in (("h1", 1000), ("h2", 2000)):
-        line = f"ESTAB 0 0 10.0.0.1:443 192.0.2.7:1\n\t cubic mss:1000 cwnd:10 bytes_acked:{acked}\n"
+        line = (
+            f"ESTAB 0 0 10.0.0.1:443 192.0.2.7:1\n\t cubic mss:1000 cwnd:10 bytes_acked:{acked}\n"
+        )
         Path(f"{host}.ss").write_text(f"@1576576800\n{line}")
     for name, host in (("fleet1", "h1"), ("fleet[1]", "h2")):
         call("fleet", "ingest", "--arm", f"a={host}.ss", "-o", name)
@@ -108,7 +151,9 @@ def test_a_fleet_is_read_from_its_own_files(tmp_path: Path, monkeypatch: pytest.
     assert results.read_parquet(table)["bytes_acked"].to_list() == [2000]
 
 
-def test_any_printable_character_may_be_in_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_any_printable_character_may_be_in_a_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
 
     def write(directory: str, value: int) -> None:
@@ -123,4 +168,6 @@ def test_any_printable_character_may_be_in_a_path(tmp_path: Path, monkeypatch: p
             write(name, value)
             file = Path(name, "kept.parquet")
             assert results.read_parquet(file)["value"].to_list() == [value]
-            assert results.scan_parquet([file, str(file)]).collect()["value"].to_list() == [value] * 2
+            assert (
+                results.scan_parquet([file, str(file)]).collect()["value"].to_list() == [value] * 2
+            )

@@ -42,7 +42,9 @@ def written(folder: Path, duration: str = "1s", more: str = "") -> str:
 
 @cache
 def _not_allowed(folder: Path) -> str | None:
-    done = subprocess.run([*RUN, written(folder, "50ms"), "--on", "kernel"], capture_output=True, text=True)
+    done = subprocess.run(
+        [*RUN, written(folder, "50ms"), "--on", "kernel"], capture_output=True, text=True
+    )
     return None if done.returncode == 0 else done.stderr
 
 
@@ -58,10 +60,21 @@ def folder(tmp_path: Path) -> Path:
 
 def test_sim_and_kernel_have_one_schema_and_one_report(folder: Path) -> None:
     out = folder / "both"
-    command = [*RUN, written(folder, "2s"), "--on", "sim,kernel", "--trace", "10ms", "--out", str(out)]
+    command = [
+        *RUN,
+        written(folder, "2s"),
+        "--on",
+        "sim,kernel",
+        "--trace",
+        "10ms",
+        "--out",
+        str(out),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    sim, kernel = (json.loads((out / name / "metrics.json").read_text()) for name in ("sim", "kernel"))
+    sim, kernel = (
+        json.loads((out / name / "metrics.json").read_text()) for name in ("sim", "kernel")
+    )
     assert sim.keys() == kernel.keys()
     assert sim["flows"][0].keys() == kernel["flows"][0].keys()
     assert kernel["runner"] == "kernel"
@@ -83,7 +96,11 @@ def test_python_runs_it_and_has_its_trace(folder: Path) -> None:
 
 def test_many_runs_and_an_expectation(folder: Path) -> None:
     file = written(folder, "600ms", 'receive_window = "64kB"\n')
-    text = Path(file).read_text().replace("\n\n[path]", '\nexpect = ["flow.newreno.goodput > 1mbit"]\n\n[path]', 1)
+    text = (
+        Path(file)
+        .read_text()
+        .replace("\n\n[path]", '\nexpect = ["flow.newreno.goodput > 1mbit"]\n\n[path]', 1)
+    )
     Path(file).write_text(text)
     command = [sys.executable, "-m", "fullpipe", "check", file, "--on", "kernel", "--repeat", "2"]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -110,10 +127,16 @@ def test_the_same_flows_arrive_on_sim_and_kernel_and_stand_side_by_side(folder: 
     command = [*RUN, file, "--on", "sim,kernel", "--trace", "10ms", "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    sim, kernel = (json.loads((out / name / "metrics.json").read_text())["workloads"][0] for name in ("sim", "kernel"))
+    sim, kernel = (
+        json.loads((out / name / "metrics.json").read_text())["workloads"][0]
+        for name in ("sim", "kernel")
+    )
     assert sim.keys() == kernel.keys()
     assert kernel["arrived"] == sim["arrived"] > 10
-    assert (kernel["completed"], kernel["completed_bytes"]) == (sim["completed"], sim["completed_bytes"])
+    assert (kernel["completed"], kernel["completed_bytes"]) == (
+        sim["completed"],
+        sim["completed_bytes"],
+    )
     ours, real = (pl.read_parquet(out / name / "transfers.parquet") for name in ("sim", "kernel"))
     same = ["workload", "bytes", "rtt", "alone"]
     assert_frame_equal(ours.select(same), real.select(same))
@@ -133,7 +156,11 @@ def test_the_same_flows_arrive_on_sim_and_kernel_and_stand_side_by_side(folder: 
 
 def test_more_than_can_be_under_way_at_once_is_refused(folder: Path) -> None:
     long = 'rtt = "10s"'
-    file = written(folder, "5s", WORKLOAD.format(stop="5s").replace("median 5kB sigma 1", "median 100B sigma 0.1"))
+    file = written(
+        folder,
+        "5s",
+        WORKLOAD.format(stop="5s").replace("median 5kB sigma 1", "median 100B sigma 0.1"),
+    )
     text = Path(file).read_text().replace('rtt = "20ms"', long).replace("load = 0.3", "load = 0.9")
     Path(file).write_text(text.replace('buffer = "20packets"', 'buffer = "2000packets"'))
     done = subprocess.run([*RUN, file, "--on", "kernel"], capture_output=True, text=True)
@@ -143,8 +170,19 @@ def test_more_than_can_be_under_way_at_once_is_refused(folder: Path) -> None:
 
 
 def test_a_short_cell_is_near_what_was_recorded_of_linux(folder: Path) -> None:
-    command = [sys.executable, "-m", "fullpipe", "validate", "--on", "kernel", "--cell", "reno-10m-20ms-2bdp-5s"]
-    done = subprocess.run([*command, "--seeds", "1", "--json"], cwd=folder, capture_output=True, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "fullpipe",
+        "validate",
+        "--on",
+        "kernel",
+        "--cell",
+        "reno-10m-20ms-2bdp-5s",
+    ]
+    done = subprocess.run(
+        [*command, "--seeds", "1", "--json"], cwd=folder, capture_output=True, text=True
+    )
     assert done.returncode in {0, 1}, done.stderr  # on a busy machine it may be missed
     found = {each["metric"]: (each["published"], each["ours"]) for each in json.loads(done.stdout)}
     assert found.keys() == {"goodput", "RTT", "queue p95", "resent"}
@@ -162,7 +200,10 @@ def test_what_a_kernel_has_not_got_is_refused(tmp_path: Path) -> None:
         ('[[flow]]\ncc = "none"\napp_rate = "1mbit"', 'flow.1.cc = "none"'),
     ]:
         done = subprocess.run(
-            [*RUN, written(tmp_path, "1s", more), "--on", "kernel"], capture_output=True, text=True, check=False
+            [*RUN, written(tmp_path, "1s", more), "--on", "kernel"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.returncode == 2, done.stdout + done.stderr
         assert key in done.stderr
@@ -172,7 +213,9 @@ def test_what_a_kernel_has_not_got_is_refused(tmp_path: Path) -> None:
 def test_what_the_machine_cannot_pace_is_refused_before_it_begins(folder: Path) -> None:
     before = time.monotonic()
     done = subprocess.run(
-        [*RUN, written(folder, "60s"), "--on", "kernel", "--set", "path.rate=900gbit"], capture_output=True, text=True
+        [*RUN, written(folder, "60s"), "--on", "kernel", "--set", "path.rate=900gbit"],
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 2, done.stderr
     assert "faster than this machine can pace packet by packet" in done.stderr
@@ -202,7 +245,9 @@ def _named(file: str) -> list[str]:
         (signal.SIGINT, WORKLOAD.format(stop="29s")),
     ],
 )
-def test_nothing_is_left_of_a_run_that_is_ended(folder: Path, number: signal.Signals, more: str) -> None:
+def test_nothing_is_left_of_a_run_that_is_ended(
+    folder: Path, number: signal.Signals, more: str
+) -> None:
     file = written(folder, "30s", more)
     temporary = folder / "tmp"
     temporary.mkdir()
@@ -216,7 +261,8 @@ def test_nothing_is_left_of_a_run_that_is_ended(folder: Path, number: signal.Sig
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline = time.monotonic() + 20
-    while len(_named(file)) < 5 and time.monotonic() < deadline:  # the command, a keeper, its first process, two agents
+    # the command, a keeper, its first process, two agents
+    while len(_named(file)) < 5 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(_named(file)) >= 5
     command.send_signal(number)

@@ -82,7 +82,9 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     server = f"--far={sys.executable} {programs / 'server.py'}"
     client = [sys.executable, str(programs / "client.py"), "3000000"]
     kept = programs / "kept"
-    done = link("--rate=20mbit", "--rtt=40ms", "--buffer=2bdp", server, f"--out={kept}", "--", *client)
+    done = link(
+        "--rate=20mbit", "--rtt=40ms", "--buffer=2bdp", server, f"--out={kept}", "--", *client
+    )
     assert done.returncode == 0, done.stderr
     connect_s, goodput = map(float, done.stdout.split())
     assert 0.040 <= connect_s < 0.5
@@ -106,7 +108,9 @@ def test_rate_and_rtt_are_those_of_the_path(link: Link, programs: Path) -> None:
     assert any(at % 1000 for at, _ in near)
 
 
-def test_a_capture_that_finds_no_room_is_said_and_nothing_is_kept(link: Link, programs: Path) -> None:
+def test_a_capture_that_finds_no_room_is_said_and_nothing_is_kept(
+    link: Link, programs: Path
+) -> None:
     server = f"--far={sys.executable} {programs / 'server.py'}"
     client = [sys.executable, str(programs / "client.py"), "500000"]
     most = ["sh", "-c", 'ulimit -f 100; exec "$@"', "sh"]  # blocks of 512 or 1024 bytes
@@ -172,8 +176,12 @@ def test_live_says_each_second_how_it_is_going(link: Link) -> None:
     header, *lines = done.stderr.splitlines()
     assert header.split() == ["s", *["down", "ms", "pkts", "drop"], *["up", "ms", "pkts", "drop"]]
     assert [line.split()[0] for line in lines if line.endswith("   0    0")] == ["1", "2"]
-    assert all(len(line.rstrip()) <= 60 for line in [header, *lines] if "·" not in line), done.stderr
-    assert [line.split()[0] for line in lines if "bottleneck" in line or line.rstrip().endswith(" up")] == [
+    assert all(len(line.rstrip()) <= 60 for line in [header, *lines] if "·" not in line), (
+        done.stderr
+    )
+    assert [
+        line.split()[0] for line in lines if "bottleneck" in line or line.rstrip().endswith(" up")
+    ] == [
         "down",
         "up",
     ]
@@ -187,12 +195,18 @@ def test_a_link_behind_a_link_is_refused(link: Link) -> None:
 
 def test_the_command_has_no_capability_with_which_it_could_leave(link: Link) -> None:
     done = link("--", "grep", "Cap", "/proc/self/status")
-    caps = {name: int(value, 16) for name, value in (line.split(":\t") for line in done.stdout.splitlines())}
+    caps = {
+        name: int(value, 16)
+        for name, value in (line.split(":\t") for line in done.stdout.splitlines())
+    }
     for admin in (12, 16, 19, 21):  # NET_ADMIN, SYS_MODULE, SYS_PTRACE, SYS_ADMIN
-        assert not any(caps[name] >> admin & 1 for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh"))
+        assert not any(
+            caps[name] >> admin & 1 for name in ("CapEff", "CapPrm", "CapBnd", "CapAmb", "CapInh")
+        )
 
 
-# Settings of the machine, which its owner may write whatever its capabilities. None is written to, only opened.
+# Settings of the machine, which its owner may write whatever its capabilities. None is written to,
+# only opened.
 SETTINGS = """
 import errno, os, sys
 tried, opened = 0, []
@@ -235,8 +249,12 @@ for more in ([], ["--mount-proc"]):
 """
 
 
-@pytest.mark.parametrize("how", [[], ["setpriv", "--bounding-set=-sys_admin,-net_admin"]], ids=["as it is", "userns"])
-def test_the_command_can_not_write_the_machines_settings(link: Link, tmp_path: Path, how: list[str]) -> None:
+@pytest.mark.parametrize(
+    "how", [[], ["setpriv", "--bounding-set=-sys_admin,-net_admin"]], ids=["as it is", "userns"]
+)
+def test_the_command_can_not_write_the_machines_settings(
+    link: Link, tmp_path: Path, how: list[str]
+) -> None:
     if how and os.geteuid() != 0:
         pytest.skip("for root, who can have fewer capabilities; who is not root has seen it")
     (tmp_path / "settings.py").write_text(SETTINGS)
@@ -254,7 +272,8 @@ def test_nor_in_namespaces_of_its_own(link: Link, tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
-# Whoever traces the first process is in its namespaces, and those are the machine's for its proxy's threads.
+# Whoever traces the first process is in its namespaces, and those are the machine's for its proxy's
+# threads.
 TRACER = """
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
@@ -274,8 +293,12 @@ print(done)
 """
 
 
-@pytest.mark.parametrize("how", [[], ["setpriv", "--bounding-set=-sys_admin,-net_admin"]], ids=["as it is", "userns"])
-def test_the_command_can_not_trace_the_first_process(link: Link, tmp_path: Path, how: list[str]) -> None:
+@pytest.mark.parametrize(
+    "how", [[], ["setpriv", "--bounding-set=-sys_admin,-net_admin"]], ids=["as it is", "userns"]
+)
+def test_the_command_can_not_trace_the_first_process(
+    link: Link, tmp_path: Path, how: list[str]
+) -> None:
     if how and os.geteuid() != 0:
         pytest.skip("for root, who can have fewer capabilities; who is not root has seen it")
     (tmp_path / "tracer.py").write_text(TRACER)
@@ -306,7 +329,9 @@ def test_nothing_is_left_after_kill_9(link: Link, tmp_path: Path, victim: str) -
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_nothing_is_left_when_a_signal_ends_it(link: Link, tmp_path: Path, sent: signal.Signals) -> None:
+def test_nothing_is_left_when_a_signal_ends_it(
+    link: Link, tmp_path: Path, sent: signal.Signals
+) -> None:
     process, namespaces = _begin(tmp_path, "--out", str(tmp_path / "kept"))
     process.send_signal(sent)
     _, said = process.communicate(timeout=20)
@@ -333,7 +358,9 @@ def _begin(directory: Path, *options: str) -> tuple[subprocess.Popen[str], list[
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGINT, signal.SIGHUP)],
+        preexec_fn=lambda: [
+            signal.signal(each, signal.SIG_DFL) for each in (signal.SIGINT, signal.SIGHUP)
+        ],
     )
     deadline = time.monotonic() + 30
     while not (directory / "near").exists() and time.monotonic() < deadline:
@@ -367,7 +394,8 @@ def _wait_for_nobody_in(namespaces: list[str]) -> None:
     assert left == []
 
 
-# A host of the test's own: a namespace with an address of its own and a server, in which the link is made.
+# A host of the test's own: a namespace with an address of its own and a server, in which the link
+# is made.
 HOST = """
 import socket, subprocess, sys, threading
 subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -414,11 +442,17 @@ def test_the_outside_is_reached_only_when_it_is_asked_for(link: Link, tmp_path: 
 
     def on_host(*args: str) -> str:
         command = [*own, sys.executable, "host.py", *args]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60).stdout
+        return subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        ).stdout
 
     assert on_host("--rtt=50ms", "--", sys.executable, "direct.py") == "Network is unreachable\n"
-    assert on_host("--rtt=50ms", "--uplink", "--", sys.executable, "direct.py") == "Network is unreachable\n"
-    # The outside, not its loopback; a name that there is none of; and over the path, which takes its time.
+    assert (
+        on_host("--rtt=50ms", "--uplink", "--", sys.executable, "direct.py")
+        == "Network is unreachable\n"
+    )
+    # The outside, not its loopback; a name that there is none of; and over the path, which takes
+    # its time.
     said = on_host("--rtt=50ms", "--uplink", "--", sys.executable, "socks.py")
     assert said == "(0, b'outside') (2, b'') (4, b'') True\n"
 
@@ -427,14 +461,19 @@ def test_without_root_it_works_or_says_what_to_allow(link: Link) -> None:
     if os.geteuid() != 0:
         pytest.skip("for root, who can be somebody else; who is not root has seen it")
     nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    done = subprocess.run([*nobody, *LINK, "--", "id", "-u"], capture_output=True, text=True, cwd="/")
+    done = subprocess.run(
+        [*nobody, *LINK, "--", "id", "-u"], capture_output=True, text=True, cwd="/"
+    )
     if "Permission denied" in done.stderr and "/dev/net/tun" not in done.stderr:
         pytest.skip("nobody can't read the tests' Python")
     if done.returncode == 0:
         assert done.stdout == "65534\n"
         return
     assert done.returncode == 2
-    assert "fix: let root allow it: chmod 666 /dev/net/tun" in done.stderr or "fix: run it as root" in done.stderr
+    assert (
+        "fix: let root allow it: chmod 666 /dev/net/tun" in done.stderr
+        or "fix: run it as root" in done.stderr
+    )
 
 
 def test_what_the_machine_cant_do_is_refused_with_the_estimate(link: Link) -> None:

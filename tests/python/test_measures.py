@@ -72,7 +72,11 @@ def _probing() -> Ran:
             }
         ),
         links=pl.DataFrame(
-            {"time": time, "link": ["bottleneck"] * 1000, "sojourn": [humps.get(t, 1) / 1e3 for t in time]}
+            {
+                "time": time,
+                "link": ["bottleneck"] * 1000,
+                "sojourn": [humps.get(t, 1) / 1e3 for t in time],
+            }
         ),
     )
     run.metrics["measure_from_s"] = 0.05
@@ -118,6 +122,7 @@ def _latecomer(late_mb_per_s: list[float]) -> Ran:
 def test_a_latecomer_has_its_share_when_a_second_of_it_shows() -> None:
     run = _latecomer([1.0] * 5 + [10.0] * 15)
     assert MEASURES["early_share"](run, 1) == pytest.approx(1 / 11)
-    # 80 % of an equal share is 4 of 10; the window has w of 10 and 1 - w of 1: (1 + 9 w) >= 0.4 (11 + 9 w).
+    # 80 % of an equal share is 4 of 10; the window has w of 10 and 1 - w of 1: (1 + 9 w) >= 0.4 (11
+    # + 9 w).
     assert MEASURES["time_to_fair_s"](run, 1) == pytest.approx(5.7, abs=0.1)
     assert MEASURES["time_to_fair_s"](_latecomer([1.0] * 20), 1) == pytest.approx(20)

@@ -41,7 +41,11 @@ def filled(directory: Path, made: Recipe, threads: int = 2) -> tuple[int, int]:
 
 
 def rows(directory: Path, table: str) -> pl.DataFrame:
-    return tables.scan(directory, table).sort("arm", "pair" if table != "counters" else "time").collect()
+    return (
+        tables.scan(directory, table)
+        .sort("arm", "pair" if table != "counters" else "time")
+        .collect()
+    )
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +57,16 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_it_has_the_tables_of_a_fleet(fleet: Path) -> None:
     connections, requests = rows(fleet, "connections"), rows(fleet, "requests")
-    assert connections["arm"].value_counts().sort("arm").rows() == [("bbr1", PATHS), ("cubic", PATHS)]
+    assert connections["arm"].value_counts().sort("arm").rows() == [
+        ("bbr1", PATHS),
+        ("cubic", PATHS),
+    ]
     assert connections["connection"].n_unique() == 2 * PATHS
     assert set(requests["status"]) == {200} and set(requests["body_bytes_sent"]) == {3_000_000}
     # What is sent and not sent again is what arrived; nothing was lost that was not sent again.
-    assert (connections["bytes_sent"] - connections["bytes_retrans"] == connections["bytes_acked"]).all()
+    assert (
+        connections["bytes_sent"] - connections["bytes_retrans"] == connections["bytes_acked"]
+    ).all()
     for throughput, seconds in requests.select("throughput_bps", "request_time_s").iter_rows():
         assert throughput == pytest.approx(8 * 3e6 / seconds)
     assert (connections["busy_s"] > requests["request_time_s"]).all()
@@ -69,7 +78,9 @@ def test_counters_are_sums_of_connections(fleet: Path) -> None:
     connections, counters = rows(fleet, "connections"), rows(fleet, "counters")
     for arm in ARMS:
         of_arm = connections.filter(arm=arm)
-        sent, again = (int(of_arm[name].sum()) for name in ("data_segs_out", "retrans_total_packets"))
+        sent, again = (
+            int(of_arm[name].sum()) for name in ("data_segs_out", "retrans_total_packets")
+        )
         assert counters.filter(arm=arm)["retrans_segs"].sum() == again
         assert counters.filter(arm=arm)["out_segs"].sum() == sent - again
 
@@ -79,7 +90,9 @@ def test_paths_are_there_as_they_were_drawn(fleet: Path) -> None:
     connections = rows(fleet, "connections").filter(arm="cubic")
     assert drawn["pair"].to_list() == list(range(PATHS))
     assert set(drawn["class"]) <= {"wired", "wifi", "mobile"}
-    assert (connections["minrtt_s"] > drawn["path.rtt.value"]).all(), "nothing is faster than its path"
+    assert (connections["minrtt_s"] > drawn["path.rtt.value"]).all(), (
+        "nothing is faster than its path"
+    )
 
 
 def test_what_is_there_is_not_run_again_and_more_is_added(fleet: Path, tmp_path: Path) -> None:
@@ -132,7 +145,8 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # as a terminal leaves it
+            # as a terminal leaves it
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )
         with process:
             deadline = time.monotonic() + 60
@@ -146,7 +160,9 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
         more = len(list(shards.glob("*-*")))
         assert more >= before + 2
         before = more
-    subprocess.run([sys.executable, "-c", SLOWLY], cwd=tmp_path, check=True, capture_output=True, timeout=60)
+    subprocess.run(
+        [sys.executable, "-c", SLOWLY], cwd=tmp_path, check=True, capture_output=True, timeout=60
+    )
     stopped, whole = tmp_path / "edge", tmp_path / "whole"
     assert json.loads((stopped / "simulate.json").read_text())["paths"] == 1500
     filled(whole, recipe(paths=1500))
@@ -157,7 +173,9 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
 
 def test_another_population_is_refused_the_directory(fleet: Path) -> None:
     for other in (recipe(seed=2), recipe(arms=("cubic",)), recipe(changes=[("path.loss", "0%")])):
-        with pytest.raises(FileExistsError, match="of another population, other arms or another seed"):
+        with pytest.raises(
+            FileExistsError, match="of another population, other arms or another seed"
+        ):
             filled(fleet, other)
 
 
@@ -166,8 +184,13 @@ def test_a_path_by_itself_is_what_it_was_in_the_fleet(fleet: Path) -> None:
     assert printed.exit_code == 0, printed.output
     assert tomllib.loads(printed.stdout)["flow"][0]["cc"] == "bbr1"
     flow = fullpipe.run(printed.stdout).metrics["flows"][0]
-    row = rows(fleet, "connections").row(by_predicate=(pl.col("arm") == "bbr1") & (pl.col("pair") == 7), named=True)
-    assert (flow["sent"], flow["retransmits"]) == (row["data_segs_out"], row["retrans_total_packets"])
+    row = rows(fleet, "connections").row(
+        by_predicate=(pl.col("arm") == "bbr1") & (pl.col("pair") == 7), named=True
+    )
+    assert (flow["sent"], flow["retransmits"]) == (
+        row["data_segs_out"],
+        row["retrans_total_packets"],
+    )
     assert opened(fleet).identity == recipe().identity
 
 
@@ -179,11 +202,16 @@ def test_what_is_wrong_is_said(fleet: Path, tmp_path: Path) -> None:
 
     out = ["--out", str(tmp_path / "new")]
     assert "did you mean edge-2019?" in said("simulate", "--preset", "edge-2091", *out)
-    assert 'neither an arm of this population nor an algorithm\n  fix: did you mean "cubic"?' in said(
-        "simulate", "--cc", "cubik", *out
+    assert (
+        'neither an arm of this population nor an algorithm\n  fix: did you mean "cubic"?'
+        in said("simulate", "--cc", "cubik", *out)
     )
-    assert "{1ms..2mbit}: 1ms and 2mbit are not of one kind" in said("simulate", "--set", "path.rtt={1ms..2mbit}", *out)
-    assert "unknown key\n  fix: did you mean path.rtt?" in said("simulate", "--set", "path.rrt=1ms", *out)
+    assert "{1ms..2mbit}: 1ms and 2mbit are not of one kind" in said(
+        "simulate", "--set", "path.rtt={1ms..2mbit}", *out
+    )
+    assert "unknown key\n  fix: did you mean path.rtt?" in said(
+        "simulate", "--set", "path.rrt=1ms", *out
+    )
     assert not (tmp_path / "new").exists()
     assert "it has cubic, bbr1" in said("path", str(fleet), "0", "--arm", "bbr2")
     assert "has 24 paths" in said("path", str(fleet), "24")

@@ -74,7 +74,12 @@ def _load(tmp_path: Path, text: str) -> published.Published:
 def test_another_table_costs_one_file(tmp_path: Path) -> None:
     table = _load(tmp_path, GOOD)
     first, second = table.cases
-    assert (table.name, first.point.seeds, first.ccs, second.ccs) == ("small", 2, ("newreno",), ("not-built",))
+    assert (table.name, first.point.seeds, first.ccs, second.ccs) == (
+        "small",
+        2,
+        ("newreno",),
+        ("not-built",),
+    )
     assert 'bytes = "1MB"' in second.point.setup.text
     assert "bytes" not in first.point.setup.text
     assert [cell.report for cell in first.cells] == [None, "a guess"]
@@ -86,35 +91,95 @@ def test_another_table_costs_one_file(tmp_path: Path) -> None:
     ("old", "new", "words"),
     [
         ('name = "small"\n', "", ["name: is missing", 'fix: write name = "…"']),
-        ('title = "A small table"', "titel = 1", ["titel: there is no such key", "fix: use one of name, title"]),
+        (
+            'title = "A small table"',
+            "titel = 1",
+            ["titel: there is no such key", "fix: use one of name, title"],
+        ),
         ("seeds = 2", 'seeds = "two"', ['seeds = "two"', "whole number of 1 or more"]),
         ("seeds = 2", "seeds = 0", ["seeds = 0"]),
-        ("(?P<rate>[0-9]+)", "(?P<rate>[0-9]+", ["decoding.pattern", "fix: write a regular expression"]),
-        ('flows = ["first"]', 'flows = ["second"]', ['decoding.flows[0] = "second"', "rate, loss, first"]),
-        ("[decoding.parts.loss]", "[decoding.parts.los]", ["decoding.parts.los: is no part of the name"]),
-        ('"1" = {', '"2" = {', ['table[0].rows[1] = "10mbit_1_other"', 'fix: add "1" to [decoding.parts.loss]']),
+        (
+            "(?P<rate>[0-9]+)",
+            "(?P<rate>[0-9]+",
+            ["decoding.pattern", "fix: write a regular expression"],
+        ),
+        (
+            'flows = ["first"]',
+            'flows = ["second"]',
+            ['decoding.flows[0] = "second"', "rate, loss, first"],
+        ),
+        (
+            "[decoding.parts.loss]",
+            "[decoding.parts.los]",
+            ["decoding.parts.los: is no part of the name"],
+        ),
+        (
+            '"1" = {',
+            '"2" = {',
+            ['table[0].rows[1] = "10mbit_1_other"', 'fix: add "1" to [decoding.parts.loss]'],
+        ),
         (
             '"{rate}mbit"',
             '"{speed}mbit"',
             ['scenario.path.rate = "{speed}mbit"', "{speed} is no part", "fix: use one of"],
         ),
-        ("[algorithms.other]", "[algorithms.others]", ["unknown algorithm other", "fix: add [algorithms.other]"]),
+        (
+            "[algorithms.other]",
+            "[algorithms.others]",
+            ["unknown algorithm other", "fix: add [algorithms.other]"],
+        ),
         ('cc = "newreno"', "", ["algorithms.reno.cc: is missing"]),
-        ('"goodput_mbps"', '"goodput"', ['metrics.rate.measure = "goodput"', "fix: use one of goodput_mbps"]),
-        ("{ relative = 0.5 }", "{ relative = -1 }", ["metrics.rate.tolerance.relative = -1", "a number of 0 or more"]),
-        ("{ relative = 0.5 }", "{ zero = 1 }", ["metrics.rate.tolerance", "fix: give absolute or relative or both"]),
-        ("{ factor = 3 }", "{ factor = 0.5 }", ["metrics.rtt.tolerance.factor = 0.5", "is below 1"]),
-        ("{ factor = 3 }", "{ faktor = 3 }", ["metrics.rtt.tolerance.faktor: there is no such key"]),
-        ("{ factor = 3 }\n", "{ factor = 3 }\nflow = 2\n", ["metrics.rtt.flow = 2", "has no such flow"]),
+        (
+            '"goodput_mbps"',
+            '"goodput"',
+            ['metrics.rate.measure = "goodput"', "fix: use one of goodput_mbps"],
+        ),
+        (
+            "{ relative = 0.5 }",
+            "{ relative = -1 }",
+            ["metrics.rate.tolerance.relative = -1", "a number of 0 or more"],
+        ),
+        (
+            "{ relative = 0.5 }",
+            "{ zero = 1 }",
+            ["metrics.rate.tolerance", "fix: give absolute or relative or both"],
+        ),
+        (
+            "{ factor = 3 }",
+            "{ factor = 0.5 }",
+            ["metrics.rtt.tolerance.factor = 0.5", "is below 1"],
+        ),
+        (
+            "{ factor = 3 }",
+            "{ faktor = 3 }",
+            ["metrics.rtt.tolerance.faktor: there is no such key"],
+        ),
+        (
+            "{ factor = 3 }\n",
+            "{ factor = 3 }\nflow = 2\n",
+            ["metrics.rtt.flow = 2", "has no such flow"],
+        ),
         ('cases = ["*_other"]', 'cases = ["*_nobody"]', ["exception[0].cases", "fits no cell"]),
         ("tolerance = { absolute = 1 }", "", ["exception[0]: changes nothing, or too much"]),
-        ('"rate", "rtt"]', '"rate", "rtts"]', ['table[0].columns = "rtts"', "[metrics.…] explains a new column"]),
-        (", 10, 60]", ", 10]", ["table[0].rows[0]", "does not have 4 columns", "fix: write case, bdp, rate, rtt"]),
+        (
+            '"rate", "rtt"]',
+            '"rate", "rtts"]',
+            ['table[0].columns = "rtts"', "[metrics.…] explains a new column"],
+        ),
+        (
+            ", 10, 60]",
+            ", 10]",
+            ["table[0].rows[0]", "does not have 4 columns", "fix: write case, bdp, rate, rtt"],
+        ),
         (", 10, 60]", ', "10", 60]', ["table[0].rows[0] 10mbit_0_reno rate", "without quotes"]),
         (", 10, 60]", ", nan, 60]", ["table[0].rows[0] 10mbit_0_reno rate"]),
         ("10mbit_0_reno", "10mbit-0-reno", ["does not fit decoding.pattern"]),
         ("10mbit_1_other", "10mbit_0_reno", ["table[0].rows[1]", "is there twice"]),
-        ('"10mbit_0_reno", 6.0', '"10mbit_0_reno", 6.02', ["10mbit_0_reno bdp = 6.02", "the name gives 6"]),
+        (
+            '"10mbit_0_reno", 6.0',
+            '"10mbit_0_reno", 6.02',
+            ["10mbit_0_reno bdp = 6.02", "the name gives 6"],
+        ),
         ("seeds = 2", "seeds = ", ["Invalid value", "fix: write TOML"]),
     ],
 )
@@ -131,7 +196,10 @@ def test_a_malformed_table_is_refused(tmp_path: Path, old: str, new: str, words:
 
 def test_a_note_changes_nothing_else(tmp_path: Path) -> None:
     note = '[[exception]]\ncases = ["*"]\nmetrics = ["rate", "rtt"]\nnote = "who knows"\n'
-    with_note, without = (_load(tmp_path, text).cases for text in (GOOD.replace("[[table]]", note + "[[table]]"), GOOD))
+    with_note, without = (
+        _load(tmp_path, text).cases
+        for text in (GOOD.replace("[[table]]", note + "[[table]]"), GOOD)
+    )
     for case, other in zip(with_note, without, strict=True):
         assert {cell.note for cell in case.cells} == {"who knows"}
         assert [cell.tolerance for cell in case.cells] == [cell.tolerance for cell in other.cells]

@@ -68,7 +68,9 @@ def test_a_window_over_an_rtt_has_an_envelope_of_slope_minus_one() -> None:
     rtt = np.geomspace(31, 300, 4000)
     found = measures.envelope({"min_rtt": rtt, "bandwidth": 512 / rtt})
     assert found == pytest.approx(-1, abs=0.02)
-    assert math.isnan(measures.envelope({"min_rtt": rtt[:40], "bandwidth": 512 / rtt[:40]})), "too few"
+    assert math.isnan(measures.envelope({"min_rtt": rtt[:40], "bandwidth": 512 / rtt[:40]})), (
+        "too few"
+    )
 
 
 def test_ranks_of_what_rises_together_are_one() -> None:
@@ -77,7 +79,9 @@ def test_ranks_of_what_rises_together_are_one() -> None:
     assert measures.rank_correlation(rising | {"rtt": -rising["rtt"]}) == pytest.approx(-1)
 
 
-def test_each_claim_has_a_number_with_its_interval(small: published.Study, done: study.Outcome) -> None:
+def test_each_claim_has_a_number_with_its_interval(
+    small: published.Study, done: study.Outcome
+) -> None:
     assert len(done.claims) == len(small.claims) == len(done.fewer)
     assert {len(arm["loss"]) for arm in done.arms.values()} == {40}
     for judged in done.claims:
@@ -88,12 +92,16 @@ def test_each_claim_has_a_number_with_its_interval(small: published.Study, done:
 
 
 def test_where_no_window_limits_there_is_nothing_to_compare(done: study.Outcome) -> None:
-    limited = [each for each in done.assumptions["no-windows"] if each.claim.measure == "window_limited"]
+    limited = [
+        each for each in done.assumptions["no-windows"] if each.claim.measure == "window_limited"
+    ]
     assert [each.verdict for each in limited] == [Verdict.SKIPPED] * 2
     assert not any(each.sure for each in limited), "it turns nothing"
 
 
-def test_a_rival_takes_its_share(small: published.Study, tmp_path: Path, done: study.Outcome) -> None:
+def test_a_rival_takes_its_share(
+    small: published.Study, tmp_path: Path, done: study.Outcome
+) -> None:
     recipes = study.recipes(small)
     assert 'name = "rival"' in recipes["shared"].text and "rival" not in recipes[""].text
     with Counter(silent=True) as counter:
@@ -103,7 +111,9 @@ def test_a_rival_takes_its_share(small: published.Study, tmp_path: Path, done: s
     assert np.median(shared) < 0.75 * np.median(alone)
 
 
-def test_the_same_again_is_the_same(small: published.Study, done: study.Outcome, tmp_path: Path) -> None:
+def test_the_same_again_is_the_same(
+    small: published.Study, done: study.Outcome, tmp_path: Path
+) -> None:
     again = outcome(replace(small, assumptions=()), tmp_path / "again")
     assert [repr(each) for each in again.claims] == [repr(each) for each in done.claims]
 
@@ -134,5 +144,7 @@ def test_the_command_says_what_a_fleet_has_not(tmp_path: Path) -> None:
         (["--on", "kernel"], "--on kernel"),
         (["--case", "D99"], "there is D1"),
     ):
-        ran = CliRunner().invoke(app, ["reproduce", str(FILE), *wrong, "--out", str(tmp_path / "out")])
+        ran = CliRunner().invoke(
+            app, ["reproduce", str(FILE), *wrong, "--out", str(tmp_path / "out")]
+        )
         assert ran.exit_code == 2 and said in ran.output, ran.output

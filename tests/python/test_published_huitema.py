@@ -46,7 +46,11 @@ def test_rate_rtt_and_state_are_drawn_over_time_and_near_to() -> None:
     picture = next(picture for picture in file.pictures if picture.draw == "rate_rtt_state")
     quick = [
         tuple(
-            replace(point, seeds=1, setup=replace(point.setup, settings=(*point.setup.settings, ("duration", "1.1s"))))
+            replace(
+                point,
+                seeds=1,
+                setup=replace(point.setup, settings=(*point.setup.settings, ("duration", "1.1s"))),
+            )
             for point in points
         )
         for points in picture.of
@@ -70,8 +74,17 @@ def test_what_holds_a_flow_back_is_its_share() -> None:
     flow = run.metrics["flows"][0]
     flow["limited_by"] = {"cwnd": 0.25, "recovery": 0.05, "pacing": 0.6, "host": 0.1}
     flow["rtt_s"] = {**flow["rtt_s"], "min": 20e-6, "p50": 75e-6, "max": 1400e-6}
-    names = ("limited_by_cwnd", "limited_by_pacing", "limited_by_host", "rtt_min_us", "rtt_p50_us", "rtt_max_us")
-    assert [MEASURES[name](run, 0) for name in names] == pytest.approx([0.3, 0.6, 0.1, 20, 75, 1400])
+    names = (
+        "limited_by_cwnd",
+        "limited_by_pacing",
+        "limited_by_host",
+        "rtt_min_us",
+        "rtt_p50_us",
+        "rtt_max_us",
+    )
+    assert [MEASURES[name](run, 0) for name in names] == pytest.approx(
+        [0.3, 0.6, 0.1, 20, 75, 1400]
+    )
 
 
 def test_a_drop_counts_in_cruise_without_a_loss_and_from_a_tenth_on() -> None:
@@ -105,4 +118,6 @@ def test_a_drop_counts_in_cruise_without_a_loss_and_from_a_tenth_on() -> None:
     assert MEASURES["probes_per_s"](run, 0) == pytest.approx(1 / 0.5)
     assert MEASURES["up_ends_on_delay"](run, 0) == pytest.approx(0.5)
     assert MEASURES["pacing_rtt_correlation"](run, 0) == pytest.approx(1.0)
-    assert MEASURES["pacing_variation"](run, 0) == pytest.approx((1220.8 / 5) ** 0.5 / (515 / 6), rel=1e-3)
+    assert MEASURES["pacing_variation"](run, 0) == pytest.approx(
+        (1220.8 / 5) ** 0.5 / (515 / 6), rel=1e-3
+    )

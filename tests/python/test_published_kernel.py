@@ -21,12 +21,16 @@ def test_every_scenario_of_the_oracle_is_compared() -> None:
     kernel = published.load(FILE)
     rows = {case.name.partition(" ")[0] for case in kernel.cases}
     assert {file.stem for file in (ROOT / "scenarios/oracle").glob("*.toml")} == rows
-    assert not any(cell.report for case in kernel.cases for cell in case.cells), "every cell is judged"
+    assert not any(cell.report for case in kernel.cases for cell in case.cells), (
+        "every cell is judged"
+    )
 
 
 def test_states_are_counted_over_the_whole_run() -> None:
     run = fullpipe.run(ROOT / "scenarios/oracle/b_bbr3.toml", duration="12s", trace="1s")
-    entered = [row["time"] for row in run.trace("transitions").to_dicts() if row["to"] == "probe_rtt"]
+    entered = [
+        row["time"] for row in run.trace("transitions").to_dicts() if row["to"] == "probe_rtt"
+    ]
     assert MEASURES["probe_rtts"](run, 0) == len(entered) == 2
     assert MEASURES["probe_rtt_first_s"](run, 0) == entered[0]
     assert MEASURES["probe_rtt_last_s"](run, 0) == entered[1]
@@ -58,7 +62,10 @@ def test_what_never_happened_has_no_time() -> None:
 def test_a_run_is_drawn_over_the_sources_series() -> None:
     for picture in published.load(FILE).pictures:
         panels = draw(picture, {}).axes
-        assert [line.get_label() for line in panels[0].get_lines()] == ["kernel", "fullpipe, seed 1"]
+        assert [line.get_label() for line in panels[0].get_lines()] == [
+            "kernel",
+            "fullpipe, seed 1",
+        ]
         # States are drawn where the source has them.
         assert len(panels) == (3 if picture.case == "a_bbr3" else 2)
 
@@ -66,12 +73,26 @@ def test_a_run_is_drawn_over_the_sources_series() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ('series = "kernel-2026/a_bbr3.csv.gz"', "", ["picture[0].series", "give over_series the source's file"]),
-        ("kernel-2026/a_bbr3.csv.gz", "kernel-2026/b_bbr3.csv.gz", ["picture[0].series", "is not there", "fix: name"]),
+        (
+            'series = "kernel-2026/a_bbr3.csv.gz"',
+            "",
+            ["picture[0].series", "give over_series the source's file"],
+        ),
+        (
+            "kernel-2026/a_bbr3.csv.gz",
+            "kernel-2026/b_bbr3.csv.gz",
+            ["picture[0].series", "is not there", "fix: name"],
+        ),
     ],
 )
-def test_a_picture_without_its_series_is_refused(tmp_path: Path, old: str, new: str, words: list[str]) -> None:
-    text = FILE.read_text(encoding="utf-8").replace("../scenarios", str(ROOT / "scenarios")).replace(old, new)
+def test_a_picture_without_its_series_is_refused(
+    tmp_path: Path, old: str, new: str, words: list[str]
+) -> None:
+    text = (
+        FILE.read_text(encoding="utf-8")
+        .replace("../scenarios", str(ROOT / "scenarios"))
+        .replace(old, new)
+    )
     (tmp_path / "kernel.toml").write_text(text, encoding="utf-8")
     with pytest.raises(PublishedError) as refused:
         published.load(tmp_path / "kernel.toml")

@@ -27,7 +27,10 @@ POINTS = {point.name: point for claim in KIT.claims for point in claim.points}
 
 def test_every_case_of_the_slides_is_there() -> None:
     assert {claim.case for claim in KIT.claims} == {f"K{number}" for number in range(1, 17)}
-    assert {picture.case for picture in KIT.pictures} == {*(f"K{number}" for number in range(2, 13)), "K15"}
+    assert {picture.case for picture in KIT.pictures} == {
+        *(f"K{number}" for number in range(2, 13)),
+        "K15",
+    }
 
 
 @pytest.mark.parametrize("name", POINTS)
@@ -65,7 +68,9 @@ def test_noise_makes_the_estimate_too_high() -> None:
 
 def test_short_flows_are_the_same_for_every_algorithm() -> None:
     first, *others = (
-        point.setup.scenario(1).to_toml() for name, point in POINTS.items() if name.endswith("collapsed 0.73")
+        point.setup.scenario(1).to_toml()
+        for name, point in POINTS.items()
+        if name.endswith("collapsed 0.73")
     )
     assert len(others) == 2
     for line in ('source = "mawi-2020-06-10"', "load = 0.73", 'rate = "3gbit"', 'stop = "30s"'):
@@ -78,13 +83,19 @@ def test_whole_traces_are_judged_by_the_claims_of_30_s() -> None:
     def judged(claims: Iterable[Claim]) -> set[tuple[str, str, str, tuple[float, float], str]]:
         short = (each for each in claims if each.case in ("K12", "K15") and each.report is None)
         return {
-            (each.case, each.metric, each.measure, each.within, points.label) for each in short for points in each.of[0]
+            (each.case, each.metric, each.measure, each.within, points.label)
+            for each in short
+            for points in each.of[0]
         }
 
     assert judged(whole.claims) == judged(KIT.claims)
     stops = {"whole": 'stop = "900s"', "short": 'stop = "30s"'}
     for claims, name in ((whole.claims, "whole"), (KIT.only(["K15"]).claims, "short")):
-        assert all(stops[name] in point.setup.scenario(1).to_toml() for claim in claims for point in claim.points)
+        assert all(
+            stops[name] in point.setup.scenario(1).to_toml()
+            for claim in claims
+            for point in claim.points
+        )
 
 
 def test_short_flows_are_served_best_by_srpt() -> None:

@@ -78,7 +78,10 @@ def test_every_row_is_there_as_printed() -> None:
 
 
 def test_there_are_24_and_18_rows() -> None:
-    counts = [sum(case.table.endswith(word) for case in TABLE.cases) for word in ("Throughput", "Fairness")]
+    counts = [
+        sum(case.table.endswith(word) for case in TABLE.cases)
+        for word in ("Throughput", "Fairness")
+    ]
     assert counts == [24, 18]
     assert len(CUBIC) == 12 + 6
 
@@ -96,7 +99,13 @@ def test_path_reproduces_buffer_over_bdp(row: list[str]) -> None:
     """Two decimals, rounded down from what the decoded path gives: 0.1125 is printed as 0.11."""
     scenario = tomllib.loads(CASES[row[0]].point.setup.text)["path"]
     packets = int(scenario["buffer"].removesuffix("packets"))
-    bdp_bytes = int(scenario["rate"].removesuffix("mbit")) * 1e6 / 8 * int(scenario["rtt"].removesuffix("ms")) / 1e3
+    bdp_bytes = (
+        int(scenario["rate"].removesuffix("mbit"))
+        * 1e6
+        / 8
+        * int(scenario["rtt"].removesuffix("ms"))
+        / 1e3
+    )
     assert int(packets * 1500 / bdp_bytes * 100) / 100 == float(row[2])
 
 
@@ -123,7 +132,9 @@ def test_a_transfer_with_loss() -> None:
 
 
 def test_two_flows_without_end() -> None:
-    scenario = tomllib.loads(CASES["share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC"].point.setup.text)
+    scenario = tomllib.loads(
+        CASES["share_30s_20Mbps_20ms_400pkt_0loss_BBR2_CUBIC"].point.setup.text
+    )
     assert scenario["duration"] == "30s"
     assert [flow["cc"] for flow in scenario["flow"]] == ["bbr2", "cubic"]
     assert not any("bytes" in flow for flow in scenario["flow"])
@@ -148,7 +159,11 @@ def test_what_is_judged() -> None:
 
 
 def test_scores_may_be_off_by_one_or_two() -> None:
-    wide = [case.name for case in TABLE.cases if len(case.flows) == 2 and case.cells[0].tolerance.absolute == 2]
+    wide = [
+        case.name
+        for case in TABLE.cases
+        if len(case.flows) == 2 and case.cells[0].tolerance.absolute == 2
+    ]
     assert wide == [
         "share_30s_20Mbps_20ms_400pkt_0loss_BBR2_BBR2",
         "share_30s_40Mbps_120ms_400pkt_0loss_BBR2_BBR2",

@@ -117,7 +117,8 @@ def is_valid(event: dict[str, Any]) -> None:
             assert set(data) == {"old", "new", "trigger"}
             assert all(isinstance(word, str) and word for word in data.values())
         case "transport:packet_sent":
-            assert data["header"].keys() == {"packet_type", "packet_number"}  # qvis complains of sizes in there
+            # qvis complains of sizes in there
+            assert data["header"].keys() == {"packet_type", "packet_number"}
             assert data["header"]["packet_type"] == "1RTT"
             assert data["raw"]["length"] > 0
         case name:
@@ -125,20 +126,28 @@ def is_valid(event: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("ending", ["qlog", "sqlog"])
-def test_both_forms_are_as_the_draft_has_them_and_as_qvis_wants_them(lossy: Run, tmp_path: Path, ending: str) -> None:
+def test_both_forms_are_as_the_draft_has_them_and_as_qvis_wants_them(
+    lossy: Run, tmp_path: Path, ending: str
+) -> None:
     file = lossy.qlog(tmp_path / f"run.{ending}")
     traces = {trace["title"]: (trace, events) for trace, events in opened(file)}
     # What reacts to nothing has no rows: qvis cannot open a trace without events.
     assert list(traces) == ["cubic", "bbr1"]
     for trace, events in traces.values():
         assert trace["vantage_point"]["type"] == "server"  # the side that sends
-        assert trace["common_fields"] == {"time_format": "relative", "reference_time": 0, "protocol_type": ["TCP"]}
+        assert trace["common_fields"] == {
+            "time_format": "relative",
+            "reference_time": 0,
+            "protocol_type": ["TCP"],
+        }
         times = [event["time"] for event in events]
         assert times == sorted(times)
         for event in events:
             is_valid(event)
         sent = [event for event in events if event["name"] == "transport:packet_sent"]
-        assert [event["data"]["header"]["packet_number"] for event in sent] == list(range(len(sent)))
+        assert [event["data"]["header"]["packet_number"] for event in sent] == list(
+            range(len(sent))
+        )
         assert times[-1] <= 4000.0
 
 
@@ -167,16 +176,29 @@ def test_every_value_of_the_trace_is_in_it(
                     assert last[name] == pytest.approx(value, rel=1e-6), (time, name)
                 elif value is not None:
                     assert last[name] == value, (time, name)
-        changes = lossy.trace("transitions").filter(pl.col("flow").cast(pl.String) == trace["title"])
+        changes = lossy.trace("transitions").filter(
+            pl.col("flow").cast(pl.String) == trace["title"]
+        )
         states = [event for event in events if event["name"] == "recovery:congestion_state_updated"]
-        assert [tuple(event["data"].values()) for event in states] == changes.select("from", "to", "reason").rows()
-        assert [event["time"] for event in states] == pytest.approx([time * 1e3 for time in changes["time"]])
+        assert [tuple(event["data"].values()) for event in states] == changes.select(
+            "from", "to", "reason"
+        ).rows()
+        assert [event["time"] for event in states] == pytest.approx(
+            [time * 1e3 for time in changes["time"]]
+        )
 
 
 def test_what_was_sent_adds_up_to_the_packets_that_were(lossy: Run, tmp_path: Path) -> None:
-    for (_, events), flow in zip(opened(lossy.qlog(tmp_path / "run.qlog")), lossy.flows, strict=False):
-        sent = sum(event["data"]["raw"]["length"] for event in events if event["name"] == "transport:packet_sent")
-        # Behind the last row some more may leave; what turns out to have arrived after all is counted with its copy.
+    for (_, events), flow in zip(
+        opened(lossy.qlog(tmp_path / "run.qlog")), lossy.flows, strict=False
+    ):
+        sent = sum(
+            event["data"]["raw"]["length"]
+            for event in events
+            if event["name"] == "transport:packet_sent"
+        )
+        # Behind the last row some more may leave; what turns out to have arrived after all is
+        # counted with its copy.
         assert sent / 1448 == pytest.approx(flow["sent"], rel=0.01)
 
 
@@ -202,7 +224,10 @@ def test_form_says_what_the_ending_does_not(lossy: Run, tmp_path: Path) -> None:
 
 
 def test_what_can_not_be_written_is_refused(lossy: Run, tmp_path: Path) -> None:
-    with pytest.raises(QlogError, match=r"run\.txt: ends neither in \.qlog nor in \.sqlog\n  fix: call it run\.qlog"):
+    with pytest.raises(
+        QlogError,
+        match=r"run\.txt: ends neither in \.qlog nor in \.sqlog\n  fix: call it run\.qlog",
+    ):
         lossy.qlog(tmp_path / "run.txt")
     with pytest.raises(QlogError, match=r"no flow 'bbr2'; there are cubic, bbr1, none"):
         lossy.qlog(tmp_path / "run.qlog", flow="bbr2")
@@ -237,16 +262,24 @@ def test_the_command_writes_it_and_so_from_what_it_kept(fullpipe: Fullpipe, tmp_
             "--qlog x.json: ends neither in .qlog nor in .sqlog\n  fix: call it x.qlog",
         ),
         (("run", "s.toml", "--qlog", "s.qlog"), "--qlog s.qlog exists already; name a new file"),
-        (("run", "s.toml", "--qlog", "x.qlog", "--trace", "off"), "--qlog needs a trace, and --trace off makes none"),
+        (
+            ("run", "s.toml", "--qlog", "x.qlog", "--trace", "off"),
+            "--qlog needs a trace, and --trace off makes none",
+        ),
         (("run", "s.toml", "--qlog", "s.toml/x.qlog"), "--qlog s.toml/x.qlog can't be written: "),
-        (("qlog", "two", "x.qlog"), "two: runs of several runners\n  fix: name one's folder, like two/sim"),
+        (
+            ("qlog", "two", "x.qlog"),
+            "two: runs of several runners\n  fix: name one's folder, like two/sim",
+        ),
         (
             ("qlog", ".", "x.qlog"),
             ".: no run with a trace: there is no metrics.json\n  fix: name what `fullpipe run --out`",
         ),
     ],
 )
-def test_the_command_refuses(fullpipe: Fullpipe, tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_the_command_refuses(
+    fullpipe: Fullpipe, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
     (tmp_path / "s.toml").write_text(SHORT)
     (tmp_path / "s.qlog").touch()
     (tmp_path / "two").mkdir()

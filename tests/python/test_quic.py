@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 built = pytest.mark.skipif(
-    Quic("quic", "", real_time=True).missing() is not None, reason="fullpipe-quic is not built; make quic does that"
+    Quic("quic", "", real_time=True).missing() is not None,
+    reason="fullpipe-quic is not built; make quic does that",
 )
 
 PATH = """\
@@ -63,7 +64,10 @@ def test_a_runner_that_is_not_built_says_what_builds_it(monkeypatch: pytest.Monk
 
 
 def test_both_clocks_are_runners() -> None:
-    monkeyed = [Quic("quic", "", real_time=True).name, Quic("quic-virtual", "", real_time=False).name]
+    monkeyed = [
+        Quic("quic", "", real_time=True).name,
+        Quic("quic-virtual", "", real_time=False).name,
+    ]
     assert monkeyed == ["quic", "quic-virtual"]
 
 
@@ -100,13 +104,29 @@ def sandboxed(scenario: Path) -> Path:
 
 
 @built
-def test_one_file_on_simulator_kernel_and_quic_gives_one_report(sandboxed: Path, tmp_path: Path) -> None:
+def test_one_file_on_simulator_kernel_and_quic_gives_one_report(
+    sandboxed: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "three"
     settings = ["--set", "duration=2s", "--set", "flow.0.cc=cubic", "--trace", "10ms"]
-    command = [sys.executable, "-m", "fullpipe", "run", str(sandboxed), "--on", "sim,kernel,quic", *settings]
-    done = subprocess.run([*command, "--out", str(out)], capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "fullpipe",
+        "run",
+        str(sandboxed),
+        "--on",
+        "sim,kernel,quic",
+        *settings,
+    ]
+    done = subprocess.run(
+        [*command, "--out", str(out)], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
-    metrics = {name: json.loads((out / name / "metrics.json").read_text()) for name in ("sim", "kernel", "quic")}
+    metrics = {
+        name: json.loads((out / name / "metrics.json").read_text())
+        for name in ("sim", "kernel", "quic")
+    }
     for name, found in metrics.items():
         assert found["runner"] == name
         assert found["flows"][0]["goodput_bps"] > 5e6, name
@@ -117,7 +137,10 @@ def test_one_file_on_simulator_kernel_and_quic_gives_one_report(sandboxed: Path,
     assert links.height == 200, "rows of 10 ms"
     assert links["queue_packets"].max() in range(60, 135), "of 133 for which there is room"
     done = subprocess.run(
-        [sys.executable, "-m", "fullpipe", "report", str(out)], capture_output=True, text=True, check=False
+        [sys.executable, "-m", "fullpipe", "report", str(out)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     page = (out / "report.html").read_text()
@@ -150,7 +173,9 @@ def test_a_path_that_is_too_fast_is_refused_before_it_begins(sandboxed: Path) ->
 def test_a_cpu_that_is_not_there_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "loopback.toml"
     file.write_text(LOOPBACK)
-    with pytest.raises(fullpipe.ScenarioError, match="this process may not use such a CPU") as refused:
+    with pytest.raises(
+        fullpipe.ScenarioError, match="this process may not use such a CPU"
+    ) as refused:
         fullpipe.run(file, set={"quic.client_cpu": "1023"}, on="quic")
     assert refused.value.key == "quic.client_cpu"
 
@@ -164,8 +189,13 @@ def test_threads_stay_where_they_are_told_and_awake(tmp_path: Path) -> None:
     run = fullpipe.run(file, on="quic")
     assert run.flows[0]["completion_s"] is not None
     said = run.metrics["host"]["threads"]
-    assert said == f"a thread a side, servers on CPU {server}, clients on CPU {client}, never asleep"
-    assert fullpipe.run(file, on="sim", set={"flow.0.bytes": "1MB"}).flows[0]["completion_s"] is not None, "left alone"
+    assert (
+        said == f"a thread a side, servers on CPU {server}, clients on CPU {client}, never asleep"
+    )
+    assert (
+        fullpipe.run(file, on="sim", set={"flow.0.bytes": "1MB"}).flows[0]["completion_s"]
+        is not None
+    ), "left alone"
 
 
 @built
@@ -204,11 +234,25 @@ def test_too_many_connections_say_what_is_short(tmp_path: Path) -> None:
 
 
 @built
-def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(tmp_path: Path) -> None:
+def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "loopback.toml"
     file.write_text(LOOPBACK)
-    command = [sys.executable, "-m", "fullpipe", "run", str(file), "--on", "quic", "--out", str(tmp_path / "out")]
-    done = subprocess.run([*command, "--set", "duration=1s"], capture_output=True, text=True, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "fullpipe",
+        "run",
+        str(file),
+        "--on",
+        "quic",
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    done = subprocess.run(
+        [*command, "--set", "duration=1s"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "utilisation" not in done.stdout
     assert (tmp_path / "out" / "picture.png").stat().st_size > 10_000
@@ -225,7 +269,11 @@ def test_what_has_no_links_has_no_table_of_them_and_a_picture_without_a_queue(tm
         ({"path.ack_filter": "on"}, "quic", "only the simulator filters ACKs"),
         ({"host.send": "1us"}, "quic", "behind a path the machine is what hosts are"),
         ({"path.kind": "loopback"}, "quic-virtual", "has no virtual time"),
-        ({"path.kind": "loopback", "path.loss": "1%"}, "quic", "path.loss.*own loopback is no such path"),
+        (
+            {"path.kind": "loopback", "path.loss": "1%"},
+            "quic",
+            "path.loss.*own loopback is no such path",
+        ),
     ],
 )
 def test_what_quic_has_not_got_is_refused_by_name(
@@ -246,8 +294,16 @@ def test_a_comparison_without_a_path_is_over_the_loopback(tmp_path: Path) -> Non
     assert (tmp_path / "kept" / "picture.png").is_file()
 
 
-def test_a_program_that_is_older_than_the_package_says_so(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said = {"file": "x", "key": "path.kind", "value": '"loopback"', "problem": "unknown key", "fix": "use another"}
+def test_a_program_that_is_older_than_the_package_says_so(
+    scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = {
+        "file": "x",
+        "key": "path.kind",
+        "value": '"loopback"',
+        "problem": "unknown key",
+        "fix": "use another",
+    }
     program = scenario.parent / "fullpipe-quic"
     program.write_text(f"#!/bin/sh\necho '{json.dumps(said)}' >&2\nexit 2\n")
     program.chmod(0o755)
@@ -256,10 +312,14 @@ def test_a_program_that_is_older_than_the_package_says_so(scenario: Path, monkey
         fullpipe.run(scenario, on="quic-virtual")
 
 
-def test_a_program_that_is_killed_is_said_to_be(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_that_is_killed_is_said_to_be(
+    scenario: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = scenario.parent / "fullpipe-quic"
     program.write_text('#!/bin/sh\ntest "$1" = check || kill -9 $$\n')
     program.chmod(0o755)
     monkeypatch.setattr("fullpipe.runners._quic._program", lambda: str(program))
-    with pytest.raises(fullpipe.ScenarioError, match=r"was killed, as happens when memory runs out.*\n.*trace less"):
+    with pytest.raises(
+        fullpipe.ScenarioError, match=r"was killed, as happens when memory runs out.*\n.*trace less"
+    ):
         fullpipe.run(scenario, on="quic-virtual")

@@ -27,7 +27,9 @@ from fullpipe.progress import Counter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ray = pytest.importorskip("ray", reason="Ray is not installed; `make test-ray` installs it and runs this")
+ray = pytest.importorskip(
+    "ray", reason="Ray is not installed; `make test-ray` installs it and runs this"
+)
 
 # Warnings of Ray's own making are none of ours.
 pytestmark = pytest.mark.filterwarnings("default")
@@ -73,7 +75,9 @@ def test_every_row_is_there_and_the_same_though_a_worker_is_killed(tmp_path: Pat
 
     def kill() -> None:
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not list((tmp_path / "ray").glob("runs/[0-9]*.parquet")):
+        while time.monotonic() < deadline and not list(
+            (tmp_path / "ray").glob("runs/[0-9]*.parquet")
+        ):
             time.sleep(0.02)
         while time.monotonic() < deadline and not killed:
             for worker in busy_workers()[:1]:
@@ -82,7 +86,9 @@ def test_every_row_is_there_and_the_same_though_a_worker_is_killed(tmp_path: Pat
 
     killer = threading.Thread(target=kill)
     killer.start()
-    on_ray = package.sweep(SCENARIO, AXES, repeat=8, engine="ray", trace="off", out=tmp_path / "ray")
+    on_ray = package.sweep(
+        SCENARIO, AXES, repeat=8, engine="ray", trace="off", out=tmp_path / "ray"
+    )
     killer.join()
     assert killed, "no worker was seen at work"
     here = package.sweep(SCENARIO, AXES, repeat=8, trace="off", out=tmp_path / "local")
@@ -98,7 +104,9 @@ def test_a_fleet_is_the_same_on_a_cluster_and_goes_on_there(tmp_path: Path) -> N
 
     def filled(directory: Path, number: int, engine: str) -> tuple[int, int]:
         with Counter(silent=True) as counter:
-            return fill(replace(recipe, paths=number), directory, counter, command="test", engine=engine)
+            return fill(
+                replace(recipe, paths=number), directory, counter, command="test", engine=engine
+            )
 
     begun = filled(tmp_path / "ray", 20, "local")
     rest = filled(tmp_path / "ray", 60, "ray")
@@ -111,11 +119,15 @@ def test_a_fleet_is_the_same_on_a_cluster_and_goes_on_there(tmp_path: Path) -> N
         )
         assert len(here) > 0
         assert_frame_equal(on_ray, here, check_exact=True)
-    assert_frame_equal(*(paths(tmp_path / engine).sort("pair").collect() for engine in ("ray", "local")))
+    assert_frame_equal(
+        *(paths(tmp_path / engine).sort("pair").collect() for engine in ("ray", "local"))
+    )
 
 
 @pytest.mark.usefixtures("cluster")
-def test_workloads_and_the_files_that_they_are_made_of_are_there_on_every_worker(tmp_path: Path) -> None:
+def test_workloads_and_the_files_that_they_are_made_of_are_there_on_every_worker(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "flows.csv").write_text(
         "start,bytes\n" + "".join(f"{n * 0.05},{(n % 7 + 1) * 5000}\n" for n in range(60))
     )
@@ -126,12 +138,16 @@ def test_workloads_and_the_files_that_they_are_made_of_are_there_on_every_worker
         '[[workload]]\nname = "drawn"\nmodel = "lognormal median 5kB sigma 1 max 1MB"\nload = 0.2\ncc = "cubic"\n'
     )
     axes = {"workload.1.load": ["0.2", "0.4"]}
-    on_ray = package.sweep(scenario, axes, repeat=4, engine="ray", trace="off", out=tmp_path / "ray")
+    on_ray = package.sweep(
+        scenario, axes, repeat=4, engine="ray", trace="off", out=tmp_path / "ray"
+    )
     here = package.sweep(scenario, axes, repeat=4, trace="off", out=tmp_path / "local")
     assert len(here.frame()) == 2 * 4 * 2
     assert_frame_equal(on_ray.frame(), here.frame())
     drawn = here.frame().filter(flow="drawn")
-    assert drawn["completed_bytes"].n_unique() == len(drawn), "each seed and load has flows of its own"
+    assert drawn["completed_bytes"].n_unique() == len(drawn), (
+        "each seed and load has flows of its own"
+    )
     seen = here.frame().filter(flow="seen")
     assert seen["arrived"].unique().to_list() == [60]
     assert seen["completion_s.mean"].n_unique() == len(seen), "no two repetitions are the same"

@@ -36,10 +36,16 @@ ROOT = Path(__file__).parents[2]
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two algorithms beside BBRv1 at two buffers, six seeds, the first of each point traced."""
     axes = {"flow.0.cc": ["cubic", "bbr3"], "path.buffer": ["1bdp", "4bdp"]}
-    return write_sweep(tmp_path_factory.mktemp("swept") / "it", SCENARIO, axes, [1, 2, 3, 4, 5, 6], "10ms")
+    return write_sweep(
+        tmp_path_factory.mktemp("swept") / "it", SCENARIO, axes, [1, 2, 3, 4, 5, 6], "10ms"
+    )
 
 
-def _made_up(directory: Path, value: Callable[[str, str, int], dict[str, float]], **about: Any) -> Path:  # noqa: ANN401
+def _made_up(
+    directory: Path,
+    value: Callable[[str, str, int], dict[str, float]],
+    **about: Any,  # noqa: ANN401
+) -> Path:
     """A sweep of cubic and bbr3 over two buffers whose numbers are given: by algorithm, buffer and seed."""
     seeds, buffers = list(range(1, 9)), ["1bdp", "8bdp"]
     points = [(cc, buffer) for cc in ("cubic", "bbr3") for buffer in buffers]
@@ -59,7 +65,10 @@ def _made_up(directory: Path, value: Callable[[str, str, int], dict[str, float]]
     ]
     (directory / "runs").mkdir(parents=True)
     pl.DataFrame(rows).write_parquet(directory / "runs" / "0.parquet")
-    axes = [{"key": "flow.0.cc", "values": ["cubic", "bbr3"]}, {"key": "path.buffer", "values": buffers}]
+    axes = [
+        {"key": "flow.0.cc", "values": ["cubic", "bbr3"]},
+        {"key": "path.buffer", "values": buffers},
+    ]
     told = {
         "format": 1,
         "version": "1",
@@ -97,7 +106,9 @@ def _told(cc: str, buffer: str, seed: int) -> dict[str, float]:
     }
 
 
-def test_the_summary_says_what_differs_where_in_which_direction_and_at_what_price(tmp_path: Path) -> None:
+def test_the_summary_says_what_differs_where_in_which_direction_and_at_what_price(
+    tmp_path: Path,
+) -> None:
     report = build(_made_up(tmp_path / "s", _told))
     found = {(finding.text, finding.better) for finding in report.findings}
     assert found == {
@@ -121,10 +132,14 @@ def test_the_table_of_results_has_medians_and_the_maps_means(tmp_path: Path) -> 
     assert isinstance(first[3], Number)
     assert first[3].value == pytest.approx(median(goodputs) * 1e6)
     assert first[3].text.startswith(f"{median(goodputs):.2f} [")
-    (goodput, delay) = (block for block in _section(report, "Maps").blocks if isinstance(block, Heat))
+    (goodput, delay) = (
+        block for block in _section(report, "Maps").blocks if isinstance(block, Heat)
+    )
     assert (goodput.rows, goodput.columns) == (("cubic", "bbr3"), ("1bdp", "8bdp"))
     assert goodput.values[0, 0] == pytest.approx(fmean(goodputs))
-    assert delay.values[:, 1] == pytest.approx([200 - 0.4 + 7 / 16 + 0.0, 100 - 0.4 + 7 / 16], abs=1e-6)
+    assert delay.values[:, 1] == pytest.approx(
+        [200 - 0.4 + 7 / 16 + 0.0, 100 - 0.4 + 7 / 16], abs=1e-6
+    )
     assert (delay.least, delay.most) == (delay.values.min(), delay.values.max())
 
 
@@ -143,22 +158,38 @@ def test_every_run_can_be_replayed_as_it_says(swept: Path) -> None:
 def test_jitter_that_was_added_is_told(tmp_path: Path) -> None:
     added = {"start_jitter": ["10ms", "50ms"], "send_jitter": "1ms"}
     report = build(_made_up(tmp_path / "s", _told, added_jitter=added))
-    assert ("Added for repetitions", "start_jitter = 10ms or 50ms, send_jitter = 1ms") in report.facts
+    assert (
+        "Added for repetitions",
+        "start_jitter = 10ms or 50ms, send_jitter = 1ms",
+    ) in report.facts
 
 
 def test_contenders_are_the_algorithms_that_were_set_and_the_flows_beside_them(swept: Path) -> None:
     rows = _table(build(swept), "Results").rows
-    assert [row[1] for row in rows] == ["cubic", "bbr1 beside cubic"] * 2 + ["bbr3", "bbr1 beside bbr3"] * 2
+    assert [row[1] for row in rows] == ["cubic", "bbr1 beside cubic"] * 2 + [
+        "bbr3",
+        "bbr1 beside bbr3",
+    ] * 2
 
 
 def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
     scenario = SCENARIO.replace('cc = "cubic"', 'cc = "cubic"\ncount = 3')
     directory = write_sweep(tmp_path / "s", scenario, {"flow.1.cc": ["bbr1", "bbr3"]}, [1])
     rows = _table(build(directory), "Results").rows
-    assert [row[0] for row in rows] == ["3 × cubic beside bbr1", "bbr1", "3 × cubic beside bbr3", "bbr3"]
-    at = next(number for number, name in enumerate(_table(build(directory), "Results").columns) if "Jain" in name)
+    assert [row[0] for row in rows] == [
+        "3 × cubic beside bbr1",
+        "bbr1",
+        "3 × cubic beside bbr3",
+        "bbr3",
+    ]
+    at = next(
+        number
+        for number, name in enumerate(_table(build(directory), "Results").columns)
+        if "Jain" in name
+    )
     jains = [cell.value for cell in (row[at] for row in rows) if isinstance(cell, Number)]
-    assert [value is not None for value in jains] == [False, True] * 2  # the run's, told at what varies
+    # the run's, told at what varies
+    assert [value is not None for value in jains] == [False, True] * 2
     goodputs = read(directory).rows.filter(point=0, seed=1)["goodput_bps"].to_list()
     value = rows[0][2]
     assert isinstance(value, Number)
@@ -168,9 +199,17 @@ def test_flows_of_one_table_are_one_contender(tmp_path: Path) -> None:
 def test_a_run_shows_its_trace_thinned_out(swept: Path) -> None:
     (timeline,) = _section(build(swept), "Over time").blocks
     assert isinstance(timeline, Timeline)
-    assert [run.command.rpartition(" --point ")[2] for run in timeline.runs] == [f"{at} --seed 1" for at in range(4)]
+    assert [run.command.rpartition(" --point ")[2] for run in timeline.runs] == [
+        f"{at} --seed 1" for at in range(4)
+    ]
     titles = [panel.title for panel in timeline.runs[0].panels]
-    assert titles == ["Delivery rate", "Round-trip time", "Window", "Queue", "Jain's index per second"]
+    assert titles == [
+        "Delivery rate",
+        "Round-trip time",
+        "Window",
+        "Queue",
+        "Jain's index per second",
+    ]
     assert "onverged" in timeline.runs[0].panels[-1].note
 
 
@@ -191,7 +230,8 @@ def test_a_page_needs_nothing_else_and_cannot_be_broken_by_what_is_in_it(tmp_pat
     evil = LONE.replace("# A flow, two seconds", "# </script><img src=x onerror=alert(1)>")
     page = write_report(_made_up(tmp_path / "s", _told, scenario=evil)).read_text(encoding="utf-8")
     assert not re.search(
-        r"""<[^>]*(?:src|href)=["']?[^#"']""", re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)
+        r"""<[^>]*(?:src|href)=["']?[^#"']""",
+        re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL),
     )
     assert "<img" not in page
     assert page.count("<script") == page.count("</script>") == 3
@@ -211,7 +251,11 @@ def test_a_run_and_its_report(fullpipe: Fullpipe, tmp_path: Path) -> None:
     report = build(tmp_path / "kept")
     assert report.title == "Two flows, two seconds"
     assert report.findings == []
-    texts = [block.title for block in _section(report, "Scenarios and seeds").blocks if isinstance(block, Text)]
+    texts = [
+        block.title
+        for block in _section(report, "Scenarios and seeds").blocks
+        if isinstance(block, Text)
+    ]
     assert texts == ["scenario.toml", "resolved.toml"]
     assert fullpipe("report", "kept").returncode == 0  # a report is made again
 
@@ -233,14 +277,18 @@ def test_a_reproduced_study_has_published_beside_ours(fullpipe: Fullpipe, tmp_pa
     assert fullpipe(*command.text.split()[1:]).returncode == 0
 
 
-def test_a_conformance_suite_has_each_condition_with_its_reason_and_each_run(tmp_path: Path) -> None:
+def test_a_conformance_suite_has_each_condition_with_its_reason_and_each_run(
+    tmp_path: Path,
+) -> None:
     kept = tmp_path / "kept"
     conformance("bbr1", out=kept, as_json=True)
     report = build(kept)
     assert report.title == "bbr1: draft-ietf-ccwg-bbr-06, Appendix A"
     conditions = json.loads((kept / "table.json").read_text(encoding="utf-8"))
     rows = _table(report, "Published and ours").rows
-    assert [(row[0], row[2]) for row in rows] == [(each["case"], each["because"]) for each in conditions]
+    assert [(row[0], row[2]) for row in rows] == [
+        (each["case"], each["because"]) for each in conditions
+    ]
     assert {str(row[5]).split()[1] for row in rows} == {"met", "missed", "report", "skipped"}
     runs = sorted(file.name for file in kept.iterdir() if file.is_dir())
     commands = _table(report, "Scenarios and seeds").rows
@@ -248,7 +296,9 @@ def test_a_conformance_suite_has_each_condition_with_its_reason_and_each_run(tmp
     command = commands[0][3]
     assert isinstance(command, Code)
     assert command.text == f"fullpipe run {kept}/{runs[0]}/resolved.toml --seed 1"
-    (over_time,) = (block for block in _section(report, "Over time").blocks if isinstance(block, Timeline))
+    (over_time,) = (
+        block for block in _section(report, "Over time").blocks if isinstance(block, Timeline)
+    )
     assert len(over_time.runs) == len(runs)
 
 
@@ -256,7 +306,9 @@ def test_a_conformance_suite_has_each_condition_with_its_reason_and_each_run(tmp
 def test_other_forms_have_every_picture(swept: Path, form: Form, tmp_path: Path) -> None:
     report = build(swept)
     made = write_report(swept, form, tmp_path / "made")
-    charts = sum(isinstance(block, Lines) for section in report.sections for block in section.blocks)
+    charts = sum(
+        isinstance(block, Lines) for section in report.sections for block in section.blocks
+    )
     if form is Form.PDF:
         assert made.read_bytes().startswith(b"%PDF")
         return
@@ -312,9 +364,13 @@ def test_spans_are_short() -> None:
 
 
 def test_of_more_than_seven_flows_each_algorithm_is_a_contender(tmp_path: Path) -> None:
-    scenario = LONE.replace("[[flow]]", "[[flow]]\ncount = 6", 1) + '[[flow]]\ncc = "newreno"\ncount = 2\n'
+    scenario = (
+        LONE.replace("[[flow]]", "[[flow]]\ncount = 6", 1) + '[[flow]]\ncc = "newreno"\ncount = 2\n'
+    )
     directory = tmp_path / "kept"
     fullpipe.run(scenario).save(directory)
-    results = next(section for section in build(directory).sections if section.title == "Results").blocks[0]
+    results = next(
+        section for section in build(directory).sections if section.title == "Results"
+    ).blocks[0]
     assert isinstance(results, Table)
     assert [row[0] for row in results.rows] == ["6 × cubic", "2 × newreno"]

@@ -21,7 +21,11 @@ ASSETS = ROOT / "python/fullpipe/report/assets"
 
 def _browser() -> str:
     """The Chromium to use, or a skip that says what is missing."""
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    found = (
+        shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
     missing = [
         name
         for name, there in (
@@ -80,7 +84,11 @@ def _span(said: str) -> tuple[float, float]:
 def test_a_chart_zooms_and_the_others_of_its_run_follow(seen: dict[str, Any]) -> None:
     low, high = _span(seen["whole"])
     chart, other = map(_span, seen["dragged"])  # from a quarter to the middle
-    assert chart == other == pytest.approx((low + (high - low) / 4, low + (high - low) / 2), abs=(high - low) / 20)
+    assert (
+        chart
+        == other
+        == pytest.approx((low + (high - low) / 4, low + (high - low) / 2), abs=(high - low) / 20)
+    )
     assert seen["reset"] == [seen["whole"]] * 2
 
 
@@ -95,7 +103,10 @@ def test_a_chart_zooms_and_moves_by_keyboard(seen: dict[str, Any]) -> None:
 
 def test_each_run_that_was_recorded_can_be_chosen_with_its_command(seen: dict[str, Any]) -> None:
     assert seen["runs"] == 4
-    assert [command.rpartition(" --point ")[2] for command in seen["commands"]] == ["0 --seed 1", "3 --seed 1"]
+    assert [command.rpartition(" --point ")[2] for command in seen["commands"]] == [
+        "0 --seed 1",
+        "3 --seed 1",
+    ]
 
 
 def test_it_is_for_keyboards_dark_rooms_and_small_screens(seen: dict[str, Any]) -> None:
@@ -114,4 +125,6 @@ def test_uplot_is_as_npm_has_it() -> None:
         ("uPlot.min.css", "dist/uPlot.min.css"),
         ("uPlot.LICENSE", "LICENSE"),
     ):
-        assert (ASSETS / ours).read_bytes() == (package / theirs).read_bytes(), "make vendor copies it anew"
+        assert (ASSETS / ours).read_bytes() == (package / theirs).read_bytes(), (
+            "make vendor copies it anew"
+        )

@@ -82,14 +82,23 @@ def test_what_is_only_reported_is_never_missed() -> None:
 
 
 def test_no_runs_are_skipped() -> None:
-    case = Case("c", "T", _POINT, ("A",), ("not-built",), _case("goodput_mbps", 1, Tolerance(absolute=1)).cells)
+    case = Case(
+        "c",
+        "T",
+        _POINT,
+        ("A",),
+        ("not-built",),
+        _case("goodput_mbps", 1, Tolerance(absolute=1)).cells,
+    )
     outcome = judge(case, ())
     assert (outcome.runs, outcome.jain) == ((), None)
     assert (outcome.cells[0].verdict, outcome.cells[0].ours) == (Verdict.SKIPPED, None)
     assert "not-built" in outcome.cells[0].reason
 
 
-@pytest.mark.parametrize(("first", "second", "verdict"), [(1, 9, Verdict.MET), (9, 1, Verdict.MISSED)])
+@pytest.mark.parametrize(
+    ("first", "second", "verdict"), [(1, 9, Verdict.MET), (9, 1, Verdict.MISSED)]
+)
 def test_the_same_flow_has_to_win(first: float, second: float, verdict: Verdict) -> None:
     case = _case("min_max_score", 1, Tolerance(absolute=1), same_winner=(2.0, 16.0))
     assert judge(case, (run_of(first, second),)).cells[0].verdict is verdict
@@ -100,20 +109,28 @@ def test_the_score_is_a_truncated_mean_of_ratios() -> None:
     case = _case("min_max_score", 8, Tolerance())
     for runs in ((run_of(10, 8), run_of(8, 10)), (run_of(10, 8), run_of(10, 9.9))):  # 8.95 are 8
         assert judge(case, runs).cells[0].verdict is Verdict.MET
-    assert judge(case, (run_of(0, 0),)).cells[0].ours == pytest.approx((10, 10, 10, math.nan, math.nan), nan_ok=True)
+    assert judge(case, (run_of(0, 0),)).cells[0].ours == pytest.approx(
+        (10, 10, 10, math.nan, math.nan), nan_ok=True
+    )
 
 
 def test_one_row_of_the_microsoft_table() -> None:
     table = published.load(published.find("microsoft"))
     ticks: list[int] = []
-    done = study(table.only(["30s_40Mbps_4ms_200pkt_0loss_CUBIC"]).with_seeds(2), lambda: ticks.append(1))
+    done = study(
+        table.only(["30s_40Mbps_4ms_200pkt_0loss_CUBIC"]).with_seeds(2), lambda: ticks.append(1)
+    )
     first, second = (each.metrics for each in done.outcomes[0].runs)
     assert len(ticks) == 2
     assert [first["seed"], second["seed"]] == [1, 2]
     assert first["flows"] != second["flows"]
     mbps, rtt, loss = records(done)
     assert list(mbps) == ["case", "metric", "published", "ours", "tolerance", "verdict"]
-    assert (mbps["case"], mbps["metric"], mbps["published"]) == ("30s_40Mbps_4ms_200pkt_0loss_CUBIC", "Mbps", 37)
+    assert (mbps["case"], mbps["metric"], mbps["published"]) == (
+        "30s_40Mbps_4ms_200pkt_0loss_CUBIC",
+        "Mbps",
+        37,
+    )
     assert mbps["tolerance"] == pytest.approx((32.56, 41.44))
     assert (mbps["verdict"], rtt["verdict"], loss["verdict"]) == ("met", "met", "report")
     assert not math.isnan(mbps["ours"] or math.nan)
@@ -129,7 +146,15 @@ def test_the_command_keeps_what_it_found(fullpipe: Fullpipe, tmp_path: Path) -> 
     assert max(len(line) for line in done.stdout.splitlines()) <= 100
     kept = tmp_path / "results" / "small-001"
     assert {path.name for path in kept.iterdir()} == {
-        *("overview.png", "table.md", "table.json", "published.toml", "runs.parquet", "runs.csv", "numbers.csv"),
+        *(
+            "overview.png",
+            "table.md",
+            "table.json",
+            "published.toml",
+            "runs.parquet",
+            "runs.csv",
+            "numbers.csv",
+        ),
         *("scenarios", "cases", "report.html"),
     }
     assert [path.name for path in (kept / "cases").iterdir()] == ["10mbit_0_reno.png"]
@@ -146,12 +171,18 @@ def test_results_are_never_overwritten(fullpipe: Fullpipe, tmp_path: Path) -> No
     assert "results/small-002/" in again.stdout
     named = fullpipe("reproduce", "small.toml", "--out", "results/small-001")
     assert named.returncode == 2
-    assert named.stderr.startswith("error: --out results/small-001 exists already; name a new directory")
+    assert named.stderr.startswith(
+        "error: --out results/small-001 exists already; name a new directory"
+    )
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it_and_leaves_nothing(command: list[str], tmp_path: Path, sent: signal.Signals) -> None:
-    (tmp_path / "small.toml").write_text(GOOD.replace('"2s"', '"1000000s"').replace("seeds = 2", "seeds = 9"))
+def test_a_signal_ends_it_and_leaves_nothing(
+    command: list[str], tmp_path: Path, sent: signal.Signals
+) -> None:
+    (tmp_path / "small.toml").write_text(
+        GOOD.replace('"2s"', '"1000000s"').replace("seeds = 2", "seeds = 9")
+    )
     code, said = interrupt([*command, "reproduce", "small.toml"], tmp_path, sent)
     assert (code, said) == (128 + sent, "interrupted after 0 of 9 runs; nothing kept\n")
     assert [file.name for file in tmp_path.iterdir()] == ["small.toml"]
@@ -176,14 +207,19 @@ def test_a_full_disk_is_said(command: list[str], tmp_path: Path) -> None:
             text=True,
             check=False,
         )
-    assert (done.returncode, done.stderr) == (2, "error: standard output: No space left on device\n")
+    assert (done.returncode, done.stderr) == (
+        2,
+        "error: standard output: No space left on device\n",
+    )
 
 
 def test_json_is_a_list_of_cells(fullpipe: Fullpipe, tmp_path: Path) -> None:
     (tmp_path / "small.toml").write_text(GOOD)
     done = fullpipe("reproduce", "small.toml", "--seeds", "1", "--json", "--out", "kept")
     cells = json.loads(done.stdout)
-    assert [set(cell) for cell in cells] == [{"case", "metric", "published", "ours", "tolerance", "verdict"}] * 4
+    assert [set(cell) for cell in cells] == [
+        {"case", "metric", "published", "ours", "tolerance", "verdict"}
+    ] * 4
     assert [cell["verdict"] for cell in cells] == ["met", "report", "skipped", "skipped"]
     assert cells[0]["tolerance"] == [5, 15]
     assert cells[2]["ours"] is None
@@ -192,7 +228,9 @@ def test_json_is_a_list_of_cells(fullpipe: Fullpipe, tmp_path: Path) -> None:
 
 def test_a_missed_cell_is_exit_code_1(fullpipe: Fullpipe, tmp_path: Path) -> None:
     note = '[[exception]]\ncases = ["*"]\nmetrics = ["rate"]\nnote = "who knows"\n[[table]]'
-    (tmp_path / "small.toml").write_text(GOOD.replace(", 10, 60]", ", 30, 60]").replace("[[table]]", note))
+    (tmp_path / "small.toml").write_text(
+        GOOD.replace(", 10, 60]", ", 30, 60]").replace("[[table]]", note)
+    )
     done = fullpipe("reproduce", "small.toml", "--seeds", "1")
     assert done.returncode == 1
     assert "[1] who knows" in done.stdout
@@ -209,7 +247,9 @@ def test_a_missed_cell_is_exit_code_1(fullpipe: Fullpipe, tmp_path: Path) -> Non
         ("unrunnable.toml", "small"),
     ],
 )
-def test_a_bad_table_is_exit_code_2(fullpipe: Fullpipe, tmp_path: Path, name: str, words: str) -> None:
+def test_a_bad_table_is_exit_code_2(
+    fullpipe: Fullpipe, tmp_path: Path, name: str, words: str
+) -> None:
     (tmp_path / "bad.toml").write_text(GOOD.replace("seeds = 2", "seeds = 0"))
     (tmp_path / "unrunnable.toml").write_text(GOOD.replace('"100packets"', '"small"'))
     done = fullpipe("reproduce", name)

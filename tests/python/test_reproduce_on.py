@@ -131,7 +131,9 @@ def test_a_mistake_in_it_is_refused(small: Path, old: str, new: str, said: str) 
 
 
 @pytest.mark.parametrize(
-    "file", [each for each in sorted(PUBLISHED.glob("*.toml")) if not is_of_a_fleet(each)], ids=lambda file: file.stem
+    "file",
+    [each for each in sorted(PUBLISHED.glob("*.toml")) if not is_of_a_fleet(each)],
+    ids=lambda file: file.stem,
 )
 def test_every_published_file_can_be_read_for_real_stacks(file: Path) -> None:
     simulated, real = load(file), load(file, real=True)
@@ -145,7 +147,10 @@ def test_the_lab_of_microsoft_is_judged_more_widely_there() -> None:
         for case in load(PUBLISHED / "microsoft-wan-2021.toml", real=True).cases
         for cell in case.cells
     }
-    alone, shared = "30s_40Mbps_40ms_200pkt_0loss_CUBIC", "share_30s_20Mbps_20ms_400pkt_0loss_CUBIC_CUBIC"
+    alone, shared = (
+        "30s_40Mbps_40ms_200pkt_0loss_CUBIC",
+        "share_30s_20Mbps_20ms_400pkt_0loss_CUBIC_CUBIC",
+    )
     intervals = {key: cell.tolerance.interval(cell.published) for key, cell in cells.items()}
     assert intervals[alone, "Mbps"] == pytest.approx((29.6, 44.4))
     assert intervals[alone, "RttMs"] == pytest.approx((65.6, 98.4))
@@ -182,11 +187,16 @@ of = ["two"]
 """
 
 
-def test_pictures_that_take_no_long_runs_are_drawn_on_other_runners(fullpipe: Fullpipe, small: Path) -> None:
+def test_pictures_that_take_no_long_runs_are_drawn_on_other_runners(
+    fullpipe: Fullpipe, small: Path
+) -> None:
     small.write_text(SMALL + PICTURES, encoding="utf-8")
     told = fullpipe("reproduce", small.name, "--on", "own_runners:Choosy", "--out", "kept")
     assert told.returncode == 0, told.stderr
-    assert sorted(file.name for file in (small.parent / "kept" / "pictures").iterdir()) == ["median.png", "sorted.png"]
+    assert sorted(file.name for file in (small.parent / "kept" / "pictures").iterdir()) == [
+        "median.png",
+        "sorted.png",
+    ]
     assert "Look at kept/report.html or pictures/" in told.stdout
 
 
@@ -217,9 +227,14 @@ def test_the_command_runs_what_can_be_run(fullpipe: Fullpipe, small: Path) -> No
 def _stopped(call: list[str], small: Path, runs: Path, number: signal.Signals) -> tuple[int, str]:
     """Starts a study, sends it a signal when some of its runs are done; its exit code and standard error."""
     slow = {**os.environ, "PAUSE_S": "0.4"}
-    with subprocess.Popen(call, cwd=small.parent, env=slow, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        call, cwd=small.parent, env=slow, stderr=subprocess.PIPE, text=True
+    ) as process:
         deadline = time.monotonic() + 60
-        while not (runs.exists() and runs.read_text().count("\n") >= 3) and time.monotonic() < deadline:
+        while (
+            not (runs.exists() and runs.read_text().count("\n") >= 3)
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.02)
         process.send_signal(number)
         _, said = process.communicate(timeout=20)
@@ -234,7 +249,14 @@ def test_a_study_goes_on_where_it_was_stopped(
     command: list[str], small: Path, number: signal.Signals, out: str | None
 ) -> None:
     target = Path(out or "results/small-timed-001")
-    call = [*command, "reproduce", small.name, "--on", "own_runners:Timed", *(["--out", out] if out else [])]
+    call = [
+        *command,
+        "reproduce",
+        small.name,
+        "--on",
+        "own_runners:Timed",
+        *(["--out", out] if out else []),
+    ]
     unfinished = small.parent / f"{target}.unfinished"
     code, said = _stopped(call, small, unfinished / "runs.jsonl", number)
     assert code == (130 if number == signal.SIGINT else -signal.SIGKILL)
@@ -243,20 +265,30 @@ def test_a_study_goes_on_where_it_was_stopped(
         assert said.endswith(f"of 8 runs; {kept}")
     first = (unfinished / "runs.jsonl").read_text()
     assert 3 <= first.count("\n") < 8
-    # A run that says another number than it would have again: so it is seen whether it is taken or made anew.
+    # A run that says another number than it would have again: so it is seen whether it is taken or
+    # made anew.
     lines = first.splitlines()
     taken = json.loads(lines[0])
     taken["metrics"]["jain"] = 0.25
-    (unfinished / "runs.jsonl").write_text("\n".join([json.dumps(taken), *lines[1:], lines[0][:50]]))  # torn
-    done = subprocess.run(call, cwd=small.parent, capture_output=True, text=True, timeout=60, check=False)
+    # torn
+    (unfinished / "runs.jsonl").write_text(
+        "\n".join([json.dumps(taken), *lines[1:], lines[0][:50]])
+    )
+    done = subprocess.run(
+        call, cwd=small.parent, capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert not unfinished.exists()
     runs = pl.read_parquet(small.parent / target / "runs.parquet")
     assert runs.height == 8
-    assert runs.filter(jain=0.25).select("case", "seed").rows() == [(taken["key"][1], taken["key"][3])]
+    assert runs.filter(jain=0.25).select("case", "seed").rows() == [
+        (taken["key"][1], taken["key"][3])
+    ]
 
 
-def test_what_was_begun_otherwise_is_not_mixed(fullpipe: Fullpipe, command: list[str], small: Path) -> None:
+def test_what_was_begun_otherwise_is_not_mixed(
+    fullpipe: Fullpipe, command: list[str], small: Path
+) -> None:
     call = [*command, "reproduce", small.name, "--on", "own_runners:Timed", "--out", "kept"]
     runs = small.parent / "kept.unfinished" / "runs.jsonl"
     _stopped(call, small, runs, signal.SIGKILL)

@@ -36,8 +36,14 @@ def test_a_run_says_what_it_was_run_on() -> None:
         ("simm", r"--on simm: no runner of this name\n  fix: did you mean sim\?"),
         ("os", r"--on os: no runner of this name\n  fix: there (is|are) sim"),
         ("", r"--on : no runner of this name\n  fix: there (is|are) sim"),
-        ("nowhere:Fake", r"--on nowhere:Fake: No module named 'nowhere'\n  fix: name a class that can be imported"),
-        ("own_runners:Absent", r"--on own_runners:Absent: it has not been built\n  fix: run make absent"),
+        (
+            "nowhere:Fake",
+            r"--on nowhere:Fake: No module named 'nowhere'\n  fix: name a class that can be imported",
+        ),
+        (
+            "own_runners:Absent",
+            r"--on own_runners:Absent: it has not been built\n  fix: run make absent",
+        ),
         ("own_runners:Nameless", r"its name has to be of small letters"),
         ("own_runners:Half", r"own_runners:Half: it has no about"),
     ],
@@ -71,7 +77,11 @@ def test_the_command_shows_runner_and_warnings(fullpipe: Fullpipe, fake: Path) -
     assert "\non fake · seed 7 · " in shown.stdout
     assert "\nwarning: the CPU was busy\n" in shown.stdout
     kept = json.loads((fake / "kept" / "metrics.json").read_text(encoding="utf-8"))
-    assert (kept["runner"], kept["host"], kept["warnings"]) == ("fake", {"kernel": "9.9"}, ["the CPU was busy"])
+    assert (kept["runner"], kept["host"], kept["warnings"]) == (
+        "fake",
+        {"kernel": "9.9"},
+        ["the CPU was busy"],
+    )
     page = fullpipe("report", "kept", "--format", "md")
     assert page.returncode == 0, page.stderr
     text = (fake / "kept" / "report-md" / "report.md").read_text(encoding="utf-8")
@@ -83,7 +93,9 @@ def test_the_command_refuses_what_is_not_there(fullpipe: Fullpipe, fake: Path) -
     (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
     refused = fullpipe("run", "mine.toml", "--on", "own_runners:Absent", "--out", "kept")
     assert refused.returncode == 2
-    assert refused.stderr.startswith("error: --on own_runners:Absent: it has not been built\n  fix: run make absent; ")
+    assert refused.stderr.startswith(
+        "error: --on own_runners:Absent: it has not been built\n  fix: run make absent; "
+    )
     assert not (fake / "kept").exists()
 
 
@@ -91,14 +103,20 @@ def test_several_runners_are_shown_side_by_side(fullpipe: Fullpipe, fake: Path) 
     (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
     shown = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other")
     assert shown.returncode == 0, shown.stderr
-    starts = [line.split()[:3] for line in shown.stdout.splitlines() if len(line.split()) > 5 and "·" not in line]
+    starts = [
+        line.split()[:3]
+        for line in shown.stdout.splitlines()
+        if len(line.split()) > 5 and "·" not in line
+    ]
     alone = json.loads(fullpipe("run", "mine.toml", "--json").stdout)["flows"]
     assert ["cubic", "sim", f"{alone[0]['goodput_bps'] / 1e6:.2f}"] in starts
     assert [line[:2] for line in starts].count(["bbr1", "sim"]) == 1
     assert [line[0] for line in starts].count("other") == 3, "two flows and a link"
     assert "\non sim · seed 7 · " in shown.stdout
     assert "\non other · seed 7 · " in shown.stdout
-    both = json.loads(fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--json").stdout)
+    both = json.loads(
+        fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--json").stdout
+    )
     assert [each["runner"] for each in both] == ["sim", "other"]
     assert both[0]["flows"] == alone
     refused = fullpipe("run", "mine.toml", "--on", "sim,own_runners:Other", "--qlog", "a.qlog")
@@ -118,7 +136,10 @@ def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None
     assert isinstance(table, Table)
     assert table.columns == ("contender", "metric", "sim", "other", "other against sim")
     goodput = {
-        name: [flow["goodput_bps"] for flow in json.loads((fake / "kept" / name / "metrics.json").read_text())["flows"]]
+        name: [
+            flow["goodput_bps"]
+            for flow in json.loads((fake / "kept" / name / "metrics.json").read_text())["flows"]
+        ]
         for name in ("sim", "other")
     }
     (row,) = [row for row in table.rows if row[:2] == ("cubic", "Goodput, Mbit/s")]
@@ -129,12 +150,18 @@ def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None
     nudged = json.loads(written.read_text())
     nudged["flows"][0]["goodput_bps"] = ours * (1 + 1e-9)
     written.write_text(json.dumps(nudged))
-    after = next(section for section in build(fake / "kept").sections if section.title == "Runners side by side")
+    after = next(
+        section
+        for section in build(fake / "kept").sections
+        if section.title == "Runners side by side"
+    )
     assert isinstance(after.blocks[0], Table)
     (row,) = [row for row in after.blocks[0].rows if row[:2] == ("cubic", "Goodput, Mbit/s")]
     assert isinstance(row[-1], Number)
     assert row[-1].text == "+0 %", "rounding of computers is no difference"
-    (timeline,) = next(section for section in report.sections if section.title == "Over time").blocks
+    (timeline,) = next(
+        section for section in report.sections if section.title == "Over time"
+    ).blocks
     assert isinstance(timeline, Timeline)
     (recorded,) = timeline.runs
     assert [line.label for line in recorded.panels[1].lines] == [
@@ -143,6 +170,9 @@ def test_several_runners_give_one_report(fullpipe: Fullpipe, fake: Path) -> None
         "bbr1, sim",
         "bbr1, other",
     ]
-    assert [line.label for line in recorded.panels[3].lines] == ["bottleneck, sim", "bottleneck, other"]
+    assert [line.label for line in recorded.panels[3].lines] == [
+        "bottleneck, sim",
+        "bottleneck, other",
+    ]
     again = fullpipe("report", "kept")
     assert again.returncode == 0, again.stderr

@@ -23,5 +23,7 @@ def test_a_call_has_its_own_folder_environment_output_and_exit_code(tmp_path: Pa
     done = served.call(["explain", "nothing"], tmp_path, {**os.environ, "NO_COLOR": "1"})
     assert (done.returncode, done.stdout) == (2, "")
     assert "error: " in done.stderr
-    merged = served.call(["explain", "nothing"], tmp_path, {**os.environ, "NO_COLOR": "1"}, merged=True)
+    merged = served.call(
+        ["explain", "nothing"], tmp_path, {**os.environ, "NO_COLOR": "1"}, merged=True
+    )
     assert (merged.returncode, merged.stdout, merged.stderr) == (2, done.stderr, "")

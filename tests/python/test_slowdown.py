@@ -34,11 +34,20 @@ cc = "cubic"
 
 def test_sizes_of_a_decade_have_their_units() -> None:
     assert [decade_text(10**power) for power in (0, 1, 2, 3, 5, 9)] == [
-        *("1 to 10 B", "10 to 100 B", "100 B to 1 kB", "1 to 10 kB", "100 kB to 1 MB", "1 to 10 GB"),
+        *(
+            "1 to 10 B",
+            "10 to 100 B",
+            "100 B to 1 kB",
+            "1 to 10 kB",
+            "100 kB to 1 MB",
+            "1 to 10 GB",
+        ),
     ]
 
 
-def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     scenario, kept = tmp_path / "arriving.toml", tmp_path / "kept"
     scenario.write_text(SCENARIO, encoding="utf-8")
     done = fullpipe("run", str(scenario), "--out", str(kept))
@@ -48,7 +57,11 @@ def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(fullpipe: Fu
     assert [each["from_bytes"] for each in slowdown["decades"]] == [10**3, 10**4, 10**5]
     for decade in slowdown["decades"]:
         assert 1 <= decade["srpt"]["mean"] <= decade["flows"]["mean"]
-        line = next(line for line in done.stdout.splitlines() if line.startswith(decade_text(decade["from_bytes"])))
+        line = next(
+            line
+            for line in done.stdout.splitlines()
+            if line.startswith(decade_text(decade["from_bytes"]))
+        )
         assert line.split()[-7].replace(",", "") == str(decade["flows"]["count"])
         assert line.split()[-6] == f"{decade['flows']['mean']:.2f}"
     sections = {section.title: section for section in build(kept).sections}
@@ -68,13 +81,17 @@ def test_a_run_tells_slowdowns_in_its_table_its_json_and_its_report(fullpipe: Fu
         ("cubic", Number(100_000, "100 kB to 1 MB")),
         ("cubic", Number(None, "all sizes")),
     ]
-    assert table.rows[-1][2] == Number(slowdown["all"]["flows"]["count"], f"{slowdown['all']['flows']['count']:,}")
+    assert table.rows[-1][2] == Number(
+        slowdown["all"]["flows"]["count"], f"{slowdown['all']['flows']['count']:,}"
+    )
     # No flow lasts: there is the queue over time, and no chart without a line.
     (over_time,) = (block for block in sections["Over time"].blocks if isinstance(block, Timeline))
     assert [panel.title for panel in over_time.runs[0].panels] == ["Queue"]
 
 
-def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     scenario, kept = tmp_path / "arriving.toml", tmp_path / "kept"
     scenario.write_text(SCENARIO + '[[flow]]\ncc = "newreno"\ncount = 2\n', encoding="utf-8")
     sets = ("--set", "workload.0.cc=cubic,bbr1", "--set", "workload.0.load=0.2,0.4")
@@ -87,11 +104,18 @@ def test_a_sweep_of_algorithms_has_a_chart_a_place_and_a_line_a_contender(fullpi
     assert isinstance(high, Lines)
     assert isinstance(table, Table)
     assert [low.title, high.title] == ["workload.0.load 0.2", "workload.0.load 0.4"]
-    assert [line.label for line in high.lines] == ["cubic", "bbr1", "SRPT, mean", "processor sharing, mean"]
+    assert [line.label for line in high.lines] == [
+        "cubic",
+        "bbr1",
+        "SRPT, mean",
+        "processor sharing, mean",
+    ]
     # The mean over the seeds, of a decade's column in the rows.
     rows = pl.concat(pl.read_parquet(file) for file in (kept / "runs").glob("*.parquet"))
     of_it = rows.filter(
-        pl.col("workload.0.cc") == "bbr1", pl.col("workload.0.load") == "0.4", pl.col("flow_index") == 2
+        pl.col("workload.0.cc") == "bbr1",
+        pl.col("workload.0.load") == "0.4",
+        pl.col("flow_index") == 2,
     )
     means = of_it["slowdown.decades.10000.flows.mean"].to_list()
     assert len(means) == 2

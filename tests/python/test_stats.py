@@ -13,7 +13,10 @@ from fullpipe.stats.words import Compared, digits
 
 # A process time at random, of the size of delays: skewed, as they are.
 RNG = np.random.default_rng(3)
-SKEWED = [[float(value) for value in RNG.lognormal(3.0, 0.6, size=count)] for count in (2, 3, 6, 15, 30, 100)]
+SKEWED = [
+    [float(value) for value in RNG.lognormal(3.0, 0.6, size=count)]
+    for count in (2, 3, 6, 15, 30, 100)
+]
 
 
 def test_students_interval_is_that_of_the_table() -> None:
@@ -66,7 +69,8 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
     mean, median = math.exp(0.125), 1.0  # of a lognormal
     for statistic, truth in ((stats.mean, mean), (stats.median, median)):
         covered = sum(low <= truth <= high for _, low, high in map(statistic, samples))
-        assert 0.89 <= covered / 200 <= 0.99, statistic.__name__  # 0.95 ± 3 standard errors, and skew's share
+        # 0.95 ± 3 standard errors, and skew's share
+        assert 0.89 <= covered / 200 <= 0.99, statistic.__name__
 
 
 def test_a_distribution_steps_up_by_the_share_of_each_value() -> None:
@@ -117,7 +121,9 @@ def test_wilcoxons_least_p_is_two_over_two_to_the_pairs() -> None:
 
 
 def test_the_permutation_test_counts_all_signs() -> None:
-    found = stats.paired({1: 2.0, 2: 3.0, 3: 5.0, 4: 9.0}, {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, test="permutation")
+    found = stats.paired(
+        {1: 2.0, 2: 3.0, 3: 5.0, 4: 9.0}, {1: 1.0, 2: 1.0, 3: 1.0, 4: 1.0}, test="permutation"
+    )
     assert found.p == pytest.approx(2 / 16)
 
 
@@ -185,7 +191,8 @@ def _progress(rates: list[float], start: float = 0.0) -> tuple[np.ndarray, np.nd
 def test_flows_converge_when_five_seconds_in_a_row_are_fair() -> None:
     first = _progress([10, 10, 8, 7, 6, 8, 5, 6, 5, 4, 5, 5])
     late = _progress([2, 3, 4, 2, 5, 4, 5, 6, 5, 5], start=2.0)
-    # From 2 s on, first : late = 8:2 7:3 6:4 8:2 5:5 6:4 5:5 4:6 5:5 5:5; 6:4 is within 25 % of 5, 7:3 is not.
+    # From 2 s on, first : late = 8:2 7:3 6:4 8:2 5:5 6:4 5:5 4:6 5:5 5:5; 6:4 is within 25 % of 5,
+    # 7:3 is not.
     found = stats.convergence([first, late], end_s=12.0)
     assert found.time_s == 4.0
     after = [1.0, 100 / (2 * 52), 1.0, 100 / (2 * 52), 1.0, 1.0]
@@ -208,7 +215,8 @@ def test_jain_per_second() -> None:
 
 
 def test_enough_looks_at_half_the_interval_over_the_mean() -> None:
-    values = [100.0 + each for each in (-2, -1, 0, 1, 2) * 4]  # s = 1.451, sem = 0.3244, t(19) = 2.093: ± 0.679 %
+    # s = 1.451, sem = 0.3244, t(19) = 2.093: ± 0.679 %
+    values = [100.0 + each for each in (-2, -1, 0, 1, 2) * 4]
     assert stats.enough(values, "ci(goodput) < 0.7%")
     assert not stats.enough(values, "ci(goodput) < 0.6%")
     assert not stats.enough(values[:9], "ci(goodput) < 50%")  # too few to look at
@@ -221,7 +229,10 @@ def test_enough_looks_at_half_the_interval_over_the_mean() -> None:
         ("goodput < 2%", "is no rule\n  fix: write it like"),
         ("sd(goodput) < 2%", r"sd\(\) is not known; there is ci\(\)"),
         ("ci(goodput) > 2%", "has to be <"),
-        ("ci(goodput) < 2mbit", "'2mbit' is not relative to the mean\n  fix: write a percentage, like 2%"),
+        (
+            "ci(goodput) < 2mbit",
+            "'2mbit' is not relative to the mean\n  fix: write a percentage, like 2%",
+        ),
         ("ci(goodput) < 0%", "0% is out of range"),
         ("ci(goodputt) < 2%", "no metric 'goodputt'\n  fix: did you mean goodput"),
         ("ci() < 2%", "no metric ''"),
@@ -234,22 +245,35 @@ def test_a_rule_that_is_wrong_is_refused_with_its_fix(rule: str, says: str) -> N
 
 def test_a_rule_names_its_column() -> None:
     assert stats.parse_rule(" ci( queue_delay.p95 )<=1.5 % ")[1:] == ("queue_delay_s.p95", 0.015)
-    assert stats.parse_rule("ci(link.bottleneck.utilisation) < 1%").metric == "link.bottleneck.utilisation"
+    assert (
+        stats.parse_rule("ci(link.bottleneck.utilisation) < 1%").metric
+        == "link.bottleneck.utilisation"
+    )
 
 
 def _compared(column: str, a: list[float], b: list[float], where: str = "") -> Compared:
     quantity = stats.quantity(column)
     assert quantity is not None
-    return Compared("bbr3", "cubic", quantity, stats.paired(dict(enumerate(a)), dict(enumerate(b))), where)
+    return Compared(
+        "bbr3", "cubic", quantity, stats.paired(dict(enumerate(a)), dict(enumerate(b))), where
+    )
 
 
 NOISE = [float(value) for value in np.random.default_rng(5).normal(0, 1, 30)]
 
 
 def test_a_significant_difference_gets_a_sentence_with_interval_direction_and_price() -> None:
-    delay = _compared("queue_delay_s.p95", [0.059 + 5e-3 * n for n in NOISE], [0.1 + 5e-3 * n for n in NOISE[::-1]])
-    goodput = _compared("goodput_bps", [93.1e6 + 9e5 * n for n in NOISE], [95e6 + 9e5 * n for n in NOISE[::-1]])
-    nothing = _compared("rtt_s.mean", [0.05 + 1e-3 * n for n in NOISE], [0.05 + 1e-3 * n for n in NOISE[::-1]])
+    delay = _compared(
+        "queue_delay_s.p95",
+        [0.059 + 5e-3 * n for n in NOISE],
+        [0.1 + 5e-3 * n for n in NOISE[::-1]],
+    )
+    goodput = _compared(
+        "goodput_bps", [93.1e6 + 9e5 * n for n in NOISE], [95e6 + 9e5 * n for n in NOISE[::-1]]
+    )
+    nothing = _compared(
+        "rtt_s.mean", [0.05 + 1e-3 * n for n in NOISE], [0.05 + 1e-3 * n for n in NOISE[::-1]]
+    )
     (found,) = stats.sentences([goodput, delay, nothing])
     assert found.text == (
         "bbr3 has 41 % lower p95 queueing delay than cubic (95 % CI 40 to 43 %), "
@@ -261,10 +285,16 @@ def test_a_significant_difference_gets_a_sentence_with_interval_direction_and_pr
 
 
 def test_large_ratios_and_shares_have_their_own_words() -> None:
-    (times,) = stats.sentences([_compared("rtt_s.mean", [0.3 + 1e-3 * n for n in NOISE], [0.1] * 30, "buffer 8bdp")])
-    assert times.text.startswith("buffer 8bdp: bbr3 has 3.0 times the mean RTT of cubic (95 % CI 3.0 to 3.0)")
+    (times,) = stats.sentences(
+        [_compared("rtt_s.mean", [0.3 + 1e-3 * n for n in NOISE], [0.1] * 30, "buffer 8bdp")]
+    )
+    assert times.text.startswith(
+        "buffer 8bdp: bbr3 has 3.0 times the mean RTT of cubic (95 % CI 3.0 to 3.0)"
+    )
     assert times.better == -1
-    (points,) = stats.sentences([_compared("loss_fraction", [0.03 + 1e-4 * n for n in NOISE], [0.01] * 30)])
+    (points,) = stats.sentences(
+        [_compared("loss_fraction", [0.03 + 1e-4 * n for n in NOISE], [0.01] * 30)]
+    )
     assert points.text.startswith(
         "bbr3 has a retransmitted share 2.0 points higher than cubic (95 % CI 2.0 to 2.0 points)"
     )
@@ -272,11 +302,22 @@ def test_large_ratios_and_shares_have_their_own_words() -> None:
 
 def test_five_seeds_are_too_few_for_a_sentence() -> None:
     assert stats.sentences([_compared("goodput_bps", [2e6 + n for n in range(5)], [1e6] * 5)]) == []
-    assert len(stats.sentences([_compared("goodput_bps", [2e6 + n for n in range(6)], [1e6] * 6)])) == 1
+    assert (
+        len(stats.sentences([_compared("goodput_bps", [2e6 + n for n in range(6)], [1e6] * 6)]))
+        == 1
+    )
 
 
 def test_digits_are_two() -> None:
-    cases = {0.0: "0", 0.0123: "0.012", 4.96: "5.0", 9.99: "10.0", 41.2: "41", 99.6: "100", 12345.0: "12,345"}
+    cases = {
+        0.0: "0",
+        0.0123: "0.012",
+        4.96: "5.0",
+        9.99: "10.0",
+        41.2: "41",
+        99.6: "100",
+        12345.0: "12,345",
+    }
     assert {value: digits(value) for value in cases} == cases
     assert digits(math.nan) == "–"
 

@@ -60,20 +60,28 @@ def base(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_row_a_flow_and_run_with_all_metrics_and_what_was_varied(base: Path, tmp_path: Path) -> None:
+def test_a_row_a_flow_and_run_with_all_metrics_and_what_was_varied(
+    base: Path, tmp_path: Path
+) -> None:
     axes = {"path.buffer": ["0.5bdp", "8bdp"], "flow.0.cc": ["cubic", "bbr3"]}
     sweep = package.sweep(base, axes, repeat=3, out=tmp_path / "out")
     frame = sweep.frame()
     assert frame.shape[0] == 2 * 2 * 3 * 2
     assert frame["point"].to_list() == [point for point in range(4) for _ in range(6)]
-    assert frame.filter(point=1).select("path.buffer", "flow.0.cc").unique().rows() == [("0.5bdp", "bbr3")]
+    assert frame.filter(point=1).select("path.buffer", "flow.0.cc").unique().rows() == [
+        ("0.5bdp", "bbr3")
+    ]
     assert frame["path.buffer.value"].unique().sort().to_list() == [0.5, 8.0]
     assert "flow.0.cc.value" not in frame.columns
     assert set(frame["version"]) == {package.__version__}
     for row in frame.iter_rows(named=True):
         run = package.run(sweep.load(row["point"], seed=row["seed"]))
         flow, link = run.flows[row["flow_index"]], run.links[0]
-        assert (row["flow"], row["cc"], row["jain"]) == (flow["name"], flow["cc"], run.metrics["jain"])
+        assert (row["flow"], row["cc"], row["jain"]) == (
+            flow["name"],
+            flow["cc"],
+            run.metrics["jain"],
+        )
         assert row["goodput_bps"] == flow["goodput_bps"]
         assert row["rtt_s.p95"] == flow["rtt_s"]["p95"]
         assert row["limited_by.cwnd"] == flow["limited_by"]["cwnd"]
@@ -91,14 +99,22 @@ def test_every_metric_of_a_flow_and_link_has_its_column(base: Path, tmp_path: Pa
     def names(metrics: object, at: str) -> list[str]:
         if not isinstance(metrics, dict):
             return [at]
-        return [name for key, value in metrics.items() for name in names(value, f"{at}.{key}" if at else key)]
+        return [
+            name
+            for key, value in metrics.items()
+            for name in names(value, f"{at}.{key}" if at else key)
+        ]
 
     wanted = [*names(run.flows[0], ""), *names(run.links[0], "link.bottleneck")]
-    missing = {*wanted, "jain", "packets", "events"} - {"name", "link.bottleneck.name"} - set(columns)
+    missing = (
+        {*wanted, "jain", "packets", "events"} - {"name", "link.bottleneck.name"} - set(columns)
+    )
     assert not missing
 
 
-def test_the_command_says_what_it_did_and_goes_on_where_it_was(fullpipe: Fullpipe, base: Path, tmp_path: Path) -> None:
+def test_the_command_says_what_it_did_and_goes_on_where_it_was(
+    fullpipe: Fullpipe, base: Path, tmp_path: Path
+) -> None:
     def sweep(*more: str) -> str:
         done = fullpipe("sweep", base.name, "--set", BUFFERS, "--out", "out", *more)
         assert done.returncode == 0, done.stderr
@@ -118,18 +134,24 @@ def test_the_command_says_what_it_did_and_goes_on_where_it_was(fullpipe: Fullpip
     assert more.frame().shape[0] == 3 * 4 * 2
 
 
-def test_without_out_the_same_call_finds_its_directory_again(fullpipe: Fullpipe, base: Path) -> None:
+def test_without_out_the_same_call_finds_its_directory_again(
+    fullpipe: Fullpipe, base: Path
+) -> None:
     kept = [fullpipe("sweep", base.name, "--repeat", "2").stdout.splitlines()[-1] for _ in range(2)]
     assert kept[0] == kept[1]
     assert kept[0].startswith("kept in results/base-")
-    assert fullpipe("sweep", base.name, "--repeat", "2", "--seed", "9").stdout.splitlines()[-1] != kept[0]
+    assert (
+        fullpipe("sweep", base.name, "--repeat", "2", "--seed", "9").stdout.splitlines()[-1]
+        != kept[0]
+    )
 
 
 def test_a_row_is_replayed_by_its_command(fullpipe: Fullpipe, base: Path, tmp_path: Path) -> None:
     fullpipe("sweep", base.name, "--set", BUFFERS, "--repeat", "2", "--out", "out")
     sweep = package.Sweep(tmp_path / "out")
     row = sweep.frame().row(
-        by_predicate=(pl.col("point") == 2) & (pl.col("seed") == 2) & (pl.col("flow_index") == 1), named=True
+        by_predicate=(pl.col("point") == 2) & (pl.col("seed") == 2) & (pl.col("flow_index") == 1),
+        named=True,
     )
     command = package.Sweep("out").replay if (Path("out") / "sweep.json").exists() else sweep.replay
     words = command(2, 2).split()
@@ -139,16 +161,32 @@ def test_a_row_is_replayed_by_its_command(fullpipe: Fullpipe, base: Path, tmp_pa
     with pytest.raises(IndexError, match="has points 0 to 2, and none is 3"):
         sweep.replay(3, 1)
     assert "say which of its points, like --point 0" in fullpipe("run", "out").stderr
-    assert "--point 1 is for the directory of a sweep" in fullpipe("run", base.name, "--point", "1").stderr
+    assert (
+        "--point 1 is for the directory of a sweep"
+        in fullpipe("run", base.name, "--point", "1").stderr
+    )
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_what_is_killed_goes_on_and_has_every_row_once(how: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "long.toml").write_text(LONG)
-    sweep = ["sweep", "long.toml", "--set", "flow.1.cc=cubic,bbr1", "--repeat", "8", "--out", "out", "--trace", "off"]
+    sweep = [
+        "sweep",
+        "long.toml",
+        "--set",
+        "flow.1.cc=cubic,bbr1",
+        "--repeat",
+        "8",
+        "--out",
+        "out",
+        "--trace",
+        "off",
+    ]
     call = [sys.executable, "-c", SHORT_SHARDS, *sweep, "--threads", "1"]
     slowly = [*call[:2], SLOW_DISK + SHORT_SHARDS, *call[3:]]
-    process = subprocess.Popen(slowly, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        slowly, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     deadline = time.monotonic() + 60
     while not list((tmp_path / "out").glob("runs/[0-9]*.parquet")) and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -159,18 +197,26 @@ def test_what_is_killed_goes_on_and_has_every_row_once(how: signal.Signals, tmp_
     assert 0 < len(before) < 32
     if how != signal.SIGKILL:
         assert "what is finished is kept in out, and the same command goes on from there" in said
-    again = subprocess.run(call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+    again = subprocess.run(
+        call, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+    )
     assert again.returncode == 0, again.stderr
     assert f"{len(before) // 2} runs were there already" in again.stdout
     frame = package.Sweep(tmp_path / "out").frame()
     assert frame.select("point", "seed", "flow_index").unique().shape[0] == len(frame) == 2 * 8 * 2
     whole = package.sweep(
-        tmp_path / "long.toml", {"flow.1.cc": ["cubic", "bbr1"]}, repeat=8, out=tmp_path / "whole", trace="off"
+        tmp_path / "long.toml",
+        {"flow.1.cc": ["cubic", "bbr1"]},
+        repeat=8,
+        out=tmp_path / "whole",
+        trace="off",
     )
     assert_frame_equal(frame, whole.frame())
 
 
-def test_only_one_process_fills_a_directory(command: list[str], fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_only_one_process_fills_a_directory(
+    command: list[str], fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     (tmp_path / "long.toml").write_text(LONG.replace('"5s"', '"1000s"'))
     call = ["sweep", "long.toml", "--repeat", "2", "--out", "out", "--trace", "off"]
     with subprocess.Popen([*command, *call], cwd=tmp_path, stderr=subprocess.DEVNULL) as first:
@@ -184,7 +230,9 @@ def test_only_one_process_fills_a_directory(command: list[str], fullpipe: Fullpi
     assert "another process is filling it" in second.stderr
 
 
-def test_another_sweep_or_build_is_not_mixed_in(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_sweep_or_build_is_not_mixed_in(
+    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
     with pytest.raises(FileExistsError, match="holds a sweep of another scenario or other points"):
         package.sweep(base, {"path.rtt": ["10ms", "30ms"]}, out=tmp_path / "out")
@@ -216,10 +264,22 @@ def test_a_file_that_the_scenario_names_is_part_of_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--set", "flow.0.cc=cubic,qubic"], "point 1 of 2 (flow.0.cc=qubic): no algorithm of this name"),
+        (
+            ["--set", "flow.0.cc=cubic,qubic"],
+            "point 1 of 2 (flow.0.cc=qubic): no algorithm of this name",
+        ),
         (["--set", "path.rtt=1ms..10ms"], "a range is drawn from"),
         (
-            ["--set", "start_jitter=0s", "--set", "send_jitter=0s", "--set", "flow.1.cc=cubic", "--repeat", "3"],
+            [
+                "--set",
+                "start_jitter=0s",
+                "--set",
+                "send_jitter=0s",
+                "--set",
+                "flow.1.cc=cubic",
+                "--repeat",
+                "3",
+            ],
             "every repetition would be the same run",
         ),
         (
@@ -250,18 +310,27 @@ def test_values_with_commas_stand_in_quotes(fullpipe: Fullpipe, base: Path, tmp_
 
 def test_samples_and_functions_make_points(base: Path, tmp_path: Path) -> None:
     drawn = package.sweep(
-        base, {"path.rtt": "5ms..50ms log", "flow.0.cc": ["cubic", "bbr1"]}, sample=20, out=tmp_path / "drawn"
+        base,
+        {"path.rtt": "5ms..50ms log", "flow.0.cc": ["cubic", "bbr1"]},
+        sample=20,
+        out=tmp_path / "drawn",
     )
     assert drawn.about["mode"] == "sample"
     assert drawn.points["path.rtt.value"].is_between(0.005, 0.05).all()
     assert drawn.points["path.rtt"].n_unique() == 20
 
     def points() -> list[dict[str, str]]:
-        return [{"path.rate": f"{rate}mbit", "path.rtt": f"{200 // rate}ms"} for rate in (5, 10, 20)]
+        return [
+            {"path.rate": f"{rate}mbit", "path.rtt": f"{200 // rate}ms"} for rate in (5, 10, 20)
+        ]
 
     made = package.sweep(base, points, out=tmp_path / "made")
     assert made.about["mode"] == "callable"
-    assert made.points.select("path.rate.value", "path.rtt.value").rows() == [(5e6, 0.04), (1e7, 0.02), (2e7, 0.01)]
+    assert made.points.select("path.rate.value", "path.rtt.value").rows() == [
+        (5e6, 0.04),
+        (1e7, 0.02),
+        (2e7, 0.01),
+    ]
 
 
 def test_few_points_are_recorded_over_time(base: Path, tmp_path: Path) -> None:
@@ -273,7 +342,9 @@ def test_few_points_are_recorded_over_time(base: Path, tmp_path: Path) -> None:
     assert {file.name for file in (tmp_path / "out/series").iterdir()} == {
         *("0-1.parquet", "0-1.links.parquet", "1-1.parquet", "1-1.links.parquet")
     }
-    quiet = package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, repeat=2, trace="off", out=tmp_path / "quiet")
+    quiet = package.sweep(
+        base, {"path.rtt": ["10ms", "20ms"]}, repeat=2, trace="off", out=tmp_path / "quiet"
+    )
     with pytest.raises(FileNotFoundError):
         quiet.series(0)
 
@@ -288,7 +359,9 @@ def test_what_reads_parquet_opens_it(base: Path, tmp_path: Path) -> None:
 def test_the_build_is_part_of_the_identity(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     recipe = plan.Recipe(BASE, "base.toml", repeat=3)
     assert plan.Recipe(BASE, "base.toml", repeat=5).identity == recipe.identity
-    assert plan.Recipe(BASE, "base.toml", repeat=1).identity != recipe.identity, "one run has no jitter added"
+    assert plan.Recipe(BASE, "base.toml", repeat=1).identity != recipe.identity, (
+        "one run has no jitter added"
+    )
     assert plan.Recipe(BASE, "base.toml", repeat=3, seed=2).identity != recipe.identity
     monkeypatch.setattr(plan, "build", lambda: "0123456789abcdef")
     assert plan.Recipe(BASE, "base.toml", repeat=3).identity != recipe.identity

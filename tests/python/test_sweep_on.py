@@ -57,7 +57,11 @@ def test_on_a_clock_runs_go_one_at_a_time_and_points_take_turns(fake: Path) -> N
     assert len({tuple(block) for block in blocks}) > 2, "in an order of its own"
     assert [set(runs["seed"].to_list()[at : at + 4]) for at in (0, 20)] == [{7}, {12}]
     again = package.sweep(SCENARIO, AXES, repeat=6, out=fake / "again", on=TIMED)
-    assert again.frame().select("point", "seed", "order").equals(sweep.frame().select("point", "seed", "order"))
+    assert (
+        again.frame()
+        .select("point", "seed", "order")
+        .equals(sweep.frame().select("point", "seed", "order"))
+    )
 
 
 def test_a_runner_can_be_added_and_what_is_there_is_not_run_again(fake: Path) -> None:
@@ -66,7 +70,10 @@ def test_a_runner_can_be_added_and_what_is_there_is_not_run_again(fake: Path) ->
     sweep = package.sweep(SCENARIO, AXES, repeat=2, out=fake / "out", on=TIMED)
     assert sweep.runners == ["sim", "timed"]
     assert all(file.stat().st_mtime_ns == at for file, at in before.items())
-    assert sweep.frame().group_by("runner").len().sort("runner").rows() == [("sim", 16), ("timed", 16)]
+    assert sweep.frame().group_by("runner").len().sort("runner").rows() == [
+        ("sim", 16),
+        ("timed", 16),
+    ]
     assert sweep.about["runs"] == 16
 
 
@@ -75,19 +82,34 @@ def test_a_sweep_on_a_clock_goes_on_where_it_was_stopped(
     command: list[str], fake: Path, number: signal.Signals
 ) -> None:
     (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
-    call = [*command, "sweep", "mine.toml", "--set", "path.buffer=1bdp,2bdp", "--repeat", "4", "--on", TIMED]
+    call = [
+        *command,
+        "sweep",
+        "mine.toml",
+        "--set",
+        "path.buffer=1bdp,2bdp",
+        "--repeat",
+        "4",
+        "--on",
+        TIMED,
+    ]
     call += ["--out", "out", "--trace", "off"]
     slow = {**os.environ, "PAUSE_S": "0.5"}
     runs = fake / "out" / "runs"
     with subprocess.Popen(call, cwd=fake, env=slow, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 60
-        while (not runs.exists() or len(list(runs.glob("[0-9]*"))) < 3) and time.monotonic() < deadline:
+        while (
+            not runs.exists() or len(list(runs.glob("[0-9]*"))) < 3
+        ) and time.monotonic() < deadline:
             time.sleep(0.02)
         process.send_signal(number)
         _, said = process.communicate(timeout=20)
     assert process.returncode == (130 if number == signal.SIGINT else -signal.SIGKILL)
     if number == signal.SIGINT:
-        assert "of 8 runs; what is finished is kept in out, and the same command goes on from there" in said
+        assert (
+            "of 8 runs; what is finished is kept in out, and the same command goes on from there"
+            in said
+        )
         assert not (fake / "busy").exists(), "the runner cleaned up"
     elif (fake / "busy").exists():
         (fake / "busy").rmdir()  # as a real runner finds what was left
@@ -98,11 +120,15 @@ def test_a_sweep_on_a_clock_goes_on_where_it_was_stopped(
     assert "warning (timed, 8 runs): the CPU was busy" in done.stdout
     assert all(file.stat().st_mtime_ns == at for file, at in first.items())
     frame = package.Sweep(fake / "out").frame().filter(flow_index=0).sort("began")
-    assert frame["order"].to_list() == list(range(8)), "in the order that was meant, through the stop"
+    assert frame["order"].to_list() == list(range(8)), (
+        "in the order that was meant, through the stop"
+    )
 
 
 def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
-    ended = SCENARIO.replace('cc = "', 'bytes = "10kB"\ncc = "').replace('duration = "', 'duration = "600s" # "')
+    ended = SCENARIO.replace('cc = "', 'bytes = "10kB"\ncc = "').replace(
+        'duration = "', 'duration = "600s" # "'
+    )
     recipe = Recipe(ended, "mine.toml", repeat=3)
     todo = elsewhere.jobs(recipe, {"timed": [(0, 3)]}, [runner(TIMED)])
     said: list[elsewhere.Left] = []
@@ -115,7 +141,18 @@ def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
 
 def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: Path) -> None:
     (fake / "mine.toml").write_text(SCENARIO, encoding="utf-8")
-    call = ("sweep", "mine.toml", "--set", "path.buffer=1bdp,8bdp", "--repeat", "6", "--on", BOTH, "--out", "out")
+    call = (
+        "sweep",
+        "mine.toml",
+        "--set",
+        "path.buffer=1bdp,8bdp",
+        "--repeat",
+        "6",
+        "--on",
+        BOTH,
+        "--out",
+        "out",
+    )
     shown = fullpipe(*call)
     assert shown.returncode == 0, shown.stderr
     assert [line.split()[:3] for line in shown.stdout.splitlines() if line.startswith("1bdp")] == [
@@ -132,17 +169,33 @@ def test_the_table_and_the_report_tell_runners_apart(fullpipe: Fullpipe, fake: P
         ("buffer 8bdp", "other"),
     ]
     report = build(fake / "out")
-    (beside,) = next(section for section in report.sections if section.title == "Runners side by side").blocks
+    (beside,) = next(
+        section for section in report.sections if section.title == "Runners side by side"
+    ).blocks
     assert isinstance(beside, Table)
     assert beside.columns == ("buffer", "contender", "metric", "sim", "other", "other against sim")
-    (timeline,) = next(section for section in report.sections if section.title == "Over time").blocks
+    (timeline,) = next(
+        section for section in report.sections if section.title == "Over time"
+    ).blocks
     assert isinstance(timeline, Timeline)
     assert [run.label for run in timeline.runs] == ["buffer 1bdp, seed 7", "buffer 8bdp, seed 7"]
     assert len(timeline.runs[0].panels[0].lines) == 4
 
 
 def test_algorithms_are_compared_on_each_runner(fullpipe: Fullpipe, fake: Path) -> None:
-    call = ("compare", "cubic", "bbr1", "--duration", "2s", "--rate", "10mbit", "--rtt", "20ms", "--repeat", "6")
+    call = (
+        "compare",
+        "cubic",
+        "bbr1",
+        "--duration",
+        "2s",
+        "--rate",
+        "10mbit",
+        "--rtt",
+        "20ms",
+        "--repeat",
+        "6",
+    )
     shown = fullpipe(*call, "--set", "measure_from=1s", "--on", BOTH, "--out", "out")
     assert shown.returncode == 0, shown.stderr
     for words in ("alone, sim", "alone, other", "together, sim", "together, other"):
@@ -155,16 +208,22 @@ def test_algorithms_are_compared_on_each_runner(fullpipe: Fullpipe, fake: Path) 
 
 
 def test_a_check_holds_on_each_runner_or_not(fullpipe: Fullpipe, fake: Path) -> None:
-    expected = SCENARIO.replace("seed = 7", 'seed = 7\nexpect = ["jain <= 1", "flow.cubic.goodput >= 20mbit"]')
+    expected = SCENARIO.replace(
+        "seed = 7", 'seed = 7\nexpect = ["jain <= 1", "flow.cubic.goodput >= 20mbit"]'
+    )
     (fake / "mine.toml").write_text(expected, encoding="utf-8")
-    checked = fullpipe("check", "mine.toml", "--repeat", "2", "--on", f"sim,{TIMED}", "--junit", "check.xml")
+    checked = fullpipe(
+        "check", "mine.toml", "--repeat", "2", "--on", f"sim,{TIMED}", "--junit", "check.xml"
+    )
     assert checked.returncode == 1
     assert "mine.toml on sim, 2 repetitions" in checked.stdout
     assert "mine.toml on timed, 2 repetitions" in checked.stdout
     assert "fullpipe run mine.toml --on timed --seed" in checked.stdout
     assert "2 of 4 conditions met in 1 scenario, 4 runs" in checked.stdout
     assert 'name="mine.toml on timed"' in (fake / "check.xml").read_text(encoding="utf-8")
-    listed = json.loads(fullpipe("check", "mine.toml", "--repeat", "2", "--on", TIMED, "--json").stdout)
+    listed = json.loads(
+        fullpipe("check", "mine.toml", "--repeat", "2", "--on", TIMED, "--json").stdout
+    )
     assert {each["runner"] for each in listed} == {"timed"}
 
 

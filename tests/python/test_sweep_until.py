@@ -54,17 +54,23 @@ def test_it_repeats_until_the_rule_holds_at_every_point(fullpipe: Fullpipe, tmp_
     assert 10 < last < 1000
     assert sweep.frame().shape[0] == sweep.about["runs"] == 2 * last, "every point has every seed"
     assert all(enough(goodputs(sweep, point, last), rule) for point in (0, 1))
-    before = next(n for n in (10, 20, 30, 40, 50, 62, 77, 96, 120, 150, 187) if n + max(10, n // 4) >= last)
+    before = next(
+        n for n in (10, 20, 30, 40, 50, 62, 77, 96, 120, 150, 187) if n + max(10, n // 4) >= last
+    )
     assert enough(goodputs(sweep, 0, 10), rule)
     assert not enough(goodputs(sweep, 1, before), rule), "no batch more than it takes"
-    assert f"{rule} holds with {last} repetitions; points had enough after 10 to {last}" in done.stdout
+    assert (
+        f"{rule} holds with {last} repetitions; points had enough after 10 to {last}" in done.stdout
+    )
     again = fullpipe("sweep", *POINTS, "--until", rule)
     assert f"nothing to run; {2 * last} runs were there already" in again.stdout
     assert f"points had enough after 10 to {last}" in again.stdout
 
 
 @pytest.mark.usefixtures("base")
-def test_with_most_it_ends_and_says_which_points_miss_the_rule(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_with_most_it_ends_and_says_which_points_miss_the_rule(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     call = ("sweep", *POINTS, "--until", "ci(goodput) < 1%", "--repeat", "8", "--most", "13")
     done = fullpipe(*call)
     assert done.returncode == 1
@@ -111,7 +117,10 @@ def test_without_out_it_shares_the_directory_of_repeat(fullpipe: Fullpipe, base:
     [
         (["--until", "goodput < 2%"], "is no rule fix: write it like"),
         (["--until", "ci(goodputt) < 2%"], "no metric 'goodputt' fix: did you mean goodput?"),
-        (["--until", "ci(goodput) < 2%", "--most", "9"], "fewer than the 10 that a rule looks at fix: say --most 10"),
+        (
+            ["--until", "ci(goodput) < 2%", "--most", "9"],
+            "fewer than the 10 that a rule looks at fix: say --most 10",
+        ),
         (
             ["--until", "ci(goodput) < 2%", "--repeat", "30", "--most", "20"],
             "at most 20 repetitions are fewer than the first 30 repetitions fix: say --most 30",
@@ -144,21 +153,31 @@ def test_what_can_not_be_met_is_refused_before_the_first_run(
         ("ci(completion_s) < 2%", "no run has a value of completion_s"),
     ],
 )
-def test_a_metric_that_the_runs_do_not_have_ends_it(rule: str, words: str, base: Path, tmp_path: Path) -> None:
+def test_a_metric_that_the_runs_do_not_have_ends_it(
+    rule: str, words: str, base: Path, tmp_path: Path
+) -> None:
     with pytest.raises(RuleError, match=words):
         package.sweep(base, until=rule, out=tmp_path / "out")
-    assert package.sweep(base, until="ci(link.bottleneck.utilisation) < 20%", out=tmp_path / "out").seeds
+    assert package.sweep(
+        base, until="ci(link.bottleneck.utilisation) < 20%", out=tmp_path / "out"
+    ).seeds
 
 
-def test_a_flow_without_a_value_in_some_run_misses_the_rule(fullpipe: Fullpipe, base: Path, tmp_path: Path) -> None:
+def test_a_flow_without_a_value_in_some_run_misses_the_rule(
+    fullpipe: Fullpipe, base: Path, tmp_path: Path
+) -> None:
     text = (
         BASE.replace("[[flow]]", '[[flow]]\nname = "short"\nbytes = "SIZE"')
         + '[[flow]]\nname = "endless"\ncc = "cubic"\n'
     )
     base.write_text(text.replace("SIZE", "20kB"))
     easy = package.sweep(base, until="ci(completion) < 60%", out=tmp_path / "easy", trace="off")
-    assert {*easy.frame().filter(flow="endless")["completion_s"]} == {None}, "has no such metric, and is not meant"
+    assert {*easy.frame().filter(flow="endless")["completion_s"]} == {None}, (
+        "has no such metric, and is not meant"
+    )
     base.write_text(text.replace("SIZE", "1.4MB"))
-    done = fullpipe("sweep", base.name, "--until", "ci(completion) < 60%", "--most", "10", "--out", "out")
+    done = fullpipe(
+        "sweep", base.name, "--until", "ci(completion) < 60%", "--most", "10", "--out", "out"
+    )
     assert done.returncode == 1
     assert "point 0: short no value in some run" in done.stdout

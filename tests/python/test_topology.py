@@ -32,7 +32,9 @@ def test_each_link_has_its_row_its_trace_and_its_line() -> None:
 
 def test_acks_have_columns_where_links_drop_or_replace_them() -> None:
     scenario = ROOT / "scenarios/congested-ack-path.toml"
-    run = fullpipe.run(scenario, duration="25s", set={"link.0.buffer": "15kB", "link.0.ack_filter": "on"})
+    run = fullpipe.run(
+        scenario, duration="25s", set={"link.0.buffer": "15kB", "link.0.ack_filter": "on"}
+    )
     uplink = run.links[1]
     assert uplink["acks_filtered"] > 0
     assert run.flows[0]["ack_drops"] == uplink["ack_drops"]
@@ -43,7 +45,11 @@ def test_a_route_can_be_set() -> None:
     scenario = ROOT / "scenarios/parking-lot.toml"
     loaded = fullpipe.load(scenario, set={"flow.0.route": "['bottleneck', 'third']"})
     assert 'route = ["bottleneck", "third"]' in loaded.to_toml()
-    assert loaded.links == [("bottleneck", 20_000_000), ("second", 20_000_000), ("third", 20_000_000)]
+    assert loaded.links == [
+        ("bottleneck", 20_000_000),
+        ("second", 20_000_000),
+        ("third", 20_000_000),
+    ]
 
 
 def _table(run: fullpipe.Run) -> str:

@@ -14,7 +14,9 @@ import pytest
 import fullpipe
 from fullpipe.runners import _uml_boot, uml
 
-built = pytest.mark.skipif(uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle")
+built = pytest.mark.skipif(
+    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
+)
 
 SCENARIO = """# Linux in simulated time
 duration = "3s"
@@ -31,14 +33,18 @@ pacing = "on"
 """
 
 
-def test_without_the_oracle_the_step_that_makes_it_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+def test_without_the_oracle_the_step_that_makes_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     missing = uml.RUNNER.missing()
     assert missing is not None
     assert "make oracle" in missing.fix
 
 
-def test_without_the_hosts_tools_the_step_that_brings_them_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_hosts_tools_the_step_that_brings_them_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(_uml_boot, "kernel", dict)
     monkeypatch.setattr(_uml_boot, "SEARCHED", "/nowhere")
     missing = uml.RUNNER.missing()
@@ -55,7 +61,9 @@ def test_without_the_hosts_tools_the_step_that_brings_them_is_named(monkeypatch:
         ("flow.0.delayed_ack", {"flow.0.delayed_ack": 1}),
     ],
 )
-def test_what_linux_has_not_got_is_refused_by_its_key(key: str, settings: dict[str, str | int]) -> None:
+def test_what_linux_has_not_got_is_refused_by_its_key(
+    key: str, settings: dict[str, str | int]
+) -> None:
     scenario = fullpipe.load(SCENARIO, set=settings)
     with pytest.raises(fullpipe.ScenarioError) as refused:
         uml.RUNNER.refuse(scenario, "off")
@@ -66,12 +74,16 @@ def test_what_linux_has_not_got_is_refused_by_its_key(key: str, settings: dict[s
 @pytest.mark.parametrize(
     ("said", "fix"), [("unshare: unshare failed: no", "user namespaces"), ("panic", "run it again")]
 )
-def test_a_boot_that_fails_is_an_error_with_its_fix(monkeypatch: pytest.MonkeyPatch, said: str, fix: str) -> None:
+def test_a_boot_that_fails_is_an_error_with_its_fix(
+    monkeypatch: pytest.MonkeyPatch, said: str, fix: str
+) -> None:
     def booted(*_: object) -> None:
         raise _uml_boot.OracleError(f"user-mode Linux ended early:\n{said}")
 
     monkeypatch.setattr(_uml_boot, "booted", booted)
-    with pytest.raises(fullpipe.ScenarioError, match=r"--on uml: user-mode Linux ended early") as refused:
+    with pytest.raises(
+        fullpipe.ScenarioError, match=r"--on uml: user-mode Linux ended early"
+    ) as refused:
         uml.RUNNER.execute(fullpipe.load(SCENARIO), "off", None)
     assert said in refused.value.problem
     assert fix in refused.value.fix
@@ -140,12 +152,18 @@ def test_nothing_is_left_when_its_parent_is_killed() -> None:
 
 def _linux(parent: int) -> list[int]:
     """The oracle's processes that come from this one."""
-    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    listed = subprocess.run(
+        ["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True
+    ).stdout
     rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
     family = {parent}
     for _ in range(4):
         family |= {int(pid) for pid, above, _ in rows if int(above) in family}
-    return [int(pid) for pid, _, args in rows if int(pid) in family and args.startswith(str(_uml_boot.cache()))]
+    return [
+        int(pid)
+        for pid, _, args in rows
+        if int(pid) in family and args.startswith(str(_uml_boot.cache()))
+    ]
 
 
 def _runs(process: int) -> bool:

@@ -30,8 +30,16 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 
 
-def numbers(goodput: float = 10e6, rtt: float = 0.040, queue: float = 0.020, resent: int = 30) -> FlowNumbers:
-    return {"goodput_bps": goodput, "rtt_mean_s": rtt, "queue_p95_s": queue, "sent": 1000, "retransmits": resent}
+def numbers(
+    goodput: float = 10e6, rtt: float = 0.040, queue: float = 0.020, resent: int = 30
+) -> FlowNumbers:
+    return {
+        "goodput_bps": goodput,
+        "rtt_mean_s": rtt,
+        "queue_p95_s": queue,
+        "sent": 1000,
+        "retransmits": resent,
+    }
 
 
 def cell(name: str) -> cells.Cell:
@@ -82,7 +90,9 @@ def test_each_cell_that_is_missed_is_explained(outcomes: list[CellOutcome]) -> N
 def test_the_page_says_what_comes_out(outcomes: list[CellOutcome]) -> None:
     page = PAGE.read_text(encoding="utf-8")
     section = page[page.index("## What comes out") : page.index("## Both over time")]
-    total = re.fullmatch(r"(\d+ of \d+) cells met, \d+%; (\d+ of \d+) numbers", show.summary(outcomes))
+    total = re.fullmatch(
+        r"(\d+ of \d+) cells met, \d+%; (\d+ of \d+) numbers", show.summary(outcomes)
+    )
     assert total
     assert f"{total[1]} cells are met, {total[2]} numbers" in section
     lines = section.replace("\\|", "&").splitlines()
@@ -101,14 +111,19 @@ def test_a_recorded_result_is_its_cells_or_refused() -> None:
     of = cell("cubic-10m-5ms-8bdp")
     assert len(recorded.of(results, of)["repeats"]) >= 1
     results["cells"][of.name]["fingerprint"] = "0" * 16
-    with pytest.raises(PublishedError, match=r"recorded for another scenario\n  fix: run fullpipe validate --record"):
+    with pytest.raises(
+        PublishedError,
+        match=r"recorded for another scenario\n  fix: run fullpipe validate --record",
+    ):
         recorded.of(results, of)
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     results, file = recorded.read(), tmp_path / "linux.json"
     recorded.write(results, cells.load().cells, file)
-    assert recorded.read(file) == results == json.loads(recorded.RESULTS.read_text(encoding="utf-8"))
+    assert (
+        recorded.read(file) == results == json.loads(recorded.RESULTS.read_text(encoding="utf-8"))
+    )
     assert file.read_text() == recorded.RESULTS.read_text(), "rewriting changes nothing"
 
 
@@ -124,7 +139,9 @@ def test_a_number_that_is_off_misses_its_cell_and_says_by_how_much() -> None:
     assert judge(of, [[numbers()]], [[numbers(rtt=0.0439)]], close).verdict is Verdict.MET
     missed = judge(of, [[numbers()]], [[numbers(rtt=0.045)]], close)
     assert missed.verdict is Verdict.MISSED
-    assert [each.reason for each in missed.judged if each.verdict is Verdict.MISSED] == ["1 too high"]
+    assert [each.reason for each in missed.judged if each.verdict is Verdict.MISSED] == [
+        "1 too high"
+    ]
 
 
 def test_with_random_loss_two_intervals_that_meet_are_enough() -> None:
@@ -141,7 +158,9 @@ def test_of_several_flows_their_sum_counts_and_who_has_how_much_of_it() -> None:
     kernel = [[numbers(12e6), numbers(6e6)]]
     assert judge(of, kernel, [[numbers(12.5e6), numbers(5.5e6)]], close).verdict is Verdict.MET
     missed = judge(of, kernel, [[numbers(6e6), numbers(12e6)]], close)
-    assert [each.name for each in missed.judged if each.verdict is Verdict.MISSED] == ["share of cubic"]
+    assert [each.name for each in missed.judged if each.verdict is Verdict.MISSED] == [
+        "share of cubic"
+    ]
 
 
 class Elsewhere:
@@ -182,9 +201,13 @@ def test_what_spoiled_a_run_is_said_once_a_cell() -> None:
     assert show.spoiled([judged, late]) == [(of.name, "2 of 3 runs, the first: packets were late")]
 
 
-def test_in_real_time_the_live_part_is_run_and_others_when_they_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_in_real_time_the_live_part_is_run_and_others_when_they_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def run(*patterns: str) -> set[str]:
-        validate(patterns, runner=Elsewhere(), seeds=1, record=False, traces=None, out=None, as_json=True)
+        validate(
+            patterns, runner=Elsewhere(), seeds=1, record=False, traces=None, out=None, as_json=True
+        )
         return {each["case"] for each in json.loads(capsys.readouterr().out)}
 
     assert run() == {each.name for each in cells.load().cells if each.live}
@@ -200,17 +223,23 @@ def test_traces_need_the_oracle_and_say_so_before_anything_runs(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle")
+@pytest.mark.skipif(
+    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
+)
 def test_traces_of_a_cell_are_one_page_with_both(tmp_path: Path) -> None:
     (page,) = keep_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
     assert page == tmp_path / "traces" / "reno-10m-20ms-2bdp-5s" / "report.html"
     for runner in ("sim", "uml"):
         assert (page.parent / runner / "trace.parquet").exists()
         assert f"reno, {runner}" in page.read_text(encoding="utf-8")
-    assert str(page.parent) in page.read_text(encoding="utf-8"), "commands that replay it name the directory as it is"
+    assert str(page.parent) in page.read_text(encoding="utf-8"), (
+        "commands that replay it name the directory as it is"
+    )
 
 
-@pytest.mark.skipif(uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle")
+@pytest.mark.skipif(
+    uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
+)
 def test_the_oracle_does_again_what_was_recorded() -> None:
     of = cell("cubic-10m-5ms-8bdp")
     run = fullpipe.run(of.setup.scenario(1), on="uml", trace="10ms")

@@ -37,9 +37,14 @@ def _told(directory: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> 
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 
-# Transfers of known sizes, both ways, some with a pause: (bytes up, bytes down, pause in ms before the second half).
+# Transfers of known sizes, both ways, some with a pause: (bytes up, bytes down, pause in ms before
+# the second half).
 TRANSFERS = [
-    (random.Random(number).choice([1, 99, 1448, 1449, 20_000]), int(10 ** random.Random(-number).uniform(0, 5.3)), 0)
+    (
+        random.Random(number).choice([1, 99, 1448, 1449, 20_000]),
+        int(10 ** random.Random(-number).uniform(0, 5.3)),
+        0,
+    )
     for number in range(120)
 ] + [(10, 40_000, 300), (70_000, 10, 0), (1, 1, 250), (0, 0, 0)]
 
@@ -87,7 +92,16 @@ def _conversations(directory: Path, *path: str) -> dict[int, int]:
     (directory / "client.py").write_text(CLIENT)
     far = f"{sys.executable} {directory}/server.py '{told}'"
     line = [sys.executable, "-m", "fullpipe", "link", "--rate", "100mbit", "--rtt", "10ms", *path]
-    line += ["--out", str(directory / "link"), "--far", far, "--", sys.executable, f"{directory}/client.py", told]
+    line += [
+        "--out",
+        str(directory / "link"),
+        "--far",
+        far,
+        "--",
+        sys.executable,
+        f"{directory}/client.py",
+        told,
+    ]
     done = subprocess.run(line, capture_output=True, text=True, timeout=60)
     if done.returncode != 0:
         pytest.skip(f"this machine allows no link: {done.stderr[-300:]}")
@@ -95,7 +109,9 @@ def _conversations(directory: Path, *path: str) -> dict[int, int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a link needs Linux")
-def test_what_real_tcp_transferred_is_extracted_to_the_byte(tmp_path: Path, fullpipe: Fullpipe) -> None:
+def test_what_real_tcp_transferred_is_extracted_to_the_byte(
+    tmp_path: Path, fullpipe: Fullpipe
+) -> None:
     ports = _conversations(tmp_path, "--set", "path.loss=1%")
     for end in ("near", "far"):
         done = fullpipe("workload", "extract", f"link/{end}.pcapng", "-o", f"{end}.parquet")
@@ -103,7 +119,9 @@ def test_what_real_tcp_transferred_is_extracted_to_the_byte(tmp_path: Path, full
         flows = pl.read_parquet(tmp_path / f"{end}.parquet").filter(pl.col("server_port") == 7000)
         found = {
             ports[port]: (up - 2, down)
-            for port, up, down in flows.select("client_port", "up_sequence_bytes", "down_sequence_bytes").iter_rows()
+            for port, up, down in flows.select(
+                "client_port", "up_sequence_bytes", "down_sequence_bytes"
+            ).iter_rows()
         }
         assert flows.height == len(TRANSFERS)
         assert found == {number: (up, down) for number, (up, down, _) in enumerate(TRANSFERS)}
@@ -112,7 +130,10 @@ def test_what_real_tcp_transferred_is_extracted_to_the_byte(tmp_path: Path, full
         assert counts["more_by_numbers"] == 0, "nothing went past the capture"
         if end == "far":
             assert counts["more_by_lengths"] > 0, "what the path lost was seen twice where it left"
-        assert (flows["chunks"].list.eval(pl.element().struct.field("bytes")).list.sum() == flows["bytes"]).all()
+        assert (
+            flows["chunks"].list.eval(pl.element().struct.field("bytes")).list.sum()
+            == flows["bytes"]
+        ).all()
         paused = flows.filter(pl.col("client_port") == {n: p for p, n in ports.items()}[120])
         chunks = paused["chunks"][0].to_list()
         assert len(chunks) == 2 and chunks[0]["bytes"] == chunks[1]["bytes"] == 20_000
@@ -124,9 +145,23 @@ def _pcap(packets: int, *, begin: int = 1_700_000_000, flows: int = 10) -> bytes
     whole = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 101)
     for number in range(packets):
         port, sequence = 10_000 + number % flows, number // flows * 100
-        ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 140, 0, 0, 64, 6, 0, bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2]))
+        ip = struct.pack(
+            ">BBHHHBBH4s4s",
+            0x45,
+            0,
+            140,
+            0,
+            0,
+            64,
+            6,
+            0,
+            bytes([10, 0, 0, 1]),
+            bytes([10, 0, 0, 2]),
+        )
         tcp = struct.pack(">HHIIBBHHH", port, 80, sequence, 0, 0x50, 0x10, 0, 0, 0)
-        whole += struct.pack("<IIII", begin + number // 1000, number % 1000 * 1000, 40, 140) + ip + tcp
+        whole += (
+            struct.pack("<IIII", begin + number // 1000, number % 1000 * 1000, 40, 140) + ip + tcp
+        )
     return whole
 
 
@@ -184,7 +219,9 @@ def test_a_bad_file_is_a_clear_error(
 ) -> None:
     (tmp_path / "bad").write_bytes(content)
     code, stderr = _told(tmp_path, monkeypatch, "extract", "bad", "-o", "flows.parquet")
-    assert code == 2 and stderr.startswith("error: bad: ") and said in stderr and "  fix: " in stderr
+    assert (
+        code == 2 and stderr.startswith("error: bad: ") and said in stderr and "  fix: " in stderr
+    )
     assert [each.name for each in tmp_path.iterdir()] == ["bad"], "nothing is left"
 
 
@@ -197,7 +234,11 @@ def test_what_was_readable_is_kept_and_the_rest_said(tmp_path: Path, fullpipe: F
     (tmp_path / "zip.pcap.gz").write_bytes(gzip.compress(whole)[:-3000])
     for name, said, least in [
         ("cut.pcap", "breaks off within a packet, at byte 23992", 40_000),
-        ("noisy.pcap", "50000 bytes in one place, first at byte 28024, are no packets and were passed over", 100_000),
+        (
+            "noisy.pcap",
+            "50000 bytes in one place, first at byte 28024, are no packets and were passed over",
+            100_000,
+        ),
         ("zip.pcap.gz", "it can't be decompressed", 1),
     ]:
         done = fullpipe("workload", "extract", name, "-o", f"{name}.parquet")
@@ -239,15 +280,29 @@ def test_a_conn_log_as_text_and_as_json_is_the_same(tmp_path: Path) -> None:
     names = next(line[1:] for line in lines if line[0] == "#fields")
     rows = [dict(zip(names, line, strict=True)) for line in lines if not line[0].startswith("#")]
     rows = [row for row in rows if row["proto"] in ("tcp", "udp")]
-    most = [max(int(row[name].replace("-", "0")) for name in ("orig_bytes", "resp_bytes")) for row in rows]
+    most = [
+        max(int(row[name].replace("-", "0")) for name in ("orig_bytes", "resp_bytes"))
+        for row in rows
+    ]
     assert flows["bytes"].to_list() == most
-    assert flows["first"].dt.epoch("us").to_list() == [round(float(row["ts"]) * 1e6) for row in rows]
+    assert flows["first"].dt.epoch("us").to_list() == [
+        round(float(row["ts"]) * 1e6) for row in rows
+    ]
     typed = [
         {
             key: json.loads(value)
             if value[0].isdigit()
             and key
-            in ("ts", "duration", "orig_bytes", "resp_bytes", "orig_pkts", "resp_pkts", "id.orig_p", "id.resp_p")
+            in (
+                "ts",
+                "duration",
+                "orig_bytes",
+                "resp_bytes",
+                "orig_pkts",
+                "resp_pkts",
+                "id.orig_p",
+                "id.resp_p",
+            )
             else value
             for key, value in row.items()
             if value != "-"
@@ -275,7 +330,10 @@ def test_a_log_that_is_cut_gives_its_whole_lines(tmp_path: Path) -> None:
     rows = [line.split("\t") for line in lines]
     # Within the bytes of the 100th line: 1234 must not become 12.
     place = whole.index(lines[99]) + len("\t".join(rows[99][:9])) + 2
-    objects = [json.dumps({"ts": float(row[0]), "proto": row[6], "orig_bytes": 5, "resp_bytes": 7}) for row in rows]
+    objects = [
+        json.dumps({"ts": float(row[0]), "proto": row[6], "orig_bytes": 5, "resp_bytes": 7})
+        for row in rows
+    ]
     (tmp_path / "cut.log").write_text(whole[:place])
     (tmp_path / "cut.json").write_text("\n".join(objects[:99]) + "\n" + objects[99][:30])
     expected = sum(row[6] in ("tcp", "udp") for row in rows[:99])
@@ -290,7 +348,11 @@ def test_a_log_that_is_cut_gives_its_whole_lines(tmp_path: Path) -> None:
 def test_a_csv_has_seconds_or_dates(tmp_path: Path) -> None:
     for name, text, columns in [
         ("seconds", "start,bytes\n0.5,100\n1,0\n1.25,20000\n", None),
-        ("named", "who,ts,size\na,0.5,100\nb,1,0\nc,1.25,20000\n", {"start": "ts", "bytes": "size"}),
+        (
+            "named",
+            "who,ts,size\na,0.5,100\nb,1,0\nc,1.25,20000\n",
+            {"start": "ts", "bytes": "size"},
+        ),
         (
             "dates",
             "start,bytes\n1970-01-01T00:00:00.500,100\n1970-01-01T00:00:01.000,0\n1970-01-01T00:00:01.250,20000\n",
@@ -300,20 +362,33 @@ def test_a_csv_has_seconds_or_dates(tmp_path: Path) -> None:
         ("marked", "\ufeffstart,bytes\r\n0.5,100\r\n1,0\r\n1.25,20000\r\n", None),
         ("semicolons", "start;bytes\n0,5;100\n1;0\n1,25;2e4\n", None),
         ("tabs", '# of Monday\n"Größe"\t start\n100\t0.5\n0\t1\n20000\t1.25\n', {"bytes": "Größe"}),
-        ("zone", "start,bytes\n1970-01-01 01:00:00.5+01:00,100\n1970-01-01 00:00:01Z,0\n1.25,20000\n", None),
+        (
+            "zone",
+            "start,bytes\n1970-01-01 01:00:00.5+01:00,100\n1970-01-01 00:00:01Z,0\n1.25,20000\n",
+            None,
+        ),
     ]:
         (tmp_path / f"{name}.csv").write_text(text)
         workload.extract([tmp_path / f"{name}.csv"], tmp_path / f"{name}.parquet", columns=columns)
         flows = workload.read(tmp_path / f"{name}.parquet")
-        assert flows["start"].dt.epoch("ms").to_list() == [500, 1250] and flows["bytes"].to_list() == [100, 20_000]
-        assert pl.read_parquet(tmp_path / f"{name}.parquet").height == 3, "one without payload is there, too"
+        assert flows["start"].dt.epoch("ms").to_list() == [500, 1250] and flows[
+            "bytes"
+        ].to_list() == [100, 20_000]
+        assert pl.read_parquet(tmp_path / f"{name}.parquet").height == 3, (
+            "one without payload is there, too"
+        )
 
 
 def test_others_captures(tmp_path: Path) -> None:
     """Of npm's pcap-parser: SMTP, in which four segments of 1460 bytes were sent again as shorter ones."""
     extracted = workload.extract([CAPTURES / "smtp.pcap"], tmp_path / "smtp.parquet")
     (flow,) = workload.read(tmp_path / "smtp.parquet").iter_rows(named=True)
-    assert (flow["server_port"], flow["direction"], flow["begin"], flow["end"]) == (25, "up", "syn", "fin")
+    assert (flow["server_port"], flow["direction"], flow["begin"], flow["end"]) == (
+        25,
+        "up",
+        "syn",
+        "fin",
+    )
     assert flow["up_payload_bytes"] - flow["up_sequence_bytes"] == 4 * 1460
     assert extracted.about["counts"]["other"] == 7
     with pytest.raises(FlowsError, match="is neither pcap nor pcapng"):
@@ -325,7 +400,9 @@ def test_others_captures(tmp_path: Path) -> None:
 
 def _made(tmp_path: Path) -> Path:
     """Ten flows, of 100 to 100,000 bytes, one each second; the last pauses twice."""
-    rows = "".join(f"{number},{100 if number < 7 else 10 ** (number - 4)}\n" for number in range(10))
+    rows = "".join(
+        f"{number},{100 if number < 7 else 10 ** (number - 4)}\n" for number in range(10)
+    )
     (tmp_path / "made.csv").write_text("start,bytes\n" + rows)
     workload.extract([tmp_path / "made.csv"], tmp_path / "made.parquet")
     return tmp_path / "made.parquet"
@@ -358,7 +435,9 @@ def test_pauses_and_load_of_a_capture(tmp_path: Path) -> None:
     (tmp_path / "a.pcap").write_bytes(first + second[24 + 100 * 56 :])
     workload.extract([tmp_path / "a.pcap"], tmp_path / "a.parquet")
     described = describe(tmp_path / "a.parquet")
-    assert described.pauses.tolist() == pytest.approx([1.001]) and described.span_s == pytest.approx(1.199)
+    assert described.pauses.tolist() == pytest.approx(
+        [1.001]
+    ) and described.span_s == pytest.approx(1.199)
     width = described.edges[1]
     assert (described.load * width).sum() == pytest.approx(8 * 20_000)
     quiet = (described.edges[:-1] > 0.1) & (described.edges[1:] < 1.1)
@@ -368,8 +447,12 @@ def test_pauses_and_load_of_a_capture(tmp_path: Path) -> None:
 def test_files_of_flows_that_others_made(tmp_path: Path) -> None:
     ms = 1_000_000
     kind = pl.List(pl.Struct({"at": pl.Duration("ns"), "bytes": pl.UInt64}))
-    chunks = pl.Series([None, [{"at": 0, "bytes": 1000}, {"at": 300 * ms, "bytes": 500}]], dtype=kind)
-    pl.DataFrame({"start": [2.0, 1.0], "bytes": [20_000, 1500], "chunks": chunks}).write_parquet(tmp_path / "a")
+    chunks = pl.Series(
+        [None, [{"at": 0, "bytes": 1000}, {"at": 300 * ms, "bytes": 500}]], dtype=kind
+    )
+    pl.DataFrame({"start": [2.0, 1.0], "bytes": [20_000, 1500], "chunks": chunks}).write_parquet(
+        tmp_path / "a"
+    )
     described = describe(tmp_path / "a")
     assert described.pauses.tolist() == [0.3] and described.span_s == 1.0
     assert (described.load * described.edges[1]).sum() == pytest.approx(8 * 21_500)
@@ -389,13 +472,17 @@ def test_describe_prints_draws_and_gives_json(tmp_path: Path, fullpipe: Fullpipe
     assert "10 flows with payload in 9.00 s" in done.stdout and "no flow pauses" in done.stdout
     assert max(len(line) for line in done.stdout.splitlines()) <= 80
     assert (tmp_path / "made.png").read_bytes().startswith(b"\x89PNG")
-    found: dict[str, Any] = json.loads(fullpipe("workload", "describe", "made.parquet", "--json").stdout)
+    found: dict[str, Any] = json.loads(
+        fullpipe("workload", "describe", "made.parquet", "--json").stdout
+    )
     # As the table has them: nine of ten flows have at most 10 kB.
     assert found["size_bytes"]["p90"] == 10_000 and found["size_bytes"]["p50"] == 100
     sizes = next(line.split() for line in done.stdout.splitlines() if line.startswith("flow size "))
     assert sizes[2:10] == ["100", "B"] * 3 + ["1.00", "kB"] and sizes[10:12] == ["10.00", "kB"]
     assert (
-        found["flows"] == 10 and found["bytes"] == 111_700 and found["about"]["sources"][0]["path"].endswith("made.csv")
+        found["flows"] == 10
+        and found["bytes"] == 111_700
+        and found["about"]["sources"][0]["path"].endswith("made.csv")
     )
     (tmp_path / "a.pcap").write_bytes(_pcap(100))
     done = fullpipe("workload", "describe", "a.pcap")
@@ -410,13 +497,21 @@ def test_ctrl_c_leaves_nothing(tmp_path: Path, command: list[str]) -> None:
     with fifo.open("ab") as file:
         for _ in range(400):
             file.write(body)
-    line = [*command, "workload", "extract", str(fifo), "-o", str(tmp_path / "out" / "flows.parquet")]
+    line = [
+        *command,
+        "workload",
+        "extract",
+        str(fifo),
+        "-o",
+        str(tmp_path / "out" / "flows.parquet"),
+    ]
     process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     with process:
         deadline = time.monotonic() + 20
         while not list(tmp_path.glob("out/.flows.*")) and time.monotonic() < deadline:
             time.sleep(0.01)
-        time.sleep(0.2)  # The folder is there before anybody would remove it; reading takes a second and more.
+        # The folder is there before anybody would remove it; reading takes a second and more.
+        time.sleep(0.2)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=20)
     assert process.returncode == 130 and "interrupted " in said and "Traceback" not in said

@@ -17,7 +17,9 @@ Values = NDArray[np.float64]
 
 def _pareto(shape: float, least: float, most: float, count: int) -> Values:
     uniform = np.random.default_rng(1).random(count)
-    return np.asarray(np.ceil(least * (1 - uniform * (1 - (least / most) ** shape)) ** (-1 / shape)))
+    return np.asarray(
+        np.ceil(least * (1 - uniform * (1 - (least / most) ** shape)) ** (-1 / shape))
+    )
 
 
 def _of(found: list[Fit], start: str) -> Fit:
@@ -39,7 +41,9 @@ def test_two_lognormals_are_found_again() -> None:
     random = np.random.default_rng(2)
     small = 1500 * np.exp(1.0 * random.standard_normal(90_000))
     large = 5e5 * np.exp(1.5 * random.standard_normal(10_000))
-    found = next(fit for fit in fits(np.ceil(np.append(small, large))) if fit.law.text.count("share") == 2)
+    found = next(
+        fit for fit in fits(np.ceil(np.append(small, large))) if fit.law.text.count("share") == 2
+    )
     assert isinstance(found.law, Lognormal)
     first, second = found.law.parts
     assert first.share == pytest.approx(0.9, abs=0.02)
@@ -67,15 +71,20 @@ def test_the_distance_is_kolmogorov_and_smirnovs() -> None:
         Lognormal((Part(1.0, 10_000, 1.0),), 1_000_000_000),
     ],
 )
-def test_a_laws_mean_and_its_distribution_by_bytes_follow_from_its_distribution(law: BoundedPareto | Lognormal) -> None:
+def test_a_laws_mean_and_its_distribution_by_bytes_follow_from_its_distribution(
+    law: BoundedPareto | Lognormal,
+) -> None:
     grid = np.geomspace(1, law.largest, 200_001)
-    parts = np.diff(law.below(grid), prepend=0.0) * np.append(grid[0], np.sqrt(grid[1:] * grid[:-1]))
+    parts = np.diff(law.below(grid), prepend=0.0) * np.append(
+        grid[0], np.sqrt(grid[1:] * grid[:-1])
+    )
     assert law.mean() == pytest.approx(parts.sum(), rel=2e-3)
     np.testing.assert_allclose(law.bytes_below(grid), np.cumsum(parts) / parts.sum(), atol=2e-3)
 
 
 def test_the_backbones_law_has_both_published_percentiles() -> None:
-    # crates/workload/src/preset.rs: F(18.2 kB) = 0.9, and a tenth of the bytes in flows up to 6.4 MB.
+    # crates/workload/src/preset.rs: F(18.2 kB) = 0.9, and a tenth of the bytes in flows up to 6.4
+    # MB.
     law = BoundedPareto(0.603, 400, 2_000_000_000)
     assert law.below(np.array([18.2e3]))[0] == pytest.approx(0.9, abs=0.0005)
     assert law.bytes_below(np.array([6.4e6]))[0] == pytest.approx(0.1, abs=0.0005)
@@ -100,7 +109,9 @@ def _file(path: Path, sizes: Values) -> str:
     return str(path)
 
 
-def test_the_command_prints_the_nearest_law_as_a_scenario_has_it(fullpipe: Fullpipe, tmp_path: Path) -> None:
+def test_the_command_prints_the_nearest_law_as_a_scenario_has_it(
+    fullpipe: Fullpipe, tmp_path: Path
+) -> None:
     file = _file(tmp_path / "flows.parquet", _pareto(1.2, 1000, 1e7, 20_000))
     done = fullpipe("workload", "fit", file)
     assert done.returncode == 0, done.stderr

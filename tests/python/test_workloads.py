@@ -39,7 +39,9 @@ def _seen() -> pl.DataFrame:
     chunks = [None, [{"at": 0, "bytes": 1_000}, {"at": 300 * ms, "bytes": 500}], None]
     kind = pl.List(pl.Struct({"at": pl.Duration("ns"), "bytes": pl.UInt64}))
     starts = pl.Series([5_000 * ms, 2_000 * ms, None], dtype=pl.Datetime("ns"))
-    return pl.DataFrame({"start": starts, "bytes": [20_000, 1_500, 0], "chunks": pl.Series(chunks, dtype=kind)})
+    return pl.DataFrame(
+        {"start": starts, "bytes": [20_000, 1_500, 0], "chunks": pl.Series(chunks, dtype=kind)}
+    )
 
 
 def test_flows_of_a_file_arrive_in_their_order_with_their_pauses(tmp_path: Path) -> None:
@@ -69,16 +71,23 @@ def test_a_csv_is_read_as_extract_reads_it_and_refused_with_its_row(tmp_path: Pa
     assert refused.value.key == "workload.0.source" and str(tmp_path) not in refused.value.problem
     (tmp_path / "flows.csv").write_text("bytes;start\n1000;1,000000001\n2000;1,0\n")
     transfers = fullpipe.run(scenario, trace="10ms").trace("transfers")
-    assert transfers["start"].to_list() == [0.0, 1e-9] and transfers["bytes"].to_list() == [2000, 1000]
+    assert transfers["start"].to_list() == [0.0, 1e-9] and transfers["bytes"].to_list() == [
+        2000,
+        1000,
+    ]
 
 
-def test_what_was_kept_is_run_again_with_the_same_flows_and_refused_with_others(tmp_path: Path) -> None:
+def test_what_was_kept_is_run_again_with_the_same_flows_and_refused_with_others(
+    tmp_path: Path,
+) -> None:
     scenario = _scenario(tmp_path, _seen())
     first = fullpipe.run(scenario, trace="10ms")
     first.save(tmp_path / "kept")
     again = fullpipe.run(tmp_path / "kept" / "resolved.toml", trace="10ms")
     assert again.trace_hash == first.trace_hash
-    assert {"workloads.parquet", "transfers.parquet"} < {file.name for file in (tmp_path / "kept").iterdir()}
+    assert {"workloads.parquet", "transfers.parquet"} < {
+        file.name for file in (tmp_path / "kept").iterdir()
+    }
     assert json.loads((tmp_path / "kept/metrics.json").read_text())["workloads"][0]["arrived"] == 2
     _scenario(tmp_path, _seen().head(1))
     with pytest.raises(fullpipe.ScenarioError, match="the source is another one"):
@@ -97,7 +106,9 @@ def test_what_was_kept_is_run_again_with_the_same_flows_and_refused_with_others(
         (pl.DataFrame({"start": [1.0], "bytes": [1], "chunks": [3]}), "no list of"),
     ],
 )
-def test_a_file_that_has_no_flows_is_refused_by_its_key(tmp_path: Path, flows: pl.DataFrame, problem: str) -> None:
+def test_a_file_that_has_no_flows_is_refused_by_its_key(
+    tmp_path: Path, flows: pl.DataFrame, problem: str
+) -> None:
     with pytest.raises(fullpipe.ScenarioError, match=problem) as refused:
         fullpipe.run(_scenario(tmp_path, flows))
     assert refused.value.key == "workload.0.source"
@@ -111,7 +122,9 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_a_row_a_workload_and_run(tmp_path: Path) -> None:
-    swept = fullpipe.sweep(_scenario(tmp_path, _seen()), {"workload.0.cc": ["cubic", "bbr3"]}, repeat=2)
+    swept = fullpipe.sweep(
+        _scenario(tmp_path, _seen()), {"workload.0.cc": ["cubic", "bbr3"]}, repeat=2
+    )
     rows = swept.frame()
     assert rows["flow"].to_list() == ["web"] * 4
     assert rows["completed"].to_list() == [2] * 4
@@ -119,5 +132,8 @@ def test_a_sweep_has_a_row_a_workload_and_run(tmp_path: Path) -> None:
 
 def test_other_runners_refuse_it_by_its_key(tmp_path: Path) -> None:
     scenario = fullpipe.load(_scenario(tmp_path, _seen()))
-    with pytest.raises(fullpipe.ScenarioError, match=r"workload\.0\.cc = \"cubic\": --on uml has no flows that arrive"):
+    with pytest.raises(
+        fullpipe.ScenarioError,
+        match=r"workload\.0\.cc = \"cubic\": --on uml has no flows that arrive",
+    ):
         _core.agent_plan(scenario, "off", "10.0.0.2", 5001, "uml")

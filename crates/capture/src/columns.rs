@@ -12,7 +12,10 @@ pub const ABSENT: i64 = i64::MIN;
 
 /// The columns; times are nanoseconds since the epoch, or [`ABSENT`].
 #[derive(Debug, Default)]
-#[expect(missing_docs, reason = "docs/workloads.md has each column's meaning; these carry its name")]
+#[expect(
+    missing_docs,
+    reason = "docs/workloads.md has each column's meaning; these carry its name"
+)]
 pub struct Columns {
     pub start: Vec<i64>,
     pub bytes: Vec<u64>,
@@ -51,7 +54,10 @@ impl Columns {
     pub const ENDS: [&str; 5] = ["fin", "rst", "syn", "idle", "capture"];
 
     pub(crate) fn new(addresses: bool) -> Columns {
-        Columns { addresses: addresses.then(Vec::new), ..Columns::default() }
+        Columns {
+            addresses: addresses.then(Vec::new),
+            ..Columns::default()
+        }
     }
 
     /// How many flows there are.
@@ -75,8 +81,14 @@ impl Columns {
         self.direction.push(u8::from(downward));
         self.chunks.push(main.chunks.len() as u32);
         for chunk in &main.chunks {
-            self.chunk_at.push(chunk.at.since(start.expect("with chunks there is a first")).as_nanos() as i64);
-            self.chunk_lasted.push(chunk.last.since(chunk.at).as_nanos() as i64);
+            self.chunk_at.push(
+                chunk
+                    .at
+                    .since(start.expect("with chunks there is a first"))
+                    .as_nanos() as i64,
+            );
+            self.chunk_lasted
+                .push(chunk.last.since(chunk.at).as_nanos() as i64);
             self.chunk_bytes.push(chunk.bytes);
         }
         self.protocol.push(flow.key.protocol as u8);
@@ -90,10 +102,12 @@ impl Columns {
         let numbered = flow.key.protocol == Protocol::Tcp;
         self.up_packets.push(up.packets);
         self.up_payload_bytes.push(up.payload);
-        self.up_sequence_bytes.push(if numbered { up.bytes() } else { 0 });
+        self.up_sequence_bytes
+            .push(if numbered { up.bytes() } else { 0 });
         self.down_packets.push(down.packets);
         self.down_payload_bytes.push(down.payload);
-        self.down_sequence_bytes.push(if numbered { down.bytes() } else { 0 });
+        self.down_sequence_bytes
+            .push(if numbered { down.bytes() } else { 0 });
         if let Some(addresses) = &mut self.addresses {
             addresses.push([flow.key.address(client), flow.key.address(server)]);
         }

@@ -28,7 +28,8 @@ pub(crate) enum Begin {
     Syn,
     /// It may have been there before the capture was.
     Capture,
-    /// Without a SYN, later: after a pause that ended the flow before, or where the capture lost the SYN. Datagrams have none.
+    /// Without a SYN, later: after a pause that ended the flow before, or where the capture lost
+    /// the SYN. Datagrams have none.
     Middle,
 }
 
@@ -48,7 +49,8 @@ pub(crate) enum End {
 #[derive(Debug, Default)]
 pub(crate) struct Side {
     pub(crate) packets: u64,
-    /// The sum of the packets' payload, by IP lengths: what was sent again counts again, what was not captured does not.
+    /// The sum of the packets' payload, by IP lengths: what was sent again counts again, what was
+    /// not captured does not.
     pub(crate) payload: u64,
     /// How far the sequence has come: each byte once, captured or not.
     edge: u64,
@@ -75,7 +77,8 @@ pub(crate) struct Chunk {
 /// RFC 7323 §2.3: a window is no larger, so what is farther off is not of this sequence.
 const FARTHEST: i64 = 1 << 30;
 
-/// What has been closed stays open that long for late packets: twice what a segment may live in practice.
+/// What has been closed stays open that long for late packets: twice what a segment may live in
+/// practice.
 pub(crate) const LINGER: Span = Span::from_secs(10);
 
 /// What was noticed of a segment.
@@ -96,7 +99,11 @@ impl Flow {
         };
         // Who answers is not who began. Else the well-known port is the server's.
         let answers = (flags.syn() && flags.ack()) || (!flags.syn() && is_server(segment));
-        let client = if answers { 1 - segment.sender } else { segment.sender };
+        let client = if answers {
+            1 - segment.sender
+        } else {
+            segment.sender
+        };
         Flow {
             key: segment.key,
             first: at,
@@ -132,7 +139,9 @@ impl Flow {
         let another = own.initial != Some(segment.sequence);
         let new = if segment.flags.ack() {
             // A server that keeps no state may answer each SYN with another number.
-            another && own.packets > 0 && (carried || own.initial.is_none() || self.closed().is_some())
+            another
+                && own.packets > 0
+                && (carried || own.initial.is_none() || self.closed().is_some())
         } else {
             // The answer may have been captured before the SYN.
             self.closed().is_some() || (another && (own.packets > 0 || carried))
@@ -162,7 +171,11 @@ impl Flow {
         }
         side.fin |= flags.fin();
         // A reset's number is often none of the sequence's.
-        if flags.rst() { Noticed::Nothing } else { side.follow(segment, at, pause) }
+        if flags.rst() {
+            Noticed::Nothing
+        } else {
+            side.follow(segment, at, pause)
+        }
     }
 
     /// Why it is over, if both ends are done, or one has given up.
@@ -202,7 +215,11 @@ impl Side {
         // Forward if positive; numbers wrap round.
         let beyond = i64::from(sequence.wrapping_sub(edge_number) as i32);
         if beyond.abs() > FARTHEST {
-            return if payload > 0 { Noticed::Stray } else { Noticed::Nothing };
+            return if payload > 0 {
+                Noticed::Stray
+            } else {
+                Noticed::Nothing
+            };
         }
         let start = self.edge as i64 + beyond;
         let end = start + payload;
@@ -218,7 +235,9 @@ impl Side {
             // Captured late, sent before the first.
             self.base = Some(sequence);
             fresh += start.unsigned_abs();
-            self.told = self.told.map(|(told, at)| (told + start.unsigned_abs(), at));
+            self.told = self
+                .told
+                .map(|(told, at)| (told + start.unsigned_abs(), at));
         }
         if payload > 0 || fresh > 0 {
             self.carry(fresh, payload > 0, at, pause);
@@ -226,14 +245,16 @@ impl Side {
         Noticed::Nothing
     }
 
-    /// The flow is over: what only a number told of was sent, too, but for one number, which is the FIN's.
+    /// The flow is over: what only a number told of was sent, too, but for one number, which is the
+    /// FIN's.
     pub(crate) fn end(&mut self, pause: Span) {
         if let Some((told, at)) = self.told.filter(|told| !self.fin && told.0 > self.edge + 1) {
             self.carry(told - self.edge, false, at, pause);
         }
     }
 
-    /// So many bytes are new. What was lost to the capture shows in the numbers of what comes after it.
+    /// So many bytes are new. What was lost to the capture shows in the numbers of what comes after
+    /// it.
     #[inline]
     fn carry(&mut self, fresh: u64, seen: bool, at: Time, pause: Span) {
         // Captures of several interfaces are not always in order of time.
@@ -243,7 +264,11 @@ impl Side {
             let paused = self.last_payload.is_none_or(|last| at.since(last) > pause);
             match self.chunks.last_mut() {
                 Some(chunk) if !paused => chunk.bytes += fresh,
-                _ => self.chunks.push(Chunk { at, last: at, bytes: fresh }),
+                _ => self.chunks.push(Chunk {
+                    at,
+                    last: at,
+                    bytes: fresh,
+                }),
             }
         }
         if seen || fresh > 0 {

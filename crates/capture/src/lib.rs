@@ -4,11 +4,12 @@
 //! file ──> Source (decompressed, in pieces) ──> Reader (frames) ──> Dissector (segments) ──> Tracker (flows) ──> Columns
 //! ```
 //!
-//! pcap-parser reads the formats, etherparse the IP headers. Of our own is what neither does: what is done about damage, how
-//! segments come to flows, and what a flow's volume is. Memory goes with the flows that are open at a time.
+//! pcap-parser reads the formats, etherparse the IP headers. Of our own is what neither does: what
+//! is done about damage, how segments come to flows, and what a flow's volume is. Memory goes with
+//! the flows that are open at a time.
 //!
-//! Not part of `workload`, since nothing of a parser belongs under the simulator: what is found here goes to a file,
-//! and a scenario reads that.
+//! Not part of `workload`, since nothing of a parser belongs under the simulator: what is found
+//! here goes to a file, and a scenario reads that.
 
 mod columns;
 mod flow;

@@ -6,7 +6,8 @@ pub(crate) enum Link {
     Ethernet,
     /// The IP header comes first.
     Raw,
-    /// BSD's loopback: four bytes of an address family, whose numbers and order differ between systems.
+    /// BSD's loopback: four bytes of an address family, whose numbers and order differ between
+    /// systems.
     Null,
     Cooked,
     CookedV2,
@@ -30,10 +31,14 @@ const LINKS: [(u16, &str, Link); 10] = [
 impl Link {
     /// By its number in the file.
     pub(crate) fn numbered(number: u16) -> Option<(&'static str, Link)> {
-        LINKS.iter().find(|link| link.0 == number).map(|link| (link.1, link.2))
+        LINKS
+            .iter()
+            .find(|link| link.0 == number)
+            .map(|link| (link.1, link.2))
     }
 
-    /// How many bytes lie before the IP header; `None` where there is no IP packet, or too little of it.
+    /// How many bytes lie before the IP header; `None` where there is no IP packet, or too little
+    /// of it.
     #[inline]
     pub(crate) fn before_ip(self, packet: &[u8]) -> Option<usize> {
         match self {

@@ -68,8 +68,16 @@ impl Reader {
             window.pass(24);
             return Ok(Reader::Pcap(pcap));
         }
-        let begin: Vec<String> = bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        let short = if enough { "" } else { ", and is too short for one" };
+        let begin: Vec<String> = bytes
+            .iter()
+            .take(4)
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        let short = if enough {
+            ""
+        } else {
+            ", and is too short for one"
+        };
         Err(format!(
             "is neither pcap nor pcapng: it begins with {}{short}\n  fix: name a capture of tcpdump, Wireshark or the like, a Zeek conn.log, or a CSV file",
             begin.join(" ")
@@ -112,7 +120,11 @@ impl Reader {
 
 impl Damage {
     /// Passes bytes until `makes_sense`; `false` if nothing does any more.
-    pub(crate) fn pass_over(&mut self, window: &mut Window, mut makes_sense: impl FnMut(&mut Window) -> bool) -> bool {
+    pub(crate) fn pass_over(
+        &mut self,
+        window: &mut Window,
+        mut makes_sense: impl FnMut(&mut Window) -> bool,
+    ) -> bool {
         if self.places == 0 {
             self.first = window.position();
         }

@@ -82,8 +82,14 @@ impl Running {
             report: Report::default(),
         };
         let thread = std::thread::Builder::new().name("capture".into());
-        let thread = thread.spawn(move || work.all(&files)).expect("a thread can be made");
-        Running { heard, shared, thread: Some(thread) }
+        let thread = thread
+            .spawn(move || work.all(&files))
+            .expect("a thread can be made");
+        Running {
+            heard,
+            shared,
+            thread: Some(thread),
+        }
     }
 
     /// Waits, so long at most.
@@ -96,8 +102,15 @@ impl Running {
             Ok(columns) => Heard::Flows(Box::new(columns)),
             Err(RecvTimeoutError::Timeout) => Heard::Nothing,
             Err(RecvTimeoutError::Disconnected) => {
-                let thread = self.thread.take().expect("nothing is asked for after the end");
-                Heard::Done(Box::new(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))))
+                let thread = self
+                    .thread
+                    .take()
+                    .expect("nothing is asked for after the end");
+                Heard::Done(Box::new(
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                ))
             }
         }
     }
@@ -105,8 +118,19 @@ impl Running {
     /// How far it is.
     pub fn progress(&self) -> Progress {
         let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
-        let Shared { read, packets, flows, open, .. } = &*self.shared;
-        Progress { bytes: get(read), packets: get(packets), flows: get(flows), open: get(open) }
+        let Shared {
+            read,
+            packets,
+            flows,
+            open,
+            ..
+        } = &*self.shared;
+        Progress {
+            bytes: get(read),
+            packets: get(packets),
+            flows: get(flows),
+            open: get(open),
+        }
     }
 
     /// Ends it soon.
@@ -149,16 +173,29 @@ impl Work {
     }
 
     fn file(&mut self, path: &Path) -> FileReport {
-        let mut file = FileReport { path: path.display().to_string(), ..FileReport::default() };
+        let mut file = FileReport {
+            path: path.display().to_string(),
+            ..FileReport::default()
+        };
         let mut window = match Source::counting(path, Arc::clone(&self.shared.read)) {
             Ok(source) => Window::new(source),
-            Err(error) => return FileReport { refused: Some(error.to_string()), ..file },
+            Err(error) => {
+                return FileReport {
+                    refused: Some(error.to_string()),
+                    ..file
+                };
+            }
         };
         let mut reader = match Reader::open(&mut window) {
             Ok(reader) => reader,
             Err(problem) => {
-                let problem = window.error().map_or(problem, |error| format!("can't be decompressed: {error}"));
-                return FileReport { refused: Some(problem), ..file };
+                let problem = window
+                    .error()
+                    .map_or(problem, |error| format!("can't be decompressed: {error}"));
+                return FileReport {
+                    refused: Some(problem),
+                    ..file
+                };
             }
         };
         file.format = reader.name().to_owned();
@@ -191,9 +228,11 @@ impl Work {
             return;
         };
         let dissected = match link.before_ip(bytes) {
-            Some(before) if before <= bytes.len() => {
-                dissect(&bytes[before..], frame.wire.saturating_sub(before), self.udp)
-            }
+            Some(before) if before <= bytes.len() => dissect(
+                &bytes[before..],
+                frame.wire.saturating_sub(before),
+                self.udp,
+            ),
             _ => Dissected::Other,
         };
         let report = &mut self.report;
@@ -227,9 +266,19 @@ impl Work {
 
     /// Says how far it is, hands over what is done; whether anybody wants more.
     fn goes_on(&mut self) -> bool {
-        let Report { used, other, unreadable, orphans, .. } = self.report;
-        self.shared.packets.store(used + other + unreadable + orphans, Ordering::Relaxed);
-        self.shared.open.store(self.tracker.open() as u64, Ordering::Relaxed);
+        let Report {
+            used,
+            other,
+            unreadable,
+            orphans,
+            ..
+        } = self.report;
+        self.shared
+            .packets
+            .store(used + other + unreadable + orphans, Ordering::Relaxed);
+        self.shared
+            .open
+            .store(self.tracker.open() as u64, Ordering::Relaxed);
         self.report.most_open = self.report.most_open.max(self.tracker.open() as u64);
         self.hand_over(BATCH) && !self.shared.stop.load(Ordering::Relaxed)
     }
@@ -241,7 +290,9 @@ impl Work {
             return true;
         }
         self.report.flows += done.len() as u64;
-        self.shared.flows.store(self.report.flows, Ordering::Relaxed);
+        self.shared
+            .flows
+            .store(self.report.flows, Ordering::Relaxed);
         let columns = std::mem::replace(done, Columns::new(addresses));
         self.to.send(columns).is_ok()
     }
@@ -252,7 +303,11 @@ fn damage(reader: &Reader, window: &mut Window, cut: bool) -> Option<String> {
     let mut said = Vec::new();
     let damage = reader.damage();
     if damage.places > 0 {
-        let places = if damage.places == 1 { "one place".to_owned() } else { format!("{} places", damage.places) };
+        let places = if damage.places == 1 {
+            "one place".to_owned()
+        } else {
+            format!("{} places", damage.places)
+        };
         said.push(format!(
             "{} bytes in {places}, first at byte {}, are no packets and were passed over",
             damage.bytes, damage.first
@@ -260,7 +315,9 @@ fn damage(reader: &Reader, window: &mut Window, cut: bool) -> Option<String> {
     }
     let at = window.position();
     match window.error() {
-        Some(error) => said.push(format!("after {at} bytes of its content it can't be decompressed: {error}")),
+        Some(error) => said.push(format!(
+            "after {at} bytes of its content it can't be decompressed: {error}"
+        )),
         None if cut => said.push(format!("it breaks off within a packet, at byte {at}")),
         None => {}
     }

@@ -1,4 +1,5 @@
-//! One TCP segment, or UDP datagram, of a packet: who sent it, where in the sequence it stands, how much it carries.
+//! One TCP segment, or UDP datagram, of a packet: who sent it, where in the sequence it stands, how
+//! much it carries.
 
 use std::net::IpAddr;
 
@@ -54,7 +55,11 @@ impl Flags {
 
 impl Key {
     pub(crate) fn address(&self, end: usize) -> IpAddr {
-        if self.v6 { IpAddr::V6(self.addresses[end].into()) } else { IpAddr::V4((self.addresses[end] as u32).into()) }
+        if self.v6 {
+            IpAddr::V6(self.addresses[end].into())
+        } else {
+            IpAddr::V4((self.addresses[end] as u32).into())
+        }
     }
 
     pub(crate) fn port(&self, end: usize) -> u16 {
@@ -63,7 +68,9 @@ impl Key {
 
     /// As four words for a hash.
     pub(crate) fn words(&self) -> ([u128; 2], u64) {
-        let small = (u64::from(self.ports[0]) << 32) | (u64::from(self.ports[1]) << 16) | self.protocol as u64;
+        let small = (u64::from(self.ports[0]) << 32)
+            | (u64::from(self.ports[1]) << 16)
+            | self.protocol as u64;
         (self.addresses, small)
     }
 }
@@ -73,7 +80,8 @@ impl Key {
 pub(crate) enum Dissected {
     /// All of a segment, or a datagram.
     Whole(Segment),
-    /// The first fragment of one: the rest carries no ports. With how long TCP's or UDP's header is.
+    /// The first fragment of one: the rest carries no ports. With how long TCP's or UDP's header
+    /// is.
     First(Segment, Datagram, u32),
     /// A later one: so many bytes, of which the first is at that place of the datagram's content.
     Later(Datagram, u32, u32),
@@ -114,32 +122,64 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
         Some(6) => v6(packet),
         _ => return Dissected::Other,
     };
-    let Some(within) = within else { return Dissected::Unreadable };
+    let Some(within) = within else {
+        return Dissected::Unreadable;
+    };
     let protocol = match within.protocol {
         6 => Protocol::Tcp,
         17 if udp => Protocol::Udp,
         _ => return Dissected::Other,
     };
-    // No length: segments that the device was to cut (TSO) are longer than IP's field can say. The capture knows.
-    let Some(length) = within.length.or_else(|| wire.checked_sub(within.start)) else { return Dissected::Unreadable };
+    // No length: segments that the device was to cut (TSO) are longer than IP's field can say. The
+    // capture knows.
+    let Some(length) = within.length.or_else(|| wire.checked_sub(within.start)) else {
+        return Dissected::Unreadable;
+    };
     let datagram = within.fragment.map(|(identification, offset)| {
-        let Within { source, destination, protocol, .. } = within;
-        (Datagram { source, destination, identification, protocol }, offset)
+        let Within {
+            source,
+            destination,
+            protocol,
+            ..
+        } = within;
+        (
+            Datagram {
+                source,
+                destination,
+                identification,
+                protocol,
+            },
+            offset,
+        )
     });
     if let Some((datagram, offset @ 1..)) = datagram {
         return Dissected::Later(datagram, length as u32, offset);
     }
-    let Some((ports, sequence, flags, header)) =
-        packet.get(within.start..).and_then(|bytes| transport(protocol, bytes))
+    let Some((ports, sequence, flags, header)) = packet
+        .get(within.start..)
+        .and_then(|bytes| transport(protocol, bytes))
     else {
         return Dissected::Unreadable;
     };
-    let Some(payload) = length.checked_sub(header) else { return Dissected::Unreadable };
+    let Some(payload) = length.checked_sub(header) else {
+        return Dissected::Unreadable;
+    };
     let ends = [(within.source, ports[0]), (within.destination, ports[1])];
     let sender = usize::from(ends[0] > ends[1]);
     let (low, high) = (ends[sender], ends[1 - sender]);
-    let key = Key { addresses: [low.0, high.0], ports: [low.1, high.1], protocol, v6: within.v6 };
-    let segment = Segment { key, sender, flags, sequence, payload: payload as u32 };
+    let key = Key {
+        addresses: [low.0, high.0],
+        ports: [low.1, high.1],
+        protocol,
+        v6: within.v6,
+    };
+    let segment = Segment {
+        key,
+        sender,
+        flags,
+        sequence,
+        payload: payload as u32,
+    };
     match datagram {
         Some((datagram, _)) => Dissected::First(segment, datagram, header as u32),
         None => Dissected::Whole(segment),
@@ -148,7 +188,9 @@ pub(crate) fn dissect(packet: &[u8], wire: usize, udp: bool) -> Dissected {
 
 #[inline]
 fn v4(packet: &[u8]) -> Option<Within> {
-    let (ip, None) = LaxIpv4Slice::from_slice(packet).ok()? else { return None };
+    let (ip, None) = LaxIpv4Slice::from_slice(packet).ok()? else {
+        return None;
+    };
     let header = ip.header();
     let start = header.slice().len() + ip.extensions().auth.map_or(0, |auth| auth.slice().len());
     let fragment = header.is_fragmenting_payload();
@@ -159,26 +201,36 @@ fn v4(packet: &[u8]) -> Option<Within> {
         protocol: ip.payload_ip_number().0,
         start,
         length: usize::from(header.total_len()).checked_sub(start),
-        fragment: fragment
-            .then(|| (header.identification().into(), u32::from(header.fragments_offset().byte_offset()))),
+        fragment: fragment.then(|| {
+            (
+                header.identification().into(),
+                u32::from(header.fragments_offset().byte_offset()),
+            )
+        }),
     })
 }
 
 #[inline]
 fn v6(packet: &[u8]) -> Option<Within> {
-    let (ip, None) = LaxIpv6Slice::from_slice(packet).ok()? else { return None };
+    let (ip, None) = LaxIpv6Slice::from_slice(packet).ok()? else {
+        return None;
+    };
     let header = ip.header();
     let extensions = ip.extensions();
     let before = extensions.slice().len();
     let length = usize::from(header.payload_length());
     let mut fragment = None;
     if ip.is_payload_fragmented() {
-        fragment = extensions.clone().into_iter().find_map(|extension| match extension {
-            Ipv6ExtensionSlice::Fragment(part) => {
-                Some((part.identification(), u32::from(part.fragment_offset().byte_offset())))
-            }
-            _ => None,
-        });
+        fragment = extensions
+            .clone()
+            .into_iter()
+            .find_map(|extension| match extension {
+                Ipv6ExtensionSlice::Fragment(part) => Some((
+                    part.identification(),
+                    u32::from(part.fragment_offset().byte_offset()),
+                )),
+                _ => None,
+            });
     }
     Some(Within {
         source: header.source_addr().into(),
@@ -187,13 +239,17 @@ fn v6(packet: &[u8]) -> Option<Within> {
         protocol: ip.payload().ip_number.0,
         start: 40 + before,
         // RFC 2675: none is said of a jumbogram.
-        length: if length == 0 { None } else { length.checked_sub(before) },
+        length: if length == 0 {
+            None
+        } else {
+            length.checked_sub(before)
+        },
         fragment,
     })
 }
 
-/// Ports, sequence number, flags and the header's length. Of TCP's header 14 bytes are enough, so that a capture may be
-/// cut there.
+/// Ports, sequence number, flags and the header's length. Of TCP's header 14 bytes are enough, so
+/// that a capture may be cut there.
 #[inline]
 fn transport(protocol: Protocol, bytes: &[u8]) -> Option<([u16; 2], u32, Flags, usize)> {
     let two = |at: usize| Some(u16::from_be_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
@@ -201,7 +257,9 @@ fn transport(protocol: Protocol, bytes: &[u8]) -> Option<([u16; 2], u32, Flags, 
     match protocol {
         Protocol::Udp => Some((ports, 0, Flags::default(), 8)),
         Protocol::Tcp => {
-            let [offset, flags] = *bytes.get(12..14)? else { return None };
+            let [offset, flags] = *bytes.get(12..14)? else {
+                return None;
+            };
             let header = usize::from(offset >> 4) * 4;
             let sequence = u32::from_be_bytes(bytes[4..8].try_into().ok()?);
             (header >= 20).then_some((ports, sequence, Flags(flags), header))
@@ -209,4 +267,5 @@ fn transport(protocol: Protocol, bytes: &[u8]) -> Option<([u16; 2], u32, Flags, 
     }
 }
 
-const _: () = assert!(IpNumber::TCP.0 == Protocol::Tcp as u8 && IpNumber::UDP.0 == Protocol::Udp as u8);
+const _: () =
+    assert!(IpNumber::TCP.0 == Protocol::Tcp as u8 && IpNumber::UDP.0 == Protocol::Udp as u8);

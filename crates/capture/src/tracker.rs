@@ -84,17 +84,21 @@ impl Tracker {
         &mut self.done
     }
 
-    /// Packets were seen, one after the other; those without a segment are of something else, and only say that time goes on.
+    /// Packets were seen, one after the other; those without a segment are of something else, and
+    /// only say that time goes on.
     ///
-    /// With many flows, memory that no cache holds is what takes time. So a stretch's flows are looked up first, and
-    /// touched: these loads do not depend on each other, and the processor has several under way.
+    /// With many flows, memory that no cache holds is what takes time. So a stretch's flows are
+    /// looked up first, and touched: these loads do not depend on each other, and the processor has
+    /// several under way.
     pub(crate) fn see(&mut self, stretch: &[(Option<Segment>, Time)]) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
         let mut touched = 0;
         found.extend(stretch.iter().map(|(segment, _)| {
             let segment = segment.as_ref()?;
-            let place = self.table.find(hash(&segment.key), |place| flow(&self.flows, *place).key == segment.key)?;
+            let place = self.table.find(hash(&segment.key), |place| {
+                flow(&self.flows, *place).key == segment.key
+            })?;
             let side = &flow(&self.flows, *place).sides[segment.sender];
             touched ^= side.packets ^ side.bytes();
             Some(*place)
@@ -113,8 +117,15 @@ impl Tracker {
     /// A segment, whose flow was at `place` a moment ago.
     #[inline]
     fn take(&mut self, segment: &Segment, at: Time, place: Option<u32>) {
-        let still = |place: &u32| self.flows[*place as usize].flow.as_ref().is_some_and(|flow| flow.key == segment.key);
-        let place = place.filter(still).unwrap_or_else(|| self.place(segment, at));
+        let still = |place: &u32| {
+            self.flows[*place as usize]
+                .flow
+                .as_ref()
+                .is_some_and(|flow| flow.key == segment.key)
+        };
+        let place = place
+            .filter(still)
+            .unwrap_or_else(|| self.place(segment, at));
         let place = match flow(&self.flows, place).ends_before(segment, at, self.options.idle) {
             None => place,
             Some(end) => {
@@ -128,7 +139,11 @@ impl Tracker {
         let noticed = flow.add(segment, at, self.options.pause);
         self.strays += u64::from(noticed == Noticed::Stray);
         if !was_closed && flow.closed().is_some() {
-            self.closed.push_back(Due { at: at + LINGER, place, generation: seat.generation });
+            self.closed.push_back(Due {
+                at: at + LINGER,
+                place,
+                generation: seat.generation,
+            });
         }
     }
 
@@ -147,12 +162,21 @@ impl Tracker {
         let place = self.free.pop().unwrap_or(self.flows.len() as u32);
         vacant.insert(place);
         if place as usize == self.flows.len() {
-            self.flows.push(Place { generation: 0, flow: None });
+            self.flows.push(Place {
+                generation: 0,
+                flow: None,
+            });
         }
-        let may_be_older = self.began.is_none_or(|began| at.since(began) <= self.options.idle);
+        let may_be_older = self
+            .began
+            .is_none_or(|began| at.since(began) <= self.options.idle);
         let seat = &mut self.flows[place as usize];
         seat.flow = Some(Flow::new(segment, at, may_be_older));
-        self.idle.push_back(Due { at: at + self.options.idle, place, generation: seat.generation });
+        self.idle.push_back(Due {
+            at: at + self.options.idle,
+            place,
+            generation: seat.generation,
+        });
         place
     }
 
@@ -174,7 +198,10 @@ impl Tracker {
                 if until < now {
                     self.finish(due.place, flow.closed().unwrap_or(End::Idle));
                 } else {
-                    self.idle.push_back(Due { at: until.max(due.at), ..due });
+                    self.idle.push_back(Due {
+                        at: until.max(due.at),
+                        ..due
+                    });
                 }
             }
         }
@@ -185,7 +212,10 @@ impl Tracker {
                 if until < now {
                     self.finish(due.place, flow.closed().unwrap_or(End::Idle));
                 } else {
-                    self.closed.push_back(Due { at: until.max(due.at), ..due });
+                    self.closed.push_back(Due {
+                        at: until.max(due.at),
+                        ..due
+                    });
                 }
             }
         }
@@ -193,23 +223,32 @@ impl Tracker {
 
     fn due(&self, due: Due) -> Option<&Flow> {
         let place = &self.flows[due.place as usize];
-        (place.generation == due.generation).then_some(place.flow.as_ref()).flatten()
+        (place.generation == due.generation)
+            .then_some(place.flow.as_ref())
+            .flatten()
     }
 
     fn finish(&mut self, place: u32, end: End) {
         let seat = &mut self.flows[place as usize];
         seat.generation = seat.generation.wrapping_add(1);
         let mut flow = seat.flow.take().expect("a flow that ends is there");
-        let found = self.table.find_entry(hash(&flow.key), |other| *other == place);
+        let found = self
+            .table
+            .find_entry(hash(&flow.key), |other| *other == place);
         found.expect("a flow has its entry").remove();
         self.free.push(place);
-        flow.sides.iter_mut().for_each(|side| side.end(self.options.pause));
+        flow.sides
+            .iter_mut()
+            .for_each(|side| side.end(self.options.pause));
         self.done.push(&flow, end);
     }
 }
 
 fn flow(flows: &[Place], place: u32) -> &Flow {
-    flows[place as usize].flow.as_ref().expect("a place in the table has a flow")
+    flows[place as usize]
+        .flow
+        .as_ref()
+        .expect("a place in the table has a flow")
 }
 
 /// Fixed, so that two runs do the same.

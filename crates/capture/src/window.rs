@@ -18,7 +18,14 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(source: Source) -> Window {
-        Window { source, buffer: Vec::new(), at: 0, before: 0, ended: None, at_end: false }
+        Window {
+            source,
+            buffer: Vec::new(),
+            at: 0,
+            before: 0,
+            ended: None,
+            at_end: false,
+        }
     }
 
     /// Waits until so many bytes are there, or the content ends. `false`: it ends before.

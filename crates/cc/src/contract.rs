@@ -7,9 +7,11 @@ use units::{Bytes, Rate, Rng, Span, Time};
 /// Sender-side congestion control.
 ///
 /// The transport calls, in this order within one ACK: `on_recovery(Spurious)`, every `on_lost`,
-/// `on_recovery(Enter)`, `on_ack`, `on_recovery(Exit)`; and reads [`decision`](Controller::decision) after each event.
-/// In two cases there are more: where an episode ends with losses still to be repaired, `Exit` and the next `Enter` come
-/// before `on_ack`; where a tail loss probe turns out to have repaired a loss (RFC 8985 §7.4), `Enter` and `Exit` after.
+/// `on_recovery(Enter)`, `on_ack`, `on_recovery(Exit)`; and reads
+/// [`decision`](Controller::decision) after each event. In two cases there are more: where an
+/// episode ends with losses still to be repaired, `Exit` and the next `Enter` come before `on_ack`;
+/// where a tail loss probe turns out to have repaired a loss (RFC 8985 §7.4), `Enter` and `Exit`
+/// after.
 pub trait Controller: Debug + Send {
     /// A packet left and is counted in flight; `packet` is final.
     fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
@@ -19,7 +21,8 @@ pub trait Controller: Debug + Send {
     fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost);
     /// One ACK that newly acknowledges something, after loss detection.
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack);
-    /// A loss or ECN episode begins, ends or turns out to have been spurious, or the retransmission timer fired.
+    /// A loss or ECN episode begins, ends or turns out to have been spurious, or the retransmission
+    /// timer fired.
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
         let _ = (cx, change);
     }
@@ -33,7 +36,8 @@ pub trait Controller: Debug + Send {
     }
     /// What the transport shall do from now on.
     fn decision(&self) -> Decision;
-    /// Pushes the values of [`Descriptor::fields`](crate::Descriptor::fields), in their order. Called only when traced.
+    /// Pushes the values of [`Descriptor::fields`](crate::Descriptor::fields), in their order.
+    /// Called only when traced.
     fn observe(&self, row: &mut Vec<f64>);
 }
 
@@ -96,7 +100,8 @@ pub struct Conn {
     pub min_rtt: Span,
     /// The latest rate bubble: there was too little to send (draft-ietf-ccwg-bbr-06 §4.1.2.4).
     pub app_limited: bool,
-    /// The window was fully used by the flight that is being acknowledged (RFC 9438 §4.2, RFC 7661).
+    /// The window was fully used by the flight that is being acknowledged (RFC 9438 §4.2, RFC
+    /// 7661).
     pub cwnd_limited: bool,
     /// Fast recovery is under way.
     pub in_recovery: bool,
@@ -106,7 +111,8 @@ pub struct Conn {
     pub paced: bool,
     /// The pacing rate in force; none when not paced.
     pub pacing_rate: Option<Rate>,
-    /// How many send quanta the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3 for TCP, 1 for QUIC.
+    /// How many send quanta the offload path may hold (draft-ietf-ccwg-bbr-06 §5.6.4.2): 3 for TCP,
+    /// 1 for QUIC.
     pub offload_factor: u64,
 }
 
@@ -216,7 +222,8 @@ pub struct RateSample {
     pub lost: Bytes,
     /// Bytes delivered with a CE mark over the interval.
     pub delivered_ce: Bytes,
-    /// The sample may understate the path: the newest acknowledged packet was sent application-limited.
+    /// The sample may understate the path: the newest acknowledged packet was sent
+    /// application-limited.
     pub app_limited: bool,
 }
 
@@ -242,8 +249,9 @@ pub struct Ack {
     pub prior_inflight: Bytes,
     /// The RTT sample, if a packet sent once was acknowledged.
     pub rtt: Option<RttSample>,
-    /// From sending to the peer's sending of this ACK, by both clocks: only differences mean something. None when the peer
-    /// gives no timestamps, or this ACK's is that of an earlier packet.
+    /// From sending to the peer's sending of this ACK, by both clocks: only differences mean
+    /// something. None when the peer gives no timestamps, or this ACK's is that of an earlier
+    /// packet.
     pub one_way: Option<Span>,
     /// The delivery-rate sample.
     pub rate: RateSample,
@@ -265,19 +273,22 @@ pub enum RecoveryCause {
 /// Changes of the transport's recovery state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// An episode begins; with [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the controller sets `ssthresh` here and
-    /// the transport runs the window down to it until `Exit`.
+    /// An episode begins; with [`RecoveryOwner::Prr`](crate::RecoveryOwner::Prr) the controller
+    /// sets `ssthresh` here and the transport runs the window down to it until `Exit`.
     Enter(RecoveryCause),
     /// The episode is over: everything outstanding at its start was acknowledged.
     Exit,
     /// The losses since `Enter` or `Timeout` were none: undo.
     Spurious,
-    /// The retransmission timer fired; [`Conn::inflight`] counts what is left after its losses were marked.
+    /// The retransmission timer fired; [`Conn::inflight`] counts what is left after its losses were
+    /// marked.
     Timeout {
-        /// The timer had resent the first outstanding segment already: nothing was acknowledged since (RFC 5681 §3.1).
+        /// The timer had resent the first outstanding segment already: nothing was acknowledged
+        /// since (RFC 5681 §3.1).
         again: bool,
     },
-    /// Nothing came through for several timeouts (RFC 9002 §7.6); after the `Enter` of these losses.
+    /// Nothing came through for several timeouts (RFC 9002 §7.6); after the `Enter` of these
+    /// losses.
     Persistent,
 }
 

@@ -1,4 +1,5 @@
-//! What an algorithm says of itself, once: scenario keys, command-line help, documentation and trace headers come from it.
+//! What an algorithm says of itself, once: scenario keys, command-line help, documentation and
+//! trace headers come from it.
 
 use core::fmt;
 use std::collections::BTreeMap;
@@ -7,7 +8,8 @@ use units::Bytes;
 
 use crate::{AnyController, WindowController};
 
-/// One static an algorithm: of the sender's, or with another `Build` of the [receiver's](WindowDescriptor).
+/// One static an algorithm: of the sender's, or with another `Build` of the
+/// [receiver's](WindowDescriptor).
 #[derive(Debug)]
 pub struct Descriptor<Build = fn(&Config) -> AnyController> {
     /// The name in scenarios.
@@ -18,8 +20,8 @@ pub struct Descriptor<Build = fn(&Config) -> AnyController> {
     pub specifications: &'static [Specification],
     /// What can be set.
     pub params: &'static [Param],
-    /// Groups of other defaults, one for a word of the parameter `profile`; none where there is no such parameter, or
-    /// where the word alone makes the difference.
+    /// Groups of other defaults, one for a word of the parameter `profile`; none where there is no
+    /// such parameter, or where the word alone makes the difference.
     pub profiles: &'static [Profile],
     /// The algorithm that this is with another profile by default: its page is that one's.
     pub preset_of: Option<&'static str>,
@@ -83,7 +85,12 @@ pub enum Default {
 impl<Build> Descriptor<Build> {
     /// The profile that is in force when none is given; empty without profiles.
     pub fn usual_profile(&self) -> &'static str {
-        match self.params.iter().find(|param| param.name == "profile").map(|param| param.domain) {
+        match self
+            .params
+            .iter()
+            .find(|param| param.name == "profile")
+            .map(|param| param.domain)
+        {
             Some(Domain::Choice(words)) => words[0],
             _ => "",
         }
@@ -92,7 +99,8 @@ impl<Build> Descriptor<Build> {
     /// What `param` is when nothing is given, with `profile`.
     pub fn default_of(&self, param: &Param, profile: &str) -> ParamValue {
         let group = self.profiles.iter().find(|group| group.name == profile);
-        let other = group.and_then(|group| group.defaults.iter().find(|(name, _)| *name == param.name));
+        let other =
+            group.and_then(|group| group.defaults.iter().find(|(name, _)| *name == param.name));
         match (other, param.domain) {
             (Some((_, Default::Number(n))), _) => ParamValue::Number(*n),
             (Some((_, Default::Flag(b))), _) => ParamValue::Flag(*b),
@@ -193,7 +201,12 @@ impl Signals {
     /// The names of what is in `self` and not in `provided`.
     pub fn missing_from(self, provided: Signals) -> Vec<&'static str> {
         let lack = self.0 & !provided.0;
-        Self::NAMES.iter().enumerate().filter(|(bit, _)| lack >> bit & 1 == 1).map(|(_, name)| *name).collect()
+        Self::NAMES
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| lack >> bit & 1 == 1)
+            .map(|(_, name)| *name)
+            .collect()
     }
 }
 
@@ -231,7 +244,8 @@ pub struct ParamError {
     pub fix: String,
 }
 
-/// What [`Descriptor::build`] gets: the connection's constants and every parameter, checked, with its default filled in.
+/// What [`Descriptor::build`] gets: the connection's constants and every parameter, checked, with
+/// its default filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The name of the algorithm, as its descriptor has it.
@@ -255,42 +269,69 @@ impl Config {
             Some(ParamValue::Word(word)) => word,
             _ => descriptor.usual_profile(),
         };
-        let mut params: BTreeMap<_, _> =
-            descriptor.params.iter().map(|param| (param.name, descriptor.default_of(param, profile))).collect();
+        let mut params: BTreeMap<_, _> = descriptor
+            .params
+            .iter()
+            .map(|param| (param.name, descriptor.default_of(param, profile)))
+            .collect();
         for (name, value) in given {
             let refuse = |problem: String, fix: String| {
-                Err(ParamError { name: name.clone(), value: value.clone(), problem, fix })
+                Err(ParamError {
+                    name: name.clone(),
+                    value: value.clone(),
+                    problem,
+                    fix,
+                })
             };
             let Some(param) = descriptor.params.iter().find(|param| param.name == *name) else {
                 let known: Vec<&str> = descriptor.params.iter().map(|param| param.name).collect();
-                return refuse(format!("{} has no parameter {name:?}", descriptor.name), unknown_fix(name, &known));
+                return refuse(
+                    format!("{} has no parameter {name:?}", descriptor.name),
+                    unknown_fix(name, &known),
+                );
             };
             let (fits, allowed) = match (param.domain, value) {
-                (Domain::Number { min, max, .. }, ParamValue::Number(n)) => {
-                    ((min..=max).contains(n), format!("a number from {min} to {max}"))
+                (Domain::Number { min, max, .. }, ParamValue::Number(n)) => (
+                    (min..=max).contains(n),
+                    format!("a number from {min} to {max}"),
+                ),
+                (Domain::Number { min, max, .. }, _) => {
+                    (false, format!("a number from {min} to {max}"))
                 }
-                (Domain::Number { min, max, .. }, _) => (false, format!("a number from {min} to {max}")),
-                (Domain::Flag { .. }, value) => (matches!(value, ParamValue::Flag(_)), "true or false".to_owned()),
+                (Domain::Flag { .. }, value) => (
+                    matches!(value, ParamValue::Flag(_)),
+                    "true or false".to_owned(),
+                ),
                 (Domain::Choice(words), value) => (
                     matches!(value, ParamValue::Word(word) if words.contains(&word.as_str())),
                     format!("one of \"{}\"", words.join("\", \"")),
                 ),
             };
             if !fits {
-                return refuse(format!("{name} can't be {value}"), format!("give {allowed}"));
+                return refuse(
+                    format!("{name} can't be {value}"),
+                    format!("give {allowed}"),
+                );
             }
             params.insert(param.name, value.clone());
         }
-        Ok(Config { algorithm: descriptor.name, smss, initial_cwnd, params })
+        Ok(Config {
+            algorithm: descriptor.name,
+            smss,
+            initial_cwnd,
+            params,
+        })
     }
 
     /// The defaults of `descriptor` at a segment of 1448 bytes and an initial window of ten.
     ///
     /// # Panics
-    /// Never: defaults are declared within their own range, which a test checks for every built-in algorithm.
+    /// Never: defaults are declared within their own range, which a test checks for every built-in
+    /// algorithm.
     pub fn defaults<Build>(descriptor: &Descriptor<Build>) -> Config {
         let smss = Bytes::new(1448);
-        Config::new(descriptor, &BTreeMap::new(), smss, smss * 10).expect("no parameter is given, so none is refused")
+        Config::new(descriptor, &BTreeMap::new(), smss, smss * 10)
+            .expect("no parameter is given, so none is refused")
     }
 
     /// The number of that name.

@@ -1,7 +1,9 @@
-//! Congestion control: the contract every algorithm implements, the parts that algorithms share, and the algorithms.
+//! Congestion control: the contract every algorithm implements, the parts that algorithms share,
+//! and the algorithms.
 //!
-//! A controller is a pure function of its event sequence. It reads no clock, draws no randomness but the stream that
-//! is handed in, and does no I/O; so the same object runs in the simulator, under a real QUIC, and from a recording.
+//! A controller is a pure function of its event sequence. It reads no clock, draws no randomness
+//! but the stream that is handed in, and does no I/O; so the same object runs in the simulator,
+//! under a real QUIC, and from a recording.
 
 pub mod algo;
 mod contract;
@@ -12,12 +14,12 @@ mod registry;
 pub mod replay;
 
 pub use contract::{
-    Ack, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, NoProbe, PathChange, Probe, RateSample,
-    Recovery, RecoveryCause, RttSample, Snapshot, Transition,
+    Ack, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, NoProbe, PathChange,
+    Probe, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
 };
 pub use descriptor::{
-    Config, Default, Descriptor, Domain, Field, Param, ParamError, ParamValue, Profile, RecoveryOwner, Signals,
-    Specification, WindowDescriptor,
+    Config, Default, Descriptor, Domain, Field, Param, ParamError, ParamValue, Profile,
+    RecoveryOwner, Signals, Specification, WindowDescriptor,
 };
 pub use receiver::{Arrival, WindowController};
 pub use registry::{AnyController, Registry};

@@ -1,13 +1,16 @@
 //! The algorithms by name.
 
 use crate::algo::{
-    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, bbr1, cubic, dctcp, ledbat, ledbatpp, newreno,
-    prague, rledbat,
+    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, bbr1, cubic, dctcp, ledbat,
+    ledbatpp, newreno, prague, rledbat,
 };
-use crate::{Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot, WindowDescriptor};
+use crate::{
+    Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
+    WindowDescriptor,
+};
 
-/// Every controller behind one type: the built-in ones inline, so that the per-packet path has no dynamic dispatch, and
-/// a user's own behind a box.
+/// Every controller behind one type: the built-in ones inline, so that the per-packet path has no
+/// dynamic dispatch, and a user's own behind a box.
 #[derive(Debug)]
 pub enum AnyController {
     /// [`crate::algo::newreno`].
@@ -108,7 +111,10 @@ pub struct Registry {
 
 impl Default for Registry {
     fn default() -> Registry {
-        Registry { senders: BUILT_IN.to_vec(), windows: WINDOWS.to_vec() }
+        Registry {
+            senders: BUILT_IN.to_vec(),
+            windows: WINDOWS.to_vec(),
+        }
     }
 }
 
@@ -149,8 +155,11 @@ impl Registry {
 
     /// The names of all, sorted.
     pub fn names(&self) -> Vec<&'static str> {
-        let mut names: Vec<_> =
-            self.iter().map(|known| known.name).chain(self.windows().map(|known| known.name)).collect();
+        let mut names: Vec<_> = self
+            .iter()
+            .map(|known| known.name)
+            .chain(self.windows().map(|known| known.name))
+            .collect();
         names.sort_unstable();
         names
     }

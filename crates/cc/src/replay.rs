@@ -35,7 +35,12 @@ pub enum Call {
 impl Event {
     /// Makes the call.
     pub fn apply(&self, controller: &mut dyn Controller, rng: &mut Rng) {
-        let cx = &mut Cx { now: self.now, conn: &self.conn, rng, probe: &mut NoProbe };
+        let cx = &mut Cx {
+            now: self.now,
+            conn: &self.conn,
+            rng,
+            probe: &mut NoProbe,
+        };
         match &self.call {
             Call::Sent(packet) => controller.on_sent(cx, packet),
             Call::Lost(lost) => controller.on_lost(cx, lost),

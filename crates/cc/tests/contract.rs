@@ -1,11 +1,13 @@
-//! The contract, for every algorithm: whatever a legal transport does, decisions stay sane and replay exactly.
+//! The contract, for every algorithm: whatever a legal transport does, decisions stay sane and
+//! replay exactly.
 
 use std::collections::VecDeque;
 
 use cc::replay::{Call, Event, replay};
 use cc::{
-    Ack, AnyController, Config, Conn, Controller, Decision, Descriptor, Domain, EcnCounts, LossCause, Lost, ParamValue,
-    PathChange, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
+    Ack, AnyController, Config, Conn, Controller, Decision, Descriptor, Domain, EcnCounts,
+    LossCause, Lost, ParamValue, PathChange, RateSample, Recovery, RecoveryCause, RecoveryOwner,
+    Registry, RttSample, Snapshot,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Rng, Span, Time};
@@ -20,7 +22,11 @@ enum Step {
     /// The application has so many packets; what the window allows of them leaves.
     Send(u64),
     /// So many of the oldest packets are acknowledged, after so many of them were found lost.
-    Ack { lost: usize, acked: usize, marked: bool },
+    Ack {
+        lost: usize,
+        acked: usize,
+        marked: bool,
+    },
     /// The retransmission timer fires, for another segment than before or again.
     Timeout { again: bool },
     /// The last reduction turns out to have been for nothing.
@@ -39,9 +45,13 @@ enum Step {
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     // Microseconds to seconds, every order of magnitude as likely as another.
-    let wait = (0_u32..7, 1_u64..=10).prop_map(|(decade, n)| Span::from_micros(n * 10_u64.pow(decade)));
-    let size = prop_oneof![Just(536_u64), Just(1_200), Just(1_448), Just(8_948)].prop_map(Bytes::new);
-    let seed = (1_u64..10_000_000).prop_map(|bdp| PathChange::Seed { bdp: Bytes::new(bdp) });
+    let wait =
+        (0_u32..7, 1_u64..=10).prop_map(|(decade, n)| Span::from_micros(n * 10_u64.pow(decade)));
+    let size =
+        prop_oneof![Just(536_u64), Just(1_200), Just(1_448), Just(8_948)].prop_map(Bytes::new);
+    let seed = (1_u64..10_000_000).prop_map(|bdp| PathChange::Seed {
+        bdp: Bytes::new(bdp),
+    });
     let step = prop_oneof![
         6 => wait.prop_map(Step::Wait),
         6 => (1_u64..100).prop_map(Step::Send),
@@ -98,18 +108,34 @@ impl Transport {
 
     /// Makes the call, keeps it, and looks at what is decided.
     fn call(&mut self, call: Call) {
-        let event = Event { now: self.now, conn: self.conn.clone(), call };
+        let event = Event {
+            now: self.now,
+            conn: self.conn.clone(),
+            call,
+        };
         event.apply(&mut self.cc, &mut self.rng);
         let decision = self.cc.decision();
         // Between Enter and Exit the transport owns the window of a Prr controller.
         let ignored = self.descriptor.recovery == RecoveryOwner::Prr && self.conn.in_recovery;
-        assert!(ignored || decision.cwnd >= self.conn.smss, "{decision:?} after {event:?}");
-        assert!(decision.cwnd < Bytes::new(1 << 50), "{decision:?} after {event:?}");
-        assert!(decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO), "{decision:?} after {event:?}");
+        assert!(
+            ignored || decision.cwnd >= self.conn.smss,
+            "{decision:?} after {event:?}"
+        );
+        assert!(
+            decision.cwnd < Bytes::new(1 << 50),
+            "{decision:?} after {event:?}"
+        );
+        assert!(
+            decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO),
+            "{decision:?} after {event:?}"
+        );
         let mut row = Vec::new();
         self.cc.observe(&mut row);
         assert_eq!(row.len(), self.descriptor.fields.len());
-        assert!(row.iter().all(|value| value.is_finite()), "{row:?} after {event:?}");
+        assert!(
+            row.iter().all(|value| value.is_finite()),
+            "{row:?} after {event:?}"
+        );
         self.events.push(event);
         self.decisions.push(decision);
     }
@@ -118,7 +144,11 @@ impl Transport {
         match *step {
             Step::Wait(span) => self.now += span,
             Step::Send(packets) => self.send(packets),
-            Step::Ack { lost, acked, marked } => self.receive(lost, acked, marked),
+            Step::Ack {
+                lost,
+                acked,
+                marked,
+            } => self.receive(lost, acked, marked),
             Step::Timeout { again } => self.time_out(Recovery::Timeout { again }),
             Step::Persistent => self.time_out(Recovery::Persistent),
             Step::Spurious => {
@@ -165,7 +195,9 @@ impl Transport {
             self.next_number += 1;
             self.conn.pacing_rate = decision.pacing_rate;
             self.conn.paced = decision.pacing_rate.is_some();
-            let gap = decision.pacing_rate.map_or(Span::ZERO, |rate| rate.time_for(size));
+            let gap = decision
+                .pacing_rate
+                .map_or(Span::ZERO, |rate| rate.time_for(size));
             self.conn.next_departure = self.conn.next_departure.max(self.now) + gap;
             self.call(Call::Sent(packet));
         }
@@ -177,7 +209,12 @@ impl Transport {
         self.conn.inflight -= size;
         self.conn.lost += size;
         let lost_since_sent = self.conn.lost - packet.lost;
-        self.call(Call::Lost(Lost { packet, lost_since_sent, new_range: true, cause }));
+        self.call(Call::Lost(Lost {
+            packet,
+            lost_since_sent,
+            new_range: true,
+            cause,
+        }));
     }
 
     fn receive(&mut self, lost: usize, acked: usize, marked: bool) {
@@ -188,14 +225,25 @@ impl Transport {
         let end = self.flight.len().min(lost.saturating_add(acked));
         let acked: Vec<(u64, Snapshot)> = self.flight.drain(lost..end).collect();
         let (number, newest) = acked[acked.len() - 1];
-        let newly_acked: Bytes = acked.iter().map(|(_, packet)| Bytes::new(u64::from(packet.size))).sum();
+        let newly_acked: Bytes = acked
+            .iter()
+            .map(|(_, packet)| Bytes::new(u64::from(packet.size)))
+            .sum();
         let rtt = self.now - newest.sent;
-        let marked = if marked { Bytes::new(u64::from(newest.size)) } else { Bytes::ZERO };
+        let marked = if marked {
+            Bytes::new(u64::from(newest.size))
+        } else {
+            Bytes::ZERO
+        };
 
         self.conn.inflight -= newly_acked;
         self.conn.delivered += newly_acked;
         self.conn.delivered_ce += marked;
-        self.conn.srtt = if self.conn.srtt == Span::ZERO { rtt } else { (self.conn.srtt * 7 + rtt) / 8 };
+        self.conn.srtt = if self.conn.srtt == Span::ZERO {
+            rtt
+        } else {
+            (self.conn.srtt * 7 + rtt) / 8
+        };
         self.conn.min_rtt = self.conn.min_rtt.min(rtt);
         self.first_sent = newest.sent;
         self.delivered_at = self.now;
@@ -208,7 +256,11 @@ impl Transport {
         if self.recovery_point.is_none() && (newly_lost > Bytes::ZERO || marked > Bytes::ZERO) {
             self.recovery_point = Some(self.next_number);
             self.conn.in_recovery = true;
-            let cause = if newly_lost > Bytes::ZERO { RecoveryCause::Loss } else { RecoveryCause::Ecn };
+            let cause = if newly_lost > Bytes::ZERO {
+                RecoveryCause::Loss
+            } else {
+                RecoveryCause::Ecn
+            };
             self.call(Call::Recovery(Recovery::Enter(cause)));
         }
         let interval = (newest.sent - newest.first_sent).max(self.now - newest.delivered_at);
@@ -219,7 +271,10 @@ impl Transport {
             newly_acked,
             newly_lost,
             prior_inflight,
-            rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            rtt: Some(RttSample {
+                raw: rtt,
+                ack_delay: Span::ZERO,
+            }),
             one_way: Some(rtt / 2),
             rate: RateSample {
                 rate: valid.then(|| Rate::from_delivery(delivered, interval)),
@@ -229,7 +284,10 @@ impl Transport {
                 delivered_ce: self.conn.delivered_ce - newest.delivered_ce,
                 app_limited: newest.app_limited,
             },
-            ecn: EcnCounts { ce_packets: u64::from(marked > Bytes::ZERO), ce_bytes: Some(marked) },
+            ecn: EcnCounts {
+                ce_packets: u64::from(marked > Bytes::ZERO),
+                ce_bytes: Some(marked),
+            },
             tlp_repair: false,
         }));
         if self.recovery_point.is_some_and(|point| number + 1 >= point) {
@@ -262,12 +320,17 @@ impl Transport {
             self.send(1);
             self.now += Span::from_millis(1);
             self.receive(0, usize::MAX, false);
-            assert!(self.conn.delivered > before, "{} sends nothing any more", self.descriptor.name);
+            assert!(
+                self.conn.delivered > before,
+                "{} sends nothing any more",
+                self.descriptor.name
+            );
         }
     }
 }
 
-/// Every algorithm with its defaults, and with each word and each flag that it can be given instead.
+/// Every algorithm with its defaults, and with each word and each flag that it can be given
+/// instead.
 fn variants() -> Vec<(&'static Descriptor, Config)> {
     let mut all = Vec::new();
     for descriptor in Registry::default().iter() {
@@ -276,7 +339,10 @@ fn variants() -> Vec<(&'static Descriptor, Config)> {
             let values = match param.domain {
                 Domain::Number { .. } => Vec::new(),
                 Domain::Flag { default } => vec![ParamValue::Flag(!default)],
-                Domain::Choice(words) => words[1..].iter().map(|word| ParamValue::Word((*word).into())).collect(),
+                Domain::Choice(words) => words[1..]
+                    .iter()
+                    .map(|word| ParamValue::Word((*word).into()))
+                    .collect(),
             };
             for value in values {
                 let given = [(param.name.to_owned(), value)].into();

@@ -12,16 +12,40 @@ fn descriptors_are_complete() {
 
 fn is_complete<Build>(descriptor: &Descriptor<Build>) {
     let name = descriptor.name;
-    assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+".contains(c)), "{name}");
-    assert!(descriptor.purpose.ends_with('.'), "{name}: {}", descriptor.purpose);
-    assert!(!descriptor.specifications.is_empty(), "{name} follows nothing");
-    assert!(descriptor.specifications.iter().all(|document| !document.name.is_empty() && !document.note.is_empty()));
+    assert!(
+        name.chars()
+            .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-+".contains(c)),
+        "{name}"
+    );
+    assert!(
+        descriptor.purpose.ends_with('.'),
+        "{name}: {}",
+        descriptor.purpose
+    );
+    assert!(
+        !descriptor.specifications.is_empty(),
+        "{name} follows nothing"
+    );
+    assert!(
+        descriptor
+            .specifications
+            .iter()
+            .all(|document| !document.name.is_empty() && !document.note.is_empty())
+    );
     for param in descriptor.params {
-        assert!(!param.purpose.is_empty() && !param.section.is_empty(), "{name}.{}", param.name);
+        assert!(
+            !param.purpose.is_empty() && !param.section.is_empty(),
+            "{name}.{}",
+            param.name
+        );
     }
     for field in descriptor.fields {
         assert!(!field.purpose.is_empty(), "{name}.{}", field.name);
-        assert!(field.labels.is_empty() || field.unit.is_empty(), "{name}.{}: a state has no unit", field.name);
+        assert!(
+            field.labels.is_empty() || field.unit.is_empty(),
+            "{name}.{}: a state has no unit",
+            field.name
+        );
     }
 }
 
@@ -29,7 +53,11 @@ fn is_complete<Build>(descriptor: &Descriptor<Build>) {
 fn names_are_unique() {
     let mut algorithms = BTreeSet::new();
     for descriptor in Registry::default().iter() {
-        assert!(algorithms.insert(descriptor.name), "{} is there twice", descriptor.name);
+        assert!(
+            algorithms.insert(descriptor.name),
+            "{} is there twice",
+            descriptor.name
+        );
         let params: BTreeSet<_> = descriptor.params.iter().map(|param| param.name).collect();
         let fields: BTreeSet<_> = descriptor.fields.iter().map(|field| field.name).collect();
         assert_eq!(
@@ -47,9 +75,16 @@ fn defaults_are_within_their_range() {
         for param in descriptor.params {
             match param.domain {
                 Domain::Number { default, min, max } => {
-                    assert!((min..=max).contains(&default), "{}.{}", descriptor.name, param.name);
+                    assert!(
+                        (min..=max).contains(&default),
+                        "{}.{}",
+                        descriptor.name,
+                        param.name
+                    );
                 }
-                Domain::Choice(words) => assert!(words.len() > 1, "{}.{}", descriptor.name, param.name),
+                Domain::Choice(words) => {
+                    assert!(words.len() > 1, "{}.{}", descriptor.name, param.name)
+                }
                 Domain::Flag { .. } => {}
             }
         }
@@ -59,16 +94,32 @@ fn defaults_are_within_their_range() {
 #[test]
 fn profiles_change_declared_parameters_within_their_range() {
     for descriptor in Registry::default().iter() {
-        let words = descriptor.params.iter().find(|param| param.name == "profile").map(|param| param.domain);
+        let words = descriptor
+            .params
+            .iter()
+            .find(|param| param.name == "profile")
+            .map(|param| param.domain);
         for Profile { name, defaults } in descriptor.profiles {
-            assert!(matches!(words, Some(Domain::Choice(words)) if words.contains(name)), "{name} is no profile");
+            assert!(
+                matches!(words, Some(Domain::Choice(words)) if words.contains(name)),
+                "{name} is no profile"
+            );
             for (key, _) in *defaults {
-                let param = descriptor.params.iter().find(|param| param.name == *key).expect("a declared parameter");
+                let param = descriptor
+                    .params
+                    .iter()
+                    .find(|param| param.name == *key)
+                    .expect("a declared parameter");
                 let default = descriptor.default_of(param, name);
                 let within = match (param.domain, &default) {
-                    (Domain::Number { min, max, default: usual }, ParamValue::Number(n)) => {
-                        (min..=max).contains(n) && *n != usual
-                    }
+                    (
+                        Domain::Number {
+                            min,
+                            max,
+                            default: usual,
+                        },
+                        ParamValue::Number(n),
+                    ) => (min..=max).contains(n) && *n != usual,
                     (Domain::Flag { default: usual }, ParamValue::Flag(flag)) => *flag != usual,
                     _ => false,
                 };
@@ -80,26 +131,51 @@ fn profiles_change_declared_parameters_within_their_range() {
 
 #[test]
 fn a_given_value_stands_above_the_profiles_default() {
-    let descriptor = Registry::default().get("bbr3").expect("a built-in algorithm");
+    let descriptor = Registry::default()
+        .get("bbr3")
+        .expect("a built-in algorithm");
     let config = |given: &[(&str, ParamValue)]| {
-        let given = given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
-        Config::new(descriptor, &given, units::Bytes::new(1_448), units::Bytes::new(14_480)).expect("declared")
+        let given = given
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), value.clone()))
+            .collect();
+        Config::new(
+            descriptor,
+            &given,
+            units::Bytes::new(1_448),
+            units::Bytes::new(14_480),
+        )
+        .expect("declared")
     };
     let linux = ("profile", ParamValue::Word("linux".to_owned()));
     assert_eq!(config(&[]).number("drain_pacing_gain"), 0.5);
-    assert_eq!(config(std::slice::from_ref(&linux)).number("drain_pacing_gain"), 88.0 / 256.0);
-    assert_eq!(config(&[linux, ("drain_pacing_gain", ParamValue::Number(0.4))]).number("drain_pacing_gain"), 0.4);
+    assert_eq!(
+        config(std::slice::from_ref(&linux)).number("drain_pacing_gain"),
+        88.0 / 256.0
+    );
+    assert_eq!(
+        config(&[linux, ("drain_pacing_gain", ParamValue::Number(0.4))])
+            .number("drain_pacing_gain"),
+        0.4
+    );
 }
 
 #[test]
 fn every_choice_can_be_built() {
     for descriptor in Registry::default().iter() {
         for param in descriptor.params {
-            let Domain::Choice(words) = param.domain else { continue };
+            let Domain::Choice(words) = param.domain else {
+                continue;
+            };
             for word in words {
-                let given = [(param.name.to_owned(), cc::ParamValue::Word((*word).to_owned()))].into();
+                let given = [(
+                    param.name.to_owned(),
+                    cc::ParamValue::Word((*word).to_owned()),
+                )]
+                .into();
                 let defaults = Config::defaults(descriptor);
-                let config = Config::new(descriptor, &given, defaults.smss, defaults.initial_cwnd).unwrap();
+                let config =
+                    Config::new(descriptor, &given, defaults.smss, defaults.initial_cwnd).unwrap();
                 let _ = (descriptor.build)(&config);
             }
         }
@@ -114,7 +190,11 @@ fn a_window_can_be_built_and_has_a_value_for_every_field() {
         controller.observe(&mut row);
         assert_eq!(row.len(), descriptor.fields.len(), "{}", descriptor.name);
         assert!(controller.window() > units::Bytes::ZERO && controller.tick() > units::Span::ZERO);
-        assert!(Registry::default().get(descriptor.name).is_none(), "{}: cc can't tell which", descriptor.name);
+        assert!(
+            Registry::default().get(descriptor.name).is_none(),
+            "{}: cc can't tell which",
+            descriptor.name
+        );
     }
 }
 
@@ -127,32 +207,60 @@ fn a_row_has_a_value_for_every_field() {
         assert_eq!(row.len(), descriptor.fields.len(), "{}", descriptor.name);
         for (field, value) in descriptor.fields.iter().zip(&row) {
             let labelled = field.labels.is_empty() || field.labels.len() > *value as usize;
-            assert!(value.is_finite() && labelled, "{}.{} is {value}", descriptor.name, field.name);
+            assert!(
+                value.is_finite() && labelled,
+                "{}.{} is {value}",
+                descriptor.name,
+                field.name
+            );
         }
     }
 }
 
 /// The page's tables, as the descriptor has them.
 fn tables<Build>(descriptor: &Descriptor<Build>) -> [String; 2] {
-    let mut params =
-        String::from("| Parameter | Default | Range | Unit | Purpose | Section |\n|---|---|---|---|---|---|\n");
+    let mut params = String::from(
+        "| Parameter | Default | Range | Unit | Purpose | Section |\n|---|---|---|---|---|---|\n",
+    );
     for param in descriptor.params {
         let (mut default, range) = match param.domain {
-            Domain::Number { default, min, max } => (default.to_string(), format!("{min} to {max}")),
+            Domain::Number { default, min, max } => {
+                (default.to_string(), format!("{min} to {max}"))
+            }
             Domain::Flag { default } => (default.to_string(), "true, false".to_owned()),
             Domain::Choice(words) => (words[0].to_owned(), words.join(", ")),
         };
-        for Profile { name: profile, defaults } in descriptor.profiles {
+        for Profile {
+            name: profile,
+            defaults,
+        } in descriptor.profiles
+        {
             if defaults.iter().any(|(name, _)| *name == param.name) {
                 default += &format!("; {profile} {}", descriptor.default_of(param, profile));
             }
         }
-        let Param { name, unit, purpose, section, .. } = param;
+        let Param {
+            name,
+            unit,
+            purpose,
+            section,
+            ..
+        } = param;
         params += &format!("| `{name}` | {default} | {range} | {unit} | {purpose} | {section} |\n");
     }
     let mut fields = String::from("| Field | Unit | Meaning |\n|---|---|---|\n");
-    for Field { name, unit, purpose, labels } in descriptor.fields {
-        let labels = if labels.is_empty() { String::new() } else { format!(": {}", labels.join(", ")) };
+    for Field {
+        name,
+        unit,
+        purpose,
+        labels,
+    } in descriptor.fields
+    {
+        let labels = if labels.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", labels.join(", "))
+        };
         fields += &format!("| `{name}` | {unit} | {purpose}{labels} |\n");
     }
     [params, fields]
@@ -163,7 +271,12 @@ fn every_algorithm_has_its_page_with_its_tables() {
     for descriptor in Registry::default().iter() {
         // A preset has its algorithm's.
         if let Some(of) = descriptor.preset_of {
-            assert!(Registry::default().get(of).is_some_and(|known| known.preset_of.is_none()), "{of}");
+            assert!(
+                Registry::default()
+                    .get(of)
+                    .is_some_and(|known| known.preset_of.is_none()),
+                "{of}"
+            );
             continue;
         }
         check_page(descriptor);
@@ -172,14 +285,31 @@ fn every_algorithm_has_its_page_with_its_tables() {
 }
 
 fn check_page<Build>(descriptor: &Descriptor<Build>) {
-    let page = format!("{}/../../docs/models/{}.md", env!("CARGO_MANIFEST_DIR"), descriptor.name);
+    let page = format!(
+        "{}/../../docs/models/{}.md",
+        env!("CARGO_MANIFEST_DIR"),
+        descriptor.name
+    );
     let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page}: {error}"));
-    let sections =
-        ["Description", "Specification", "Deviations", "Parameters", "Trace fields", "Validation", "References"];
+    let sections = [
+        "Description",
+        "Specification",
+        "Deviations",
+        "Parameters",
+        "Trace fields",
+        "Validation",
+        "References",
+    ];
     for section in sections {
-        assert!(text.contains(&format!("\n## {section}\n")), "{page} has no section {section}");
+        assert!(
+            text.contains(&format!("\n## {section}\n")),
+            "{page} has no section {section}"
+        );
     }
     for table in tables(descriptor) {
-        assert!(text.contains(&table), "{page} does not have this table:\n{table}");
+        assert!(
+            text.contains(&table),
+            "{page} does not have this table:\n{table}"
+        );
     }
 }

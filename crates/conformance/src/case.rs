@@ -25,7 +25,8 @@ pub struct Case {
 pub struct Scene {
     /// Tells it from the case's other scenes; empty if there is only one.
     pub name: &'static str,
-    /// The state that it is about, or the beginning of its name: an algorithm without it is not run.
+    /// The state that it is about, or the beginning of its name: an algorithm without it is not
+    /// run.
     pub state: &'static str,
     /// TOML without the flow under test, ending with the keys of `[path]`.
     pub scenario: &'static str,
@@ -48,7 +49,8 @@ pub struct Step {
     pub enters: &'static str,
     /// Not earlier than this after the step before, or the start.
     pub after: Span,
-    /// More keys of the flow under test; `$t` is the time at which the state is entered, `$t+20ms` that much later.
+    /// More keys of the flow under test; `$t` is the time at which the state is entered, `$t+20ms`
+    /// that much later.
     pub flow: &'static str,
     /// Changes of the path, with the same times.
     pub path: &'static str,
@@ -73,19 +75,35 @@ pub struct Condition {
 
 impl Scene {
     /// One with nothing in it.
-    pub(crate) const EMPTY: Scene =
-        Scene { name: "", state: "", scenario: "", path: "", flow: "", steps: &[], every: None, conditions: &[] };
+    pub(crate) const EMPTY: Scene = Scene {
+        name: "",
+        state: "",
+        scenario: "",
+        path: "",
+        flow: "",
+        steps: &[],
+        every: None,
+        conditions: &[],
+    };
 }
 
 impl Step {
     /// One that changes nothing.
     pub(crate) const fn enters(enters: &'static str) -> Step {
-        Step { enters, after: Span::ZERO, flow: "", path: "" }
+        Step {
+            enters,
+            after: Span::ZERO,
+            flow: "",
+            path: "",
+        }
     }
 
     /// The same, no earlier than so many ms after the step before.
     pub(crate) const fn after_ms(self, ms: u64) -> Step {
-        Step { after: Span::from_millis(ms), ..self }
+        Step {
+            after: Span::from_millis(ms),
+            ..self
+        }
     }
 }
 
@@ -96,7 +114,10 @@ impl Case {
     /// As of [`run`](crate::run).
     pub fn run(&'static self, subject: &Subject<'_>) -> Result<Outcome, Error> {
         let play = |scene: &'static Scene| -> Result<Played, Error> { subject.play(self, scene) };
-        Ok(Outcome { case: self, scenes: self.scenes.iter().map(play).collect::<Result<_, Error>>()? })
+        Ok(Outcome {
+            case: self,
+            scenes: self.scenes.iter().map(play).collect::<Result<_, Error>>()?,
+        })
     }
 
     /// The case's file name, and that of one of its scenes: `A.07-startup`.
@@ -116,13 +137,23 @@ pub(crate) const fn condition(
     because: &'static str,
     measure: fn(&Flow<'_>) -> Measured,
 ) -> Condition {
-    Condition { what, unit, within, because, report: false, measure }
+    Condition {
+        what,
+        unit,
+        within,
+        because,
+        report: false,
+        measure,
+    }
 }
 
 impl Condition {
     /// The same, only reported.
     pub(crate) const fn reported(self) -> Condition {
-        Condition { report: true, ..self }
+        Condition {
+            report: true,
+            ..self
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The test cases of draft-ietf-ccwg-bbr-06, Appendix A, for any controller: scenarios, and conditions on their traces.
+//! The test cases of draft-ietf-ccwg-bbr-06, Appendix A, for any controller: scenarios, and
+//! conditions on their traces.
 //!
 //! ```
 //! let report = conformance::run(&cc::Registry::default(), "bbr3", &[("profile", "draft")])?;
@@ -7,8 +8,9 @@
 //! # Ok::<(), scenario::Error>(())
 //! ```
 //!
-//! A controller of your own needs only to be in the registry. It is judged by what it declares: states and trace fields
-//! of the names that BBRv3 has (`fullpipe explain bbr3`). What it doesn't declare is skipped.
+//! A controller of your own needs only to be in the registry. It is judged by what it declares:
+//! states and trace fields of the names that BBRv3 has (`fullpipe explain bbr3`). What it doesn't
+//! declare is skipped.
 
 mod case;
 mod cases;

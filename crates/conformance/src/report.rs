@@ -46,9 +46,10 @@ pub struct Judged {
 impl Judged {
     pub(crate) fn of(condition: &'static Condition, flow: &Flow<'_>) -> Judged {
         match (condition.measure)(flow) {
-            Ok(measured) if measured.is_nan() => {
-                Judged::without(condition, &Why::Never("there is nothing to compare with".to_owned()))
-            }
+            Ok(measured) if measured.is_nan() => Judged::without(
+                condition,
+                &Why::Never("there is nothing to compare with".to_owned()),
+            ),
             Ok(measured) => {
                 let (least, most) = condition.within;
                 let verdict = match (least..=most).contains(&measured) {
@@ -56,7 +57,12 @@ impl Judged {
                     true => Verdict::Met,
                     false => Verdict::Missed,
                 };
-                Judged { condition, measured: Some(measured), verdict, why: String::new() }
+                Judged {
+                    condition,
+                    measured: Some(measured),
+                    verdict,
+                    why: String::new(),
+                }
             }
             Err(why) => Judged::without(condition, &why),
         }
@@ -68,7 +74,12 @@ impl Judged {
             Why::Never(what) if condition.report => (Verdict::Report, what),
             Why::Never(what) => (Verdict::Missed, what),
         };
-        Judged { condition, measured: None, verdict, why: why.clone() }
+        Judged {
+            condition,
+            measured: None,
+            verdict,
+            why: why.clone(),
+        }
     }
 }
 
@@ -126,7 +137,10 @@ impl Report {
 
     /// The cases with this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
-        self.outcomes.iter().filter(|outcome| outcome.verdict() == verdict).count()
+        self.outcomes
+            .iter()
+            .filter(|outcome| outcome.verdict() == verdict)
+            .count()
     }
 }
 
@@ -137,20 +151,40 @@ impl fmt::Display for Report {
         for outcome in &self.outcomes {
             write!(f, "{outcome}")?;
         }
-        let [met, missed, skipped] = [Verdict::Met, Verdict::Missed, Verdict::Skipped].map(|v| self.count(v));
-        write!(f, "{met} of {} cases met, {missed} missed, {skipped} skipped", self.outcomes.len())
+        let [met, missed, skipped] =
+            [Verdict::Met, Verdict::Missed, Verdict::Skipped].map(|v| self.count(v));
+        write!(
+            f,
+            "{met} of {} cases met, {missed} missed, {skipped} skipped",
+            self.outcomes.len()
+        )
     }
 }
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:5} {}: {}", self.case.section, self.case.title, self.verdict().word())?;
+        writeln!(
+            f,
+            "{:5} {}: {}",
+            self.case.section,
+            self.case.title,
+            self.verdict().word()
+        )?;
         for judged in self.judged() {
             let Condition { what, unit, .. } = judged.condition;
             let measured = judged.measured.map_or_else(|| "–".to_owned(), digits);
             let demanded = demanded(judged.condition.within);
-            write!(f, "      {what:<46} {measured:>8} {unit:<6} {demanded:>13}  {}", judged.verdict.word())?;
-            writeln!(f, "{}{}", if judged.why.is_empty() { "" } else { ": " }, judged.why)?;
+            write!(
+                f,
+                "      {what:<46} {measured:>8} {unit:<6} {demanded:>13}  {}",
+                judged.verdict.word()
+            )?;
+            writeln!(
+                f,
+                "{}{}",
+                if judged.why.is_empty() { "" } else { ": " },
+                judged.why
+            )?;
         }
         Ok(())
     }
@@ -174,5 +208,9 @@ pub fn digits(value: f64) -> String {
         _ => 3,
     };
     let text = format!("{value:.places$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }

@@ -1,4 +1,5 @@
-//! What a run shows of the flow under test: its rows, its own trace fields by name, its changes of state.
+//! What a run shows of the flow under test: its rows, its own trace fields by name, its changes of
+//! state.
 
 use std::ops::Range;
 
@@ -62,10 +63,24 @@ impl<'a> Flow<'a> {
         (summary, trace): (&'a Summary, &'a Trace),
         steps: &'a [f64],
     ) -> Flow<'a> {
-        let table = |name: &str| trace.tables.iter().find(|table| table.name == name).expect("every run has it");
+        let table = |name: &str| {
+            trace
+                .tables
+                .iter()
+                .find(|table| table.name == name)
+                .expect("every run has it")
+        };
         let flows = table("flows");
         let times = seconds(flows);
-        Flow { descriptor, scenario, summary, flows, steps, times, changes: changes(table("transitions")) }
+        Flow {
+            descriptor,
+            scenario,
+            summary,
+            flows,
+            steps,
+            times,
+            changes: changes(table("transitions")),
+        }
     }
 
     /// When step `index` happened.
@@ -91,17 +106,25 @@ impl<'a> Flow<'a> {
     /// A trace field of the algorithm.
     pub fn own(&self, name: &str) -> Result<Vec<f64>, Why> {
         let column = find(self.flows, &format!("{}.{name}", self.descriptor.name));
-        column.map(numbers).ok_or_else(|| Why::Lacks(format!("{} has no trace field {name}", self.descriptor.name)))
+        column.map(numbers).ok_or_else(|| {
+            Why::Lacks(format!(
+                "{} has no trace field {name}",
+                self.descriptor.name
+            ))
+        })
     }
 
-    /// The rows from `from` to `to`, both in seconds, both included; [`Why::Never`] if there are none.
+    /// The rows from `from` to `to`, both in seconds, both included; [`Why::Never`] if there are
+    /// none.
     pub fn rows(&self, from: f64, to: f64) -> Result<Range<usize>, Why> {
         let begin = self.times.partition_point(|time| *time < from - 1e-12);
         let end = self.times.partition_point(|time| *time <= to + 1e-12);
         if begin < end {
             Ok(begin..end)
         } else {
-            Err(Why::Never(format!("nothing was acknowledged from {from:.3} to {to:.3} s")))
+            Err(Why::Never(format!(
+                "nothing was acknowledged from {from:.3} to {to:.3} s"
+            )))
         }
     }
 
@@ -113,7 +136,8 @@ impl<'a> Flow<'a> {
     /// The last row before `time`.
     pub fn row_before(&self, time: f64) -> Result<usize, Why> {
         let row = self.times.partition_point(|row| *row < time - 1e-12);
-        row.checked_sub(1).ok_or_else(|| Why::Never(format!("nothing was acknowledged before {time:.3} s")))
+        row.checked_sub(1)
+            .ok_or_else(|| Why::Never(format!("nothing was acknowledged before {time:.3} s")))
     }
 
     /// The time of a row, in seconds.
@@ -127,37 +151,65 @@ impl<'a> Flow<'a> {
     }
 
     /// The changes to states whose name begins with `state`, from `since` on.
-    pub fn entries(&self, state: &str, since: f64) -> Result<impl Iterator<Item = &Change<'a>>, Why> {
+    pub fn entries(
+        &self,
+        state: &str,
+        since: f64,
+    ) -> Result<impl Iterator<Item = &Change<'a>>, Why> {
         has_state(self.descriptor, state)?;
-        Ok(self.changes.iter().filter(move |change| change.to.starts_with(state) && change.at >= since - 1e-12))
+        Ok(self
+            .changes
+            .iter()
+            .filter(move |change| change.to.starts_with(state) && change.at >= since - 1e-12))
     }
 
     /// How often a state of the first name gave way to one of the second, from `since` on.
     pub fn count(&self, from: &str, to: &str, since: f64) -> Measured {
         has_state(self.descriptor, from)?;
-        Ok(self.entries(to, since)?.filter(|change| change.from.starts_with(from)).count() as f64)
+        Ok(self
+            .entries(to, since)?
+            .filter(|change| change.from.starts_with(from))
+            .count() as f64)
     }
 
-    /// The first stay in a state of that name which begins at `since` or later; Startup's begins with the run.
+    /// The first stay in a state of that name which begins at `since` or later; Startup's begins
+    /// with the run.
     pub fn stay(&self, state: &str, since: f64) -> Result<Stay<'a>, Why> {
         let first = self.entries(state, since)?.next().map(|change| change.at);
-        let initial = self.descriptor.fields.iter().find(|field| field.name == "state").map_or("", |f| f.labels[0]);
+        let initial = self
+            .descriptor
+            .fields
+            .iter()
+            .find(|field| field.name == "state")
+            .map_or("", |f| f.labels[0]);
         let from = match first {
             _ if since == 0.0 && initial.starts_with(state) => 0.0,
             Some(at) => at,
             None => return Err(Why::Never(format!("never in {state} from {since:.3} s on"))),
         };
         // One state may follow another at the same time.
-        let entered = self.changes.iter().position(|change| change.at == from && change.to.starts_with(state));
+        let entered = self
+            .changes
+            .iter()
+            .position(|change| change.at == from && change.to.starts_with(state));
         let later = &self.changes[entered.map_or(0, |index| index + 1)..];
-        let exit = later.iter().find(|change| change.from.starts_with(state) && !change.to.starts_with(state)).copied();
-        Ok(Stay { from, to: exit.map_or(self.end(), |change| change.at), exit })
+        let exit = later
+            .iter()
+            .find(|change| change.from.starts_with(state) && !change.to.starts_with(state))
+            .copied();
+        Ok(Stay {
+            from,
+            to: exit.map_or(self.end(), |change| change.at),
+            exit,
+        })
     }
 
     /// The same, when it must end.
     pub fn stay_to_end(&self, state: &str, since: f64) -> Result<(Stay<'a>, Change<'a>), Why> {
         let stay = self.stay(state, since)?;
-        let exit = stay.exit.ok_or_else(|| Why::Never(format!("never left {state} after {:.3} s", stay.from)))?;
+        let exit = stay
+            .exit
+            .ok_or_else(|| Why::Never(format!("never left {state} after {:.3} s", stay.from)))?;
         Ok((stay, exit))
     }
 
@@ -174,7 +226,8 @@ impl<'a> Flow<'a> {
         let rows = self.rows(from, to)?;
         let delivered = self.common("delivered");
         let (first, last) = (rows.start, rows.end - 1);
-        Ok((delivered[last] - delivered[first]) * 8.0 / (self.times[last] - self.times[first]).max(1e-9))
+        Ok((delivered[last] - delivered[first]) * 8.0
+            / (self.times[last] - self.times[first]).max(1e-9))
     }
 
     /// What was lost from `from` to `to`, bytes.
@@ -186,39 +239,71 @@ impl<'a> Flow<'a> {
 
     /// The part of the rows from `from` to `to` in which `limit` kept the sender from sending.
     pub fn limited(&self, limit: &str, from: f64, to: f64) -> Measured {
-        let Some(Data::Label { codes, labels }) = find(self.flows, "limited_by") else { unreachable!("labels") };
+        let Some(Data::Label { codes, labels }) = find(self.flows, "limited_by") else {
+            unreachable!("labels")
+        };
         let rows = self.rows(from, to)?;
         let all = rows.len() as f64;
-        Ok(rows.filter(|row| labels.get(usize::from(codes[*row])).is_some_and(|l| l == limit)).count() as f64 / all)
+        Ok(rows
+            .filter(|row| {
+                labels
+                    .get(usize::from(codes[*row]))
+                    .is_some_and(|l| l == limit)
+            })
+            .count() as f64
+            / all)
     }
 }
 
 /// [`Why::Lacks`] unless the algorithm declares a state whose name begins with `state`.
 pub(crate) fn has_state(descriptor: &Descriptor, state: &str) -> Result<(), Why> {
-    let states = descriptor.fields.iter().find(|field| field.name == "state").map_or(&[][..], |field| field.labels);
+    let states = descriptor
+        .fields
+        .iter()
+        .find(|field| field.name == "state")
+        .map_or(&[][..], |field| field.labels);
     if states.iter().any(|label| label.starts_with(state)) {
         return Ok(());
     }
-    Err(Why::Lacks(format!("{} has no state {state}", descriptor.name)))
+    Err(Why::Lacks(format!(
+        "{} has no state {state}",
+        descriptor.name
+    )))
 }
 
 /// The changes of state in a trace.
 pub(crate) fn changes(table: &Table) -> Vec<Change<'_>> {
     let words = |name: &str| match find(table, name) {
-        Some(Data::Label { codes, labels }) => codes.iter().map(|code| labels[usize::from(*code)].as_str()).collect(),
+        Some(Data::Label { codes, labels }) => codes
+            .iter()
+            .map(|code| labels[usize::from(*code)].as_str())
+            .collect(),
         _ => Vec::new(),
     };
     let (from, to, reason) = (words("from"), words("to"), words("reason"));
     let rows = seconds(table).into_iter().zip(from).zip(to).zip(reason);
-    rows.map(|(((at, from), to), reason)| Change { at, from, to, reason }).collect()
+    rows.map(|(((at, from), to), reason)| Change {
+        at,
+        from,
+        to,
+        reason,
+    })
+    .collect()
 }
 
 fn find<'a>(table: &'a Table, name: &str) -> Option<&'a Data> {
-    table.columns.iter().find(|column| column.name == name).map(|column| &column.data)
+    table
+        .columns
+        .iter()
+        .find(|column| column.name == name)
+        .map(|column| &column.data)
 }
 
 fn seconds(table: &Table) -> Vec<f64> {
-    numbers(find(table, "time").expect("every table has a time")).iter().map(|nanos| nanos * 1e-9).collect()
+    numbers(find(table, "time").expect("every table has a time"))
+        .iter()
+        .map(|nanos| nanos * 1e-9)
+        .collect()
 }
 
 fn numbers(data: &Data) -> Vec<f64> {

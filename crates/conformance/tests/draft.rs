@@ -1,12 +1,13 @@
-//! draft-ietf-ccwg-bbr-06, Appendix A, as claims on `bbr3` with the draft's profile; and what a version of BBR meets, as
-//! the documentation says it.
+//! draft-ietf-ccwg-bbr-06, Appendix A, as claims on `bbr3` with the draft's profile; and what a
+//! version of BBR meets, as the documentation says it.
 
 use cc::Registry;
 use conformance::{CASES, Report, Subject, Verdict};
 
 fn holds(section: &str) {
     let registry = Registry::default();
-    let subject = Subject::new(&registry, "bbr3", &[("profile", "draft")]).unwrap_or_else(|error| panic!("{error}"));
+    let subject = Subject::new(&registry, "bbr3", &[("profile", "draft")])
+        .unwrap_or_else(|error| panic!("{error}"));
     let case = conformance::case(section).expect("a case of the appendix");
     let outcome = case.run(&subject).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(outcome.verdict(), Verdict::Met, "{outcome}");
@@ -59,7 +60,9 @@ claims! {
 fn it_does_not_hang_on_the_seed() {
     let registry = Registry::default();
     for seed in 2..=5 {
-        let subject = Subject::new(&registry, "bbr3", &[]).expect("bbr3 can run").with_seed(seed);
+        let subject = Subject::new(&registry, "bbr3", &[])
+            .expect("bbr3 can run")
+            .with_seed(seed);
         let report = subject.run().expect("and all cases with it");
         assert!(report.is_met(), "seed {seed}:\n{report}");
     }
@@ -68,16 +71,25 @@ fn it_does_not_hang_on_the_seed() {
 /// The versions in the order of the page's columns.
 fn versions() -> [Report; 5] {
     let linux: &[(&str, &str)] = &[("profile", "linux")];
-    let versions = [("bbr3", &[][..]), ("bbr3", linux), ("bbr3-picoquic-2024-10", &[]), ("bbr2", &[]), ("bbr1", &[])];
+    let versions = [
+        ("bbr3", &[][..]),
+        ("bbr3", linux),
+        ("bbr3-picoquic-2024-10", &[]),
+        ("bbr2", &[]),
+        ("bbr1", &[]),
+    ];
     versions.map(|(cc, params)| {
-        conformance::run(&Registry::default(), cc, params).unwrap_or_else(|error| panic!("{cc}: {error}"))
+        conformance::run(&Registry::default(), cc, params)
+            .unwrap_or_else(|error| panic!("{cc}: {error}"))
     })
 }
 
 #[test]
 fn the_page_has_what_each_version_meets() {
     let versions = versions();
-    let mut table = "| Case | | draft | Linux | picoquic | BBRv2 | BBRv1 |\n|---|---|---|---|---|---|---|\n".to_owned();
+    let mut table =
+        "| Case | | draft | Linux | picoquic | BBRv2 | BBRv1 |\n|---|---|---|---|---|---|---|\n"
+            .to_owned();
     for (index, case) in CASES.iter().enumerate() {
         table.push_str(&format!("| {} | {} |", case.section, case.title));
         for version in &versions {
@@ -85,17 +97,28 @@ fn the_page_has_what_each_version_meets() {
         }
         table.push('\n');
     }
-    let met = versions.each_ref().map(|version| version.count(Verdict::Met).to_string());
+    let met = versions
+        .each_ref()
+        .map(|version| version.count(Verdict::Met).to_string());
     table.push_str(&format!("| | of 22 met | {} |\n", met.join(" | ")));
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reproduce/conformance.md");
+    let page = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/reproduce/conformance.md"
+    );
     let text = std::fs::read_to_string(page).unwrap_or_default();
-    assert!(text.contains(&table), "{page} does not have this table:\n{table}");
+    assert!(
+        text.contains(&table),
+        "{page} does not have this table:\n{table}"
+    );
 }
 
 #[test]
 fn what_an_algorithm_does_not_declare_is_skipped_and_not_missed() {
     let registry = Registry::default();
-    let report = Subject::new(&registry, "cubic", &[]).expect("cubic can run").run().expect("whatever it is");
+    let report = Subject::new(&registry, "cubic", &[])
+        .expect("cubic can run")
+        .run()
+        .expect("whatever it is");
     assert_eq!(report.count(Verdict::Missed), 0, "{report}");
     assert!(!report.is_met(), "nothing is shown by that");
     let first = report.outcomes[0].judged().next().expect("a condition");
@@ -105,21 +128,46 @@ fn what_an_algorithm_does_not_declare_is_skipped_and_not_missed() {
 #[test]
 fn a_scenario_with_its_steps_can_be_run_again() {
     let registry = Registry::default();
-    let subject = Subject::new(&registry, "bbr3", &[("drain_pacing_gain", "0.4")]).expect("bbr3 can run");
-    let outcome = conformance::case("4").expect("A.4").run(&subject).expect("and A.4 with it");
+    let subject =
+        Subject::new(&registry, "bbr3", &[("drain_pacing_gain", "0.4")]).expect("bbr3 can run");
+    let outcome = conformance::case("4")
+        .expect("A.4")
+        .run(&subject)
+        .expect("and A.4 with it");
     let text = &outcome.scenes[0].scenario;
-    assert!(text.contains("params = { drain_pacing_gain = 0.4 }") && text.contains("[[path.change]]"), "{text}");
-    let scenario = scenario::Scenario::parse(text, "again.toml").unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(scenario.title.as_deref(), Some("A.4 Exiting Drain based on time (half)"));
+    assert!(
+        text.contains("params = { drain_pacing_gain = 0.4 }") && text.contains("[[path.change]]"),
+        "{text}"
+    );
+    let scenario =
+        scenario::Scenario::parse(text, "again.toml").unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        scenario.title.as_deref(),
+        Some("A.4 Exiting Drain based on time (half)")
+    );
     assert_eq!(scenario.path.changes.len(), 1);
 }
 
 #[test]
 fn what_is_no_algorithm_or_parameter_is_refused() {
     let registry = Registry::default();
-    let refused = |cc: &str, params: &[(&str, &str)]| Subject::new(&registry, cc, params).expect_err("no such thing");
-    assert!(refused("bbr33", &[]).fix().contains("did you mean \"bbr3\""));
+    let refused = |cc: &str, params: &[(&str, &str)]| {
+        Subject::new(&registry, cc, params).expect_err("no such thing")
+    };
+    assert!(
+        refused("bbr33", &[])
+            .fix()
+            .contains("did you mean \"bbr3\"")
+    );
     assert!(refused("none", &[]).problem().contains("none"));
-    assert!(refused("bbr3", &[("profle", "linux")]).fix().contains("profile"));
-    assert!(refused("bbr3", &[("profile", "lynux")]).fix().contains("linux"));
+    assert!(
+        refused("bbr3", &[("profle", "linux")])
+            .fix()
+            .contains("profile")
+    );
+    assert!(
+        refused("bbr3", &[("profile", "lynux")])
+            .fix()
+            .contains("linux")
+    );
 }

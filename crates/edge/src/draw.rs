@@ -6,7 +6,8 @@ use units::Rng;
 /// Draws outside of the bounds before the nearer bound is taken.
 const TRIES: u32 = 1000;
 
-/// A value's distribution: one of several texts by their shares, and what stands in each one's holes.
+/// A value's distribution: one of several texts by their shares, and what stands in each one's
+/// holes.
 ///
 /// `"{5ms..40ms log}"`, `"{lognormal 30ms spread 2 in 2ms..120ms}"`, `"hold {2ms..20ms}"`, `"off"`.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,12 +39,16 @@ impl Distribution {
     pub fn read(parts: &[(f64, &str)]) -> Result<Distribution, String> {
         let sum: f64 = parts.iter().map(|(share, _)| share).sum();
         if let Some((share, text)) = parts.iter().find(|(share, _)| !(0.0..=1.0).contains(share)) {
-            return Err(format!("the share {share} of {text:?} is not between 0 and 1"));
+            return Err(format!(
+                "the share {share} of {text:?} is not between 0 and 1"
+            ));
         }
         if (sum - 1.0).abs() > 1e-9 {
             return Err(format!("the shares come to {sum}, not to 1"));
         }
-        let read = parts.iter().map(|(share, text)| Ok((*share, pieces(text)?)));
+        let read = parts
+            .iter()
+            .map(|(share, text)| Ok((*share, pieces(text)?)));
         read.collect::<Result<_, String>>().map(Distribution)
     }
 
@@ -64,7 +69,12 @@ impl Distribution {
     pub(crate) fn ends(&self) -> impl Iterator<Item = String> {
         let shared = self.0.iter().filter(|(share, _)| *share > 0.0);
         shared.flat_map(|(_, pieces)| {
-            [false, true].map(|high| pieces.iter().map(|piece| piece.end(high)).collect::<String>())
+            [false, true].map(|high| {
+                pieces
+                    .iter()
+                    .map(|piece| piece.end(high))
+                    .collect::<String>()
+            })
         })
     }
 }
@@ -74,7 +84,11 @@ impl Piece {
         match self {
             Piece::Text(text) => text.clone(),
             Piece::Range(range) => range.draw(rng),
-            Piece::LogNormal(of) => Quantity { value: of.draw(rng), unit: of.unit }.written(),
+            Piece::LogNormal(of) => Quantity {
+                value: of.draw(rng),
+                unit: of.unit,
+            }
+            .written(),
         }
     }
 
@@ -82,7 +96,11 @@ impl Piece {
         match self {
             Piece::Text(text) => text.clone(),
             Piece::Range(range) => range.end(high),
-            Piece::LogNormal(of) => Quantity { value: if high { of.high } else { of.low }, unit: of.unit }.written(),
+            Piece::LogNormal(of) => Quantity {
+                value: if high { of.high } else { of.low },
+                unit: of.unit,
+            }
+            .written(),
         }
     }
 }
@@ -95,7 +113,11 @@ impl LogNormal {
         let (low, high) = bounds.split_once("..")?;
         let [median, low, high] = [median, low, high].map(quantity);
         let (median, low, high) = (median?, low?, high?);
-        let spread = spread.trim().parse().ok().filter(|spread: &f64| *spread > 1.0 && spread.is_finite())?;
+        let spread = spread
+            .trim()
+            .parse()
+            .ok()
+            .filter(|spread: &f64| *spread > 1.0 && spread.is_finite())?;
         let ordered = 0.0 < low.value && low.value <= median.value && median.value <= high.value;
         let alike = low.unit == median.unit && median.unit == high.unit;
         (ordered && alike).then_some(LogNormal {
@@ -128,7 +150,9 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
         if !before.is_empty() {
             pieces.push(Piece::Text(before.to_owned()));
         }
-        let Some((hole, behind)) = behind.split_once('}') else { return Err(format!("{text:?} has no end to its {{")) };
+        let Some((hole, behind)) = behind.split_once('}') else {
+            return Err(format!("{text:?} has no end to its {{"));
+        };
         pieces.push(read_hole(hole.trim())?);
         rest = behind;
     }
@@ -140,12 +164,17 @@ fn pieces(text: &str) -> Result<Vec<Piece>, String> {
 
 fn read_hole(hole: &str) -> Result<Piece, String> {
     if let Some(of) = hole.strip_prefix("lognormal ") {
-        let bad =
-            || format!("{{{hole}}} is no log-normal distribution, like {{lognormal 30ms spread 2 in 2ms..120ms}}");
+        let bad = || {
+            format!(
+                "{{{hole}}} is no log-normal distribution, like {{lognormal 30ms spread 2 in 2ms..120ms}}"
+            )
+        };
         return LogNormal::read(of).map(Piece::LogNormal).ok_or_else(bad);
     }
     match Range::read(hole) {
-        Some(range) => range.map(Piece::Range).map_err(|problem| format!("{{{hole}}}: {problem}")),
+        Some(range) => range
+            .map(Piece::Range)
+            .map_err(|problem| format!("{{{hole}}}: {problem}")),
         None => Err(format!("{{{hole}}} is no range, like {{1ms..1s log}}")),
     }
 }
@@ -163,8 +192,14 @@ mod tests {
         let mut rng = Rng::stream(1, "path 0", "path.policer");
         let text = one("{1mbit..2mbit} burst {10kB..20kB log}").draw(&mut rng);
         let (rate, burst) = text.split_once(" burst ").expect(&text);
-        assert!((1e6..=2e6).contains(&quantity(rate).unwrap().value), "{text}");
-        assert!((1e4..=2e4).contains(&quantity(burst).unwrap().value), "{text}");
+        assert!(
+            (1e6..=2e6).contains(&quantity(rate).unwrap().value),
+            "{text}"
+        );
+        assert!(
+            (1e4..=2e4).contains(&quantity(burst).unwrap().value),
+            "{text}"
+        );
         assert_eq!(one("off").draw(&mut rng), "off");
     }
 
@@ -173,27 +208,50 @@ mod tests {
         let either = Distribution::read(&[(0.25, "off"), (0.75, "hold {1ms..2ms}")]).unwrap();
         let mut rng = Rng::stream(1, "path 0", "path.reverse_jitter");
         let off = (0..4000).filter(|_| either.draw(&mut rng) == "off").count();
-        assert!((930..1070).contains(&off), "{off}: 1000 +- 2.5 standard deviations");
+        assert!(
+            (930..1070).contains(&off),
+            "{off}: 1000 +- 2.5 standard deviations"
+        );
     }
 
     #[test]
     fn half_of_a_log_normal_lies_below_its_median_and_two_thirds_within_its_spread() {
         let rtt = one("{lognormal 30ms spread 2 in 1ms..1s}");
         let mut rng = Rng::stream(1, "path 0", "path.rtt");
-        let drawn: Vec<f64> = (0..4000).map(|_| quantity(&rtt.draw(&mut rng)).unwrap().value).collect();
+        let drawn: Vec<f64> = (0..4000)
+            .map(|_| quantity(&rtt.draw(&mut rng)).unwrap().value)
+            .collect();
         let below = drawn.iter().filter(|value| **value < 0.03).count();
-        let within = drawn.iter().filter(|value| (0.015..0.06).contains(*value)).count();
+        let within = drawn
+            .iter()
+            .filter(|value| (0.015..0.06).contains(*value))
+            .count();
         assert!((1920..2080).contains(&below), "{below}");
-        assert!((2657..2805).contains(&within), "{within}: 68.3 % +- 2.5 standard deviations");
+        assert!(
+            (2657..2805).contains(&within),
+            "{within}: 68.3 % +- 2.5 standard deviations"
+        );
     }
 
     #[test]
     fn what_is_wrong_is_said() {
         let problem = |parts: &[(f64, &str)]| Distribution::read(parts).expect_err("bad");
-        assert_eq!(problem(&[(0.5, "off"), (0.4, "1ms")]), "the shares come to 0.9, not to 1");
-        assert_eq!(problem(&[(1.0, "{1ms..2mbit}")]), "{1ms..2mbit}: 1ms and 2mbit are not of one kind");
-        assert_eq!(problem(&[(1.0, "{10ms}")]), "{10ms} is no range, like {1ms..1s log}");
-        assert_eq!(problem(&[(1.0, "hold {1ms..2ms")]), "\"hold {1ms..2ms\" has no end to its {");
+        assert_eq!(
+            problem(&[(0.5, "off"), (0.4, "1ms")]),
+            "the shares come to 0.9, not to 1"
+        );
+        assert_eq!(
+            problem(&[(1.0, "{1ms..2mbit}")]),
+            "{1ms..2mbit}: 1ms and 2mbit are not of one kind"
+        );
+        assert_eq!(
+            problem(&[(1.0, "{10ms}")]),
+            "{10ms} is no range, like {1ms..1s log}"
+        );
+        assert_eq!(
+            problem(&[(1.0, "hold {1ms..2ms")]),
+            "\"hold {1ms..2ms\" has no end to its {"
+        );
         assert_eq!(
             problem(&[(1.0, "{lognormal 30ms spread 0.5 in 1ms..1s}")]),
             "{lognormal 30ms spread 0.5 in 1ms..1s} is no log-normal distribution, like {lognormal 30ms spread 2 in 2ms..120ms}"
@@ -202,7 +260,11 @@ mod tests {
 
     #[test]
     fn ends_are_those_of_every_part() {
-        let rtt = Distribution::read(&[(0.5, "{1ms..2ms}"), (0.5, "{lognormal 30ms spread 2 in 3ms..1s}")]).unwrap();
+        let rtt = Distribution::read(&[
+            (0.5, "{1ms..2ms}"),
+            (0.5, "{lognormal 30ms spread 2 in 3ms..1s}"),
+        ])
+        .unwrap();
         assert_eq!(rtt.ends().collect::<Vec<_>>(), ["1ms", "2ms", "3ms", "1s"]);
     }
 }

@@ -26,7 +26,11 @@ pub struct Arm {
 impl Arm {
     /// An algorithm by itself.
     pub fn new(cc: &str) -> Arm {
-        Arm { name: cc.to_owned(), cc: cc.to_owned(), params: BTreeMap::new() }
+        Arm {
+            name: cc.to_owned(),
+            cc: cc.to_owned(),
+            params: BTreeMap::new(),
+        }
     }
 }
 
@@ -44,27 +48,45 @@ impl Fleet {
     ///
     /// # Errors
     /// When an arm is twice in it, or is none.
-    pub fn new(population: Population, arms: &[String], seed: u64, registry: Registry) -> Result<Fleet, Error> {
+    pub fn new(
+        population: Population,
+        arms: &[String],
+        seed: u64,
+        registry: Registry,
+    ) -> Result<Fleet, Error> {
         let mut seen = BTreeSet::new();
         let mut known = Vec::new();
         for name in arms {
-            let refuse = |problem: String, fix: String| Err(population.error("cc", &format!("{name:?}"), problem, fix));
+            let refuse = |problem: String, fix: String| {
+                Err(population.error("cc", &format!("{name:?}"), problem, fix))
+            };
             if !seen.insert(name) {
-                return refuse("this arm is here a second time".to_owned(), "name each once".to_owned());
+                return refuse(
+                    "this arm is here a second time".to_owned(),
+                    "name each once".to_owned(),
+                );
             }
             let arm = population.arm(name);
             let Some(descriptor) = registry.get(&arm.cc) else {
                 let names = registry.names();
                 let meant = nearest(&arm.cc, &names).map(|name| format!("did you mean {name:?}?"));
                 let fix = meant.unwrap_or_else(|| format!("there are {}", names.join(", ")));
-                return refuse("neither an arm of this population nor an algorithm".to_owned(), fix);
+                return refuse(
+                    "neither an arm of this population nor an algorithm".to_owned(),
+                    fix,
+                );
             };
             known.push((arm, Fields::of(descriptor)));
         }
         if known.is_empty() {
             return Err(population.error("cc", "", "there is no arm", "name some: cubic,bbr1"));
         }
-        let fleet = Fleet { population, arms: known, seed, registry };
+        let fleet = Fleet {
+            population,
+            arms: known,
+            seed,
+            registry,
+        };
         for arm in 0..fleet.arms.len() {
             let scenario = fleet.scenario(0, arm)?;
             Simulation::new(&scenario, &fleet.registry, TraceLevel::Off)?;
@@ -87,33 +109,58 @@ impl Fleet {
     /// # Errors
     /// When what was drawn does not go together.
     pub fn scenario(&self, path: u64, arm: usize) -> Result<Scenario, Error> {
-        let mut scenario = self.population.scenario(&self.population.draw(self.seed, path))?;
+        let mut scenario = self
+            .population
+            .scenario(&self.population.draw(self.seed, path))?;
         set(&mut scenario, &self.arms[arm].0);
         Ok(scenario)
     }
 
-    /// A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, as text and, where that is one,
-    /// as a number in SI units. Columns are the same whatever paths these are.
+    /// A row a path: its number as `pair`, its class, the seed of its runs, and what was drawn, as
+    /// text and, where that is one, as a number in SI units. Columns are the same whatever paths
+    /// these are.
     pub fn paths(&self, paths: std::ops::Range<u64>) -> Vec<Column> {
-        let drawn: Vec<_> = paths.clone().map(|path| self.population.draw(self.seed, path)).collect();
+        let drawn: Vec<_> = paths
+            .clone()
+            .map(|path| self.population.draw(self.seed, path))
+            .collect();
         let mut columns = vec![
-            Column { name: "pair".to_owned(), values: Values::Counts(paths.collect()) },
-            Column { name: "class".to_owned(), values: words(drawn.iter().map(|path| path.class)) },
-            Column { name: "seed".to_owned(), values: Values::Counts(drawn.iter().map(|path| path.seed).collect()) },
+            Column {
+                name: "pair".to_owned(),
+                values: Values::Counts(paths.collect()),
+            },
+            Column {
+                name: "class".to_owned(),
+                values: words(drawn.iter().map(|path| path.class)),
+            },
+            Column {
+                name: "seed".to_owned(),
+                values: Values::Counts(drawn.iter().map(|path| path.seed).collect()),
+            },
         ];
         for key in self.population.keys() {
             let text = drawn.iter().map(|path| {
                 let found = path.settings.iter().find(|(known, _)| *known == key);
                 found.map_or("", |(_, value)| value.as_str())
             });
-            let numbers = text.clone().map(|text| quantity(text).map_or(f64::NAN, |number| number.value)).collect();
-            columns.push(Column { name: key.to_owned(), values: words(text) });
-            columns.push(Column { name: format!("{key}.value"), values: Values::Measures(numbers) });
+            let numbers = text
+                .clone()
+                .map(|text| quantity(text).map_or(f64::NAN, |number| number.value))
+                .collect();
+            columns.push(Column {
+                name: key.to_owned(),
+                values: words(text),
+            });
+            columns.push(Column {
+                name: format!("{key}.value"),
+                values: Values::Measures(numbers),
+            });
         }
         columns
     }
 
-    /// When in a day a path's download begins, and how far from its end or beginning a sample is, both as a part of one.
+    /// When in a day a path's download begins, and how far from its end or beginning a sample is,
+    /// both as a part of one.
     fn moments(&self, path: u64) -> (f64, f64) {
         let unit = |usage| Rng::stream(self.seed, &format!("path {path}"), usage).unit();
         (unit("time of day"), unit("first sample"))
@@ -125,9 +172,12 @@ impl Work for Fleet {
     type Outcome = Vec<Record>;
 
     fn run(&self, path: u64, stop: &AtomicBool) -> Option<(Vec<Record>, u64)> {
-        let mut scenario = self.population.scenario(&self.population.draw(self.seed, path)).unwrap_or_else(|error| {
-            panic!("path {path} can't be made, though the ends of all ranges could: {error}");
-        });
+        let mut scenario = self
+            .population
+            .scenario(&self.population.draw(self.seed, path))
+            .unwrap_or_else(|error| {
+                panic!("path {path} can't be made, though the ends of all ranges could: {error}");
+            });
         let (day, phase) = self.moments(path);
         let mut records = Vec::with_capacity(self.arms.len());
         let mut packets = 0;
@@ -151,13 +201,34 @@ impl Work for Fleet {
                 records.push(record);
             }
         }
-        let connections = pairs.iter().zip(&arms).map(|(path, arm)| path * names.len() as u64 + u64::from(*arm));
+        let connections = pairs
+            .iter()
+            .zip(&arms)
+            .map(|(path, arm)| path * names.len() as u64 + u64::from(*arm));
         let labels = |of: &[&str]| of.iter().map(|name| (*name).to_owned()).collect();
         let mut all = vec![
-            Column { name: "connection".to_owned(), values: Values::Counts(connections.collect()) },
-            Column { name: "pair".to_owned(), values: Values::Counts(pairs) },
-            Column { name: "cc".to_owned(), values: Values::Words { codes: arms.clone(), labels: labels(&ccs) } },
-            Column { name: "arm".to_owned(), values: Values::Words { codes: arms, labels: labels(&names) } },
+            Column {
+                name: "connection".to_owned(),
+                values: Values::Counts(connections.collect()),
+            },
+            Column {
+                name: "pair".to_owned(),
+                values: Values::Counts(pairs),
+            },
+            Column {
+                name: "cc".to_owned(),
+                values: Values::Words {
+                    codes: arms.clone(),
+                    labels: labels(&ccs),
+                },
+            },
+            Column {
+                name: "arm".to_owned(),
+                values: Values::Words {
+                    codes: arms,
+                    labels: labels(&names),
+                },
+            },
         ];
         all.extend(columns(&records));
         all
@@ -183,5 +254,8 @@ fn words<'a>(texts: impl Iterator<Item = &'a str>) -> Values {
             labels.len() as u32 - 1
         })
     });
-    Values::Words { codes: codes.collect(), labels }
+    Values::Words {
+        codes: codes.collect(),
+        labels,
+    }
 }

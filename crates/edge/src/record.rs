@@ -8,8 +8,9 @@ use sim::{Simulation, Socket, TraceLevel};
 use sweep::{Column, Values};
 use units::{Bytes, Span, Time};
 
-/// Samples are half an RTT apart, or this part of the time that the download has taken so far, if that is more: some fifty
-/// for each factor of e in time. Means weigh a sample by the time that it stands for.
+/// Samples are half an RTT apart, or this part of the time that the download has taken so far, if
+/// that is more: some fifty for each factor of e in time. Means weigh a sample by the time that it
+/// stands for.
 const PART: u64 = 50;
 
 /// Where an algorithm's fields are that `ss` has a name for.
@@ -24,7 +25,12 @@ pub(crate) struct Fields {
 
 impl Fields {
     pub(crate) fn of(descriptor: &Descriptor) -> Fields {
-        let at = |name: &str| descriptor.fields.iter().position(|field| field.name == name);
+        let at = |name: &str| {
+            descriptor
+                .fields
+                .iter()
+                .position(|field| field.name == name)
+        };
         let max_bw = at("max_bw");
         // Only what has an estimate of bandwidth is a BBR.
         let of_bbr = |name| max_bw.and(at(name));
@@ -99,8 +105,9 @@ struct Course {
     limited: u64,
 }
 
-/// Runs the first flow of a scenario until all of it is acknowledged, or the scenario's end. `moments` are when in a day that is,
-/// and how far into the first interval the first sample is, as parts. None when `stop` was set.
+/// Runs the first flow of a scenario until all of it is acknowledged, or the scenario's end.
+/// `moments` are when in a day that is, and how far into the first interval the first sample is, as
+/// parts. None when `stop` was set.
 pub(crate) fn download(
     scenario: &Scenario,
     registry: &Registry,
@@ -112,7 +119,10 @@ pub(crate) fn download(
         .unwrap_or_else(|error| panic!("the first path could be run, and this one can't: {error}"));
     simulation.without_summary();
     let step = scenario.rtt(&scenario.flows[0]) / 2;
-    let mut record = Record { day, ..Record::default() };
+    let mut record = Record {
+        day,
+        ..Record::default()
+    };
     let mut last_rate = f64::NAN;
     let mut at = Time::ZERO + step.mul_f64(phase);
     let mut before = Time::ZERO;
@@ -154,28 +164,53 @@ pub(crate) fn download(
         short if short > 0.0 => value(fields.max_bw).min(short),
         _ => value(fields.max_bw),
     };
-    record.bbr = [bandwidth, value(fields.min_rtt), value(fields.pacing_gain), value(fields.cwnd_gain)];
-    let rivals = (1..scenario.flows.len()).filter_map(|flow| simulation.socket(flow)).map(|flow| flow.info.sent);
+    record.bbr = [
+        bandwidth,
+        value(fields.min_rtt),
+        value(fields.pacing_gain),
+        value(fields.cwnd_gain),
+    ];
+    let rivals = (1..scenario.flows.len())
+        .filter_map(|flow| simulation.socket(flow))
+        .map(|flow| flow.info.sent);
     record.packets = record.state.sent + rivals.sum::<u64>();
     Some(record)
 }
 
 impl State {
-    fn of(socket: &Socket, now: Time, opened: Time, delivery_rate: f64, total: Option<Bytes>) -> State {
+    fn of(
+        socket: &Socket,
+        now: Time,
+        opened: Time,
+        delivery_rate: f64,
+        total: Option<Bytes>,
+    ) -> State {
         let (sent, retransmitted) = (socket.info.sent, socket.info.retransmitted);
         let mss = socket.smss.get();
         // The last segment may be a short one.
         let once = |bytes: u64| bytes.min(total.unwrap_or(Bytes::MAX).get());
-        let end = if socket.done { socket.info.delivered_at } else { now };
+        let end = if socket.done {
+            socket.info.delivered_at
+        } else {
+            now
+        };
         let segments = |bytes: Bytes| (bytes.get() / mss) as f64;
         let none = |bytes: Bytes| bytes.get() >= u64::MAX / 2;
         State {
             rto: socket.info.rto.as_secs_f64(),
             rtt: socket.rtt.0.as_secs_f64(),
             rttvar: socket.info.rttvar.as_secs_f64(),
-            minrtt: if socket.rtt.1 == Span::MAX { f64::NAN } else { socket.rtt.1.as_secs_f64() },
+            minrtt: if socket.rtt.1 == Span::MAX {
+                f64::NAN
+            } else {
+                socket.rtt.1.as_secs_f64()
+            },
             cwnd: segments(socket.cwnd),
-            ssthresh: if none(socket.ssthresh) { f64::NAN } else { segments(socket.ssthresh) },
+            ssthresh: if none(socket.ssthresh) {
+                f64::NAN
+            } else {
+                segments(socket.ssthresh)
+            },
             mss,
             sent,
             retransmitted,
@@ -204,7 +239,10 @@ impl Course {
         self.unacked_max = self.unacked_max.max(socket.info.unacked);
         self.lost_max = self.lost_max.max(socket.info.lost);
         self.limited += u64::from(socket.app_limited);
-        let rate = socket.delivery_rate.filter(|_| !socket.app_limited).map(units::Rate::as_f64);
+        let rate = socket
+            .delivery_rate
+            .filter(|_| !socket.app_limited)
+            .map(units::Rate::as_f64);
         if socket.info.unacked > 0 {
             self.samples += 1;
             self.weight += weight;
@@ -238,7 +276,10 @@ pub(crate) fn columns(records: &[Record]) -> Vec<Column> {
         ("cwnd_packets", measures(|r| r.state.cwnd)),
         ("ssthresh_packets", measures(|r| r.state.ssthresh)),
         ("bytes_sent", counts(|r| r.state.bytes_sent)),
-        ("bytes_retrans", counts(|r| r.state.retransmitted * r.state.mss)),
+        (
+            "bytes_retrans",
+            counts(|r| r.state.retransmitted * r.state.mss),
+        ),
         ("bytes_acked", counts(|r| r.state.acked)),
         ("data_segs_out", counts(|r| r.state.sent)),
         ("bbr_bw_bps", measures(|r| r.bbr[0])),
@@ -260,14 +301,28 @@ pub(crate) fn columns(records: &[Record]) -> Vec<Column> {
         ("busy_samples", counts(|r| r.course.samples)),
         ("rtt_s_mean", measures(|r| r.course.rtt / r.course.weight)),
         ("rtt_s_max", measures(|r| r.course.rtt_max)),
-        ("cwnd_packets_mean", measures(|r| r.course.cwnd / r.course.weight)),
-        ("unacked_packets_mean", measures(|r| r.course.unacked / r.course.weight)),
-        ("delivery_rate_bps_mean", measures(|r| r.course.rate / r.course.rate_weight)),
+        (
+            "cwnd_packets_mean",
+            measures(|r| r.course.cwnd / r.course.weight),
+        ),
+        (
+            "unacked_packets_mean",
+            measures(|r| r.course.unacked / r.course.weight),
+        ),
+        (
+            "delivery_rate_bps_mean",
+            measures(|r| r.course.rate / r.course.rate_weight),
+        ),
         ("delivery_rate_bps_max", measures(|r| r.course.rate_max)),
         ("cwnd_packets_max", counts(|r| r.course.cwnd_max)),
         ("unacked_packets_max", counts(|r| r.course.unacked_max)),
         ("lost_packets_max", counts(|r| r.course.lost_max)),
         ("app_limited_samples", counts(|r| r.course.limited)),
     ];
-    all.into_iter().map(|(name, values)| Column { name: name.to_owned(), values }).collect()
+    all.into_iter()
+        .map(|(name, values)| Column {
+            name: name.to_owned(),
+            values,
+        })
+        .collect()
 }

@@ -52,7 +52,10 @@ params = { slow_start = "hystart", fast_convergence = false }
 "#;
 
 fn population(set: &[(&str, &str)]) -> Population {
-    let set: Vec<_> = set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let set: Vec<_> = set
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
     Population::read(SMALL, "small.toml", &set).expect("a good one")
 }
 
@@ -62,17 +65,28 @@ fn fleet(arms: &[&str]) -> Fleet {
 }
 
 fn error(text: &str) -> String {
-    Population::read(text, "small.toml", &[]).expect_err("a bad one").to_string()
+    Population::read(text, "small.toml", &[])
+        .expect_err("a bad one")
+        .to_string()
 }
 
 /// The columns of a shard of all paths.
 fn run(fleet: Fleet, paths: u64, threads: usize) -> BTreeMap<String, Values> {
-    let running = sweep::start(&Arc::new(fleet), std::slice::from_ref(&(0..paths)), threads, Duration::from_secs(1000));
+    let running = sweep::start(
+        &Arc::new(fleet),
+        std::slice::from_ref(&(0..paths)),
+        threads,
+        Duration::from_secs(1000),
+    );
     loop {
         match running.next(Duration::from_secs(1)).expect("no panic") {
             (Some(shard), _) => {
                 assert_eq!(shard.runs, 0..paths);
-                return shard.columns.into_iter().map(|Column { name, values }| (name, values)).collect();
+                return shard
+                    .columns
+                    .into_iter()
+                    .map(|Column { name, values }| (name, values))
+                    .collect();
             }
             (None, over) => assert!(!over, "the shard comes first"),
         }
@@ -80,12 +94,16 @@ fn run(fleet: Fleet, paths: u64, threads: usize) -> BTreeMap<String, Values> {
 }
 
 fn counts<'a>(columns: &'a BTreeMap<String, Values>, name: &str) -> &'a [u64] {
-    let Values::Counts(values) = &columns[name] else { panic!("{name} is none of counts") };
+    let Values::Counts(values) = &columns[name] else {
+        panic!("{name} is none of counts")
+    };
     values
 }
 
 fn measures<'a>(columns: &'a BTreeMap<String, Values>, name: &str) -> &'a [f64] {
-    let Values::Measures(values) = &columns[name] else { panic!("{name} is none of measures") };
+    let Values::Measures(values) = &columns[name] else {
+        panic!("{name} is none of measures")
+    };
     values
 }
 
@@ -98,18 +116,31 @@ fn a_path_by_itself_is_the_same_to_the_bit() {
     for path in 0..8 {
         for arm in 0..arms.len() {
             let text = alone.scenario(path, arm).unwrap().to_toml();
-            let scenario = Scenario::parse(&text, "path.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-            let summary = sim::run(&scenario, &Registry::default(), TraceLevel::Off).unwrap().summary;
+            let scenario = Scenario::parse(&text, "path.toml")
+                .unwrap_or_else(|error| panic!("{error}\n{text}"));
+            let summary = sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+                .unwrap()
+                .summary;
             let flow = &summary.flows[0];
             let row = path as usize * arms.len() + arm;
             assert_eq!(counts(&columns, "data_segs_out")[row], flow.sent);
-            assert_eq!(counts(&columns, "retrans_total_packets")[row], flow.retransmits);
+            assert_eq!(
+                counts(&columns, "retrans_total_packets")[row],
+                flow.retransmits
+            );
             assert_eq!(counts(&columns, "bytes_acked")[row], 300_000);
-            assert_eq!(counts(&columns, "bytes_sent")[row], 300_000 + 1448 * flow.retransmits);
-            // The request comes with the handshake's end, an RTT behind the SYN; ACKs and SYNs take a moment on the access link.
+            assert_eq!(
+                counts(&columns, "bytes_sent")[row],
+                300_000 + 1448 * flow.retransmits
+            );
+            // The request comes with the handshake's end, an RTT behind the SYN; ACKs and SYNs take
+            // a moment on the access link.
             let handshake = flow.completion_s.unwrap() - measures(&columns, "request_time_s")[row];
             let rtt = scenario.path.rtt.as_secs_f64();
-            assert!((rtt..rtt + 1e-3).contains(&handshake), "{handshake} against {rtt}");
+            assert!(
+                (rtt..rtt + 1e-3).contains(&handshake),
+                "{handshake} against {rtt}"
+            );
             assert!((rtt..rtt + 2e-3).contains(&measures(&columns, "minrtt_s")[row]));
         }
     }
@@ -118,7 +149,8 @@ fn a_path_by_itself_is_the_same_to_the_bit() {
 #[test]
 fn threads_change_nothing() {
     // As text, since what is none is no number, and none of those is equal to another.
-    let [one, three] = [1, 3].map(|threads| format!("{:?}", run(fleet(&["cubic", "bbr3"]), 20, threads)));
+    let [one, three] =
+        [1, 3].map(|threads| format!("{:?}", run(fleet(&["cubic", "bbr3"]), 20, threads)));
     assert!(one == three);
 }
 
@@ -127,10 +159,18 @@ fn means_lie_between_what_they_are_means_of() {
     let columns = run(fleet(&["cubic", "bbr1"]), 20, 2);
     for row in 0..40 {
         let measure = |name: &str| measures(&columns, name)[row];
-        assert!(measure("minrtt_s") <= measure("rtt_s_mean") && measure("rtt_s_mean") <= measure("rtt_s_max"));
-        assert!(measure("unacked_packets_mean") <= counts(&columns, "unacked_packets_max")[row] as f64);
+        assert!(
+            measure("minrtt_s") <= measure("rtt_s_mean")
+                && measure("rtt_s_mean") <= measure("rtt_s_max")
+        );
+        assert!(
+            measure("unacked_packets_mean") <= counts(&columns, "unacked_packets_max")[row] as f64
+        );
         assert!(measure("unacked_packets_mean") >= 1.0);
-        assert!(measure("busy_s") >= measure("request_time_s"), "the last ACK comes behind the last byte");
+        assert!(
+            measure("busy_s") >= measure("request_time_s"),
+            "the last ACK comes behind the last byte"
+        );
         assert!(counts(&columns, "busy_samples")[row] <= counts(&columns, "samples")[row]);
         let is_bbr = row % 2 == 1;
         assert_eq!(is_bbr, measure("bbr_bw_bps") > 0.0);
@@ -142,18 +182,31 @@ fn means_lie_between_what_they_are_means_of() {
 #[test]
 fn each_key_has_a_stream_of_its_own() {
     let plain = population(&[]);
-    let other = population(&[("path.reverse_jitter", "hold {1ms..5ms}"), ("path.rtt", "10ms")]);
+    let other = population(&[
+        ("path.reverse_jitter", "hold {1ms..5ms}"),
+        ("path.rtt", "10ms"),
+    ]);
     for path in 0..50 {
         let (plain, other) = (plain.draw(7, path), other.draw(7, path));
         assert_eq!((plain.class, plain.seed), (other.class, other.seed));
-        for (key, value) in
-            plain.settings.iter().filter(|(key, value)| *key != "path.rtt" && !value.ends_with("packets"))
+        for (key, value) in plain
+            .settings
+            .iter()
+            .filter(|(key, value)| *key != "path.rtt" && !value.ends_with("packets"))
         {
             let found = other.settings.iter().find(|(known, _)| known == key);
             let (_, now) = found.expect("every key stays");
-            assert!(now == value || now.ends_with("packets"), "{key}: {value} became {now}");
+            assert!(
+                now == value || now.ends_with("packets"),
+                "{key}: {value} became {now}"
+            );
         }
-        assert!(other.settings.iter().any(|(key, value)| *key == "path.rtt" && value == "10ms"));
+        assert!(
+            other
+                .settings
+                .iter()
+                .any(|(key, value)| *key == "path.rtt" && value == "10ms")
+        );
     }
 }
 
@@ -162,7 +215,10 @@ fn classes_have_their_shares_and_what_is_theirs() {
     let population = population(&[]);
     let drawn: Vec<_> = (0..2000).map(|path| population.draw(1, path)).collect();
     let far = drawn.iter().filter(|path| path.class == "far").count();
-    assert!((445..555).contains(&far), "{far}: 500 +- 2.8 standard deviations");
+    assert!(
+        (445..555).contains(&far),
+        "{far}: 500 +- 2.8 standard deviations"
+    );
     for path in &drawn {
         let lossy = path.settings.iter().any(|(key, _)| *key == "path.loss");
         assert_eq!(lossy, path.class == "far");
@@ -184,9 +240,18 @@ fn a_small_buffer_holds_something() {
 #[test]
 fn tables_of_paths_have_the_same_columns_whatever_their_classes() {
     let fleet = fleet(&["cubic"]);
-    let names = |paths| fleet.paths(paths).into_iter().map(|column| column.name).collect::<Vec<_>>();
+    let names = |paths| {
+        fleet
+            .paths(paths)
+            .into_iter()
+            .map(|column| column.name)
+            .collect::<Vec<_>>()
+    };
     let all = names(0..50);
-    assert!(all.contains(&"path.loss.value".to_owned()), "of the far ones alone: {all:?}");
+    assert!(
+        all.contains(&"path.loss.value".to_owned()),
+        "of the far ones alone: {all:?}"
+    );
     for path in 0..50 {
         assert_eq!(names(path..path + 1), all);
     }
@@ -195,9 +260,14 @@ fn tables_of_paths_have_the_same_columns_whatever_their_classes() {
 #[test]
 fn presets_are_sourced_and_can_be_run() {
     for (name, text) in PRESETS {
-        let population = Population::read(text, name, &[]).unwrap_or_else(|error| panic!("{error}"));
+        let population =
+            Population::read(text, name, &[]).unwrap_or_else(|error| panic!("{error}"));
         let arms = ["cubic", "bbr1", "bbr2", "bbr3"].map(str::to_owned);
-        let columns = run(Fleet::new(population, &arms, 1, Registry::default()).unwrap(), 5, 2);
+        let columns = run(
+            Fleet::new(population, &arms, 1, Registry::default()).unwrap(),
+            5,
+            2,
+        );
         assert_eq!(counts(&columns, "pair").len(), 20);
     }
 }
@@ -211,7 +281,10 @@ fn what_is_wrong_is_said_with_its_place() {
     let errors = [
         without("title = \"A few paths\"\n", ""),
         without("about =", "abuot ="),
-        without("\"somebody\"\nwhy = \"it is so\"", "\"nobody\"\nwhy = \"it is so\""),
+        without(
+            "\"somebody\"\nwhy = \"it is so\"",
+            "\"nobody\"\nwhy = \"it is so\"",
+        ),
         without("why = \"it is so\"", ""),
         without("[[0.5, \"{5ms", "[[0.6, \"{5ms"),
         without("{5ms..50ms log}", "{5ms..50mbit log}"),
@@ -237,7 +310,12 @@ fn what_is_wrong_is_said_with_its_place() {
     for (error, expected) in errors.iter().zip(expected) {
         assert_eq!(error, expected);
     }
-    let nobody = Fleet::new(population(&[]), &["cubik".to_owned()], 1, Registry::default());
+    let nobody = Fleet::new(
+        population(&[]),
+        &["cubik".to_owned()],
+        1,
+        Registry::default(),
+    );
     assert_eq!(
         nobody.unwrap_err().to_string(),
         "small.toml: cc = \"cubik\": neither an arm of this population nor an algorithm\n  fix: did you mean \"cubic\"?"

@@ -45,7 +45,10 @@ enum What {
 
 /// The whole of a scenario's run, from `measure_from` on, for [`Emulator::new`].
 pub fn whole(scenario: &Scenario) -> Window {
-    Window { from: Time::ZERO + scenario.measure_from, to: Time::ZERO + scenario.duration }
+    Window {
+        from: Time::ZERO + scenario.measure_from,
+        to: Time::ZERO + scenario.duration,
+    }
 }
 
 /// Refuses what needs a look into the endpoints.
@@ -64,9 +67,15 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 impl<P: Clone> Emulator<P> {
     /// An idle path, whose metrics count what happens within `window`.
     pub fn new(scenario: &Scenario, window: Window) -> Emulator<P> {
-        let ways = |flow| [Direction::Forward, Direction::Reverse].map(|way| Way::new(scenario, flow, way));
+        let ways = |flow| {
+            [Direction::Forward, Direction::Reverse].map(|way| Way::new(scenario, flow, way))
+        };
         Emulator {
-            links: scenario.links().enumerate().map(|(i, link)| Link::new(scenario, i, link, window)).collect(),
+            links: scenario
+                .links()
+                .enumerate()
+                .map(|(i, link)| Link::new(scenario, i, link, window))
+                .collect(),
             ways: scenario.flows.iter().map(ways).collect(),
             shelf: Shelf::new(),
             agenda: BinaryHeap::new(),
@@ -83,7 +92,12 @@ impl<P: Clone> Emulator<P> {
 
     /// Lets everything happen that is due until `now`.
     pub fn advance(&mut self, now: Time, watch: &mut impl Watch<P>) {
-        while let Some(Reverse(due)) = self.agenda.peek().copied().filter(|Reverse(due)| due.at <= now) {
+        while let Some(Reverse(due)) = self
+            .agenda
+            .peek()
+            .copied()
+            .filter(|Reverse(due)| due.at <= now)
+        {
             self.agenda.pop();
             match due.what {
                 What::Send => self.send(due.at, due.number as usize, watch),
@@ -96,7 +110,8 @@ impl<P: Clone> Emulator<P> {
         }
     }
 
-    /// A packet leaves one end at `now`. Times are told in order; what was due before happens first.
+    /// A packet leaves one end at `now`. Times are told in order; what was due before happens
+    /// first.
     pub fn arrive(&mut self, now: Time, parcel: Parcel<P>, watch: &mut impl Watch<P>) {
         self.advance(now, watch);
         let way = &mut self.ways[parcel.flow as usize][parcel.direction as usize];
@@ -119,7 +134,12 @@ impl<P: Clone> Emulator<P> {
     }
 
     fn enter(&mut self, now: Time, parcel: Parcel<P>, watch: &mut impl Watch<P>) {
-        let place = self.shelf.put(Travelling { parcel, hop: 0, waited: Span::ZERO, arrived: now });
+        let place = self.shelf.put(Travelling {
+            parcel,
+            hop: 0,
+            waited: Span::ZERO,
+            arrived: now,
+        });
         self.arrive_at_hop(now, place, watch);
     }
 
@@ -127,7 +147,9 @@ impl<P: Clone> Emulator<P> {
     fn arrive_at_hop(&mut self, now: Time, place: u32, watch: &mut impl Watch<P>) {
         let Travelling { parcel, hop, .. } = self.shelf.at(place);
         let way = &mut self.ways[parcel.flow as usize][parcel.direction as usize];
-        let Some(hop) = way.hops.get_mut(*hop) else { return self.leave(now, place) };
+        let Some(hop) = way.hops.get_mut(*hop) else {
+            return self.leave(now, place);
+        };
         let link = &mut self.links[hop.link];
         if takes(&mut hop.loss, now, parcel.kind) {
             link.lose(now, parcel.kind);
@@ -157,7 +179,11 @@ impl<P: Clone> Emulator<P> {
     fn go_on(&mut self, at: Time, place: u32) {
         let Travelling { parcel, hop, .. } = self.shelf.at(place);
         *hop += 1;
-        if *hop < self.ways[parcel.flow as usize][parcel.direction as usize].hops.len() {
+        if *hop
+            < self.ways[parcel.flow as usize][parcel.direction as usize]
+                .hops
+                .len()
+        {
             self.note(at, What::Arrival, place);
         } else {
             self.leave(at, place);
@@ -166,17 +192,27 @@ impl<P: Clone> Emulator<P> {
 
     /// A packet goes on its line to the other end at `at`.
     fn leave(&mut self, at: Time, place: u32) {
-        let Parcel { flow, direction, .. } = self.shelf.at(place).parcel;
-        let (at, _) = self.ways[flow as usize][direction as usize].line.arrival(at);
+        let Parcel {
+            flow, direction, ..
+        } = self.shelf.at(place).parcel;
+        let (at, _) = self.ways[flow as usize][direction as usize]
+            .line
+            .arrival(at);
         self.note(at, What::Delivery, place);
     }
 
     fn note(&mut self, at: Time, what: What, number: u32) {
-        self.agenda.push(Reverse(Due { at, what, entry: self.entries, number }));
+        self.agenda.push(Reverse(Due {
+            at,
+            what,
+            entry: self.entries,
+            number,
+        }));
         self.entries += 1;
     }
 
-    /// Of a link: packets and bytes that wait at `now`, and how long the one that left last had waited.
+    /// Of a link: packets and bytes that wait at `now`, and how long the one that left last had
+    /// waited.
     pub fn backlog(&mut self, link: usize, now: Time) -> (u64, Bytes, Span) {
         self.links[link].backlog(now)
     }
@@ -186,9 +222,13 @@ impl<P: Clone> Emulator<P> {
         self.shelf.len()
     }
 
-    /// The links' metrics until `end`, which is that of the window, or before it when that was left open.
+    /// The links' metrics until `end`, which is that of the window, or before it when that was left
+    /// open.
     pub fn summaries(&self, end: Time) -> Vec<LinkSummary> {
-        let window = Window { from: self.window.from, to: end.min(self.window.to) };
+        let window = Window {
+            from: self.window.from,
+            to: end.min(self.window.to),
+        };
         self.links.iter().map(|link| link.summary(window)).collect()
     }
 }

@@ -1,5 +1,6 @@
-//! A scenario's path for packets that come from outside: told of each arrival, it answers with departures, deliveries and
-//! drops. Sans-IO; who runs it has the clock. The same elements as in the simulator, with the same random streams.
+//! A scenario's path for packets that come from outside: told of each arrival, it answers with
+//! departures, deliveries and drops. Sans-IO; who runs it has the clock. The same elements as in
+//! the simulator, with the same random streams.
 //!
 //! ```
 //! # use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};

@@ -26,14 +26,20 @@ pub(crate) struct Link {
 pub(crate) enum Fate {
     /// It is at the far end then.
     Leaves(Time),
-    /// It lies in the queue, or was dropped there; the link is to be called then, if a time is given.
+    /// It lies in the queue, or was dropped there; the link is to be called then, if a time is
+    /// given.
     Taken(Option<Time>),
     /// It was dropped.
     Dropped,
 }
 
 impl Link {
-    pub(crate) fn new(scenario: &Scenario, number: usize, link: &scenario::Link, window: Window) -> Link {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        number: usize,
+        link: &scenario::Link,
+        window: Window,
+    ) -> Link {
         Link {
             name: link.name.clone(),
             number,
@@ -47,7 +53,13 @@ impl Link {
     }
 
     /// The packet on that place of the shelf arrives.
-    pub(crate) fn arrive<P>(&mut self, now: Time, place: u32, shelf: &mut Shelf<P>, watch: &mut impl Watch<P>) -> Fate {
+    pub(crate) fn arrive<P>(
+        &mut self,
+        now: Time,
+        place: u32,
+        shelf: &mut Shelf<P>,
+        watch: &mut impl Watch<P>,
+    ) -> Fate {
         let travelling = shelf.at(place);
         travelling.arrived = now;
         let parcel = &mut travelling.parcel;
@@ -61,11 +73,19 @@ impl Link {
         };
         match verdict {
             Verdict::Departs { start, end } => {
-                let measured = measured.unwrap_or(Measured { held_since: start, start, sent_from: start });
+                let measured = measured.unwrap_or(Measured {
+                    held_since: start,
+                    start,
+                    sent_from: start,
+                });
                 Fate::Leaves(self.passes(travelling, measured, end, false, watch))
             }
             Verdict::Dropped | Verdict::Policed => {
-                let cause = if verdict == Verdict::Policed { Cause::Policer } else { Cause::Queue };
+                let cause = if verdict == Verdict::Policed {
+                    Cause::Policer
+                } else {
+                    Cause::Queue
+                };
                 self.count_drop(now, parcel.kind, cause);
                 watch.dropped(now, Some(self.number), cause, parcel);
                 shelf.take(place);
@@ -75,12 +95,22 @@ impl Link {
     }
 
     /// The same behind a queue that decides.
-    fn offer<P>(&mut self, now: Time, place: u32, shelf: &mut Shelf<P>, watch: &mut impl Watch<P>) -> Fate {
-        let Element::Managed(link) = &mut self.element else { unreachable!("only such links are offered packets") };
+    fn offer<P>(
+        &mut self,
+        now: Time,
+        place: u32,
+        shelf: &mut Shelf<P>,
+        watch: &mut impl Watch<P>,
+    ) -> Fate {
+        let Element::Managed(link) = &mut self.element else {
+            unreachable!("only such links are offered packets")
+        };
         let Parcel { key, size, ecn, .. } = shelf.at(place).parcel;
         let packet = Packet::new(key, size, ecn, now, place);
         let mut dropped = Vec::new();
-        let admitted = link.arrive(packet, &mut |packet: Packet<u32>| dropped.push(packet.payload));
+        let admitted = link.arrive(packet, &mut |packet: Packet<u32>| {
+            dropped.push(packet.payload)
+        });
         let ready = link.ready_at();
         if !admitted {
             self.drop_shelved(now, Cause::Policer, place, shelf, watch);
@@ -96,14 +126,17 @@ impl Link {
         Fate::Taken(ready)
     }
 
-    /// A link whose queue decides can send: what it sends, by its place, and when that is at the far end.
+    /// A link whose queue decides can send: what it sends, by its place, and when that is at the
+    /// far end.
     pub(crate) fn send<P>(
         &mut self,
         now: Time,
         shelf: &mut Shelf<P>,
         watch: &mut impl Watch<P>,
     ) -> (Option<(u32, Time)>, Option<Time>) {
-        let Element::Managed(link) = &mut self.element else { unreachable!("only such links are called to send") };
+        let Element::Managed(link) = &mut self.element else {
+            unreachable!("only such links are called to send")
+        };
         let mut dropped = Vec::new();
         let sent = link.send(now, &mut |packet: Packet<u32>| dropped.push(packet.payload));
         let (measured, again) = (link.measured(), link.ready_at());
@@ -124,26 +157,45 @@ impl Link {
     fn passes<P>(
         &mut self,
         travelling: &mut Travelling<P>,
-        Measured { held_since, start, sent_from }: Measured,
+        Measured {
+            held_since,
+            start,
+            sent_from,
+        }: Measured,
         end: Time,
         marked: bool,
         watch: &mut impl Watch<P>,
     ) -> Time {
-        let Travelling { parcel, waited: total, arrived, .. } = travelling;
+        let Travelling {
+            parcel,
+            waited: total,
+            arrived,
+            ..
+        } = travelling;
         let waited = start - *arrived;
         *total += waited;
         self.last_wait = waited;
         if held_since < start {
             self.meter.on_held(waited, held_since, start);
         }
-        self.meter.on_transmission(waited, sent_from, end, parcel.kind == Kind::Data);
+        self.meter
+            .on_transmission(waited, sent_from, end, parcel.kind == Kind::Data);
         if parcel.kind == Kind::Ack {
             self.meter.on_ack_transmission(end, true);
         }
         if marked && parcel.kind == Kind::Data {
             self.meter.on_mark(start);
         }
-        watch.passed(&Passage { link: self.number, arrived: *arrived, start, end, marked }, parcel);
+        watch.passed(
+            &Passage {
+                link: self.number,
+                arrived: *arrived,
+                start,
+                end,
+                marked,
+            },
+            parcel,
+        );
         end + self.propagation
     }
 
@@ -187,7 +239,15 @@ impl Link {
             Element::Varying(link) => link.backlog(now),
             Element::Managed(link) => link.backlog(),
         };
-        (packets, bytes, if packets == 0 { Span::ZERO } else { self.last_wait })
+        (
+            packets,
+            bytes,
+            if packets == 0 {
+                Span::ZERO
+            } else {
+                self.last_wait
+            },
+        )
     }
 
     /// Its metrics within `window`.

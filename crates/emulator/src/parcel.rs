@@ -19,7 +19,8 @@ pub enum Kind {
     Data,
     /// An ACK without data.
     Ack,
-    /// Neither: what begins or ends a connection. It takes its time and its place, but no part in the counts.
+    /// Neither: what begins or ends a connection. It takes its time and its place, but no part in
+    /// the counts.
     Other,
 }
 
@@ -32,7 +33,8 @@ pub struct Parcel<P> {
     pub direction: Direction,
     /// What it counts as.
     pub kind: Kind,
-    /// What queues that tell flows apart know it by: stands for the hash of its addresses and ports.
+    /// What queues that tell flows apart know it by: stands for the hash of its addresses and
+    /// ports.
     pub key: u32,
     /// Bytes on the wire, from the IP header on.
     pub size: Bytes,
@@ -43,10 +45,19 @@ pub struct Parcel<P> {
 }
 
 impl<P> Parcel<P> {
-    /// A packet that is not ECN-capable. Queues know it by its flow; as in the simulator, ACKs are another flow there than data.
+    /// A packet that is not ECN-capable. Queues know it by its flow; as in the simulator, ACKs are
+    /// another flow there than data.
     pub fn new(flow: u32, direction: Direction, kind: Kind, size: Bytes, payload: P) -> Parcel<P> {
         let back = u32::from(direction == Direction::Reverse) << 31;
-        Parcel { flow, direction, kind, key: flow | back, size, ecn: Ecn::NotEct, payload }
+        Parcel {
+            flow,
+            direction,
+            kind,
+            key: flow | back,
+            size,
+            ecn: Ecn::NotEct,
+            payload,
+        }
     }
 }
 
@@ -76,9 +87,11 @@ pub struct Passage {
     pub marked: bool,
 }
 
-/// Is told of packets, in order of time but for [`Passage`]s, which are told of as soon as they are known.
+/// Is told of packets, in order of time but for [`Passage`]s, which are told of as soon as they are
+/// known.
 pub trait Watch<P> {
-    /// A packet was dropped, in front of a link or, by its receiver's own loss, in front of all of them.
+    /// A packet was dropped, in front of a link or, by its receiver's own loss, in front of all of
+    /// them.
     fn dropped(&mut self, _at: Time, _link: Option<usize>, _cause: Cause, _parcel: &Parcel<P>) {}
 
     /// A packet passes a link.

@@ -25,7 +25,10 @@ pub(crate) struct Shelf<P> {
 
 impl<P> Shelf<P> {
     pub(crate) fn new() -> Shelf<P> {
-        Shelf { places: Vec::new(), free: Vec::new() }
+        Shelf {
+            places: Vec::new(),
+            free: Vec::new(),
+        }
     }
 
     pub(crate) fn put(&mut self, travelling: Travelling<P>) -> u32 {
@@ -43,11 +46,15 @@ impl<P> Shelf<P> {
 
     pub(crate) fn take(&mut self, place: u32) -> Travelling<P> {
         self.free.push(place);
-        self.places[place as usize].take().expect("what is on its way is on the shelf")
+        self.places[place as usize]
+            .take()
+            .expect("what is on its way is on the shelf")
     }
 
     pub(crate) fn at(&mut self, place: u32) -> &mut Travelling<P> {
-        self.places[place as usize].as_mut().expect("what is on its way is on the shelf")
+        self.places[place as usize]
+            .as_mut()
+            .expect("what is on its way is on the shelf")
     }
 
     pub(crate) fn len(&self) -> usize {

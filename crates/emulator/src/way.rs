@@ -29,13 +29,25 @@ impl Way {
     pub(crate) fn new(scenario: &Scenario, flow: &Flow, direction: Direction) -> Way {
         match direction {
             Direction::Forward => {
-                let hop = |link: &usize| Hop { link: *link, loss: scenario.loss(flow, *link) };
+                let hop = |link: &usize| Hop {
+                    link: *link,
+                    loss: scenario.loss(flow, *link),
+                };
                 let mut hops: Vec<Hop> = flow.route.iter().map(hop).collect();
                 let loss = hops[0].loss.take();
-                Way { loss, copies: scenario.copies(flow), hops, line: scenario.line(flow), counts: true }
+                Way {
+                    loss,
+                    copies: scenario.copies(flow),
+                    hops,
+                    line: scenario.line(flow),
+                    counts: true,
+                }
             }
             Direction::Reverse => {
-                let hop = |link: &usize| Hop { link: *link, loss: scenario.ack_loss(flow, *link) };
+                let hop = |link: &usize| Hop {
+                    link: *link,
+                    loss: scenario.ack_loss(flow, *link),
+                };
                 Way {
                     loss: scenario.reverse_loss(flow),
                     copies: scenario.reverse_copies(flow),
@@ -49,11 +61,16 @@ impl Way {
 
     /// Whether a packet that comes in comes twice.
     pub(crate) fn doubles(&mut self, now: Time, kind: Kind) -> bool {
-        kind != Kind::Other && self.copies.as_mut().is_some_and(|copies| copies.doubles(now))
+        kind != Kind::Other
+            && self
+                .copies
+                .as_mut()
+                .is_some_and(|copies| copies.doubles(now))
     }
 }
 
 /// Whether chance takes a packet.
 pub(crate) fn takes(loss: &mut Option<Losses>, now: Time, kind: Kind) -> bool {
-    loss.as_mut().is_some_and(|loss| loss.takes(now, kind != Kind::Other))
+    loss.as_mut()
+        .is_some_and(|loss| loss.takes(now, kind != Kind::Other))
 }

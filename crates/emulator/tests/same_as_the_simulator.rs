@@ -1,4 +1,5 @@
-//! The same arrivals come to the same as in the simulator: drops, waits and departures, to the nanosecond.
+//! The same arrivals come to the same as in the simulator: drops, waits and departures, to the
+//! nanosecond.
 
 use cc::Registry;
 use emulator::{Cause, Direction, Emulator, Kind, Parcel, Watch, whole};
@@ -32,9 +33,15 @@ impl Watch<Time> for Ends {
 
 /// Two floods, behind their access links as in the simulator.
 fn compare(path: &str, more: &str) {
-    let route = if more.is_empty() { "" } else { "route = [\"bottleneck\", \"second\"]" };
+    let route = if more.is_empty() {
+        ""
+    } else {
+        "route = [\"bottleneck\", \"second\"]"
+    };
     let flow = |rate: &str, start: &str, ecn: &str| {
-        format!("[[flow]]\ncc = \"none\"\napp_rate = \"{rate}\"\nstart = \"{start}\"\necn = \"{ecn}\"\n")
+        format!(
+            "[[flow]]\ncc = \"none\"\napp_rate = \"{rate}\"\nstart = \"{start}\"\necn = \"{ecn}\"\n"
+        )
     };
     let text = format!(
         "duration = \"4s\"\nmeasure_from = \"1s\"\n[path]\n{path}\n{more}\n{}{route}\n{}",
@@ -42,14 +49,17 @@ fn compare(path: &str, more: &str) {
         flow("6.1mbit", "500ms", "off"),
     );
     let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    let theirs = sim::run(&scenario, &Registry::default(), TraceLevel::Off).unwrap().summary;
+    let theirs = sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+        .unwrap()
+        .summary;
 
     let end = Time::ZERO + scenario.duration;
     let mut arrivals = Vec::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let mut access = Serialiser::new(Rate::from_bps(scenario.fastest().as_bps() * 10));
         for n in 0.. {
-            let at = Time::ZERO + flow.start + flow.app_rate.unwrap().time_for(Bytes::new(1_448 * n));
+            let at =
+                Time::ZERO + flow.start + flow.app_rate.unwrap().time_for(Bytes::new(1_448 * n));
             if at > end {
                 break;
             }
@@ -58,7 +68,11 @@ fn compare(path: &str, more: &str) {
     }
     arrivals.sort_unstable();
     let mut path = Emulator::new(&scenario, whole(&scenario));
-    let mut ends = Ends { waits: vec![Histogram::default(); 2], dropped: vec![0; 2], end };
+    let mut ends = Ends {
+        waits: vec![Histogram::default(); 2],
+        dropped: vec![0; 2],
+        end,
+    };
     // Deliveries before `measure_from` do not count there.
     let from = Time::ZERO + scenario.measure_from;
     let mut begun = false;
@@ -74,7 +88,11 @@ fn compare(path: &str, more: &str) {
     path.advance(end, &mut ends);
     assert_eq!(path.summaries(end), theirs.links, "{text}");
     for (flow, summary) in theirs.flows.iter().enumerate() {
-        assert_eq!(Distribution::from(&ends.waits[flow]), summary.queue_delay_s, "{text}");
+        assert_eq!(
+            Distribution::from(&ends.waits[flow]),
+            summary.queue_delay_s,
+            "{text}"
+        );
         assert_eq!(ends.dropped[flow], summary.drops, "{text}");
     }
 }
@@ -131,10 +149,21 @@ fn a_copy_of_an_ack_is_none_of_data() {
         fn delivered(&mut self, _: Time, _: Span, _: Parcel<()>) {}
     }
     for (kind, size) in [(Kind::Data, 1_500), (Kind::Ack, 52), (Kind::Other, 60)] {
-        path.arrive(Time::ZERO, Parcel::new(0, Direction::Forward, kind, Bytes::new(size), ()), &mut Ignore);
+        path.arrive(
+            Time::ZERO,
+            Parcel::new(0, Direction::Forward, kind, Bytes::new(size), ()),
+            &mut Ignore,
+        );
     }
-    assert_eq!(path.in_flight(), 5, "two of data, two ACKs, one that begins a connection");
-    assert_eq!(path.summaries(Time::ZERO + scenario.duration)[0].duplicates, 1);
+    assert_eq!(
+        path.in_flight(),
+        5,
+        "two of data, two ACKs, one that begins a connection"
+    );
+    assert_eq!(
+        path.summaries(Time::ZERO + scenario.duration)[0].duplicates,
+        1
+    );
 }
 
 proptest! {

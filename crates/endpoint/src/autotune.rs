@@ -19,8 +19,8 @@ pub(crate) struct AutoTuning {
     clamp: Bytes,
     /// `rcv_ssthresh`: what is offered.
     offered: Bytes,
-    /// `rcvq_space`: what was read in the latest round trip that had more than those before; since when the present one
-    /// lasts, and what had been read by then.
+    /// `rcvq_space`: what was read in the latest round trip that had more than those before; since
+    /// when the present one lasts, and what had been read by then.
     read: Bytes,
     since: Time,
     from: Bytes,
@@ -45,8 +45,8 @@ impl AutoTuning {
         self.offered = (self.offered + SMSS * 2).min(self.clamp);
     }
 
-    /// The window at `now`, when the application has read everything before `read` and a round trip takes `rtt`, zero if
-    /// that is not known.
+    /// The window at `now`, when the application has read everything before `read` and a round trip
+    /// takes `rtt`, zero if that is not known.
     pub(crate) fn window(&mut self, now: Time, read: Bytes, rtt: Span) -> Bytes {
         if rtt == Span::ZERO {
             self.since = now;
@@ -62,9 +62,12 @@ impl AutoTuning {
         if read <= self.read {
             return;
         }
-        // Twice as much, so that one round's losses don't fill it; and what a sender needs that goes on growing as fast.
+        // Twice as much, so that one round's losses don't fill it; and what a sender needs that
+        // goes on growing as fast.
         let base = read * 2 + CUSHION;
-        let growth = u128::from(base.get()) * u128::from((read - self.read).get()) / u128::from(self.read.get()) * 2;
+        let growth = u128::from(base.get()) * u128::from((read - self.read).get())
+            / u128::from(self.read.get())
+            * 2;
         let wanted = base + Bytes::new(u64::try_from(growth).unwrap_or(u64::MAX / 2));
         self.clamp = self.clamp.max(wanted.min(self.most));
         self.read = read;
@@ -92,7 +95,11 @@ mod tests {
     #[test]
     fn follows_tcp_rcv_space_adjust() {
         let mut tuning = AutoTuning::new(Bytes::new(3 << 20));
-        assert_eq!(tuning.window(Time::ZERO, Bytes::ZERO, Span::ZERO), Bytes::new(65_536), "no round trip is known");
+        assert_eq!(
+            tuning.window(Time::ZERO, Bytes::ZERO, Span::ZERO),
+            Bytes::new(65_536),
+            "no round trip is known"
+        );
         // 10 segments were expected, 10 came.
         assert_eq!(round(&mut tuning, 1, 10), 65_536);
         // 2 x 20 + 16 = 56 segments, and 2 x 56 x (20 - 10) / 10 = 112 for the growth.
@@ -111,10 +118,16 @@ mod tests {
     fn what_is_offered_grows_by_two_segments_for_each_that_arrives() {
         let mut tuning = AutoTuning::new(Bytes::new(3 << 20));
         let rtt = Span::from_millis(100);
-        assert_eq!(tuning.window(Time::ZERO + rtt, SMSS * 20, rtt), Bytes::new(65_536));
+        assert_eq!(
+            tuning.window(Time::ZERO + rtt, SMSS * 20, rtt),
+            Bytes::new(65_536)
+        );
         for n in 1..=10 {
             tuning.on_arrival();
-            assert_eq!(tuning.window(Time::ZERO + rtt, SMSS * 20, rtt), Bytes::new(65_536) + SMSS * (2 * n));
+            assert_eq!(
+                tuning.window(Time::ZERO + rtt, SMSS * 20, rtt),
+                Bytes::new(65_536) + SMSS * (2 * n)
+            );
         }
     }
 

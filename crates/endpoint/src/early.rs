@@ -10,7 +10,10 @@ pub(crate) struct Early {
 impl Early {
     /// Nothing; the ring grows with what comes.
     pub(crate) fn new() -> Early {
-        Early { words: vec![0; 1].into(), count: 0 }
+        Early {
+            words: vec![0; 1].into(),
+            count: 0,
+        }
     }
 
     #[inline]
@@ -20,7 +23,10 @@ impl Early {
 
     #[inline]
     fn at(&self, seq: u64) -> (usize, u64) {
-        ((seq / 64) as usize & (self.words.len() - 1), 1 << (seq % 64))
+        (
+            (seq / 64) as usize & (self.words.len() - 1),
+            1 << (seq % 64),
+        )
     }
 
     pub(crate) fn contains(&self, seq: u64) -> bool {

@@ -1,4 +1,5 @@
-//! Explicit congestion notification: what the receiver reports of marks, and what the sender makes of it.
+//! Explicit congestion notification: what the receiver reports of marks, and what the sender makes
+//! of it.
 
 use cc::{Ecn, EcnCounts};
 use units::Bytes;
@@ -11,7 +12,8 @@ pub enum EcnFeedback {
     /// Every ACK has the number of marked packets that have arrived, as with AccECN (RFC 9768).
     #[default]
     Accurate,
-    /// ACKs have the ECE flag from a mark until the sender says that it has reduced its window (RFC 3168 §6.1.3).
+    /// ACKs have the ECE flag from a mark until the sender says that it has reduced its window (RFC
+    /// 3168 §6.1.3).
     Classic,
     /// The ECE flag says whether the packets that an ACK answers are marked (RFC 8257 §3.2).
     Dctcp,
@@ -29,7 +31,10 @@ pub(crate) struct Echo {
 
 impl Echo {
     pub(crate) fn new(feedback: EcnFeedback) -> Echo {
-        Echo { feedback, ..Echo::default() }
+        Echo {
+            feedback,
+            ..Echo::default()
+        }
     }
 
     /// Whether an ACK that is delayed must leave before this segment counts (RFC 8257 §3.2).
@@ -42,7 +47,9 @@ impl Echo {
         match self.feedback {
             EcnFeedback::Accurate => self.says = self.says.wrapping_add(u8::from(segment.ce)),
             // RFC 3168 §6.1.3: CWR ends the echo, and a mark of the same packet begins it anew.
-            EcnFeedback::Classic => self.says = u8::from(segment.ce || (self.says == 1 && !segment.cwr)),
+            EcnFeedback::Classic => {
+                self.says = u8::from(segment.ce || (self.says == 1 && !segment.cwr))
+            }
             EcnFeedback::Dctcp => {
                 self.dctcp_ce = segment.ce;
                 self.says = u8::from(segment.ce);
@@ -64,7 +71,10 @@ pub(crate) struct Marks {
 
 impl Marks {
     pub(crate) fn counts(&self) -> EcnCounts {
-        EcnCounts { ce_packets: self.packets, ce_bytes: (self.packets > 0).then_some(self.bytes) }
+        EcnCounts {
+            ce_packets: self.packets,
+            ce_bytes: (self.packets > 0).then_some(self.bytes),
+        }
     }
 }
 
@@ -93,11 +103,25 @@ pub(crate) struct Reaction {
 
 impl Reaction {
     pub(crate) fn new(feedback: EcnFeedback, codepoint: Ecn) -> Reaction {
-        // RFC 3168 §6.1.5 forbids retransmissions to be ECN-capable; whoever counts marks has them so, as Linux does for
-        // DCTCP, since what can't be marked in a queue of marked packets is lost again.
-        let again = if feedback == EcnFeedback::Classic { Ecn::NotEct } else { codepoint };
+        // RFC 3168 §6.1.5 forbids retransmissions to be ECN-capable; whoever counts marks has them
+        // so, as Linux does for DCTCP, since what can't be marked in a queue of marked packets is
+        // lost again.
+        let again = if feedback == EcnFeedback::Classic {
+            Ecn::NotEct
+        } else {
+            codepoint
+        };
         let (codepoints, marks) = ([codepoint, again], Marks::default());
-        Reaction { feedback, codepoints, usual: 0, count: 0, kept: 0, cwr: false, late: false, marks }
+        Reaction {
+            feedback,
+            codepoints,
+            usual: 0,
+            count: 0,
+            kept: 0,
+            cwr: false,
+            late: false,
+            marks,
+        }
     }
 
     /// What a segment leaves with.
@@ -112,7 +136,8 @@ impl Reaction {
         u16::from(ack.ecn) != self.usual
     }
 
-    /// An ACK that newly acknowledges so many bytes; how many are newly known to be marked, `most` at most.
+    /// An ACK that newly acknowledges so many bytes; how many are newly known to be marked, `most`
+    /// at most.
     pub(crate) fn on_ack(&mut self, ack: &Ack, acked: Bytes, most: Bytes) -> Bytes {
         self.marks = Marks::default();
         match self.feedback {
@@ -127,9 +152,17 @@ impl Reaction {
         }
         if acked > Bytes::ZERO && self.kept > 0 {
             let packets = core::mem::take(&mut self.kept);
-            self.marks = Marks { packets, bytes: (SMSS * packets).min(most), any: true };
+            self.marks = Marks {
+                packets,
+                bytes: (SMSS * packets).min(most),
+                any: true,
+            };
         }
-        self.usual = if self.kept > 0 { KEPT } else { u16::from(self.count) };
+        self.usual = if self.kept > 0 {
+            KEPT
+        } else {
+            u16::from(self.count)
+        };
         self.marks.bytes
     }
 }

@@ -1,7 +1,8 @@
-//! The simulated sender and receiver, sans-IO: a TCP like a current Linux's, told the time and handed what arrives.
+//! The simulated sender and receiver, sans-IO: a TCP like a current Linux's, told the time and
+//! handed what arrives.
 //!
-//! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is retransmitted, and all but the
-//! last of a transfer, a burst or an answer have the full size.
+//! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is
+//! retransmitted, and all but the last of a transfer, a burst or an answer have the full size.
 
 mod app;
 mod autotune;

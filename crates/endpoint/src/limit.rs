@@ -1,4 +1,5 @@
-//! What keeps a flow from sending more: the question that users ask first and mostly answer wrongly.
+//! What keeps a flow from sending more: the question that users ask first and mostly answer
+//! wrongly.
 
 use units::{Span, Time};
 
@@ -23,7 +24,15 @@ pub enum Limit {
 }
 
 /// The names of [`Limit`], in its order.
-pub const LIMITS: [&str; 7] = ["handshake", "cwnd", "recovery", "pacing", "receive_window", "application", "host"];
+pub const LIMITS: [&str; 7] = [
+    "handshake",
+    "cwnd",
+    "recovery",
+    "pacing",
+    "receive_window",
+    "application",
+    "host",
+];
 
 /// How long each limit held.
 #[derive(Clone, Debug)]
@@ -36,7 +45,11 @@ pub struct LimitClock {
 impl LimitClock {
     /// Starts at `now` in the handshake.
     pub fn new(now: Time) -> LimitClock {
-        LimitClock { current: Limit::Handshake, since: now, held: [Span::ZERO; LIMITS.len()] }
+        LimitClock {
+            current: Limit::Handshake,
+            since: now,
+            held: [Span::ZERO; LIMITS.len()],
+        }
     }
 
     /// From `now` on, `limit` holds.

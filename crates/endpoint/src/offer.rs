@@ -1,4 +1,5 @@
-//! What a receiver offers whose window changes: never less than it has offered, whatever is decided.
+//! What a receiver offers whose window changes: never less than it has offered, whatever is
+//! decided.
 
 use std::collections::VecDeque;
 
@@ -9,7 +10,8 @@ use crate::autotune::AutoTuning;
 use crate::rtt::RttEstimator;
 use crate::wire::{SMSS, Segment};
 
-/// An ACK's timestamp that may still be echoed: its tick, when it was first used, and the right edge offered last with it.
+/// An ACK's timestamp that may still be echoed: its tick, when it was first used, and the right
+/// edge offered last with it.
 #[derive(Clone, Copy, Debug)]
 struct Stamp {
     tick: u64,
@@ -33,7 +35,8 @@ pub(crate) struct Offer {
     /// Oldest first.
     stamps: VecDeque<Stamp>,
     rtt: RttEstimator,
-    /// RCV.HGH and TSV.HGH (RFC 9840 §4.3): behind the highest segment that arrived, and the tick it was sent at.
+    /// RCV.HGH and TSV.HGH (RFC 9840 §4.3): behind the highest segment that arrived, and the tick
+    /// it was sent at.
     highest: u64,
     highest_tick: u64,
     right_edge: u64,
@@ -43,7 +46,10 @@ pub(crate) struct Offer {
 
 impl Offer {
     pub(crate) fn controlled(controller: Box<dyn WindowController>) -> Offer {
-        Offer::new(controller.tick().max(Span::from_nanos(1)), Policy::Controlled(controller))
+        Offer::new(
+            controller.tick().max(Span::from_nanos(1)),
+            Policy::Controlled(controller),
+        )
     }
 
     pub(crate) fn tuned(tuning: AutoTuning) -> Offer {
@@ -104,8 +110,9 @@ impl Offer {
         controller.on_arrival(now, &arrival);
     }
 
-    /// The round trip that ends with this segment, if it is the first to echo its timestamp. Segments that were sent
-    /// before others are no longer of use, so older timestamps are forgotten.
+    /// The round trip that ends with this segment, if it is the first to echo its timestamp.
+    /// Segments that were sent before others are no longer of use, so older timestamps are
+    /// forgotten.
     fn measure(&mut self, now: Time, segment: &Segment) -> Option<Span> {
         let tick = self.ticks(segment.echo);
         while self.stamps.front().is_some_and(|stamp| stamp.tick < tick) {
@@ -123,7 +130,8 @@ impl Offer {
         Some(rtt)
     }
 
-    /// The window, in segments, of an ACK sent at `at` for everything before `next`; `most` is what the buffer holds.
+    /// The window, in segments, of an ACK sent at `at` for everything before `next`; `most` is what
+    /// the buffer holds.
     pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
         let wanted = match &mut self.policy {
             Policy::Controlled(controller) => controller.window(),
@@ -131,12 +139,18 @@ impl Offer {
         };
         // At least one segment: there are no zero-window probes.
         let wanted = (wanted.get() / SMSS.get()).clamp(1, u64::from(most.max(1)));
-        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. A smaller window is reached as data arrives.
+        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. A smaller window is
+        // reached as data arrives.
         self.right_edge = self.right_edge.max(next + wanted);
         let tick = self.ticks(at);
         match self.stamps.back_mut() {
             Some(last) if last.tick == tick => last.right_edge = self.right_edge,
-            _ => self.stamps.push_back(Stamp { tick, sent: at, right_edge: self.right_edge, echoed: false }),
+            _ => self.stamps.push_back(Stamp {
+                tick,
+                sent: at,
+                right_edge: self.right_edge,
+                echoed: false,
+            }),
         }
         (self.right_edge - next) as u32
     }

@@ -10,7 +10,8 @@ pub enum Pacing {
     /// When the controller gives a rate.
     #[default]
     Auto,
-    /// Always: at the controller's rate, or at one derived from the window, as sch_fq makes Linux do.
+    /// Always: at the controller's rate, or at one derived from the window, as sch_fq makes Linux
+    /// do.
     On,
     /// Never.
     Off,
@@ -52,10 +53,13 @@ impl Pacer {
         }
     }
 
-    /// A leaky bucket of a quantum in place of Linux's departure times: who wakes late sends what has become due since,
-    /// up to a quantum.
+    /// A leaky bucket of a quantum in place of Linux's departure times: who wakes late sends what
+    /// has become due since, up to a quantum.
     pub fn bucket(mode: Pacing) -> Pacer {
-        Pacer { unpaced: u64::MAX, ..Pacer::new(mode) }
+        Pacer {
+            unpaced: u64::MAX,
+            ..Pacer::new(mode)
+        }
     }
 
     /// Nothing was paced so far, nor will be without a wish of the controller's.
@@ -64,8 +68,8 @@ impl Pacer {
         self.rate.is_none() && self.mode != Pacing::On
     }
 
-    /// The controller's wish, or Linux's rule for a controller that has none; `outstanding` is what lies between SND.UNA
-    /// and SND.NXT, then come smoothed and least RTT.
+    /// The controller's wish, or Linux's rule for a controller that has none; `outstanding` is what
+    /// lies between SND.UNA and SND.NXT, then come smoothed and least RTT.
     #[inline]
     pub fn set(
         &mut self,
@@ -115,7 +119,8 @@ impl Pacer {
 
     /// When a bucket runs over, and what becomes due is lost.
     pub(crate) fn full_at(&self) -> Time {
-        self.rate.map_or(Time::ZERO, |rate| self.next + rate.time_for(self.quantum))
+        self.rate
+            .map_or(Time::ZERO, |rate| self.next + rate.time_for(self.quantum))
     }
 
     /// A packet leaves.
@@ -139,14 +144,20 @@ impl Pacer {
     #[inline]
     pub fn end_burst(&mut self, now: Time) {
         self.budget = Bytes::ZERO;
-        let (burst, Some(rate)) = (core::mem::take(&mut self.burst), self.rate) else { return };
+        let (burst, Some(rate)) = (core::mem::take(&mut self.burst), self.rate) else {
+            return;
+        };
         if burst == Bytes::ZERO || self.sent < self.unpaced {
             return self.drip(now, burst, rate);
         }
         let length = rate.time_for(burst);
-        // A burst that left late, since the window was closed or a timer coarse, is given back up to half of its
-        // length (Linux: tcp_update_skb_after_send).
-        let credit = if self.next == Time::ZERO { Span::ZERO } else { now.since(self.next).min(length / 2) };
+        // A burst that left late, since the window was closed or a timer coarse, is given back up
+        // to half of its length (Linux: tcp_update_skb_after_send).
+        let credit = if self.next == Time::ZERO {
+            Span::ZERO
+        } else {
+            now.since(self.next).min(length / 2)
+        };
         self.next = self.next.max(now) + (length - credit);
     }
 
@@ -160,19 +171,24 @@ impl Pacer {
     }
 }
 
-/// Linux's tcp_update_pacing_rate: twice the window an RTT below half of ssthresh, 1.2 times it above; or what is
-/// outstanding, if that is more than the window.
+/// Linux's tcp_update_pacing_rate: twice the window an RTT below half of ssthresh, 1.2 times it
+/// above; or what is outstanding, if that is more than the window.
 fn from_window(cwnd: Bytes, outstanding: Bytes, ssthresh: Bytes, srtt: Span) -> Option<Rate> {
     let gain = if cwnd < ssthresh / 2 { 2.0 } else { 1.2 };
     let window = cwnd.max(outstanding).as_f64();
     (srtt > Span::ZERO).then(|| Rate::from_bps_f64(gain * window * 8e9 / srtt.as_nanos() as f64))
 }
 
-/// Linux's tcp_tso_autosize: about a millisecond's worth, more at small RTTs, whole segments, at least two.
+/// Linux's tcp_tso_autosize: about a millisecond's worth, more at small RTTs, whole segments, at
+/// least two.
 fn autosize(rate: Rate, min_rtt: Span) -> Bytes {
     let millisecond = (rate.as_bps() / 8) >> 10;
     let halvings = (min_rtt.as_nanos() / 1_000) >> 9;
-    let near = if halvings < 32 { MAX_QUANTUM.get() >> halvings } else { 0 };
+    let near = if halvings < 32 {
+        MAX_QUANTUM.get() >> halvings
+    } else {
+        0
+    };
     let bytes = (millisecond + near).min(MAX_QUANTUM.get());
     SMSS * (bytes / SMSS.get()).max(2)
 }
@@ -183,7 +199,9 @@ mod tests {
 
     #[test]
     fn quanta_are_linuxs() {
-        let segments = |mbps: u64, rtt_ms: u64| autosize(Rate::from_mbps(mbps), Span::from_millis(rtt_ms)) / SMSS.get();
+        let segments = |mbps: u64, rtt_ms: u64| {
+            autosize(Rate::from_mbps(mbps), Span::from_millis(rtt_ms)) / SMSS.get()
+        };
         assert_eq!(segments(20, 20), Bytes::new(2), "at least two");
         assert_eq!(segments(100, 50), Bytes::new(8));
         assert_eq!(segments(10_000, 50), Bytes::new(45), "64 KiB at most");
@@ -194,7 +212,14 @@ mod tests {
     fn paces_at_the_rate() {
         let mut pacer = Pacer::new(Pacing::Auto);
         let rate = Rate::from_mbps(100);
-        pacer.set(Some(rate), SMSS * 8, SMSS * 100, SMSS * 100, Bytes::MAX, (Span::ZERO, Span::MAX));
+        pacer.set(
+            Some(rate),
+            SMSS * 8,
+            SMSS * 100,
+            SMSS * 100,
+            Bytes::MAX,
+            (Span::ZERO, Span::MAX),
+        );
         let (mut now, mut sent) = (Time::from_nanos(1), 0);
         let end = now + Span::from_secs(1);
         while now < end {
@@ -205,14 +230,24 @@ mod tests {
             now = pacer.next;
         }
         let expected = 100e6 / 8.0 / 1448.0;
-        assert!((sent as f64 - expected).abs() < 8.0 + 10.0, "{sent} of {expected} and the unpaced start");
+        assert!(
+            (sent as f64 - expected).abs() < 8.0 + 10.0,
+            "{sent} of {expected} and the unpaced start"
+        );
     }
 
     #[test]
     fn a_bucket_gives_back_what_became_due_up_to_a_quantum() {
         let mut pacer = Pacer::bucket(Pacing::Auto);
         let rate = Rate::from_bps(1448 * 8 * 1_000);
-        pacer.set(Some(rate), SMSS * 5, SMSS * 100, SMSS * 100, Bytes::MAX, (Span::ZERO, Span::MAX));
+        pacer.set(
+            Some(rate),
+            SMSS * 5,
+            SMSS * 100,
+            SMSS * 100,
+            Bytes::MAX,
+            (Span::ZERO, Span::MAX),
+        );
         let mut sent_at = |ms: u64| {
             let now = Time::ZERO + Span::from_millis(ms);
             let mut sent = 0;
@@ -223,7 +258,11 @@ mod tests {
             }
             sent
         };
-        assert_eq!(sent_at(1_000), 6, "a full bucket, and the one that empties it");
+        assert_eq!(
+            sent_at(1_000),
+            6,
+            "a full bucket, and the one that empties it"
+        );
         assert_eq!(sent_at(1_001), 1, "one a millisecond");
         assert_eq!(sent_at(1_004), 3, "late: what has become due since");
         assert_eq!(sent_at(1_020), 6, "too late: a quantum of it");
@@ -232,7 +271,14 @@ mod tests {
     #[test]
     fn unpaced_is_always_open() {
         let mut pacer = Pacer::new(Pacing::Off);
-        pacer.set(Some(Rate::from_mbps(1)), SMSS, SMSS, SMSS, SMSS, (Span::ZERO, Span::MAX));
+        pacer.set(
+            Some(Rate::from_mbps(1)),
+            SMSS,
+            SMSS,
+            SMSS,
+            SMSS,
+            (Span::ZERO, Span::MAX),
+        );
         for _ in 0..100 {
             assert!(pacer.open(Time::ZERO));
             pacer.on_sent(Time::ZERO, SMSS);
@@ -242,11 +288,21 @@ mod tests {
     #[test]
     fn rate_from_window_is_linuxs() {
         let rate = |cwnd: u64, outstanding: u64, ssthresh: u64| {
-            from_window(SMSS * cwnd, SMSS * outstanding, SMSS * ssthresh, Span::from_millis(100)).unwrap()
+            from_window(
+                SMSS * cwnd,
+                SMSS * outstanding,
+                SMSS * ssthresh,
+                Span::from_millis(100),
+            )
+            .unwrap()
         };
         assert_eq!(rate(100, 100, 300).as_bps(), 23_168_000);
         assert_eq!(rate(100, 100, 100).as_bps(), 13_900_800);
-        assert_eq!(rate(1, 10, 40).as_bps(), 2_316_800, "after a timeout with ten outstanding");
+        assert_eq!(
+            rate(1, 10, 40).as_bps(),
+            2_316_800,
+            "after a timeout with ten outstanding"
+        );
         assert_eq!(from_window(SMSS, SMSS, SMSS, Span::ZERO), None);
     }
 }

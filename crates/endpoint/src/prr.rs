@@ -16,14 +16,22 @@ pub struct Prr {
 }
 
 impl Prr {
-    /// Recovery begins: `recover_fs` is what was outstanding and not yet delivered before the ACK that began it.
+    /// Recovery begins: `recover_fs` is what was outstanding and not yet delivered before the ACK
+    /// that began it.
     pub fn new(smss: Bytes, ssthresh: Bytes, recover_fs: Bytes) -> Prr {
         let recover_fs = recover_fs.max(smss);
-        Prr { smss, ssthresh, recover_fs, delivered: Bytes::ZERO, out: Bytes::ZERO, cwnd: ssthresh }
+        Prr {
+            smss,
+            ssthresh,
+            recover_fs,
+            delivered: Bytes::ZERO,
+            out: Bytes::ZERO,
+            cwnd: ssthresh,
+        }
     }
 
-    /// One ACK of the episode (RFC 9937 §6.2). `delivered` counts what it newly acknowledged, cumulatively or
-    /// selectively; `safe` says that SND.UNA advanced and nothing was newly lost.
+    /// One ACK of the episode (RFC 9937 §6.2). `delivered` counts what it newly acknowledged,
+    /// cumulatively or selectively; `safe` says that SND.UNA advanced and nothing was newly lost.
     pub fn on_ack(&mut self, delivered: Bytes, inflight: Bytes, safe: bool) {
         self.delivered += delivered;
         let mut count = if inflight > self.ssthresh {
@@ -74,7 +82,11 @@ mod tests {
     #[test]
     fn half_the_window_sends_one_for_two() {
         let (sent, inflight) = play(Prr::new(SMSS, SMSS * 50, SMSS * 100), 100, 99, true);
-        assert_eq!((sent, inflight), (49, 50), "of 99 that can still arrive; it ends at ssthresh");
+        assert_eq!(
+            (sent, inflight),
+            (49, 50),
+            "of 99 that can still arrive; it ends at ssthresh"
+        );
     }
 
     #[test]

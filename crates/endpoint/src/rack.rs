@@ -1,4 +1,5 @@
-//! RACK (RFC 8985 §6): time-based loss detection. The state; the sender walks its own window with it.
+//! RACK (RFC 8985 §6): time-based loss detection. The state; the sender walks its own window with
+//! it.
 
 use units::{Span, Time};
 
@@ -7,14 +8,15 @@ const DUP_THRESH: u64 = 3;
 /// Recoveries for which a widened reordering window persists (RFC 8985 §6.2 step 4).
 const PERSIST: u32 = 16;
 
-/// Puts transmissions in order: by time, and of those that left together by sequence. One number is compared in a few
-/// instructions, a pair in ten.
+/// Puts transmissions in order: by time, and of those that left together by sequence. One number is
+/// compared in a few instructions, a pair in ten.
 #[inline]
 pub(crate) fn order(sent: Time, seq: u64) -> u128 {
     u128::from(sent.as_nanos()) << 64 | u128::from(seq)
 }
 
-/// The most recently sent of the segments that were delivered, and how much reordering is tolerated.
+/// The most recently sent of the segments that were delivered, and how much reordering is
+/// tolerated.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
     /// RACK.xmit_ts and RACK.end_seq: (sent, seq) of that segment; none before the first.
@@ -49,7 +51,10 @@ impl Rack {
     #[inline]
     pub(crate) fn on_delivered(&mut self, now: Time, sent: Time, seq: u64) {
         self.rtt = now - sent;
-        if self.newest.is_none_or(|(at, of)| order(at, of) < order(sent, seq)) {
+        if self
+            .newest
+            .is_none_or(|(at, of)| order(at, of) < order(sent, seq))
+        {
             self.newest = Some((sent, seq));
         }
     }
@@ -91,7 +96,13 @@ impl Rack {
     }
 
     /// RFC 8985 §6.2 step 4: how long a segment may be late.
-    pub(crate) fn reordering_window(&self, recovering: bool, sacked: u64, min_rtt: Span, srtt: Span) -> Span {
+    pub(crate) fn reordering_window(
+        &self,
+        recovering: bool,
+        sacked: u64,
+        min_rtt: Span,
+        srtt: Span,
+    ) -> Span {
         if !self.reordering && (recovering || sacked >= DUP_THRESH) {
             return Span::ZERO;
         }
@@ -107,23 +118,51 @@ mod tests {
     fn the_window_follows_rfc_8985() {
         let ms = Span::from_millis;
         let mut rack = Rack::new();
-        assert_eq!(rack.reordering_window(false, 2, ms(40), ms(50)), ms(10), "a quarter of the minimum RTT");
-        assert_eq!(rack.reordering_window(false, 3, ms(40), ms(50)), Span::ZERO, "three SACKed");
-        assert_eq!(rack.reordering_window(true, 1, ms(40), ms(50)), Span::ZERO, "in recovery");
+        assert_eq!(
+            rack.reordering_window(false, 2, ms(40), ms(50)),
+            ms(10),
+            "a quarter of the minimum RTT"
+        );
+        assert_eq!(
+            rack.reordering_window(false, 3, ms(40), ms(50)),
+            Span::ZERO,
+            "three SACKed"
+        );
+        assert_eq!(
+            rack.reordering_window(true, 1, ms(40), ms(50)),
+            Span::ZERO,
+            "in recovery"
+        );
         rack.on_sequence(5, 6);
         rack.on_sequence(4, 5);
-        assert_eq!(rack.reordering_window(true, 9, ms(40), ms(50)), ms(10), "reordering was seen");
+        assert_eq!(
+            rack.reordering_window(true, 9, ms(40), ms(50)),
+            ms(10),
+            "reordering was seen"
+        );
         rack.on_dsack(0, 100);
         rack.on_dsack(99, 200);
-        assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(20), "once a round");
+        assert_eq!(
+            rack.reordering_window(false, 0, ms(40), ms(50)),
+            ms(20),
+            "once a round"
+        );
         rack.on_dsack(100, 200);
         assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(30));
         rack.on_dsack(200, 300);
         rack.on_dsack(300, 400);
-        assert_eq!(rack.reordering_window(false, 0, ms(40), ms(45)), ms(45), "srtt at most");
+        assert_eq!(
+            rack.reordering_window(false, 0, ms(40), ms(45)),
+            ms(45),
+            "srtt at most"
+        );
         for _ in 0..PERSIST {
             rack.on_recovery_exit();
         }
-        assert_eq!(rack.reordering_window(false, 0, ms(40), ms(50)), ms(10), "forgotten after 16 recoveries");
+        assert_eq!(
+            rack.reordering_window(false, 0, ms(40), ms(50)),
+            ms(10),
+            "forgotten after 16 recoveries"
+        );
     }
 }

@@ -3,7 +3,8 @@
 use cc::{Conn, Ecn, RateSample, Snapshot};
 use units::{Bytes, Rate, Span, Time};
 
-/// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2): what a snapshot has besides the [`Conn`].
+/// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2): what a
+/// snapshot has besides the [`Conn`].
 #[derive(Clone, Copy, Debug)]
 pub struct Flight {
     first_sent: Time,
@@ -14,10 +15,15 @@ pub struct Flight {
 impl Flight {
     /// The one that begins at `now`.
     pub fn new(now: Time) -> Flight {
-        Flight { first_sent: now, delivered_at: now, app_limited_until: None }
+        Flight {
+            first_sent: now,
+            delivered_at: now,
+            app_limited_until: None,
+        }
     }
 
-    /// Before a packet leaves at `now`: a flight begins with what is sent when nothing is in flight (§4.1.2.2).
+    /// Before a packet leaves at `now`: a flight begins with what is sent when nothing is in flight
+    /// (§4.1.2.2).
     #[inline]
     pub fn on_send(&mut self, now: Time, conn: &Conn) {
         if conn.inflight == Bytes::ZERO {
@@ -33,7 +39,14 @@ impl Flight {
 
     /// A packet left, and is counted in flight.
     #[inline]
-    pub fn snapshot(&self, now: Time, conn: &Conn, size: u16, ecn: Ecn, retransmit: bool) -> Snapshot {
+    pub fn snapshot(
+        &self,
+        now: Time,
+        conn: &Conn,
+        size: u16,
+        ecn: Ecn,
+        retransmit: bool,
+    ) -> Snapshot {
         Snapshot {
             sent: now,
             first_sent: self.first_sent,
@@ -53,7 +66,10 @@ impl Flight {
     #[inline]
     pub fn on_delivered(&mut self, now: Time, sent: Time, conn: &mut Conn) {
         (self.first_sent, self.delivered_at) = (sent, now);
-        if self.app_limited_until.is_some_and(|mark| conn.delivered > mark) {
+        if self
+            .app_limited_until
+            .is_some_and(|mark| conn.delivered > mark)
+        {
             self.app_limited_until = None;
             conn.app_limited = false;
         }
@@ -72,8 +88,8 @@ impl Flight {
     }
 }
 
-/// The sample of an ACK at `now`, already counted in `conn`, whose most recently sent packet is `newest`
-/// (draft-ietf-ccwg-bbr-06 §4.1.2.3).
+/// The sample of an ACK at `now`, already counted in `conn`, whose most recently sent packet is
+/// `newest` (draft-ietf-ccwg-bbr-06 §4.1.2.3).
 #[inline]
 pub fn rate_sample(now: Time, conn: &Conn, newest: &Snapshot) -> RateSample {
     let send_elapsed = newest.sent - newest.first_sent;

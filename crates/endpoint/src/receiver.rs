@@ -1,4 +1,5 @@
-//! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the policy of when to acknowledge (RFC 5681 §4.2).
+//! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the policy of when to acknowledge
+//! (RFC 5681 §4.2).
 
 use cc::WindowController;
 use units::{Bytes, Span, Time};
@@ -23,14 +24,15 @@ pub struct AckPolicy {
     pub quick: u32,
     /// How long a lone segment may wait (RFC 1122 §4.2.3.2; Linux: TCP_DELACK_MIN).
     pub delay: Span,
-    /// GRO-like coalescing: segments that arrive so soon after the first are handled as one; zero for none.
+    /// GRO-like coalescing: segments that arrive so soon after the first are handled as one; zero
+    /// for none.
     pub coalesce: Span,
 }
 
 /// A TCP receiver whose application reads at once.
 ///
-/// It may be told of an arrival as soon as the arrival's time is known, before that time has come: arrivals in order,
-/// nothing else changes it.
+/// It may be told of an arrival as soon as the arrival's time is known, before that time has come:
+/// arrivals in order, nothing else changes it.
 #[derive(Debug)]
 pub struct Receiver {
     policy: AckPolicy,
@@ -43,7 +45,8 @@ pub struct Receiver {
     ask_at: Option<Time>,
     /// RCV.NXT, in segments.
     next: u64,
-    /// Bytes short of a full size, of what is in order: only the last segment of a transfer, a burst or an answer is.
+    /// Bytes short of a full size, of what is in order: only the last segment of a transfer, a
+    /// burst or an answer is.
     short: u64,
     early: Early,
     early_short: Vec<(u64, u64)>,
@@ -95,26 +98,43 @@ impl Receiver {
     /// The same, with a window that `controller` decides, up to that of the buffer.
     #[must_use]
     pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
-        Receiver { offer: Some(Box::new(Offer::controlled(controller))), attentive: true, ..self }
+        Receiver {
+            offer: Some(Box::new(Offer::controlled(controller))),
+            attentive: true,
+            ..self
+        }
     }
 
-    /// The same, with a window that grows with what arrives in a round trip, up to that of the buffer.
+    /// The same, with a window that grows with what arrives in a round trip, up to that of the
+    /// buffer.
     #[must_use]
     pub fn with_auto_tuning(self) -> Receiver {
         let most = SMSS * u64::from(self.window);
-        Receiver { offer: Some(Box::new(Offer::tuned(AutoTuning::new(most)))), attentive: true, ..self }
+        Receiver {
+            offer: Some(Box::new(Offer::tuned(AutoTuning::new(most)))),
+            attentive: true,
+            ..self
+        }
     }
 
     /// The same, with an application that asks for what comes.
     #[must_use]
     pub fn with_client(self, client: Client) -> Receiver {
-        Receiver { client: Some(Box::new(client)), attentive: true, ..self }
+        Receiver {
+            client: Some(Box::new(client)),
+            attentive: true,
+            ..self
+        }
     }
 
     /// The same, for packets that may be marked, with a way to report that.
     #[must_use]
     pub fn with_ecn_feedback(self, feedback: EcnFeedback) -> Receiver {
-        Receiver { echo: Echo::new(feedback), attentive: true, ..self }
+        Receiver {
+            echo: Echo::new(feedback),
+            attentive: true,
+            ..self
+        }
     }
 
     /// The controller of the window, if there is one.
@@ -122,12 +142,14 @@ impl Receiver {
         self.offer.as_ref().and_then(|offer| offer.controller())
     }
 
-    /// What will be [in order](Receiver::in_order) when the answer that its client waits for is complete.
+    /// What will be [in order](Receiver::in_order) when the answer that its client waits for is
+    /// complete.
     pub fn expects(&self) -> Option<Bytes> {
         self.client.as_ref().map(|client| client.expects())
     }
 
-    /// All that the client [waits for](Receiver::expects) arrived at `now`: the answer, if there is a client.
+    /// All that the client [waits for](Receiver::expects) arrived at `now`: the answer, if there is
+    /// a client.
     pub fn take_answer(&mut self, now: Time) -> Option<Answer> {
         let (answer, ask_at) = self.client.as_mut()?.answered(now);
         self.ask_at = Some(ask_at);
@@ -149,10 +171,20 @@ impl Receiver {
 
     /// A segment arrives at `now`; `emit` gets each ACK, when it leaves, and its SACK blocks.
     #[inline]
-    pub fn on_segment(&mut self, now: Time, segment: &Segment, mut emit: impl FnMut(Time, Ack, &[Block])) {
+    pub fn on_segment(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        mut emit: impl FnMut(Time, Ack, &[Block]),
+    ) {
         self.on_time(now, &mut emit);
         if segment.syn {
-            let ack = Ack { kind: AckKind::Syn, next: 0, echo: segment.sent, ..self.plain_ack(now) };
+            let ack = Ack {
+                kind: AckKind::Syn,
+                next: 0,
+                echo: segment.sent,
+                ..self.plain_ack(now)
+            };
             return emit(now, ack, &[]);
         }
         if self.attentive {
@@ -169,7 +201,8 @@ impl Receiver {
                 self.train_since = now;
             }
             self.pending += 1;
-            // Linux acknowledges what was pushed as soon as it is read (tcp_cleanup_rbuf, ICSK_ACK_PUSHED).
+            // Linux acknowledges what was pushed as soon as it is read (tcp_cleanup_rbuf,
+            // ICSK_ACK_PUSHED).
             if self.pending >= self.policy.every || self.quick > 0 || segment.push {
                 self.answer(now, &mut emit);
             } else if self.due.is_none() {
@@ -186,7 +219,8 @@ impl Receiver {
         } else {
             self.early.insert(self.next, seq);
             if u64::from(segment.size) < SMSS.get() {
-                self.early_short.push((seq, SMSS.get() - u64::from(segment.size)));
+                self.early_short
+                    .push((seq, SMSS.get() - u64::from(segment.size)));
             }
             self.note(seq);
         }
@@ -209,7 +243,16 @@ impl Receiver {
     #[cold]
     fn ask(&mut self, at: Time, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         self.ask_at = self.client.as_mut().map(|client| client.ask(at));
-        self.acknowledge(at, &mut |at, ack, blocks| emit(at, Ack { kind: AckKind::Request, ..ack }, blocks));
+        self.acknowledge(at, &mut |at, ack, blocks| {
+            emit(
+                at,
+                Ack {
+                    kind: AckKind::Request,
+                    ..ack
+                },
+                blocks,
+            )
+        });
     }
 
     /// An ACK is called for: at once, or when the coalescing window of the train ends.
@@ -222,7 +265,8 @@ impl Receiver {
         }
     }
 
-    /// A segment that changes, or may change, what ACKs say of marks or of the window, or that a client waits for.
+    /// A segment that changes, or may change, what ACKs say of marks or of the window, or that a
+    /// client waits for.
     #[cold]
     fn attend(&mut self, now: Time, segment: &Segment, emit: &mut impl FnMut(Time, Ack, &[Block])) {
         if let Some(offer) = &mut self.offer {
@@ -253,7 +297,11 @@ impl Receiver {
     fn accept_early(&mut self) {
         while !self.early.is_empty() && self.early.contains(self.next) {
             self.early.remove(self.next);
-            if let Some(i) = self.early_short.iter().position(|(seq, _)| *seq == self.next) {
+            if let Some(i) = self
+                .early_short
+                .iter()
+                .position(|(seq, _)| *seq == self.next)
+            {
                 self.short += self.early_short.swap_remove(i).1;
             }
             self.next += 1;
@@ -269,14 +317,21 @@ impl Receiver {
         self.known = kept;
     }
 
-    /// `seq` arrived early: its run becomes the first block (RFC 2018 §4), runs that it joins become one.
+    /// `seq` arrived early: its run becomes the first block (RFC 2018 §4), runs that it joins
+    /// become one.
     fn note(&mut self, seq: u64) {
-        let mut run = Block { start: seq, end: seq + 1 };
+        let mut run = Block {
+            start: seq,
+            end: seq + 1,
+        };
         let mut kept = [Block::default(); REMEMBERED];
         let mut count = 0;
         for block in &self.blocks[..self.known] {
             if block.end >= run.start && block.start <= run.end {
-                run = Block { start: block.start.min(run.start), end: block.end.max(run.end) };
+                run = Block {
+                    start: block.start.min(run.start),
+                    end: block.end.max(run.end),
+                };
             } else if count < REMEMBERED - 1 {
                 kept[count] = *block;
                 count += 1;
@@ -290,9 +345,27 @@ impl Receiver {
     /// An ACK sent at `at` without blocks.
     #[inline]
     fn plain_ack(&mut self, at: Time) -> Ack {
-        let Receiver { next, ts_recent: echo, window: most, echo: Echo { says: ecn, .. }, .. } = *self;
-        let window = self.offer.as_mut().map_or(most, |offer| offer.window(at, next, most));
-        Ack { next, echo, sent: at, window, blocks: 0, dsack: false, kind: AckKind::Plain, ecn }
+        let Receiver {
+            next,
+            ts_recent: echo,
+            window: most,
+            echo: Echo { says: ecn, .. },
+            ..
+        } = *self;
+        let window = self
+            .offer
+            .as_mut()
+            .map_or(most, |offer| offer.window(at, next, most));
+        Ack {
+            next,
+            echo,
+            sent: at,
+            window,
+            blocks: 0,
+            dsack: false,
+            kind: AckKind::Plain,
+            ecn,
+        }
     }
 
     #[inline]
@@ -308,7 +381,10 @@ impl Receiver {
         let mut blocks = [Block::default(); MAX_BLOCKS];
         let mut count = 0;
         if let Some(seq) = self.duplicate.take() {
-            blocks[0] = Block { start: seq, end: seq + 1 };
+            blocks[0] = Block {
+                start: seq,
+                end: seq + 1,
+            };
             ack.dsack = true;
             count = 1;
         }
@@ -326,7 +402,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const POLICY: AckPolicy = AckPolicy { every: 2, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
+    const POLICY: AckPolicy = AckPolicy {
+        every: 2,
+        quick: 16,
+        delay: Span::from_millis(40),
+        coalesce: Span::ZERO,
+    };
 
     fn ms(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)
@@ -358,7 +439,10 @@ mod tests {
 
     impl Bench {
         fn new(policy: AckPolicy) -> Bench {
-            let mut bench = Bench { receiver: Receiver::new(policy, SMSS * 1000), log: Vec::new() };
+            let mut bench = Bench {
+                receiver: Receiver::new(policy, SMSS * 1000),
+                log: Vec::new(),
+            };
             for seq in 0..16 {
                 bench.receive(ms(0), seq);
             }
@@ -372,14 +456,20 @@ mod tests {
 
         fn receive(&mut self, at: Time, seq: u64) {
             self.receiver
-                .on_segment(at, &segment(seq, at), |at, ack, blocks| self.log.push((at, ack, blocks.to_vec())));
+                .on_segment(at, &segment(seq, at), |at, ack, blocks| {
+                    self.log.push((at, ack, blocks.to_vec()))
+                });
         }
 
         fn sent(&mut self) -> Vec<Line> {
             self.log
                 .drain(..)
                 .map(|(at, ack, blocks)| {
-                    (at.as_nanos() / 1_000_000, ack.next, blocks.iter().map(|b| (b.start, b.end)).collect())
+                    (
+                        at.as_nanos() / 1_000_000,
+                        ack.next,
+                        blocks.iter().map(|b| (b.start, b.end)).collect(),
+                    )
                 })
                 .collect()
         }
@@ -394,18 +484,31 @@ mod tests {
         assert_eq!(bench.sent(), [(11, 18, vec![])]);
         assert_eq!(bench.receiver.ack_due(), Some(ms(52)));
         bench.receive(ms(60), 19);
-        assert_eq!(bench.sent(), [(52, 19, vec![])], "due before the next arrival, so sent then");
+        assert_eq!(
+            bench.sent(),
+            [(52, 19, vec![])],
+            "due before the next arrival, so sent then"
+        );
         assert_eq!(bench.receiver.ack_due(), Some(ms(100)));
     }
 
     #[test]
     fn what_is_pushed_is_acknowledged_at_once() {
         let mut bench = Bench::new(POLICY);
-        let pushed = Segment { push: true, ..segment(16, ms(10)) };
-        bench.receiver.on_segment(ms(10), &pushed, |at, ack, _| bench.log.push((at, ack, vec![])));
+        let pushed = Segment {
+            push: true,
+            ..segment(16, ms(10))
+        };
+        bench.receiver.on_segment(ms(10), &pushed, |at, ack, _| {
+            bench.log.push((at, ack, vec![]))
+        });
         bench.receive(ms(11), 17);
         bench.receive(ms(12), 18);
-        assert_eq!(bench.sent(), [(10, 17, vec![]), (12, 19, vec![])], "and the count begins anew");
+        assert_eq!(
+            bench.sent(),
+            [(10, 17, vec![]), (12, 19, vec![])],
+            "and the count begins anew"
+        );
     }
 
     #[test]
@@ -425,7 +528,11 @@ mod tests {
             ]
         );
         bench.receive(ms(6), 16);
-        assert_eq!(bench.sent(), [(6, 20, vec![(23, 24), (21, 22)])], "the hole is filled: acknowledged at once");
+        assert_eq!(
+            bench.sent(),
+            [(6, 20, vec![(23, 24), (21, 22)])],
+            "the hole is filled: acknowledged at once"
+        );
     }
 
     #[test]
@@ -436,7 +543,13 @@ mod tests {
         bench.receive(ms(2), 3);
         bench.receive(ms(3), 18);
         assert!(bench.log.iter().all(|(_, ack, _)| ack.dsack));
-        assert_eq!(bench.sent(), [(2, 16, vec![(3, 4), (18, 19)]), (3, 16, vec![(18, 19), (18, 19)])]);
+        assert_eq!(
+            bench.sent(),
+            [
+                (2, 16, vec![(3, 4), (18, 19)]),
+                (3, 16, vec![(18, 19), (18, 19)])
+            ]
+        );
     }
 
     #[test]
@@ -446,9 +559,17 @@ mod tests {
         bench.receive(ms(2), 17);
         assert_eq!(bench.log[0].1.echo, ms(1), "RFC 7323 §4.3 (A)");
         bench.receive(ms(3), 19);
-        assert_eq!(bench.log[1].1.echo, ms(1), "(B): a segment behind a hole does not count");
+        assert_eq!(
+            bench.log[1].1.echo,
+            ms(1),
+            "(B): a segment behind a hole does not count"
+        );
         bench.receive(ms(4), 18);
-        assert_eq!(bench.log[2].1.echo, ms(4), "(C): the one that fills it does");
+        assert_eq!(
+            bench.log[2].1.echo,
+            ms(4),
+            "(C): the one that fills it does"
+        );
     }
 
     #[test]
@@ -456,14 +577,19 @@ mod tests {
         let mut receiver = Receiver::new(AckPolicy { quick: 3, ..POLICY }, SMSS * 1000);
         let mut acked = Vec::new();
         for seq in 0..7 {
-            receiver.on_segment(ms(seq), &segment(seq, ms(seq)), |_, ack, _| acked.push(ack.next));
+            receiver.on_segment(ms(seq), &segment(seq, ms(seq)), |_, ack, _| {
+                acked.push(ack.next)
+            });
         }
         assert_eq!(acked, [1, 2, 3, 5, 7], "then one for two");
     }
 
     #[test]
     fn coalescing_answers_a_train_once() {
-        let mut bench = Bench::new(AckPolicy { coalesce: Span::from_millis(1), ..POLICY });
+        let mut bench = Bench::new(AckPolicy {
+            coalesce: Span::from_millis(1),
+            ..POLICY
+        });
         for n in 0..10 {
             bench.receive(ms(10) + Span::from_micros(50 * n), 16 + n);
         }
@@ -473,7 +599,10 @@ mod tests {
 
     #[test]
     fn a_train_begins_with_the_segment_that_the_last_one_was_too_early_for() {
-        let mut bench = Bench::new(AckPolicy { coalesce: Span::from_millis(1), ..POLICY });
+        let mut bench = Bench::new(AckPolicy {
+            coalesce: Span::from_millis(1),
+            ..POLICY
+        });
         for n in 0..16 {
             bench.receive(ms(100 + 10 * n), 16 + n);
         }
@@ -481,7 +610,11 @@ mod tests {
         bench.sent();
         bench.receive(ms(330), 33);
         bench.receive(ms(340), 34);
-        assert_eq!(bench.sent(), [(331, 34, vec![])], "not before the second of them came");
+        assert_eq!(
+            bench.sent(),
+            [(331, 34, vec![])],
+            "not before the second of them came"
+        );
     }
 
     #[test]
@@ -490,12 +623,18 @@ mod tests {
         let mut receive = |at, seq, sent| {
             bench
                 .receiver
-                .on_segment(at, &segment(seq, sent), |at, ack, blocks| bench.log.push((at, ack, blocks.to_vec())));
+                .on_segment(at, &segment(seq, sent), |at, ack, blocks| {
+                    bench.log.push((at, ack, blocks.to_vec()))
+                });
         };
         receive(ms(20), 17, ms(10));
         receive(ms(30), 16, ms(25));
         receive(ms(40), 16, ms(9));
-        assert_eq!(bench.log[2].1.echo, ms(25), "RFC 7323 §4.3 (2): the original, after its retransmission");
+        assert_eq!(
+            bench.log[2].1.echo,
+            ms(25),
+            "RFC 7323 §4.3 (2): the original, after its retransmission"
+        );
     }
 
     proptest! {

@@ -4,8 +4,8 @@ use units::Span;
 
 /// Timeout before any sample (RFC 6298 §2.1).
 const INITIAL_RTO: Span = Span::from_secs(1);
-/// Linux's TCP_RTO_MIN. RFC 6298 §2.4 has one second; §2.3's G is far below, so this floor takes its place:
-/// RTO = srtt + max(200 ms, 4·rttvar).
+/// Linux's TCP_RTO_MIN. RFC 6298 §2.4 has one second; §2.3's G is far below, so this floor takes
+/// its place: RTO = srtt + max(200 ms, 4·rttvar).
 const MIN_VARIANCE: Span = Span::from_millis(200);
 /// Linux's TCP_RTO_MAX.
 const MAX_RTO: Span = Span::from_secs(120);
@@ -22,7 +22,13 @@ pub(crate) struct RttEstimator {
 
 impl RttEstimator {
     pub(crate) fn new() -> RttEstimator {
-        RttEstimator { srtt: Span::ZERO, rttvar: Span::ZERO, min: Span::MAX, rto: INITIAL_RTO, backoff: 0 }
+        RttEstimator {
+            srtt: Span::ZERO,
+            rttvar: Span::ZERO,
+            min: Span::MAX,
+            rto: INITIAL_RTO,
+            backoff: 0,
+        }
     }
 
     /// A sample from a segment that was sent once (Karn, RFC 6298 §3).
@@ -52,7 +58,11 @@ impl RttEstimator {
     /// The timeout, backed off (RFC 6298 §5.5).
     #[inline]
     pub(crate) fn rto(&self) -> Span {
-        if self.backoff == 0 { self.rto } else { (self.rto * (1 << self.backoff)).min(MAX_RTO) }
+        if self.backoff == 0 {
+            self.rto
+        } else {
+            (self.rto * (1 << self.backoff)).min(MAX_RTO)
+        }
     }
 
     /// RTTVAR (RFC 6298 §2).
@@ -76,7 +86,10 @@ mod tests {
         let mut rtt = RttEstimator::new();
         assert_eq!(rtt.rto(), ms(1_000));
         rtt.sample(ms(100));
-        assert_eq!((rtt.srtt, rtt.rttvar, rtt.rto()), (ms(100), ms(50), ms(300)));
+        assert_eq!(
+            (rtt.srtt, rtt.rttvar, rtt.rto()),
+            (ms(100), ms(50), ms(300))
+        );
         rtt.sample(ms(100));
         assert_eq!((rtt.srtt, rtt.rttvar), (ms(100), Span::from_micros(37_500)));
         assert_eq!(rtt.rto(), ms(300), "Linux's floor of 200 ms for 4 rttvar");
@@ -100,6 +113,10 @@ mod tests {
         assert_eq!(seen[..5], [300, 600, 1_200, 2_400, 4_800]);
         assert_eq!(seen[11], 120_000);
         rtt.sample(Span::from_millis(100));
-        assert_eq!(rtt.rto(), Span::from_millis(300), "RFC 6298 §5.7: a sample ends it");
+        assert_eq!(
+            rtt.rto(),
+            Span::from_millis(300),
+            "RFC 6298 §5.7: a sample ends it"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What was sent and is not yet cumulatively acknowledged, and the snapshots taken of the connection at each sending.
+//! What was sent and is not yet cumulatively acknowledged, and the snapshots taken of the
+//! connection at each sending.
 
 use cc::{Ecn, Snapshot};
 use units::{Bytes, Time};
@@ -17,10 +18,11 @@ pub(crate) enum State {
 /// A sent segment: 16 bytes, since a flow may have a hundred thousand of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sent {
-    /// In-flight data with this segment, when it was last sent. Of a SACKed segment: how many up to here are known to be
-    /// SACKed.
+    /// In-flight data with this segment, when it was last sent. Of a SACKed segment: how many up to
+    /// here are known to be SACKed.
     pub(crate) inflight: Bytes,
-    /// The burst that it was last sent in. Of a SACKed segment: how many from here on are known to be SACKed.
+    /// The burst that it was last sent in. Of a SACKed segment: how many from here on are known to
+    /// be SACKed.
     pub(crate) burst: u32,
     pub(crate) size: u16,
     pub(crate) state: State,
@@ -34,20 +36,33 @@ pub(crate) struct Window {
     mask: u64,
 }
 
-/// Records that another flow may find in the rings of one that is over: small enough for memory to go with the flows that are
-/// under way.
+/// Records that another flow may find in the rings of one that is over: small enough for memory to
+/// go with the flows that are under way.
 pub(crate) const KEPT: usize = 256;
 
-const NONE: Sent = Sent { inflight: Bytes::ZERO, burst: 0, size: 0, state: State::Sacked, transmissions: 0 };
+const NONE: Sent = Sent {
+    inflight: Bytes::ZERO,
+    burst: 0,
+    size: 0,
+    state: State::Sacked,
+    transmissions: 0,
+};
 
 impl Window {
     pub(crate) fn new() -> Window {
-        Window { ring: vec![NONE; 16].into(), mask: 15 }
+        Window {
+            ring: vec![NONE; 16].into(),
+            mask: 15,
+        }
     }
 
     /// Empty, for another flow; what has grown beyond [`KEPT`] is given back.
     pub(crate) fn cleared(self) -> Window {
-        if self.ring.len() > KEPT { Window::new() } else { self }
+        if self.ring.len() > KEPT {
+            Window::new()
+        } else {
+            self
+        }
     }
 
     #[inline]
@@ -118,18 +133,35 @@ impl Bursts {
             app_limited: false,
             ecn: Ecn::NotEct,
         };
-        Bursts { ring: vec![none; 8].into(), mask: 7, oldest: 0, next: 0 }
+        Bursts {
+            ring: vec![none; 8].into(),
+            mask: 7,
+            oldest: 0,
+            next: 0,
+        }
     }
 
     /// Empty, for another flow, as [`Window::cleared`].
     pub(crate) fn cleared(self) -> Bursts {
-        if self.ring.len() > KEPT { Bursts::new() } else { Bursts { oldest: 0, next: 0, ..self } }
+        if self.ring.len() > KEPT {
+            Bursts::new()
+        } else {
+            Bursts {
+                oldest: 0,
+                next: 0,
+                ..self
+            }
+        }
     }
 
     /// The two oldest, and where the next one goes.
     #[inline]
     pub(crate) fn ends(&self) -> [&Burst; 3] {
-        [self.get(self.oldest), self.get(self.oldest.wrapping_add(1)), self.get(self.next)]
+        [
+            self.get(self.oldest),
+            self.get(self.oldest.wrapping_add(1)),
+            self.get(self.next),
+        ]
     }
 
     #[inline]

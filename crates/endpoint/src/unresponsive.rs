@@ -1,4 +1,5 @@
-//! Traffic that reacts to nothing: full packets at a constant rate, as of a UDP flood or a badly made video call.
+//! Traffic that reacts to nothing: full packets at a constant rate, as of a UDP flood or a badly
+//! made video call.
 
 use cc::Ecn;
 use units::{Rate, Time};
@@ -17,7 +18,12 @@ pub struct Unresponsive {
 impl Unresponsive {
     /// Sends payload at `rate` from `now` on, in packets of that codepoint.
     pub fn new(rate: Rate, ecn: Ecn, now: Time) -> Unresponsive {
-        Unresponsive { rate, ecn, started: now, next: 0 }
+        Unresponsive {
+            rate,
+            ecn,
+            started: now,
+            next: 0,
+        }
     }
 
     /// When the next packet leaves.
@@ -54,13 +60,16 @@ mod tests {
 
     #[test]
     fn keeps_its_rate_exactly() {
-        let mut source = Unresponsive::new(Rate::from_bps(7_777_777), Ecn::NotEct, Time::from_nanos(3));
+        let mut source =
+            Unresponsive::new(Rate::from_bps(7_777_777), Ecn::NotEct, Time::from_nanos(3));
         for _ in 0..1_000_000 {
             let at = source.next_at();
             source.send(at);
         }
         let expected = Span::from_nanos((1_000_000_u128 * 1448 * 8_000_000_000 / 7_777_777) as u64);
-        let error = (source.next_at() - Time::from_nanos(3)).as_nanos().abs_diff(expected.as_nanos());
+        let error = (source.next_at() - Time::from_nanos(3))
+            .as_nanos()
+            .abs_diff(expected.as_nanos());
         assert!(error <= 1, "{error} ns");
     }
 }

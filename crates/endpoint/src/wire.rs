@@ -29,7 +29,8 @@ pub struct Segment {
     pub syn: bool,
     /// Sent before.
     pub retransmit: bool,
-    /// The PSH flag (RFC 9293 §3.9.1), which Linux gives the last of every TSO burst, and of what was written at once.
+    /// The PSH flag (RFC 9293 §3.9.1), which Linux gives the last of every TSO burst, and of what
+    /// was written at once.
     pub push: bool,
     /// The ECN codepoint that it was sent with.
     pub ecn: Ecn,
@@ -43,7 +44,11 @@ impl Segment {
     /// Bytes on the wire.
     #[inline]
     pub fn wire_size(&self) -> Bytes {
-        if self.syn { SYN_SIZE } else { HEADER + Bytes::new(u64::from(self.size)) }
+        if self.syn {
+            SYN_SIZE
+        } else {
+            HEADER + Bytes::new(u64::from(self.size))
+        }
     }
 }
 
@@ -68,7 +73,8 @@ pub enum AckKind {
     Request,
 }
 
-/// An acknowledgement. Its SACK blocks travel beside it, so that the usual one, which has none, stays small.
+/// An acknowledgement. Its SACK blocks travel beside it, so that the usual one, which has none,
+/// stays small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
     /// Everything before this arrived.
@@ -85,6 +91,7 @@ pub struct Ack {
     pub dsack: bool,
     /// What else it is.
     pub kind: AckKind,
-    /// What it says of marks, in the way of [`EcnFeedback`](crate::EcnFeedback): their number, modulo 256, or the ECE flag.
+    /// What it says of marks, in the way of [`EcnFeedback`](crate::EcnFeedback): their number,
+    /// modulo 256, or the ECE flag.
     pub ecn: u8,
 }

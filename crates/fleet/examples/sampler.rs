@@ -1,7 +1,9 @@
-//! What a sample costs: `cargo run --release -p fullpipe-fleet --example sampler CONNECTIONS [HOLD_S]`.
+//! What a sample costs: `cargo run --release -p fullpipe-fleet --example sampler CONNECTIONS
+//! [HOLD_S]`.
 //!
-//! Opens so many connections on the loopback, lists one end of each, and holds them for so many seconds, so that the whole command
-//! can be measured: `time fullpipe fleet sample --sport PORT --interval 1s --count 20 -o DIR`.
+//! Opens so many connections on the loopback, lists one end of each, and holds them for so many
+//! seconds, so that the whole command can be measured: `time fullpipe fleet sample --sport PORT
+//! --interval 1s --count 20 -o DIR`.
 
 #[cfg(target_os = "linux")]
 fn main() -> std::io::Result<()> {
@@ -14,7 +16,9 @@ fn main() -> std::io::Result<()> {
     use nix::time::{ClockId, clock_gettime};
 
     const SAMPLES: u32 = 20;
-    let mut words = std::env::args().skip(1).map(|word| word.parse().expect("a number"));
+    let mut words = std::env::args()
+        .skip(1)
+        .map(|word| word.parse().expect("a number"));
     let (connections, hold) = (words.next().unwrap_or(10_000), words.next().unwrap_or(0));
     let files = 2 * connections + 100;
     let (_, most) = getrlimit(Resource::RLIMIT_NOFILE)?;
@@ -30,17 +34,27 @@ fn main() -> std::io::Result<()> {
         ends.extend([client, server]);
     }
 
-    let mut sampler = Sampler::new(Filter { sport: Some((address.port(), address.port())), ..Filter::default() })?;
+    let mut sampler = Sampler::new(Filter {
+        sport: Some((address.port(), address.port())),
+        ..Filter::default()
+    })?;
     let (mut text, mut took) = (Vec::new(), Vec::new());
     for _ in 0..SAMPLES {
         text.clear();
         let begun = Duration::from(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?);
         let listing = sampler.list(&mut text)?;
-        took.push((Duration::from(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?) - begun, listing.sockets));
+        took.push((
+            Duration::from(clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?) - begun,
+            listing.sockets,
+        ));
     }
     took.sort();
     let (median, sockets) = took[took.len() / 2];
-    println!("{sockets} of {} sockets: {median:.1?} of processor time a sample, {} bytes", ends.len(), text.len());
+    println!(
+        "{sockets} of {} sockets: {median:.1?} of processor time a sample, {} bytes",
+        ends.len(),
+        text.len()
+    );
     if hold > 0 {
         println!("port {} for {hold} s", address.port());
         std::thread::sleep(Duration::from_secs(hold));

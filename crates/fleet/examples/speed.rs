@@ -1,4 +1,5 @@
-//! How fast outputs of `ss` are read and joined, without tables: `cargo run --release -p fullpipe-fleet --example speed FILE…`.
+//! How fast outputs of `ss` are read and joined, without tables: `cargo run --release -p
+//! fullpipe-fleet --example speed FILE…`.
 
 use std::path::Path;
 use std::time::Instant;
@@ -15,18 +16,29 @@ fn main() -> std::io::Result<()> {
         let mut source = Source::open(Path::new(&file))?;
         while fleet::read(&mut source, &mut reader, 1 << 16, 1 << 23)? {
             if reader.rows() >= 1 << 16 {
-                rows += reader.take().iter().map(|(_, columns)| columns.rows()).sum::<usize>();
+                rows += reader
+                    .take()
+                    .iter()
+                    .map(|(_, columns)| columns.rows())
+                    .sum::<usize>();
             }
         }
         reader.end_file();
     }
-    rows += reader.take().iter().map(|(_, columns)| columns.rows()).sum::<usize>();
+    rows += reader
+        .take()
+        .iter()
+        .map(|(_, columns)| columns.rows())
+        .sum::<usize>();
     let seconds = begun.elapsed().as_secs_f64();
     for (name, count) in reader.counts() {
         println!("{name} {count}");
     }
     #[expect(clippy::cast_precision_loss, reason = "a file's size")]
     let megabytes = reader.counts()[0].1 as f64 / 1e6;
-    println!("{rows} rows, {megabytes:.0} MB in {seconds:.2} s: {:.0} MB/s", megabytes / seconds);
+    println!(
+        "{rows} rows, {megabytes:.0} MB in {seconds:.2} s: {:.0} MB/s",
+        megabytes / seconds
+    );
     Ok(())
 }

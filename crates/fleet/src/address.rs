@@ -41,15 +41,20 @@ impl Privacy {
 #[must_use]
 pub fn plain(text: &str) -> String {
     let text = text.trim_start_matches('[').trim_end_matches(']');
-    let text = text.split_once('%').map_or(text, |(address, _)| address.trim_end_matches(']'));
+    let text = text
+        .split_once('%')
+        .map_or(text, |(address, _)| address.trim_end_matches(']'));
     match text.parse::<IpAddr>() {
-        Ok(IpAddr::V6(six)) => six.to_ipv4_mapped().map_or_else(|| six.to_string(), |four| four.to_string()),
+        Ok(IpAddr::V6(six)) => six
+            .to_ipv4_mapped()
+            .map_or_else(|| six.to_string(), |four| four.to_string()),
         Ok(four) => four.to_string(),
         Err(_) => text.to_owned(),
     }
 }
 
-/// The network that an address is likely to share with others of the same place: /24, with IPv6 /48. Empty for a name.
+/// The network that an address is likely to share with others of the same place: /24, with IPv6
+/// /48. Empty for a name.
 #[must_use]
 pub fn net(address: &str) -> String {
     match address.parse::<IpAddr>() {
@@ -65,9 +70,12 @@ pub fn net(address: &str) -> String {
     }
 }
 
-/// An address and its port, as `10.0.0.1:443`, `[::1]:443`, `10.0.0.1%eth0:https` and older `::1:443` have them.
+/// An address and its port, as `10.0.0.1:443`, `[::1]:443`, `10.0.0.1%eth0:https` and older
+/// `::1:443` have them.
 pub(crate) fn split(end: &str) -> (String, Option<u16>) {
-    let Some((address, port)) = end.rsplit_once(':') else { return (plain(end), None) };
+    let Some((address, port)) = end.rsplit_once(':') else {
+        return (plain(end), None);
+    };
     (plain(address), port.parse().ok().or_else(|| service(port)))
 }
 
@@ -95,12 +103,21 @@ mod tests {
 
     #[test]
     fn an_address_has_one_form() {
-        assert_eq!(split("[::ffff:140.82.23.101]:5202"), ("140.82.23.101".into(), Some(5202)));
-        assert_eq!(split("[2001:DB8::1%eth0]:443"), ("2001:db8::1".into(), Some(443)));
+        assert_eq!(
+            split("[::ffff:140.82.23.101]:5202"),
+            ("140.82.23.101".into(), Some(5202))
+        );
+        assert_eq!(
+            split("[2001:DB8::1%eth0]:443"),
+            ("2001:db8::1".into(), Some(443))
+        );
         assert_eq!(split("::1:443"), ("::1".into(), Some(443)));
         assert_eq!(split("10.0.0.1%eth0:https"), ("10.0.0.1".into(), Some(443)));
         assert_eq!(split("[fe80::1]%eth0:22"), ("fe80::1".into(), Some(22)));
-        assert_eq!(split("edge.example:kerberos"), ("edge.example".into(), None));
+        assert_eq!(
+            split("edge.example:kerberos"),
+            ("edge.example".into(), None)
+        );
         assert_eq!(net("203.0.113.7"), "203.0.113.0/24");
         assert_eq!(net("2001:db8:1:2::3"), "2001:db8:1::/48");
         assert_eq!(net("edge.example"), "");

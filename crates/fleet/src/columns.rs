@@ -40,18 +40,23 @@ impl Columns {
     /// How many rows there are.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, |column| match &column.values {
-            Values::Numbers(values) => values.len(),
-            Values::Times(values) | Values::Keys(values) => values.len(),
-            Values::Labels(codes, _) => codes.len(),
-            Values::Texts(texts) => texts.len(),
-        })
+        self.columns
+            .first()
+            .map_or(0, |column| match &column.values {
+                Values::Numbers(values) => values.len(),
+                Values::Times(values) | Values::Keys(values) => values.len(),
+                Values::Labels(codes, _) => codes.len(),
+                Values::Texts(texts) => texts.len(),
+            })
     }
 
     /// The column of a name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Values> {
-        self.columns.iter().find(|column| column.name == name).map(|column| &column.values)
+        self.columns
+            .iter()
+            .find(|column| column.name == name)
+            .map(|column| &column.values)
     }
 
     pub(crate) fn push(&mut self, name: &'static str, values: Values) {

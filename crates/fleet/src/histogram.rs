@@ -25,7 +25,10 @@ impl Reader {
     /// One that has read nothing; with `silent`, bad lines are not quoted.
     #[must_use]
     pub fn new(silent: bool) -> Reader {
-        Reader { bad: BadLines::new(silent), ..Reader::default() }
+        Reader {
+            bad: BadLines::new(silent),
+            ..Reader::default()
+        }
     }
 
     fn read(&mut self, number: u64, line: &[u8]) {
@@ -44,7 +47,11 @@ impl Reader {
                         column.push(value);
                     }
                 }
-                None => self.bad.add(number, line, "it is no bucket like `[2, 4)  123 |@@@ |`".into()),
+                None => self.bad.add(
+                    number,
+                    line,
+                    "it is no bucket like `[2, 4)  123 |@@@ |`".into(),
+                ),
             },
             // What else a program prints is not ours.
             _ => {
@@ -60,21 +67,34 @@ impl Reader {
 fn bucket(text: &[u8]) -> Option<Bucket> {
     let end = text.iter().position(|byte| matches!(byte, b']' | b')'))?;
     let range = &text[1..end];
-    let count = text[end + 1..].split(|byte| *byte == b'|').next()?.trim_ascii();
+    let count = text[end + 1..]
+        .split(|byte| *byte == b'|')
+        .next()?
+        .trim_ascii();
     let count = number::count(count).filter(|_| !count.is_empty())?;
     let Some(comma) = memchr::memchr(b',', range) else {
         let low = bound(range)?;
         return Some([low, low + 1.0, count]);
     };
     let (low, high) = (range[..comma].trim_ascii(), range[comma + 1..].trim_ascii());
-    let low = if low == b"..." { f64::NEG_INFINITY } else { bound(low)? };
-    let high = if high == b"..." { f64::NAN } else { bound(high)? };
+    let low = if low == b"..." {
+        f64::NEG_INFINITY
+    } else {
+        bound(low)?
+    };
+    let high = if high == b"..." {
+        f64::NAN
+    } else {
+        bound(high)?
+    };
     Some([low, high, count])
 }
 
 /// `64K` is 65536.
 fn bound(text: &[u8]) -> Option<f64> {
-    let (sign, text) = text.strip_prefix(b"-").map_or((1.0, text), |text| (-1.0, text));
+    let (sign, text) = text
+        .strip_prefix(b"-")
+        .map_or((1.0, text), |text| (-1.0, text));
     let (last, digits) = text.split_last()?;
     let power = match last {
         b'K' => 1,
@@ -85,7 +105,10 @@ fn bound(text: &[u8]) -> Option<f64> {
         b'E' => 6,
         _ => return number::count(text).map(|value| sign * value),
     };
-    Some(sign * number::count(digits).filter(|_| !digits.is_empty())? * (0..power).fold(1.0, |times, _| times * 1024.0))
+    Some(
+        sign * number::count(digits).filter(|_| !digits.is_empty())?
+            * (0..power).fold(1.0, |times, _| times * 1024.0),
+    )
 }
 
 impl Parse for Reader {
@@ -117,7 +140,10 @@ impl Parse for Reader {
         }
         columns.push("time", Values::Times(std::mem::take(&mut self.times)));
         columns.push("name", Values::Texts(std::mem::take(&mut self.names)));
-        for (name, values) in ["low", "high", "count"].into_iter().zip(std::mem::take(&mut self.values)) {
+        for (name, values) in ["low", "high", "count"]
+            .into_iter()
+            .zip(std::mem::take(&mut self.values))
+        {
             columns.push(name, Values::Numbers(values));
         }
         vec![("histograms", columns)]
@@ -128,7 +154,11 @@ impl Parse for Reader {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("bytes", self.lines.bytes), ("buckets", self.buckets), ("bad", self.bad.count)]
+        vec![
+            ("bytes", self.lines.bytes),
+            ("buckets", self.buckets),
+            ("bad", self.bad.count),
+        ]
     }
 
     fn state(&self) -> String {
@@ -136,7 +166,9 @@ impl Parse for Reader {
     }
 
     fn resume(&mut self, state: &str) -> bool {
-        let Ok([bytes, buckets, bad]) = serde_json::from_str::<[u64; 3]>(state) else { return false };
+        let Ok([bytes, buckets, bad]) = serde_json::from_str::<[u64; 3]>(state) else {
+            return false;
+        };
         (self.lines.bytes, self.buckets, self.bad.count) = (bytes, buckets, bad);
         true
     }

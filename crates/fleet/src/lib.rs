@@ -1,6 +1,7 @@
 //! What a fleet's hosts say of their connections, as columns.
 //!
-//! Text goes in as bytes, in pieces of any size; rows come out as [`Columns`]. Nothing here writes a table: Python does that.
+//! Text goes in as bytes, in pieces of any size; rows come out as [`Columns`]. Nothing here writes
+//! a table: Python does that.
 
 pub mod address;
 mod columns;

@@ -2,11 +2,12 @@
 
 /// 10^n, each exact as a float.
 const POWERS: [f64; 23] = [
-    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20,
-    1e21, 1e22,
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 
-/// A decimal times 10^`shift`, rounded once: `16.139` with a shift of -3 is the float next to 0.016139.
+/// A decimal times 10^`shift`, rounded once: `16.139` with a shift of -3 is the float next to
+/// 0.016139.
 pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
     if text.len() > DIGITS {
         return slow(text, shift);
@@ -32,7 +33,11 @@ pub(crate) fn decimal(text: &[u8], shift: i32) -> Option<f64> {
     if mantissa < 1 << 53 {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let exact = mantissa as f64;
-        return Some(if exponent < 0 { exact / power } else { exact * power });
+        return Some(if exponent < 0 {
+            exact / power
+        } else {
+            exact * power
+        });
     }
     slow(text, shift)
 }
@@ -48,10 +53,13 @@ fn slow(text: &[u8], shift: i32) -> Option<f64> {
     if !text.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
         return None;
     }
-    let (digits, exponent) =
-        text.split_once(['e', 'E']).map_or((text, Some(0)), |(digits, e)| (digits, e.parse().ok()));
+    let (digits, exponent) = text
+        .split_once(['e', 'E'])
+        .map_or((text, Some(0)), |(digits, e)| (digits, e.parse().ok()));
     // As one number, so that it is rounded once here, too.
-    let value: f64 = format!("{digits}e{}", i32::checked_add(exponent?, shift)?).parse().ok()?;
+    let value: f64 = format!("{digits}e{}", i32::checked_add(exponent?, shift)?)
+        .parse()
+        .ok()?;
     Some(value).filter(|value| value.is_finite())
 }
 
@@ -69,7 +77,11 @@ pub(crate) fn whole(text: &[u8]) -> Option<f64> {
 /// Digits alone.
 pub(crate) fn count(text: &[u8]) -> Option<f64> {
     if text.len() > EXACT {
-        return if text.iter().all(u8::is_ascii_digit) { whole(text) } else { None };
+        return if text.iter().all(u8::is_ascii_digit) {
+            whole(text)
+        } else {
+            None
+        };
     }
     let mut value = 0u64;
     for byte in text {
@@ -110,7 +122,8 @@ fn power_of_1000(prefix: u8) -> Option<i32> {
     }
 }
 
-/// What is left on a timer, in seconds: `078ms`, `1.078ms` (which is 1 s and 78 ms), `14sec`, `3min12sec`, `119min`.
+/// What is left on a timer, in seconds: `078ms`, `1.078ms` (which is 1 s and 78 ms), `14sec`,
+/// `3min12sec`, `119min`.
 pub(crate) fn timer(text: &[u8]) -> Option<f64> {
     let (minutes, rest) = match memchr::memmem::find(text, b"min") {
         Some(at) => (count(&text[..at])?, &text[at + 3..]),
@@ -141,7 +154,16 @@ mod tests {
         assert_eq!(rate(b"3.77Tbps"), Some(3_770_000_000_000.0));
         assert_eq!(rate(b"17034.3Mbps"), Some(17_034_300_000.0));
         assert_eq!(rate(b"1.5Kibps"), Some(1536.0));
-        assert_eq!([rate(b"bps"), rate(b"Mbps"), rate(b"12"), rate(b"1.2.3bps"), rate(b"-1bps")], [None; 5]);
+        assert_eq!(
+            [
+                rate(b"bps"),
+                rate(b"Mbps"),
+                rate(b"12"),
+                rate(b"1.2.3bps"),
+                rate(b"-1bps")
+            ],
+            [None; 5]
+        );
     }
 
     /// The texts of print_ms_timer() in iproute2's ss.c.
@@ -158,17 +180,46 @@ mod tests {
 
     #[test]
     fn many_digits_and_exponents_are_rounded_once() {
-        assert_eq!(decimal(b"17179900136.424272", -3), Some(17_179_900.136_424_272));
+        assert_eq!(
+            decimal(b"17179900136.424272", -3),
+            Some(17_179_900.136_424_272)
+        );
         assert_eq!(decimal(b"2.1e+06", -3), Some(2100.0));
-        assert_eq!([decimal(b"1e", 0), decimal(b"e5", 0), decimal(b"1e5e5", 0), decimal(b"1e400", 0)], [None; 4]);
+        assert_eq!(
+            [
+                decimal(b"1e", 0),
+                decimal(b"e5", 0),
+                decimal(b"1e5e5", 0),
+                decimal(b"1e400", 0)
+            ],
+            [None; 4]
+        );
     }
 
     /// What a column of 64 bits can't hold is no count, however it is written.
     #[test]
     fn a_count_has_63_bits() {
-        assert_eq!(count(b"9223372036854774784"), Some(9_223_372_036_854_774_784.0), "the float below 2^63");
-        assert_eq!([count(b"9223372036854775808"), count(b"18446744073709551616"), count(&[b'9'; 400])], [None; 3]);
-        assert_eq!([whole(b"1e18"), whole(b"1e19"), whole(b"9223372036854775808")], [Some(1e18), None, None]);
+        assert_eq!(
+            count(b"9223372036854774784"),
+            Some(9_223_372_036_854_774_784.0),
+            "the float below 2^63"
+        );
+        assert_eq!(
+            [
+                count(b"9223372036854775808"),
+                count(b"18446744073709551616"),
+                count(&[b'9'; 400])
+            ],
+            [None; 3]
+        );
+        assert_eq!(
+            [
+                whole(b"1e18"),
+                whole(b"1e19"),
+                whole(b"9223372036854775808")
+            ],
+            [Some(1e18), None, None]
+        );
     }
 
     proptest! {

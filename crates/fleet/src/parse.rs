@@ -71,7 +71,9 @@ impl Lines {
     pub(crate) fn feed(&mut self, mut piece: &[u8], mut read: impl FnMut(u64, &[u8])) {
         self.bytes += piece.len() as u64;
         if !self.tail.is_empty() {
-            let Some(end) = memchr::memchr(b'\n', piece) else { return self.keep(piece) };
+            let Some(end) = memchr::memchr(b'\n', piece) else {
+                return self.keep(piece);
+            };
             self.keep(&piece[..end]);
             self.number += 1;
             read(self.number, &self.tail);
@@ -114,7 +116,10 @@ const QUOTED: usize = 100;
 
 impl BadLines {
     pub(crate) fn new(silent: bool) -> BadLines {
-        BadLines { silent, ..BadLines::default() }
+        BadLines {
+            silent,
+            ..BadLines::default()
+        }
     }
 
     #[cold]
@@ -123,8 +128,16 @@ impl BadLines {
         if self.quoted.len() < QUOTED {
             let text = String::from_utf8_lossy(&line[..line.len().min(200)]).into_owned();
             // What is wrong may quote a value.
-            let (why, text) = if self.silent { ("it can't be read".into(), String::new()) } else { (why, text) };
-            self.quoted.push(Bad { line: number, why, text });
+            let (why, text) = if self.silent {
+                ("it can't be read".into(), String::new())
+            } else {
+                (why, text)
+            };
+            self.quoted.push(Bad {
+                line: number,
+                why,
+                text,
+            });
         }
     }
 

@@ -1,4 +1,5 @@
-//! When a sample was taken: `ss` does not say, so whoever ran it has to have written it between or beside its lines.
+//! When a sample was taken: `ss` does not say, so whoever ran it has to have written it between or
+//! beside its lines.
 
 const MICROS: i64 = 1_000_000;
 
@@ -9,16 +10,21 @@ pub(crate) struct Stamped<'a> {
     pub(crate) rest: &'a [u8],
 }
 
-/// A line that is a time and nothing else, but for marks and a word in front of it: `@1576576800.5`, `# 2019-12-17T10:00:00Z`,
-/// `=== 2019-12-17 10:00:00 ===`, `time: 1576576800`, or what `date`, `date -R`, `date -Is` and `date +%s` print.
+/// A line that is a time and nothing else, but for marks and a word in front of it:
+/// `@1576576800.5`, `# 2019-12-17T10:00:00Z`, `=== 2019-12-17 10:00:00 ===`, `time: 1576576800`, or
+/// what `date`, `date -R`, `date -Is` and `date +%s` print.
 pub(crate) fn line(text: &[u8]) -> Option<i64> {
     let text = std::str::from_utf8(text).ok()?.trim();
     // No line of a socket is so short, but for cut ones.
     if text.len() > 80 {
         return None;
     }
-    let text = text
-        .trim_matches(|mark: char| matches!(mark, '#' | '=' | '-' | '@' | '*' | '[' | ']' | '<' | '>' | ' ' | '\t'));
+    let text = text.trim_matches(|mark: char| {
+        matches!(
+            mark,
+            '#' | '=' | '-' | '@' | '*' | '[' | ']' | '<' | '>' | ' ' | '\t'
+        )
+    });
     let text = match text.split_once([':', '=', ' ']) {
         Some((word, rest)) if is_word(word) => rest.trim(),
         _ => text,
@@ -31,22 +37,32 @@ pub(crate) fn line(text: &[u8]) -> Option<i64> {
 }
 
 fn is_word(word: &str) -> bool {
-    ["time", "timestamp", "ts", "date", "at", "epoch", "sample"].contains(&word.to_ascii_lowercase().as_str())
+    ["time", "timestamp", "ts", "date", "at", "epoch", "sample"]
+        .contains(&word.to_ascii_lowercase().as_str())
 }
 
-/// A time in front of a line, as moreutils' `ts` writes it with `%s`, `%.s` or a format that begins with the whole date.
+/// A time in front of a line, as moreutils' `ts` writes it with `%s`, `%.s` or a format that begins
+/// with the whole date.
 pub(crate) fn prefix(line: &[u8]) -> Option<Stamped<'_>> {
     if !line.first()?.is_ascii_digit() && *line.first()? != b'[' {
         return None;
     }
     let bracket = line[0] == b'[';
     let found = epoch_or_date(&line[usize::from(bracket)..])?;
-    let rest = if bracket { found.rest.strip_prefix(b"]")? } else { found.rest };
+    let rest = if bracket {
+        found.rest.strip_prefix(b"]")?
+    } else {
+        found.rest
+    };
     // One space is between time and line; those behind it are the line's own.
-    Some(Stamped { time: found.time, rest: rest.strip_prefix(b" ")? })
+    Some(Stamped {
+        time: found.time,
+        rest: rest.strip_prefix(b" ")?,
+    })
 }
 
-/// The time in a file's name: `ss-1576576800.txt`, `ss_2019-12-17_10-00-00`, `20191217T100000Z.ss.gz`.
+/// The time in a file's name: `ss-1576576800.txt`, `ss_2019-12-17_10-00-00`,
+/// `20191217T100000Z.ss.gz`.
 pub(crate) fn in_name(name: &str) -> Option<i64> {
     let bytes = name.as_bytes();
     let mut digits = bytes.split(|byte| !byte.is_ascii_digit());
@@ -55,18 +71,28 @@ pub(crate) fn in_name(name: &str) -> Option<i64> {
     }
     if let Some(epoch) = digits.find(|run| run.len() == 10 || run.len() == 13) {
         let value: i64 = std::str::from_utf8(epoch).ok()?.parse().ok()?;
-        return if epoch.len() == 13 { value.checked_mul(1000) } else { value.checked_mul(MICROS) };
+        return if epoch.len() == 13 {
+            value.checked_mul(1000)
+        } else {
+            value.checked_mul(MICROS)
+        };
     }
     None
 }
 
 /// `20191217…100000` or `2019-12-17…10-00-00` anywhere in a name, the time of day being optional.
 fn dense_date(name: &[u8]) -> Option<i64> {
-    let runs: Vec<&[u8]> = name.split(|byte| !byte.is_ascii_digit()).filter(|run| !run.is_empty()).collect();
+    let runs: Vec<&[u8]> = name
+        .split(|byte| !byte.is_ascii_digit())
+        .filter(|run| !run.is_empty())
+        .collect();
     let number = |run: &[u8]| std::str::from_utf8(run).ok()?.parse::<i64>().ok();
     for (at, run) in runs.iter().enumerate() {
         let (date, then) = match run.len() {
-            14 => ([&run[..4], &run[4..6], &run[6..8]], vec![&run[8..10], &run[10..12], &run[12..]]),
+            14 => (
+                [&run[..4], &run[4..6], &run[6..8]],
+                vec![&run[8..10], &run[10..12], &run[12..]],
+            ),
             8 => ([&run[..4], &run[4..6], &run[6..8]], parts(&runs[at + 1..])),
             4 if runs.len() > at + 2 && runs[at + 1].len() == 2 && runs[at + 2].len() == 2 => {
                 ([*run, runs[at + 1], runs[at + 2]], parts(&runs[at + 3..]))
@@ -79,7 +105,9 @@ fn dense_date(name: &[u8]) -> Option<i64> {
         };
         let clock: Vec<i64> = then.iter().filter_map(|part| number(part)).collect();
         let seconds = match clock.as_slice() {
-            [hour @ 0..24, minute @ 0..60, second @ 0..61, ..] => hour * 3600 + minute * 60 + second,
+            [hour @ 0..24, minute @ 0..60, second @ 0..61, ..] => {
+                hour * 3600 + minute * 60 + second
+            }
             [hour @ 0..24, minute @ 0..60] => hour * 3600 + minute * 60,
             _ => 0,
         };
@@ -106,7 +134,10 @@ pub(crate) fn epoch_or_date(text: &[u8]) -> Option<Stamped<'_>> {
     match run {
         10 => {
             let (micros, used) = fraction(&text[10..]);
-            Some(Stamped { time: integer(&text[..10])? * MICROS + micros, rest: &text[10 + used..] })
+            Some(Stamped {
+                time: integer(&text[..10])? * MICROS + micros,
+                rest: &text[10 + used..],
+            })
         }
         4 => date(text),
         _ => None,
@@ -121,22 +152,35 @@ fn date(text: &[u8]) -> Option<Stamped<'_>> {
     }
     let (year, month, day) = (field(0, 4)?, field(5, 7)?, field(8, 10)?);
     let (hour, minute, second) = (field(11, 13)?, field(14, 16)?, field(17, 19)?);
-    if !((1..=12).contains(&month) && (1..=31).contains(&day) && hour < 24 && minute < 60 && second <= 60) {
+    if !((1..=12).contains(&month)
+        && (1..=31).contains(&day)
+        && hour < 24
+        && minute < 60
+        && second <= 60)
+    {
         return None;
     }
     let (micros, used) = fraction(&text[19..]);
     let mut rest = &text[19 + used..];
     let mut seconds = days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    let zone = rest.strip_prefix(b" ").filter(|zone| matches!(zone.first(), Some(b'+' | b'-'))).unwrap_or(rest);
-    if let Some(behind) =
-        rest.strip_prefix(b"Z").or_else(|| rest.strip_prefix(b" UTC")).or_else(|| rest.strip_prefix(b"UTC"))
+    let zone = rest
+        .strip_prefix(b" ")
+        .filter(|zone| matches!(zone.first(), Some(b'+' | b'-')))
+        .unwrap_or(rest);
+    if let Some(behind) = rest
+        .strip_prefix(b"Z")
+        .or_else(|| rest.strip_prefix(b" UTC"))
+        .or_else(|| rest.strip_prefix(b"UTC"))
     {
         rest = behind;
     } else if let Some((offset, behind)) = offset(zone) {
         seconds -= offset;
         rest = behind;
     }
-    Some(Stamped { time: seconds * MICROS + micros, rest })
+    Some(Stamped {
+        time: seconds * MICROS + micros,
+        rest,
+    })
 }
 
 /// `.123456` or `,123`, in microseconds, and how long it is.
@@ -144,12 +188,23 @@ fn fraction(text: &[u8]) -> (i64, usize) {
     if !matches!(text.first(), Some(b'.' | b',')) {
         return (0, 0);
     }
-    let digits = text[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = text[1..]
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
     let micros = (0..6).fold(0, |micros, at| {
-        let digit = if at < digits { i64::from(text[1 + at] - b'0') } else { 0 };
+        let digit = if at < digits {
+            i64::from(text[1 + at] - b'0')
+        } else {
+            0
+        };
         micros * 10 + digit
     });
-    if digits == 0 { (0, 0) } else { (micros, 1 + digits) }
+    if digits == 0 {
+        (0, 0)
+    } else {
+        (micros, 1 + digits)
+    }
 }
 
 /// `+09:00` or `+0900`, in seconds.
@@ -165,15 +220,20 @@ fn offset(text: &[u8]) -> Option<(i64, &[u8])> {
     Some((sign * (hours * 3600 + minutes * 60), &text[5 + colon..]))
 }
 
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 
-/// `Tue Dec 17 10:00:00 UTC 2019`, `Tue Dec 17 10:00:00 AM UTC 2019`, `Tue, 17 Dec 2019 10:00:00 +0000`, `17/Dec/2019:10:00:00
-/// +0000`. Of zones by name UTC and GMT are known: others have more than one meaning.
+/// `Tue Dec 17 10:00:00 UTC 2019`, `Tue Dec 17 10:00:00 AM UTC 2019`, `Tue, 17 Dec 2019 10:00:00
+/// +0000`, `17/Dec/2019:10:00:00 +0000`. Of zones by name UTC and GMT are known: others have more
+/// than one meaning.
 pub(crate) fn of_date_command(text: &str) -> Option<i64> {
-    let (mut year, mut month, mut day, mut clock, mut zone, mut noon) = (None, None, None, None, 0, None);
+    let (mut year, mut month, mut day, mut clock, mut zone, mut noon) =
+        (None, None, None, None, 0, None);
     for word in text.split([' ', ',', '/']).filter(|word| !word.is_empty()) {
-        if let Some(at) =
-            MONTHS.iter().position(|name| word.get(..3) == Some(name) && word.chars().all(char::is_alphabetic))
+        if let Some(at) = MONTHS
+            .iter()
+            .position(|name| word.get(..3) == Some(name) && word.chars().all(char::is_alphabetic))
         {
             month = i64::try_from(at + 1).ok();
         } else if let Some((first, rest)) = word.split_once(':') {
@@ -185,8 +245,11 @@ pub(crate) fn of_date_command(text: &str) -> Option<i64> {
                 word
             };
             let parts: Vec<&str> = of_day.split(':').collect();
-            let [hour, minute, second] = parts.as_slice() else { return None };
-            let [hour, minute, second] = [hour, minute, second].map(|part| integer(part.as_bytes()));
+            let [hour, minute, second] = parts.as_slice() else {
+                return None;
+            };
+            let [hour, minute, second] =
+                [hour, minute, second].map(|part| integer(part.as_bytes()));
             clock = Some((
                 hour.filter(|hour| *hour < 24)?,
                 minute.filter(|minute| *minute < 60)?,
@@ -200,7 +263,8 @@ pub(crate) fn of_date_command(text: &str) -> Option<i64> {
             noon = Some(word);
         } else if let Some((seconds, b"")) = offset(word.as_bytes()) {
             zone = seconds;
-        } else if !(matches!(word, "UTC" | "GMT") || ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&word))
+        } else if !(matches!(word, "UTC" | "GMT")
+            || ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"].contains(&word))
         {
             return None;
         }
@@ -218,7 +282,11 @@ fn integer(digits: &[u8]) -> Option<i64> {
     if digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    Some(digits.iter().fold(0, |value, byte| value * 10 + i64::from(byte - b'0')))
+    Some(
+        digits
+            .iter()
+            .fold(0, |value, byte| value * 10 + i64::from(byte - b'0')),
+    )
 }
 
 /// Days since 1970-01-01 of the Gregorian calendar (H. Hinnant, days_from_civil).
@@ -274,9 +342,18 @@ mod tests {
     #[test]
     fn a_time_in_front_of_a_line_leaves_the_line() {
         let found = prefix(b"1576576800.5 \t cubic rto:204").unwrap();
-        assert_eq!((found.time, found.rest), (TIME + 500_000, &b"\t cubic rto:204"[..]));
-        assert_eq!(prefix(b"2019-12-17 10:00:00 ESTAB 0 0").unwrap().rest, b"ESTAB 0 0");
-        assert_eq!(prefix(b"[2019-12-17T10:00:00Z] ESTAB").unwrap().rest, b"ESTAB");
+        assert_eq!(
+            (found.time, found.rest),
+            (TIME + 500_000, &b"\t cubic rto:204"[..])
+        );
+        assert_eq!(
+            prefix(b"2019-12-17 10:00:00 ESTAB 0 0").unwrap().rest,
+            b"ESTAB 0 0"
+        );
+        assert_eq!(
+            prefix(b"[2019-12-17T10:00:00Z] ESTAB").unwrap().rest,
+            b"ESTAB"
+        );
         assert!(prefix(b"0 398200 10.0.0.1:80 10.0.0.2:1234").is_none());
     }
 
@@ -293,7 +370,10 @@ mod tests {
 
     #[test]
     fn days_are_those_of_the_calendar() {
-        assert_eq!([days(1970, 1, 1), days(2000, 2, 29), days(2026, 11, 22)], [0, 11_016, 20_779]);
+        assert_eq!(
+            [days(1970, 1, 1), days(2000, 2, 29), days(2026, 11, 22)],
+            [0, 11_016, 20_779]
+        );
     }
 
     proptest! {

@@ -11,14 +11,25 @@ fn read(mut parser: impl Parse, text: &str) -> (Columns, Vec<String>) {
         parser.feed(piece);
     }
     parser.end_file();
-    let bad = parser.take_bad().into_iter().map(|bad| format!("{}: {}", bad.line, bad.why)).collect();
+    let bad = parser
+        .take_bad()
+        .into_iter()
+        .map(|bad| format!("{}: {}", bad.line, bad.why))
+        .collect();
     (parser.take().remove(0).1, bad)
 }
 
 fn log(format: &str, keep: &[&str], text: &str) -> (Columns, Vec<String>) {
     let keep = keep.iter().map(|name| (*name).to_owned()).collect();
     let format = Format::parse(format).unwrap();
-    read(nginx::Reader::new(Options { format, keep, privacy: Privacy::Open }), text)
+    read(
+        nginx::Reader::new(Options {
+            format,
+            keep,
+            privacy: Privacy::Open,
+        }),
+        text,
+    )
 }
 
 fn numbers(columns: &Columns, name: &str) -> Vec<f64> {
@@ -59,65 +70,118 @@ garbage
     assert_eq!(numbers(&rows, "bytes_sent"), [3_000_123.0, 0.0]);
     assert_eq!(numbers(&rows, "request_time_s"), [1.5, 0.0]);
     let first = |name| numbers(&rows, name)[0];
-    assert_eq!([first("tcpinfo_rtt_s"), first("tcpinfo_rttvar_s")], [0.020_125, 0.010]);
-    assert_eq!([first("tcpinfo_snd_cwnd_packets"), first("tcpinfo_rcv_space_bytes")], [106.0, 14_600.0]);
     assert_eq!(
-        [first("upstream_response_time_s"), first("nginx_connection"), first("connection_requests")],
+        [first("tcpinfo_rtt_s"), first("tcpinfo_rttvar_s")],
+        [0.020_125, 0.010]
+    );
+    assert_eq!(
+        [
+            first("tcpinfo_snd_cwnd_packets"),
+            first("tcpinfo_rcv_space_bytes")
+        ],
+        [106.0, 14_600.0]
+    );
+    assert_eq!(
+        [
+            first("upstream_response_time_s"),
+            first("nginx_connection"),
+            first("connection_requests")
+        ],
         [0.25, 12.0, 3.0]
     );
     assert!(numbers(&rows, "tcpinfo_rtt_s")[1].is_nan());
     assert_eq!(
         [texts(&rows, "client"), texts(&rows, "client_net")],
-        [["192.0.2.7", "2001:db8::9"], ["192.0.2.0/24", "2001:db8::/48"]]
+        [
+            ["192.0.2.7", "2001:db8::9"],
+            ["192.0.2.0/24", "2001:db8::/48"]
+        ]
     );
-    assert_eq!([texts(&rows, "country"), texts(&rows, "protocol")], [["JP", ""], ["HTTP/1.1", ""]]);
-    assert_eq!(texts(&rows, "kept")[0], r#"{"http_user_agent":"agent \\x22x\\x22 1"}"#);
+    assert_eq!(
+        [texts(&rows, "country"), texts(&rows, "protocol")],
+        [["JP", ""], ["HTTP/1.1", ""]]
+    );
+    assert_eq!(
+        texts(&rows, "kept")[0],
+        r#"{"http_user_agent":"agent \\x22x\\x22 1"}"#
+    );
 }
 
 #[test]
 fn the_format_that_nginx_has_by_itself() {
-    let text = "127.0.0.1 - - [22/Nov/2026:03:00:00 +0900] \"GET / HTTP/2.0\" 206 1234 \"-\" \"curl/8\"\n";
+    let text =
+        "127.0.0.1 - - [22/Nov/2026:03:00:00 +0900] \"GET / HTTP/2.0\" 206 1234 \"-\" \"curl/8\"\n";
     let (rows, bad) = log("combined", &[], text);
     assert!(bad.is_empty(), "{bad:?}");
     assert_eq!(times(&rows), [1_795_284_000_000_000]);
-    assert_eq!([numbers(&rows, "status"), numbers(&rows, "body_bytes_sent")], [[206.0], [1234.0]]);
+    assert_eq!(
+        [numbers(&rows, "status"), numbers(&rows, "body_bytes_sent")],
+        [[206.0], [1234.0]]
+    );
 }
 
 /// By `escape=json` in a format of one's own, and by names of variables.
 #[test]
 fn logs_that_are_json() {
     let format = r#"log_format j escape=json '{"t":"$msec","ua":"$http_user_agent","rt":$request_time,"s":$status,"b":$body_bytes_sent,"h":"$hostname"}';"#;
-    let text =
-        r#"{"t":"1576576800.250","ua":"a \"quoted\" one\",\"rt\":9","rt":2.500,"s":200,"b":5000000,"h":"edge-7"}"#;
+    let text = r#"{"t":"1576576800.250","ua":"a \"quoted\" one\",\"rt\":9","rt":2.500,"s":200,"b":5000000,"h":"edge-7"}"#;
     let (rows, bad) = log(format, &[], text);
     assert!(bad.is_empty(), "{bad:?}");
-    assert_eq!([numbers(&rows, "request_time_s"), numbers(&rows, "body_bytes_sent")], [[2.5], [5e6]]);
+    assert_eq!(
+        [
+            numbers(&rows, "request_time_s"),
+            numbers(&rows, "body_bytes_sent")
+        ],
+        [[2.5], [5e6]]
+    );
     assert_eq!(texts(&rows, "host"), ["edge-7"]);
 
     let text = "{\"msec\": 1576576800.25, \"request_time\": \"2.5\", \"status\": 200, \"bytes_sent\": 77, \"other\": null}\nno\n{\"status\": 200}\n";
     let (rows, bad) = log("json", &[], text);
-    assert_eq!([numbers(&rows, "request_time_s"), numbers(&rows, "bytes_sent")], [[2.5], [77.0]]);
+    assert_eq!(
+        [
+            numbers(&rows, "request_time_s"),
+            numbers(&rows, "bytes_sent")
+        ],
+        [[2.5], [77.0]]
+    );
     assert_eq!(times(&rows), [1_576_576_800_250_000]);
-    assert_eq!(bad[1], "3: it has no time: msec, time_iso8601 or time_local");
+    assert_eq!(
+        bad[1],
+        "3: it has no time: msec, time_iso8601 or time_local"
+    );
     assert!(bad[0].starts_with("2: it is no JSON object"), "{bad:?}");
 }
 
 #[test]
 fn a_configuration_with_one_format_is_that_format() {
-    let whole =
-        format!("user root;\nhttp {{\n  # log_format is below\n  {DIRECTIVE}\n  access_log /var/log/a fleet;\n}}\n");
+    let whole = format!(
+        "user root;\nhttp {{\n  # log_format is below\n  {DIRECTIVE}\n  access_log /var/log/a fleet;\n}}\n"
+    );
     assert_eq!(Format::parse(&whole), Format::parse(DIRECTIVE));
     let two = format!("{DIRECTIVE}\n{DIRECTIVE}");
-    assert_eq!(Format::parse(&two).unwrap_err().problem, "it has 2 directives log_format");
+    assert_eq!(
+        Format::parse(&two).unwrap_err().problem,
+        "it has 2 directives log_format"
+    );
 }
 
 #[test]
 fn a_format_that_can_not_be_read_is_refused() {
     let problem = |format: &str| Format::parse(format).unwrap_err().problem;
-    assert_eq!(problem("$status $bytes_sent"), "it has none of $msec, $time_iso8601 and $time_local");
+    assert_eq!(
+        problem("$status $bytes_sent"),
+        "it has none of $msec, $time_iso8601 and $time_local"
+    );
     assert_eq!(problem("nothing"), "it has no variables");
-    assert_eq!(problem("$msec$status"), "nothing stands between $msec and $status, so a line can't be taken apart");
-    assert_eq!(problem("$msec $ x"), "a `$` without a name, in front of ` x`");
+    assert_eq!(
+        problem("$msec$status"),
+        "nothing stands between $msec and $status, so a line can't be taken apart"
+    );
+    assert_eq!(
+        problem("$msec $ x"),
+        "a `$` without a name, in front of ` x`"
+    );
     assert_eq!(problem("log_format a 'open;"), "a quote is not closed");
 }
 
@@ -149,10 +213,22 @@ fn counters_become_increases_over_each_interval() {
     assert!(bad.is_empty(), "{bad:?}");
     assert_eq!(times(&rows), [1_576_576_810_000_000, 1_576_576_840_000_000]);
     assert_eq!(numbers(&rows, "interval_s"), [10.0, 20.0]);
-    assert_eq!([numbers(&rows, "in_segs"), numbers(&rows, "out_segs")], [[200.0, 10.0], [2000.0, 100.0]]);
-    assert_eq!([numbers(&rows, "retrans_segs"), numbers(&rows, "loss_probes")], [[60.0, 1.0], [3.0, 0.0]]);
+    assert_eq!(
+        [numbers(&rows, "in_segs"), numbers(&rows, "out_segs")],
+        [[200.0, 10.0], [2000.0, 100.0]]
+    );
+    assert_eq!(
+        [
+            numbers(&rows, "retrans_segs"),
+            numbers(&rows, "loss_probes")
+        ],
+        [[60.0, 1.0], [3.0, 0.0]]
+    );
     // 100 ticks a second.
-    assert_eq!([numbers(&rows, "cpu_s"), numbers(&rows, "cpu_idle_s")], [[10.0, 20.0], [10.0, 20.0]]);
+    assert_eq!(
+        [numbers(&rows, "cpu_s"), numbers(&rows, "cpu_idle_s")],
+        [[10.0, 20.0], [10.0, 20.0]]
+    );
 }
 
 #[test]
@@ -169,28 +245,48 @@ fn counters_by_netstat_and_nstat() {
     );
     let (rows, _) = read(counters::Reader::new(false), &text);
     assert_eq!(
-        [numbers(&rows, "interval_s"), numbers(&rows, "out_segs"), numbers(&rows, "retrans_segs")],
+        [
+            numbers(&rows, "interval_s"),
+            numbers(&rows, "out_segs"),
+            numbers(&rows, "retrans_segs")
+        ],
         [[30.0], [200.0], [4.0]]
     );
 
     let nstat = |sent, again| {
-        format!("#kernel\nTcpOutSegs   {sent}   0.0\nTcpRetransSegs   {again}   0.0\nTcpExtTCPTimeouts 1 0.0\n")
+        format!(
+            "#kernel\nTcpOutSegs   {sent}   0.0\nTcpRetransSegs   {again}   0.0\nTcpExtTCPTimeouts 1 0.0\n"
+        )
     };
     let text = format!("1576576800\n{}1576576810\n{}", nstat(100, 1), nstat(200, 3));
     let (rows, _) = read(counters::Reader::new(false), &text);
     assert_eq!(
-        [numbers(&rows, "out_segs"), numbers(&rows, "retrans_segs"), numbers(&rows, "timeouts")],
+        [
+            numbers(&rows, "out_segs"),
+            numbers(&rows, "retrans_segs"),
+            numbers(&rows, "timeouts")
+        ],
         [[100.0], [2.0], [0.0]]
     );
 }
 
 #[test]
 fn a_bad_counter_is_said() {
-    let (_, bad) = read(counters::Reader::new(false), "Tcp: InSegs OutSegs\nTcp: 1\nTcp: InSegs OutSegs\nTcp: 1 x\n");
-    assert_eq!(bad, ["2: 2 names of Tcp, and 1 values", "4: Tcp OutSegs can't be `x`"]);
+    let (_, bad) = read(
+        counters::Reader::new(false),
+        "Tcp: InSegs OutSegs\nTcp: 1\nTcp: InSegs OutSegs\nTcp: 1 x\n",
+    );
+    assert_eq!(
+        bad,
+        [
+            "2: 2 names of Tcp, and 1 values",
+            "4: Tcp OutSegs can't be `x`"
+        ]
+    );
 }
 
-/// Of the Dropbox article: time between a packet's being put into fq and its being taken out, on one of its machines.
+/// Of the Dropbox article: time between a packet's being put into fq and its being taken out, on
+/// one of its machines.
 const PACING: &str = "Attaching 3 probes...
 @us:
 [0]               237486 |                                                    |
@@ -219,7 +315,11 @@ fn a_histogram_of_bpftrace() {
     assert!(bad.is_empty(), "{bad:?}");
     assert_eq!(rows.rows(), 18);
     let counts = numbers(&rows, "count");
-    assert_eq!(counts.iter().sum::<f64>(), 63_336_246.0, "the sum that the article's packets come to");
+    assert_eq!(
+        counts.iter().sum::<f64>(),
+        63_336_246.0,
+        "the sum that the article's packets come to"
+    );
     assert_eq!(texts(&rows, "name"), vec!["@us"; 18]);
     // Two modes, at 2 to 4 µs and 1 to 2 ms: no neighbour has more.
     let modes: Vec<(f64, f64)> = (1..17)
@@ -234,7 +334,10 @@ fn a_histogram_of_bpftrace() {
 fn other_buckets_of_bpftrace() {
     let text = "@rtt[eth0, 10.0.0.1]:\n(..., 0)  3 |@|\n[-4, -2)  4 |@|\n[100, ...)  5 |@|\n[1M, 2M)  6 |@|\n[1, 2  7 |@|\n[x, 2)  7 |@|\n\n@count: 17\n";
     let (rows, bad) = read(histogram::Reader::new(false), text);
-    assert_eq!(numbers(&rows, "low"), [f64::NEG_INFINITY, -4.0, 100.0, 1_048_576.0]);
+    assert_eq!(
+        numbers(&rows, "low"),
+        [f64::NEG_INFINITY, -4.0, 100.0, 1_048_576.0]
+    );
     assert_eq!(numbers(&rows, "high")[..2], [0.0, -2.0]);
     assert!(numbers(&rows, "high")[2].is_nan());
     assert_eq!(texts(&rows, "name")[0], "@rtt[eth0, 10.0.0.1]");

@@ -9,7 +9,8 @@ const DROPBOX: &str = "ts sack bbr rto:220 rtt:16.139/10.041 ato:40 mss:1448 pmt
 /// Debian 12, kernel 6.18, iproute2 6.1.0, `ss -neitO`.
 const DEBIAN: &str = "ESTAB 0      0          127.0.0.1:46056    127.0.0.1:38373 ino:60753 sk:1003 cgroup:/ <-> ts sack bbr wscale:10,10 rto:204 rtt:0.095/0.057 mss:65483 pmtu:65535 rcvmss:536 advmss:65483 cwnd:18 ssthresh:8 bytes_sent:2152136704 bytes_acked:2152136705 segs_out:34885 segs_in:10330 data_segs_out:34883 bbr:(bw:104772793752bps,mrtt:0.003,pacing_gain:1,cwnd_gain:2) send 99258442105bps lastsnd:16 lastrcv:820 lastack:16 pacing_rate 103725065816bps delivery_rate 104772800000bps delivered:34884 busy:792ms rwnd_limited:352ms(44.4%) reordering:6 rcv_space:65495 rcv_ssthresh:65495 minrtt:0.003 snd_wnd:5444608";
 
-/// In the wild (130e/dash_meas_aio): a state filter, an IPv6-mapped address, a timer, gains of STARTUP.
+/// In the wild (130e/dash_meas_aio): a state filter, an IPv6-mapped address, a timer, gains of
+/// STARTUP.
 const MAPPED: &str = "0      398200 [::ffff:140.82.23.101]:5202 [::ffff:137.25.146.88]:56512 timer:(on,078ms,0) ts sack bbr wscale:6,10 rto:237 rtt:36.788/3.994 ato:40 mss:1448 pmtu:1500 rcvmss:536 advmss:1448 cwnd:44 bytes_sent:128872 bytes_acked:66608 bytes_received:37 segs_out:90 segs_in:12 data_segs_out:89 data_segs_in:1 bbr:(bw:4762104bps,mrtt:30.236,pacing_gain:2.88672,cwnd_gain:2.88672) send 13854953bps lastsnd:2 lastrcv:132 lastack:3 pacing_rate 13609384bps delivery_rate 4762720bps delivered:47 busy:132ms unacked:43 rcv_space:14600 rcv_ssthresh:42230 notsent:335936 minrtt:30.236 snd_wnd:128192";
 
 /// The same source, in recovery.
@@ -94,15 +95,28 @@ fn the_fields_of_a_line_agree() {
     let value = |field| sample.get(field).unwrap();
     assert_eq!(value(BytesSent) - value(BytesRetrans), value(BytesAcked));
     let send = value(Cwnd) * value(Mss) * 8.0 / value(Rtt);
-    assert!((send - value(Send)).abs() < 0.05e6, "printed with three digits");
+    assert!(
+        (send - value(Send)).abs() < 0.05e6,
+        "printed with three digits"
+    );
     let pacing = 0.99 * value(BbrPacingGain) * value(BbrBw);
     assert!((pacing - value(PacingRate)).abs() < 0.05e6);
-    assert_eq!((value(RwndLimited) / value(Busy) * 1000.0).round() / 10.0, 68.6);
-    assert_eq!(value(DsackDups), value(RetransTotal), "each retransmission was spurious");
+    assert_eq!(
+        (value(RwndLimited) / value(Busy) * 1000.0).round() / 10.0,
+        68.6
+    );
+    assert_eq!(
+        value(DsackDups),
+        value(RetransTotal),
+        "each retransmission was spurious"
+    );
     // An active opener's SYN is acknowledged, too.
     let (_, debian) = one(DEBIAN);
     assert_eq!(debian(BytesAcked) - debian(BytesSent), 1.0);
-    assert_eq!((debian(RwndLimited) / debian(Busy) * 1000.0).round() / 10.0, 44.4);
+    assert_eq!(
+        (debian(RwndLimited) / debian(Busy) * 1000.0).round() / 10.0,
+        44.4
+    );
 }
 
 #[test]
@@ -156,7 +170,17 @@ fn an_older_kernel_does_not_know_what_it_does_not_say() {
             (MinRtt, 0.000_005),
         ],
     );
-    for field in [BytesSent, BytesRetrans, Delivered, DsackDups, Busy, RwndLimited, AppLimited, DeliveryRate, BbrBw] {
+    for field in [
+        BytesSent,
+        BytesRetrans,
+        Delivered,
+        DsackDups,
+        Busy,
+        RwndLimited,
+        AppLimited,
+        DeliveryRate,
+        BbrBw,
+    ] {
         assert_eq!(sample.get(field), None, "{field:?}");
     }
     assert_eq!(sample.cc(), "");
@@ -209,20 +233,39 @@ fn the_second_version_of_bbr_has_a_group_by_its_own_name_in_some_kernels() {
     let line = "bbr2 wscale:7,7 rto:204 rtt:1/0.5 cwnd:10 bbr2:(bw:5Mbps,mrtt:0.9,phase:3)";
     let sample = parse_info(line.as_bytes()).unwrap();
     has(&sample, &[(BbrBw, 5e6), (BbrMrtt, 0.0009)]);
-    assert_eq!((sample.cc(), sample.get(BbrPacingGain)), ("bbr2".into(), None));
+    assert_eq!(
+        (sample.cc(), sample.get(BbrPacingGain)),
+        ("bbr2".into(), None)
+    );
     assert_eq!(sample.unknown().as_deref(), Some(r#"{"bbr2.phase":"3"}"#));
 }
 
 #[test]
 fn a_value_of_another_kind_is_said() {
-    assert_eq!(parse_info(b"cubic rto:204 rtt:5").unwrap_err(), "`rtt` can't be `5`");
-    assert_eq!(parse_info(b"cubic rto:204 cwnd:ten").unwrap_err(), "`cwnd` can't be `ten`");
-    assert_eq!(parse_info(b"cubic rto:204 send 12").unwrap_err(), "`send` can't be `12`");
-    assert_eq!(parse_info(b"cubic rto:204 bbr:(bw:1bps").unwrap_err(), "it ends within parentheses");
+    assert_eq!(
+        parse_info(b"cubic rto:204 rtt:5").unwrap_err(),
+        "`rtt` can't be `5`"
+    );
+    assert_eq!(
+        parse_info(b"cubic rto:204 cwnd:ten").unwrap_err(),
+        "`cwnd` can't be `ten`"
+    );
+    assert_eq!(
+        parse_info(b"cubic rto:204 send 12").unwrap_err(),
+        "`send` can't be `12`"
+    );
+    assert_eq!(
+        parse_info(b"cubic rto:204 bbr:(bw:1bps").unwrap_err(),
+        "it ends within parentheses"
+    );
 }
 
 fn reader() -> Reader {
-    Reader::new(Options { host: "tokyo-1".into(), samples: true, ..Options::default() })
+    Reader::new(Options {
+        host: "tokyo-1".into(),
+        samples: true,
+        ..Options::default()
+    })
 }
 
 /// All rows of a text: connections that have ended and those that have not, and samples.
@@ -243,9 +286,8 @@ fn joined(mut first: Columns, second: Columns) -> Columns {
     for (column, more) in first.columns.iter_mut().zip(second.columns) {
         match (&mut column.values, more.values) {
             (Values::Numbers(first), Values::Numbers(more)) => first.extend(more),
-            (Values::Times(first), Values::Times(more)) | (Values::Keys(first), Values::Keys(more)) => {
-                first.extend(more)
-            }
+            (Values::Times(first), Values::Times(more))
+            | (Values::Keys(first), Values::Keys(more)) => first.extend(more),
             (Values::Labels(first, _), Values::Labels(more, _)) => first.extend(more),
             (Values::Texts(first), Values::Texts(more)) => first.extend(more),
             other => panic!("{} has two kinds: {other:?}", column.name),
@@ -271,9 +313,10 @@ fn times(columns: &Columns, name: &str) -> Vec<i64> {
 fn texts(columns: &Columns, name: &str) -> Vec<String> {
     match columns.get(name) {
         Some(Values::Texts(values)) => values.clone(),
-        Some(Values::Labels(codes, labels)) => {
-            codes.iter().map(|code| labels.get(*code as usize).cloned().unwrap_or_default()).collect()
-        }
+        Some(Values::Labels(codes, labels)) => codes
+            .iter()
+            .map(|code| labels.get(*code as usize).cloned().unwrap_or_default())
+            .collect(),
         other => panic!("{name}: {other:?}"),
     }
 }
@@ -281,39 +324,80 @@ fn texts(columns: &Columns, name: &str) -> Vec<String> {
 /// A line that is a socket's, and a way to its values.
 fn one(line: &str) -> (Columns, impl Fn(Field) -> f64) {
     let (reader, connections, _) = read(line);
-    assert_eq!((connections.rows(), count(&reader, "bad")), (1, 0), "{line}");
+    assert_eq!(
+        (connections.rows(), count(&reader, "bad")),
+        (1, 0),
+        "{line}"
+    );
     let values = connections.clone();
-    (connections, move |field| numbers(&values, fleet::ss::COLUMNS[field as usize])[0])
+    (connections, move |field| {
+        numbers(&values, fleet::ss::COLUMNS[field as usize])[0]
+    })
 }
 
 fn count(reader: &Reader, name: &str) -> u64 {
-    reader.counts().iter().find(|(counted, _)| *counted == name).unwrap().1
+    reader
+        .counts()
+        .iter()
+        .find(|(counted, _)| *counted == name)
+        .unwrap()
+        .1
 }
 
 #[test]
 fn a_line_with_its_socket_in_one() {
     let (columns, value) = one(DEBIAN);
-    assert_eq!([value(Ino), value(Sk), value(Reordering)], [60_753.0, f64::from(0x1003), 6.0]);
+    assert_eq!(
+        [value(Ino), value(Sk), value(Reordering)],
+        [60_753.0, f64::from(0x1003), 6.0]
+    );
     assert_eq!(value(Send), 99_258_442_105.0);
     assert_eq!(
-        [texts(&columns, "state"), texts(&columns, "cc"), texts(&columns, "cgroup")],
+        [
+            texts(&columns, "state"),
+            texts(&columns, "cc"),
+            texts(&columns, "cgroup")
+        ],
         [["ESTAB"], ["bbr"], ["/"]]
     );
-    assert_eq!([texts(&columns, "client"), texts(&columns, "client_net")], [["127.0.0.1"], ["127.0.0.0/24"]]);
-    assert_eq!([numbers(&columns, "local_port"), numbers(&columns, "remote_port")], [[46056.0], [38373.0]]);
+    assert_eq!(
+        [texts(&columns, "client"), texts(&columns, "client_net")],
+        [["127.0.0.1"], ["127.0.0.0/24"]]
+    );
+    assert_eq!(
+        [
+            numbers(&columns, "local_port"),
+            numbers(&columns, "remote_port")
+        ],
+        [[46056.0], [38373.0]]
+    );
 
     let (columns, value) = one(CUBIC);
-    assert_eq!([value(Send), value(PacingRate), value(DeliveryRate)], [1.96e12, 3.77e12, 30.8e9]);
+    assert_eq!(
+        [value(Send), value(PacingRate), value(DeliveryRate)],
+        [1.96e12, 3.77e12, 30.8e9]
+    );
     assert_eq!(texts(&columns, "cc"), ["cubic"]);
     assert!(value(BbrBw).is_nan());
 
     let (columns, value) = one(MAPPED);
     assert_eq!(
-        [value(SendQ), value(TimerLeft), value(TimerRetrans), value(BbrPacingGain)],
+        [
+            value(SendQ),
+            value(TimerLeft),
+            value(TimerRetrans),
+            value(BbrPacingGain)
+        ],
         [398_200.0, 0.078, 0.0, 2.88672]
     );
-    assert_eq!([texts(&columns, "client"), texts(&columns, "local_address")], [["137.25.146.88"], ["140.82.23.101"]]);
-    assert_eq!([texts(&columns, "state"), texts(&columns, "timer")], [[""], ["on"]]);
+    assert_eq!(
+        [texts(&columns, "client"), texts(&columns, "local_address")],
+        [["137.25.146.88"], ["140.82.23.101"]]
+    );
+    assert_eq!(
+        [texts(&columns, "state"), texts(&columns, "timer")],
+        [[""], ["on"]]
+    );
 }
 
 /// Of `ss -neit` with a header, on two lines each, among sockets of other kinds.
@@ -332,10 +416,22 @@ tcp   ESTAB  0      7      [2001:db8::1]:443 [2001:db8:5::9]:50002
 ";
     let (reader, connections, samples) = read(text);
     assert_eq!((connections.rows(), samples.rows()), (1, 1));
-    assert_eq!(["bad", "foreign", "listening", "without_info"].map(|name| count(&reader, name)), [0, 2, 1, 2]);
+    assert_eq!(
+        ["bad", "foreign", "listening", "without_info"].map(|name| count(&reader, name)),
+        [0, 2, 1, 2]
+    );
     assert_eq!(numbers(&connections, "local_port"), [443.0]);
-    assert_eq!([numbers(&connections, "uid"), numbers(&connections, "timer_s")], [[33.0], [90.0]]);
-    assert_eq!(texts(&connections, "unknown"), [r#"{"users":"((\"nginx\",pid=8,fd=9))"}"#]);
+    assert_eq!(
+        [
+            numbers(&connections, "uid"),
+            numbers(&connections, "timer_s")
+        ],
+        [[33.0], [90.0]]
+    );
+    assert_eq!(
+        texts(&connections, "unknown"),
+        [r#"{"users":"((\"nginx\",pid=8,fd=9))"}"#]
+    );
 }
 
 fn sample(remote: &str, more: &str, acked: u64, rest: &str) -> String {
@@ -348,9 +444,19 @@ fn sample(remote: &str, more: &str, acked: u64, rest: &str) -> String {
 fn samples_of_a_connection_become_one_row() {
     let text = [
         "@1576576800\n".into(),
-        sample("192.0.2.7:1", "", 100, "unacked:4 delivery_rate 8000bps app_limited"),
+        sample(
+            "192.0.2.7:1",
+            "",
+            100,
+            "unacked:4 delivery_rate 8000bps app_limited",
+        ),
         "@1576576810\n".into(),
-        sample("192.0.2.7:1", "", 200, "unacked:8 delivery_rate 4000bps lost:2"),
+        sample(
+            "192.0.2.7:1",
+            "",
+            200,
+            "unacked:8 delivery_rate 4000bps lost:2",
+        ),
         "@1576576820.5\n".into(),
         sample("192.0.2.7:1", "", 300, "delivery_rate 9000bps"),
     ]
@@ -360,16 +466,42 @@ fn samples_of_a_connection_become_one_row() {
     assert_eq!(times(&connections, "first_seen"), [1_576_576_800_000_000]);
     assert_eq!(times(&connections, "last_seen"), [1_576_576_820_500_000]);
     let value = |name| numbers(&connections, name)[0];
-    assert_eq!([value("samples"), value("busy_samples"), value("app_limited_samples")], [3.0, 2.0, 1.0]);
-    assert_eq!([value("bytes_acked"), value("bytes_acked_first")], [300.0, 100.0]);
     assert_eq!(
-        [value("unacked_packets"), value("unacked_packets_mean"), value("unacked_packets_max")],
+        [
+            value("samples"),
+            value("busy_samples"),
+            value("app_limited_samples")
+        ],
+        [3.0, 2.0, 1.0]
+    );
+    assert_eq!(
+        [value("bytes_acked"), value("bytes_acked_first")],
+        [300.0, 100.0]
+    );
+    assert_eq!(
+        [
+            value("unacked_packets"),
+            value("unacked_packets_mean"),
+            value("unacked_packets_max")
+        ],
         [0.0, 6.0, 8.0]
     );
-    assert_eq!([value("lost_packets"), value("lost_packets_max")], [0.0, 2.0]);
-    assert_eq!([value("delivery_rate_bps_mean"), value("delivery_rate_bps_max")], [4000.0, 9000.0]);
+    assert_eq!(
+        [value("lost_packets"), value("lost_packets_max")],
+        [0.0, 2.0]
+    );
+    assert_eq!(
+        [
+            value("delivery_rate_bps_mean"),
+            value("delivery_rate_bps_max")
+        ],
+        [4000.0, 9000.0]
+    );
     assert_eq!(value("rtt_s_mean"), 0.020);
-    assert_eq!(samples.get("connection"), Some(&Values::Keys(vec![keys(&connections)[0]; 3])));
+    assert_eq!(
+        samples.get("connection"),
+        Some(&Values::Keys(vec![keys(&connections)[0]; 3]))
+    );
 }
 
 fn keys(columns: &Columns) -> Vec<i64> {
@@ -392,7 +524,8 @@ fn a_port_that_is_used_again_is_another_connection() {
         assert_eq!(connections.rows(), 2, "{first} {second} {acked}");
         assert_ne!(keys(&connections)[0], keys(&connections)[1]);
     }
-    // A cookie that stays says that it is the same, whatever the counters say; an inode of 0 says nothing.
+    // A cookie that stays says that it is the same, whatever the counters say; an inode of 0 says
+    // nothing.
     for (first, second, acked) in [("sk:1", "sk:1", 50), ("ino:7", "ino:0", 300)] {
         let text = format!(
             "@1576576800\n{}@1576576810\n{}",
@@ -409,22 +542,33 @@ fn what_is_gone_for_two_listings_has_ended() {
     let mut reader = reader();
     reader.begin_file(0);
     let listing = |at: u64, remotes: &[u16]| {
-        let lines: String = remotes.iter().map(|port| sample(&format!("192.0.2.7:{port}"), "", 100 + at, "")).collect();
+        let lines: String = remotes
+            .iter()
+            .map(|port| sample(&format!("192.0.2.7:{port}"), "", 100 + at, ""))
+            .collect();
         format!("@{}\n{lines}", 1_576_576_800 + at)
     };
-    for (at, remotes) in [&[1, 2][..], &[2], &[1, 2], &[2], &[2], &[2]].into_iter().enumerate() {
+    for (at, remotes) in [&[1, 2][..], &[2], &[1, 2], &[2], &[2], &[2]]
+        .into_iter()
+        .enumerate()
+    {
         reader.feed(listing(at as u64, remotes).as_bytes());
     }
     reader.end_file();
     let ended = reader.take().remove(0).1;
-    assert_eq!((numbers(&ended, "remote_port"), numbers(&ended, "samples")), (vec![1.0], vec![2.0]));
+    assert_eq!(
+        (numbers(&ended, "remote_port"), numbers(&ended, "samples")),
+        (vec![1.0], vec![2.0])
+    );
     assert_eq!(numbers(&reader.open().remove(0).1, "samples"), [6.0]);
 }
 
 /// Without a time between them: a socket that comes again begins another listing.
 #[test]
 fn listings_need_no_time_between_them() {
-    let text: String = (0..4).map(|at| sample("192.0.2.7:1", "", 100 + at, "")).collect();
+    let text: String = (0..4)
+        .map(|at| sample("192.0.2.7:1", "", 100 + at, ""))
+        .collect();
     let (reader, connections, _) = read(&text);
     assert_eq!(numbers(&connections, "samples"), [4.0]);
     assert_eq!(count(&reader, "untimed"), 4);
@@ -432,13 +576,27 @@ fn listings_need_no_time_between_them() {
 
 #[test]
 fn each_line_may_have_its_time_in_front() {
-    let text =
-        sample("192.0.2.7:1", "", 100, "") + &sample("192.0.2.8:2", "", 100, "") + &sample("192.0.2.7:1", "", 200, "");
-    let stamped: String =
-        text.lines().enumerate().map(|(at, line)| format!("2019-12-17T10:00:0{at}.5Z {line}\n")).collect();
+    let text = sample("192.0.2.7:1", "", 100, "")
+        + &sample("192.0.2.8:2", "", 100, "")
+        + &sample("192.0.2.7:1", "", 200, "");
+    let stamped: String = text
+        .lines()
+        .enumerate()
+        .map(|(at, line)| format!("2019-12-17T10:00:0{at}.5Z {line}\n"))
+        .collect();
     let (reader, connections, samples) = read(&stamped);
-    assert_eq!((connections.rows(), count(&reader, "bad"), count(&reader, "untimed")), (2, 0, 0));
-    assert_eq!(times(&samples, "time"), [0, 2, 4].map(|second| 1_576_576_800_500_000 + second * 1_000_000));
+    assert_eq!(
+        (
+            connections.rows(),
+            count(&reader, "bad"),
+            count(&reader, "untimed")
+        ),
+        (2, 0, 0)
+    );
+    assert_eq!(
+        times(&samples, "time"),
+        [0, 2, 4].map(|second| 1_576_576_800_500_000 + second * 1_000_000)
+    );
 }
 
 #[test]
@@ -472,7 +630,11 @@ fn a_bad_line_is_counted_and_quoted_and_the_rest_is_read() {
 #[test]
 fn with_a_key_nothing_quotes_or_shows_an_address() {
     let privacy = fleet::address::Privacy::Keyed([7; 16]);
-    let mut reader = Reader::new(Options { host: "a".into(), samples: true, privacy });
+    let mut reader = Reader::new(Options {
+        host: "a".into(),
+        samples: true,
+        privacy,
+    });
     reader.begin_file(0);
     let text = sample("192.0.2.7:1", "cgroup:/alice", 100, "peer:192.0.2.7")
         + "ESTAB 0 x 10.0.0.1:443 192.0.2.7:9\n"
@@ -480,7 +642,11 @@ fn with_a_key_nothing_quotes_or_shows_an_address() {
     reader.feed(text.as_bytes());
     reader.end_file();
     let open = reader.open().remove(0).1;
-    let all = format!("{open:?} {:?} {:?}", reader.take_bad(), texts(&open, "cgroup"));
+    let all = format!(
+        "{open:?} {:?} {:?}",
+        reader.take_bad(),
+        texts(&open, "cgroup")
+    );
     assert!(!all.contains("192.0") && !all.contains("10.0.0.1"), "{all}");
     assert_eq!(texts(&open, "cgroup"), ["", ""]);
     let [net, other] = texts(&open, "client_net").try_into().unwrap();
@@ -492,35 +658,64 @@ fn with_a_key_nothing_quotes_or_shows_an_address() {
 /// 15 s of a real BBR flow and a real CUBIC one, sampled every 100 ms by iproute2 6.1.
 #[test]
 fn a_real_file() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ss_3ns_bbr_vs_cubic_50m.txt.gz");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/ss_3ns_bbr_vs_cubic_50m.txt.gz"
+    );
     let mut reader = reader();
     reader.begin_file(0);
     let mut source = source::Source::open(path.as_ref()).unwrap();
     while fleet::read(&mut source, &mut reader, 1 << 20, 1 << 20).unwrap() {}
     reader.end_file();
-    assert_eq!(["bad", "foreign", "without_info", "untimed"].map(|name| count(&reader, name)), [0; 4]);
+    assert_eq!(
+        ["bad", "foreign", "without_info", "untimed"].map(|name| count(&reader, name)),
+        [0; 4]
+    );
     let [(_, ended), (_, samples)] = reader.take().try_into().unwrap();
     let connections = joined(ended, reader.open().remove(0).1);
     assert_eq!(connections.rows(), 4, "two flows with two connections each");
-    assert_eq!(numbers(&connections, "samples").iter().sum::<f64>(), samples.rows() as f64);
-    assert_eq!(fleet::begin_of(path.as_ref()).unwrap(), 1_795_252_704_622_470);
+    assert_eq!(
+        numbers(&connections, "samples").iter().sum::<f64>(),
+        samples.rows() as f64
+    );
+    assert_eq!(
+        fleet::begin_of(path.as_ref()).unwrap(),
+        1_795_252_704_622_470
+    );
     // Of each sample: what left twice is no more than what left.
-    let (sent, again) = (numbers(&samples, "bytes_sent"), numbers(&samples, "bytes_retrans"));
+    let (sent, again) = (
+        numbers(&samples, "bytes_sent"),
+        numbers(&samples, "bytes_retrans"),
+    );
     let acked = numbers(&samples, "bytes_acked");
     for ((sent, again), acked) in sent.iter().zip(&again).zip(&acked) {
-        assert!(again <= sent && acked - 1.0 <= sent - again + 1.0, "{sent} {again} {acked}");
+        assert!(
+            again <= sent && acked - 1.0 <= sent - again + 1.0,
+            "{sent} {again} {acked}"
+        );
     }
 }
 
 /// A reader that goes on from what another left behind gives the same rows, to the last bit.
 #[test]
 fn reading_goes_on_from_a_kept_state() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ss_3ns_bbr_vs_cubic_50m.txt.gz");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/ss_3ns_bbr_vs_cubic_50m.txt.gz"
+    );
     let mut text = Vec::new();
-    std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()), &mut text)
-        .unwrap();
+    std::io::Read::read_to_end(
+        &mut flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()),
+        &mut text,
+    )
+    .unwrap();
     let half = text.len() / 2;
-    let half = half + text[half..].windows(2).position(|pair| pair == b"\n@").unwrap() + 1;
+    let half = half
+        + text[half..]
+            .windows(2)
+            .position(|pair| pair == b"\n@")
+            .unwrap()
+        + 1;
     let rows = |reader: &mut Reader| joined(reader.take().remove(0).1, reader.open().remove(0).1);
 
     let mut whole = Reader::new(Options::default());
@@ -539,7 +734,10 @@ fn reading_goes_on_from_a_kept_state() {
     second.begin_file(0);
     second.feed(&text[half..]);
     second.end_file();
-    assert_eq!(format!("{:?}", joined(ended, rows(&mut second))), format!("{:?}", rows(&mut whole)));
+    assert_eq!(
+        format!("{:?}", joined(ended, rows(&mut second))),
+        format!("{:?}", rows(&mut whole))
+    );
     assert_eq!(second.counts(), whole.counts());
     assert!(!second.resume("{}"));
 }

@@ -2,7 +2,8 @@
 
 use units::{Bytes, Rate, Span, Time};
 
-/// Tokens come at `rate` up to `burst`; it begins full. Counted in bit·ns/s, so that no rounding drifts.
+/// Tokens come at `rate` up to `burst`; it begins full. Counted in bit·ns/s, so that no rounding
+/// drifts.
 #[derive(Clone, Debug)]
 pub(crate) struct Bucket {
     rate: u64,
@@ -18,7 +19,12 @@ impl Bucket {
     /// A full one.
     pub(crate) fn full(rate: Rate, burst: Bytes) -> Bucket {
         let burst = u128::from(burst.get()) * BYTE;
-        Bucket { rate: rate.as_bps(), burst, tokens: burst, updated: Time::ZERO }
+        Bucket {
+            rate: rate.as_bps(),
+            burst,
+            tokens: burst,
+            updated: Time::ZERO,
+        }
     }
 
     /// Adds what has come until `now`. Times must be told in order.
@@ -38,7 +44,8 @@ impl Bucket {
         pays
     }
 
-    /// The first nanosecond at which the tokens for a packet of `size`, at most the burst, are there.
+    /// The first nanosecond at which the tokens for a packet of `size`, at most the burst, are
+    /// there.
     pub(crate) fn holds_at(&self, size: Bytes) -> Time {
         let lacking = price(size).saturating_sub(self.tokens);
         let ns = lacking.div_ceil(u128::from(self.rate));

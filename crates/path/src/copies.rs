@@ -10,7 +10,11 @@ pub(crate) static DUPLICATE: Impairment = Impairment {
     keys: &["duplicate", "reverse_duplicate"],
     named: false,
     purpose: "A copy follows right behind the packet, and takes room, tokens and time as every packet does.",
-    arguments: &[Argument::first("probability", Unit::Share, "The probability, below 100%.")],
+    arguments: &[Argument::first(
+        "probability",
+        Unit::Share,
+        "The probability, below 100%.",
+    )],
     example: "0.1%",
     source: "tc-netem(8), duplicate",
 };
@@ -20,7 +24,8 @@ pub(crate) static DUPLICATE: Impairment = Impairment {
 pub struct Copies(Losses);
 
 impl Copies {
-    /// Doubles each packet with the probability, 0 to 1, of its time; nothing to be asked if that is zero throughout.
+    /// Doubles each packet with the probability, 0 to 1, of its time; nothing to be asked if that
+    /// is zero throughout.
     pub fn new(p: Timeline<f64>, rng: Rng) -> Option<Copies> {
         Losses::new(p.map(Loss::Random), rng).map(Copies)
     }

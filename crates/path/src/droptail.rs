@@ -35,7 +35,9 @@ impl Limit {
     /// What is left of it beside a packet of `size` that waits; all of it beside none.
     pub(crate) fn without(self, size: Bytes) -> Limit {
         match self {
-            Limit::Packets(most) => Limit::Packets(most.saturating_sub(u64::from(size > Bytes::ZERO))),
+            Limit::Packets(most) => {
+                Limit::Packets(most.saturating_sub(u64::from(size > Bytes::ZERO)))
+            }
             Limit::Bytes(most) => Limit::Bytes(Bytes::new(most.get().saturating_sub(size.get()))),
         }
     }
@@ -60,7 +62,11 @@ pub struct DropTail {
 impl DropTail {
     /// An empty queue.
     pub fn new(limit: Limit) -> DropTail {
-        DropTail { limit, waiting: VecDeque::new(), bytes: Bytes::ZERO }
+        DropTail {
+            limit,
+            waiting: VecDeque::new(),
+            bytes: Bytes::ZERO,
+        }
     }
 
     /// From now on it may hold so much; what waits already stays.
@@ -83,7 +89,8 @@ impl DropTail {
     /// Whether one more packet of `size` may wait.
     #[inline]
     pub(crate) fn has_room(&self, size: Bytes) -> bool {
-        self.limit.has_room(self.waiting.len() as u64, self.bytes, size)
+        self.limit
+            .has_room(self.waiting.len() as u64, self.bytes, size)
     }
 
     /// A packet waits until `start`.

@@ -13,7 +13,8 @@ pub struct Impairment {
     pub named: bool,
     /// What it does, in one sentence.
     pub purpose: &'static str,
-    /// What is written behind the name, in any order but for one that has no word of its own and comes first.
+    /// What is written behind the name, in any order but for one that has no word of its own and
+    /// comes first.
     pub arguments: &'static [Argument],
     /// As it may be written.
     pub example: &'static str,
@@ -85,12 +86,24 @@ impl Unit {
 impl Argument {
     /// What comes first, without a word.
     pub(crate) const fn first(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
-        Argument { name, named: false, unit, default: None, purpose }
+        Argument {
+            name,
+            named: false,
+            unit,
+            default: None,
+            purpose,
+        }
     }
 
     /// What must be there.
     pub(crate) const fn needed(name: &'static str, unit: Unit, purpose: &'static str) -> Argument {
-        Argument { name, named: true, unit, default: None, purpose }
+        Argument {
+            name,
+            named: true,
+            unit,
+            default: None,
+            purpose,
+        }
     }
 
     /// What may be left out.
@@ -100,7 +113,13 @@ impl Argument {
         default: &'static str,
         purpose: &'static str,
     ) -> Argument {
-        Argument { name, named: true, unit, default: Some(default), purpose }
+        Argument {
+            name,
+            named: true,
+            unit,
+            default: Some(default),
+            purpose,
+        }
     }
 
     /// A word that may be there.
@@ -115,7 +134,11 @@ static ECN_STRIP: Impairment = Impairment {
     keys: &["ecn"],
     named: false,
     purpose: "The link clears the ECN field, so that queues from there on drop where they would mark.",
-    arguments: &[Argument::first("strip", Unit::Flag, "\"keep\" leaves the field as it is, the default.")],
+    arguments: &[Argument::first(
+        "strip",
+        Unit::Flag,
+        "\"keep\" leaves the field as it is, the default.",
+    )],
     example: "strip",
     source: "RFC 3168 §18: what a middlebox must not do",
 };
@@ -126,7 +149,11 @@ static ACK_FILTER: Impairment = Impairment {
     keys: &["ack_filter"],
     named: false,
     purpose: "An ACK takes the place of an older one of its flow that waits and says nothing more: ACKs are thinned.",
-    arguments: &[Argument::first("on", Unit::Flag, "\"off\" lets every ACK wait by itself, the default.")],
+    arguments: &[Argument::first(
+        "on",
+        Unit::Flag,
+        "\"off\" lets every ACK wait by itself, the default.",
+    )],
     example: "on",
     source: "RFC 3449 §5.2.1; tc-cake(8), ack-filter",
 };

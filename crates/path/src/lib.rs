@@ -1,7 +1,8 @@
-//! What a packet meets on its way, sans-IO: the same elements stand in the simulator and, later, on the real clock.
+//! What a packet meets on its way, sans-IO: the same elements stand in the simulator and, later, on
+//! the real clock.
 //!
-//! An element is told the time and answers with times. It holds no packet: who asks keeps them. Only the queues that
-//! decide do.
+//! An element is told the time and answers with times. It holds no packet: who asks keeps them.
+//! Only the queues that decide do.
 
 mod bucket;
 mod copies;
@@ -35,7 +36,9 @@ pub use managed::ManagedLink;
 pub use opportunities::Opportunities;
 pub use pattern::RatePattern;
 pub use policer::Policer;
-pub use queue::{Config, Depth, Descriptor, Domain, Dropped, Ecn, Packet, Param, QUEUES, Queue, Refusal, Value};
+pub use queue::{
+    Config, Depth, Descriptor, Domain, Dropped, Ecn, Packet, Param, QUEUES, Queue, Refusal, Value,
+};
 pub use radio::{Aggregation, Radio};
 pub use rates::Rates;
 pub use serialiser::Serialiser;

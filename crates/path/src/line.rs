@@ -1,4 +1,5 @@
-//! The way behind the last link, or back from the receiver: a propagation delay, and what makes it vary.
+//! The way behind the last link, or back from the receiver: a propagation delay, and what makes it
+//! vary.
 
 use units::{Rng, Span, Time};
 
@@ -6,8 +7,8 @@ use crate::{Jitter, Silence, Timeline};
 
 /// A line: first in, first out, unless its jitter reorders.
 ///
-/// Delay and jitter are those of the moment at which a packet departs. A packet that would overtake the one before it,
-/// because the delay has become shorter or by jitter, arrives together with it.
+/// Delay and jitter are those of the moment at which a packet departs. A packet that would overtake
+/// the one before it, because the delay has become shorter or by jitter, arrives together with it.
 #[derive(Clone, Debug)]
 pub enum Line {
     /// Of one delay for all.
@@ -41,7 +42,12 @@ impl Line {
     }
 
     /// The same, but what departs in the silence enters the line at its end.
-    pub fn suspended(delay: Timeline<Span>, jitter: Timeline<Jitter>, silence: Silence, rng: Rng) -> Line {
+    pub fn suspended(
+        delay: Timeline<Span>,
+        jitter: Timeline<Jitter>,
+        silence: Silence,
+        rng: Rng,
+    ) -> Line {
         match (delay.constant(), jitter.constant()) {
             (Some(delay), Some(Jitter::Off)) if silence.is_none() => Line::Constant(*delay),
             _ => Line::Varying(Box::new(Varying {
@@ -57,9 +63,10 @@ impl Line {
         }
     }
 
-    /// When a packet that departs at `departure` arrives, and whether what is told of later may arrive before it, or what was
-    /// told of before after it: true from the first that may be overtaken on. Those before it never are, so that who was
-    /// told of them may deal with them at once. Departures must be told in order of time.
+    /// When a packet that departs at `departure` arrives, and whether what is told of later may
+    /// arrive before it, or what was told of before after it: true from the first that may be
+    /// overtaken on. Those before it never are, so that who was told of them may deal with them at
+    /// once. Departures must be told in order of time.
     #[inline]
     pub fn arrival(&mut self, departure: Time) -> (Time, bool) {
         match self {
@@ -73,10 +80,17 @@ impl Varying {
     #[inline(never)] // a constant line is the usual one, and should not carry this along
     fn arrival(&mut self, departure: Time) -> (Time, bool) {
         let mut overtakes = false;
-        let departure = self.silence.as_ref().map_or(departure, |silence| silence.resumes(departure));
+        let departure = self
+            .silence
+            .as_ref()
+            .map_or(departure, |silence| silence.resumes(departure));
         let entry = match self.jitter.at(departure) {
             Jitter::Off => departure,
-            Jitter::Random { of, correlation, reorder } => {
+            Jitter::Random {
+                of,
+                correlation,
+                reorder,
+            } => {
                 overtakes = *reorder;
                 departure + of.draw(*correlation, &mut self.rng, &mut self.score)
             }
@@ -115,7 +129,10 @@ mod tests {
 
     #[test]
     fn nothing_that_varies_makes_a_constant_line() {
-        assert!(matches!(line(Span::from_millis(5).into(), Jitter::Off.into()), Line::Constant(_)));
+        assert!(matches!(
+            line(Span::from_millis(5).into(), Jitter::Off.into()),
+            Line::Constant(_)
+        ));
     }
 
     #[test]
@@ -128,12 +145,18 @@ mod tests {
 
     #[test]
     fn a_stall_ends_for_all_at_once() {
-        let hold = Jitter::Hold { hold: Span::from_millis(20), every: Span::from_millis(100) };
+        let hold = Jitter::Hold {
+            hold: Span::from_millis(20),
+            every: Span::from_millis(100),
+        };
         let mut held = line(Span::from_millis(1).into(), hold.into());
         let arrivals = [0, 7, 19, 20, 60, 99, 100, 119, 120].map(|at| held.arrival(ms(at)).0);
         assert_eq!(arrivals, [21, 21, 21, 21, 61, 100, 121, 121, 121].map(ms));
 
-        let always = Jitter::Hold { hold: Span::from_millis(10), every: Span::from_millis(10) };
+        let always = Jitter::Hold {
+            hold: Span::from_millis(10),
+            every: Span::from_millis(10),
+        };
         let mut aggregating = line(Span::ZERO.into(), always.into());
         let arrivals = [0, 9, 10, 11, 25].map(|at| aggregating.arrival(ms(at)).0);
         assert_eq!(arrivals, [10, 10, 20, 20, 30].map(ms));
@@ -141,10 +164,18 @@ mod tests {
 
     #[test]
     fn what_departs_in_the_silence_enters_at_its_end() {
-        let silent = Suspension { hold: Span::from_millis(20), every: Span::from_millis(100), salt: None };
+        let silent = Suspension {
+            hold: Span::from_millis(20),
+            every: Span::from_millis(100),
+            salt: None,
+        };
         let silence = Silence::new(Some(silent), [(ms(150), None)]);
-        let mut line =
-            Line::suspended(Span::from_millis(5).into(), Jitter::Off.into(), silence, Rng::stream(1, "", ""));
+        let mut line = Line::suspended(
+            Span::from_millis(5).into(),
+            Jitter::Off.into(),
+            silence,
+            Rng::stream(1, "", ""),
+        );
         let arrivals = [0, 10, 20, 99, 100, 119, 120, 200].map(|at| line.arrival(ms(at)).0);
         assert_eq!(arrivals, [25, 25, 25, 104, 125, 125, 125, 205].map(ms));
     }
@@ -156,7 +187,11 @@ mod tests {
             let mut line = line(Span::from_millis(10).into(), random(reorder).into());
             let arrivals: Vec<Time> = (0..10_000).map(|n| line.arrival(ms(n)).0).collect();
             assert_eq!(arrivals.is_sorted(), !reorder);
-            let extra: Vec<u64> = arrivals.iter().zip(0..).map(|(at, n)| (*at - ms(n + 10)).as_nanos()).collect();
+            let extra: Vec<u64> = arrivals
+                .iter()
+                .zip(0..)
+                .map(|(at, n)| (*at - ms(n + 10)).as_nanos())
+                .collect();
             assert!(extra.iter().all(|extra| *extra <= 4 * MS));
             if reorder {
                 // Sigma of the mean is 4 ms / √12 / 100.
@@ -167,8 +202,10 @@ mod tests {
     }
 
     fn distribution() -> impl Strategy<Value = Distribution> {
-        let moments = (1_u64..20, 1_u64..20)
-            .prop_map(|(mean, sigma)| Moments { mean: Span::from_millis(mean), sigma: Span::from_millis(sigma) });
+        let moments = (1_u64..20, 1_u64..20).prop_map(|(mean, sigma)| Moments {
+            mean: Span::from_millis(mean),
+            sigma: Span::from_millis(sigma),
+        });
         let bins = prop::collection::vec((1_u64..9, 0_u64..9), 1..9).prop_map(|bins| {
             let mut at = 0;
             let bins = bins.iter().map(|(width, count)| {
@@ -190,14 +227,20 @@ mod tests {
     fn jitter() -> impl Strategy<Value = Jitter> {
         prop_oneof![
             Just(Jitter::Off),
-            (1_u64..30, any::<bool>()).prop_map(|(n, reorder)| Jitter::uniform(Span::from_millis(n), reorder)),
-            (distribution(), 0.0..0.99_f64, any::<bool>()).prop_map(|(of, correlation, reorder)| Jitter::Random {
-                of,
-                correlation,
-                reorder
-            }),
+            (1_u64..30, any::<bool>())
+                .prop_map(|(n, reorder)| Jitter::uniform(Span::from_millis(n), reorder)),
+            (distribution(), 0.0..0.99_f64, any::<bool>()).prop_map(
+                |(of, correlation, reorder)| Jitter::Random {
+                    of,
+                    correlation,
+                    reorder
+                }
+            ),
             (1_u64..30, 0_u64..30).prop_map(|(hold, more)| {
-                Jitter::Hold { hold: Span::from_millis(hold), every: Span::from_millis(hold + more) }
+                Jitter::Hold {
+                    hold: Span::from_millis(hold),
+                    every: Span::from_millis(hold + more),
+                }
             }),
         ]
     }

@@ -23,8 +23,8 @@ pub enum Verdict {
 
 /// A link: a drop-tail queue, then a transmitter of constant rate.
 ///
-/// Since nothing but arrivals changes such a link, the departure of a packet is known when it is accepted: no event is
-/// needed for it. Arrivals must be told in order of time.
+/// Since nothing but arrivals changes such a link, the departure of a packet is known when it is
+/// accepted: no event is needed for it. Arrivals must be told in order of time.
 #[derive(Clone, Debug)]
 pub struct Link {
     serialiser: Serialiser,
@@ -34,14 +34,19 @@ pub struct Link {
 impl Link {
     /// An idle link.
     pub fn new(rate: Rate, limit: Limit) -> Link {
-        Link { serialiser: Serialiser::new(rate), queue: DropTail::new(limit) }
+        Link {
+            serialiser: Serialiser::new(rate),
+            queue: DropTail::new(limit),
+        }
     }
 
     /// A packet of `size` bytes arrives.
     #[inline]
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
         let Link { serialiser, queue } = self;
-        accept(queue, serialiser.free_at(), now, size, || serialiser.transmit(now, size))
+        accept(queue, serialiser.free_at(), now, size, || {
+            serialiser.transmit(now, size)
+        })
     }
 
     /// Packets and bytes that wait at `now`, without the one being sent.
@@ -51,8 +56,8 @@ impl Link {
     }
 }
 
-/// The same with a policer in front and a shaper behind the queue, and all of it may change at known times: departures are
-/// still known.
+/// The same with a policer in front and a shaper behind the queue, and all of it may change at
+/// known times: departures are still known.
 ///
 /// A type of its own, so that other links pay nothing for it.
 #[derive(Clone, Debug)]
@@ -74,24 +79,46 @@ impl VaryingLink {
         shaper: Timeline<Option<Shaper>>,
     ) -> VaryingLink {
         let queue = DropTail::new(*limits.at(Time::ZERO));
-        VaryingLink { transmitter, queue, limits, policer, gate: Gate::new(shaper), measured: Measured::default() }
+        VaryingLink {
+            transmitter,
+            queue,
+            limits,
+            policer,
+            gate: Gate::new(shaper),
+            measured: Measured::default(),
+        }
     }
 
     /// A packet of `size` bytes arrives.
     pub fn arrive(&mut self, now: Time, size: Bytes) -> Verdict {
-        let VaryingLink { transmitter, queue, limits, policer, gate, measured } = self;
-        if policer.at(now).as_mut().is_some_and(|policer| !policer.admits(now, size)) {
+        let VaryingLink {
+            transmitter,
+            queue,
+            limits,
+            policer,
+            gate,
+            measured,
+        } = self;
+        if policer
+            .at(now)
+            .as_mut()
+            .is_some_and(|policer| !policer.admits(now, size))
+        {
             return Verdict::Policed;
         }
         queue.set_limit(*limits.at(now));
         queue.release(now);
-        // What leaves at once needs no room. Nothing waits then: what came before has begun to leave.
-        let leaves = transmitter.is_free(now) && gate.as_mut().is_none_or(|gate| gate.is_open(now, size));
+        // What leaves at once needs no room. Nothing waits then: what came before has begun to
+        // leave.
+        let leaves =
+            transmitter.is_free(now) && gate.as_mut().is_none_or(|gate| gate.is_open(now, size));
         if !leaves && !queue.has_room(size) {
             return Verdict::Dropped;
         }
         let at_head = transmitter.after(now).max(transmitter.free_at());
-        let opens = gate.as_mut().map_or(at_head, |gate| gate.opens_at(at_head, size));
+        let opens = gate
+            .as_mut()
+            .map_or(at_head, |gate| gate.opens_at(at_head, size));
         let (start, end) = transmitter.transmit(now, opens, size);
         *measured = transmitter.measured(at_head, start, end, size);
         if let Some(gate) = gate {
@@ -108,7 +135,8 @@ impl VaryingLink {
         self.measured
     }
 
-    /// For how long it could have sent from `from` to `to`, in the measure of [`measured`](VaryingLink::measured).
+    /// For how long it could have sent from `from` to `to`, in the measure of
+    /// [`measured`](VaryingLink::measured).
     pub fn offered(&self, from: Time, to: Time) -> Span {
         self.transmitter.offered(from, to)
     }
@@ -148,7 +176,8 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::VecDeque;
 
-    /// The same link stepped event by event, departure or change: slow, obvious, in exact rational time.
+    /// The same link stepped event by event, departure or change: slow, obvious, in exact rational
+    /// time.
     struct Stepped {
         rate: u128,
         limit: u64,
@@ -166,7 +195,9 @@ mod tests {
         fn advance(&mut self, now: u64, done: &mut Vec<(u64, u64)>) {
             loop {
                 let change = self.changes.front().copied().filter(|(at, ..)| *at <= now);
-                let end = self.sending.map(|(_, work)| self.clock.saturating_add((work / self.rate) as u64));
+                let end = self
+                    .sending
+                    .map(|(_, work)| self.clock.saturating_add((work / self.rate) as u64));
                 match (change, end.filter(|end| *end <= now)) {
                     (Some((at, rate, limit)), end) if end.is_none_or(|end| at <= end) => {
                         if let Some((_, work)) = &mut self.sending {

@@ -14,7 +14,11 @@ pub(crate) static RANDOM: Impairment = Impairment {
     keys: KEYS,
     named: false,
     purpose: "Each packet is lost by itself, with one probability.",
-    arguments: &[Argument::first("probability", Unit::Share, "The probability, below 100%.")],
+    arguments: &[Argument::first(
+        "probability",
+        Unit::Share,
+        "The probability, below 100%.",
+    )],
     example: "1%",
     source: "tc-netem(8), loss random",
 };
@@ -32,8 +36,18 @@ pub(crate) static GILBERT_ELLIOTT: Impairment = Impairment {
             "100% - p",
             "From the bad to the good state: 1/r packets is a bad stretch.",
         ),
-        Argument::optional("loss-bad", Unit::Share, "100%", "The probability of a loss in the bad state, netem's 1-h."),
-        Argument::optional("loss-good", Unit::Share, "0%", "The probability of a loss in the good state, netem's 1-k."),
+        Argument::optional(
+            "loss-bad",
+            Unit::Share,
+            "100%",
+            "The probability of a loss in the bad state, netem's 1-h.",
+        ),
+        Argument::optional(
+            "loss-good",
+            Unit::Share,
+            "0%",
+            "The probability of a loss in the good state, netem's 1-k.",
+        ),
     ],
     example: "gilbert-elliott p 1% r 30% loss-bad 100% loss-good 0%",
     source: "Gilbert 1960, Elliott 1963; tc-netem(8), loss gemodel",
@@ -44,7 +58,11 @@ pub(crate) static EVERY: Impairment = Impairment {
     keys: KEYS,
     named: true,
     purpose: "Each n-th packet of a flow is lost.",
-    arguments: &[Argument::first("n", Unit::Count, "The n-th, the 2n-th and so on.")],
+    arguments: &[Argument::first(
+        "n",
+        Unit::Count,
+        "The n-th, the 2n-th and so on.",
+    )],
     example: "every 100",
     source: "",
 };
@@ -110,27 +128,51 @@ pub struct Losses {
 #[derive(Clone, Debug, PartialEq)]
 enum Process {
     Random(u64),
-    GilbertElliott { p: u64, r: u64, loss_bad: u64, loss_good: u64, is_bad: bool },
-    Every { n: u64, left: u64 },
-    List { numbers: Arc<[u64]>, next: usize, seen: u64 },
+    GilbertElliott {
+        p: u64,
+        r: u64,
+        loss_bad: u64,
+        loss_good: u64,
+        is_bad: bool,
+    },
+    Every {
+        n: u64,
+        left: u64,
+    },
+    List {
+        numbers: Arc<[u64]>,
+        next: usize,
+        seen: u64,
+    },
 }
 
 impl Losses {
-    /// Takes what the loss of the time says, each beginning anew at its time; nothing to be asked if that is none throughout.
+    /// Takes what the loss of the time says, each beginning anew at its time; nothing to be asked
+    /// if that is none throughout.
     pub fn new(loss: Timeline<Loss>, rng: Rng) -> Option<Losses> {
         let process = loss.map(Process::new);
         (process.constant() != Some(&Process::Random(0))).then_some(Losses { rng, process })
     }
 
-    /// Whether a packet that comes at `now` is lost. Times must be told in order. What is not data (a SYN) may be lost by
-    /// chance, but has no number.
+    /// Whether a packet that comes at `now` is lost. Times must be told in order. What is not data
+    /// (a SYN) may be lost by chance, but has no number.
     #[inline]
     pub fn takes(&mut self, now: Time, data: bool) -> bool {
         match self.process.at(now) {
             Process::Random(threshold) => *threshold > 0 && self.rng.next_u64() < *threshold,
             // As sch_netem's loss_gilb_ell does: the state before the change decides on the loss.
-            Process::GilbertElliott { p, r, loss_bad, loss_good, is_bad } => {
-                let (change, loss) = if *is_bad { (*r, *loss_bad) } else { (*p, *loss_good) };
+            Process::GilbertElliott {
+                p,
+                r,
+                loss_bad,
+                loss_good,
+                is_bad,
+            } => {
+                let (change, loss) = if *is_bad {
+                    (*r, *loss_bad)
+                } else {
+                    (*p, *loss_good)
+                };
                 *is_bad ^= self.rng.next_u64() < change;
                 self.rng.next_u64() < loss
             }
@@ -142,7 +184,11 @@ impl Losses {
                 }
                 lost
             }
-            Process::List { numbers, next, seen } => {
+            Process::List {
+                numbers,
+                next,
+                seen,
+            } => {
                 *seen += u64::from(data);
                 let lost = data && numbers.get(*next) == Some(seen);
                 *next += usize::from(lost);
@@ -166,7 +212,11 @@ impl Process {
                 is_bad: false,
             },
             Loss::Every(n) => Process::Every { n, left: n },
-            Loss::List(numbers) => Process::List { numbers, next: 0, seen: 0 },
+            Loss::List(numbers) => Process::List {
+                numbers,
+                next: 0,
+                seen: 0,
+            },
         }
     }
 }
@@ -184,7 +234,9 @@ mod tests {
     /// Which of so many packets are lost, from 1 on.
     fn lost(loss: Loss, packets: u64) -> Vec<u64> {
         let mut element = losses(loss);
-        (1..=packets).filter(|_| element.takes(Time::ZERO, true)).collect()
+        (1..=packets)
+            .filter(|_| element.takes(Time::ZERO, true))
+            .collect()
     }
 
     #[test]
@@ -198,7 +250,11 @@ mod tests {
     #[test]
     fn what_is_lost_holds_for_its_time_and_begins_anew() {
         let at = Time::from_nanos;
-        let later = [(at(10), Loss::Random(1.0)), (at(20), Loss::Every(4)), (at(30), Loss::List([1, 3].into()))];
+        let later = [
+            (at(10), Loss::Random(1.0)),
+            (at(20), Loss::Every(4)),
+            (at(30), Loss::List([1, 3].into())),
+        ];
         let mut element = losses(Timeline::new(Loss::NONE, later));
         let lost: Vec<u64> = (0..40).filter(|ns| element.takes(at(*ns), true)).collect();
         let expected: Vec<u64> = (10..20).chain([23, 27, 30, 32]).collect();
@@ -210,36 +266,57 @@ mod tests {
         for loss in [Loss::Every(3), Loss::List([3, 6].into())] {
             let mut element = losses(loss);
             let data = [false, true, true, false, true, false, true, true, true];
-            let lost: Vec<bool> = data.iter().map(|data| element.takes(Time::ZERO, *data)).collect();
-            assert_eq!(lost, [false, false, false, false, true, false, false, false, true]);
+            let lost: Vec<bool> = data
+                .iter()
+                .map(|data| element.takes(Time::ZERO, *data))
+                .collect();
+            assert_eq!(
+                lost,
+                [false, false, false, false, true, false, false, false, true]
+            );
         }
     }
 
     /// Lengths of the stretches of consecutive numbers.
     fn bursts(lost: &[u64]) -> Vec<u64> {
-        lost.chunk_by(|a, b| a + 1 == *b).map(|burst| burst.len() as u64).collect()
+        lost.chunk_by(|a, b| a + 1 == *b)
+            .map(|burst| burst.len() as u64)
+            .collect()
     }
 
     #[test]
     fn gilbert_elliott_has_its_stationary_loss_and_its_bursts() {
         let packets = 4_000_000;
-        for (p, r, bad, good) in [(0.01, 0.3, 1.0, 0.0), (0.002, 0.05, 0.5, 0.001), (0.2, 0.8, 1.0, 0.0)] {
+        for (p, r, bad, good) in [
+            (0.01, 0.3, 1.0, 0.0),
+            (0.002, 0.05, 0.5, 0.001),
+            (0.2, 0.8, 1.0, 0.0),
+        ] {
             let lost = lost(Loss::GilbertElliott { p, r, bad, good }, packets);
             let share_bad = p / (p + r);
             let expected = share_bad * bad + (1.0 - share_bad) * good;
-            // The states are correlated with 1 - p - r from packet to packet, which multiplies the variance of their mean
-            // by (2 - p - r)/(p + r) (a two-state Markov chain).
-            let states = share_bad * (1.0 - share_bad) * (bad - good) * (bad - good) * (2.0 - p - r) / (p + r);
+            // The states are correlated with 1 - p - r from packet to packet, which multiplies the
+            // variance of their mean by (2 - p - r)/(p + r) (a two-state Markov chain).
+            let states =
+                share_bad * (1.0 - share_bad) * (bad - good) * (bad - good) * (2.0 - p - r)
+                    / (p + r);
             let within = share_bad * bad * (1.0 - bad) + (1.0 - share_bad) * good * (1.0 - good);
             let sigma = ((states + within) / packets as f64).sqrt();
             let share = lost.len() as f64 / packets as f64;
-            assert!((share - expected).abs() < 4.0 * sigma, "{share}, expected {expected} within {sigma}");
+            assert!(
+                (share - expected).abs() < 4.0 * sigma,
+                "{share}, expected {expected} within {sigma}"
+            );
             if (bad, good) == (1.0, 0.0) {
                 // A burst is a bad stretch: geometric with mean 1/r and variance (1 - r)/r².
                 let bursts = bursts(&lost);
                 let mean = bursts.iter().sum::<u64>() as f64 / bursts.len() as f64;
                 let sigma = ((1.0 - r) / (r * r) / bursts.len() as f64).sqrt();
-                assert!((mean - 1.0 / r).abs() < 4.0 * sigma, "{mean}, expected {} within {sigma}", 1.0 / r);
+                assert!(
+                    (mean - 1.0 / r).abs() < 4.0 * sigma,
+                    "{mean}, expected {} within {sigma}",
+                    1.0 / r
+                );
             }
         }
     }
@@ -247,8 +324,19 @@ mod tests {
     #[test]
     fn with_the_default_r_gilbert_elliott_is_independent_loss() {
         // r = 1 - p: whether the last packet was lost tells nothing of the next.
-        let lost = lost(Loss::GilbertElliott { p: 0.1, r: 0.9, bad: 1.0, good: 0.0 }, 1_000_000);
-        let pairs = lost.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count() as f64;
+        let lost = lost(
+            Loss::GilbertElliott {
+                p: 0.1,
+                r: 0.9,
+                bad: 1.0,
+                good: 0.0,
+            },
+            1_000_000,
+        );
+        let pairs = lost
+            .windows(2)
+            .filter(|pair| pair[0] + 1 == pair[1])
+            .count() as f64;
         let share = pairs / lost.len() as f64;
         // Of 10^5 losses a tenth is followed by another: sigma is 0.001.
         assert!((share - 0.1).abs() < 0.004, "{share}");

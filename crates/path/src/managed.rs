@@ -5,10 +5,10 @@ use units::{Bytes, Span, Time};
 use crate::shaper::Gate;
 use crate::{Dropped, Limit, Measured, Packet, Policer, Queue, Shaper, Timeline, Transmitter};
 
-/// A link whose queue chooses, when the transmitter is free, what is sent next. So its departures are not known before:
-/// who runs it calls [`send`](ManagedLink::send) at [`ready_at`](ManagedLink::ready_at). As with a
-/// [`VaryingLink`](crate::VaryingLink) there may be a policer in front and a shaper behind the queue, and all of it may
-/// change at known times.
+/// A link whose queue chooses, when the transmitter is free, what is sent next. So its departures
+/// are not known before: who runs it calls [`send`](ManagedLink::send) at
+/// [`ready_at`](ManagedLink::ready_at). As with a [`VaryingLink`](crate::VaryingLink) there may be
+/// a policer in front and a shaper behind the queue, and all of it may change at known times.
 #[derive(Clone, Debug)]
 pub struct ManagedLink<P> {
     transmitter: Transmitter,
@@ -16,7 +16,8 @@ pub struct ManagedLink<P> {
     policer: Timeline<Option<Policer>>,
     shaped: Option<Box<Shaped<P>>>,
     queue: Queue<P>,
-    /// From when on the packet that the queue chooses may leave; the transmitter may be free only later.
+    /// From when on the packet that the queue chooses may leave; the transmitter may be free only
+    /// later.
     earliest: Time,
     /// Since when something waits.
     waiting_since: Time,
@@ -55,12 +56,17 @@ impl<P: Copy> ManagedLink<P> {
         }
     }
 
-    /// A packet arrives; false when the policer has no tokens for it. Arrivals and departures are told in order of time, a
-    /// departure before an arrival of the same time.
+    /// A packet arrives; false when the policer has no tokens for it. Arrivals and departures are
+    /// told in order of time, a departure before an arrival of the same time.
     #[inline]
     pub fn arrive(&mut self, packet: Packet<P>, dropped: &mut impl Dropped<P>) -> bool {
         let now = packet.arrived;
-        if self.policer.at(now).as_mut().is_some_and(|policer| !policer.admits(now, packet.size)) {
+        if self
+            .policer
+            .at(now)
+            .as_mut()
+            .is_some_and(|policer| !policer.admits(now, packet.size))
+        {
             return false;
         }
         if self.backlog().0 == 0 {
@@ -91,31 +97,45 @@ impl<P: Copy> ManagedLink<P> {
     /// When the next packet can be sent, or the shaper be asked for it; none when nothing waits.
     #[inline]
     pub fn ready_at(&self) -> Option<Time> {
-        (self.backlog().0 > 0).then(|| self.transmitter.start(self.earliest.max(self.queue.opens_at())))
+        (self.backlog().0 > 0).then(|| {
+            self.transmitter
+                .start(self.earliest.max(self.queue.opens_at()))
+        })
     }
 
-    /// Sends the next packet at `now`; when its last bit leaves. None when what waited was dropped, or the shaper does not let it go yet.
+    /// Sends the next packet at `now`; when its last bit leaves. None when what waited was dropped,
+    /// or the shaper does not let it go yet.
     #[inline]
     pub fn send(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<(Packet<P>, Time)> {
         self.earliest = now;
         let held = self.shaped.as_mut().and_then(|shaped| shaped.held.take());
-        let packet = if held.is_some() { held } else { self.queue.dequeue(now, dropped) };
+        let packet = if held.is_some() {
+            held
+        } else {
+            self.queue.dequeue(now, dropped)
+        };
         self.idle = packet.is_none();
         let packet = packet?;
         if self.shaped.is_some() && !self.passes(now, packet) {
             return None;
         }
         let at_head = self.waiting_since.max(self.transmitter.free_at());
-        let end = self.transmitter.transmit(packet.arrived, now, packet.size).1;
+        let end = self
+            .transmitter
+            .transmit(packet.arrived, now, packet.size)
+            .1;
         self.measured = self.transmitter.measured(at_head, now, end, packet.size);
         Some((packet, end))
     }
 
-    /// Whether the shaper lets the packet pass that the queue has chosen; else it is held. So does Linux's tbf, which peeks:
-    /// the inner qdisc dequeues, and the packet waits for its tokens in front of it.
+    /// Whether the shaper lets the packet pass that the queue has chosen; else it is held. So does
+    /// Linux's tbf, which peeks: the inner qdisc dequeues, and the packet waits for its tokens in
+    /// front of it.
     #[cold]
     fn passes(&mut self, now: Time, packet: Packet<P>) -> bool {
-        let Some(shaped) = &mut self.shaped else { return true };
+        let Some(shaped) = &mut self.shaped else {
+            return true;
+        };
         self.earliest = shaped.gate.opens_at(now, packet.size);
         let passes = self.earliest <= now;
         match passes {
@@ -131,7 +151,8 @@ impl<P: Copy> ManagedLink<P> {
         self.measured
     }
 
-    /// For how long it could have sent from `from` to `to`, in the measure of [`measured`](ManagedLink::measured).
+    /// For how long it could have sent from `from` to `to`, in the measure of
+    /// [`measured`](ManagedLink::measured).
     pub fn offered(&self, from: Time, to: Time) -> Span {
         self.transmitter.offered(from, to)
     }
@@ -151,14 +172,19 @@ impl<P: Copy> ManagedLink<P> {
 mod tests {
     use super::*;
     use crate::{
-        Aggregation, Config, Depth, Ecn, Opportunities, QUEUES, Radio, Rates, Silence, Suspension, Value, VaryingLink,
-        Verdict,
+        Aggregation, Config, Depth, Ecn, Opportunities, QUEUES, Radio, Rates, Silence, Suspension,
+        Value, VaryingLink, Verdict,
     };
     use proptest::prelude::*;
     use units::{Rate, Rng};
 
     /// Sends what is due from `from` to `to`; (start, end) of each, and how it counts.
-    fn run(link: &mut ManagedLink<()>, from: Time, to: Time, sent: &mut Vec<(Time, Time, Measured)>) {
+    fn run(
+        link: &mut ManagedLink<()>,
+        from: Time,
+        to: Time,
+        sent: &mut Vec<(Time, Time, Measured)>,
+    ) {
         while let Some(at) = link.ready_at().filter(|at| *at <= to) {
             let at = at.max(from);
             if let Some((_, end)) = link.send(at, &mut |_| ()) {
@@ -167,17 +193,22 @@ mod tests {
         }
     }
 
-    /// Transmitters of every kind, on the scale of some microseconds a packet; a trace's is that of milliseconds.
+    /// Transmitters of every kind, on the scale of some microseconds a packet; a trace's is that of
+    /// milliseconds.
     fn transmitter() -> impl Strategy<Value = (Transmitter, u64)> {
         let rate = || (1_000_u64..10_000_000_000).prop_map(Rate::from_bps);
-        let steps = (rate(), prop::collection::vec((1_u64..400_000, rate()), 0..5)).prop_map(|(first, changes)| {
-            let mut at = Time::ZERO;
-            let changes = changes.into_iter().map(|(gap, rate)| {
-                at += Span::from_nanos(gap);
-                (at, rate)
+        let steps = (
+            rate(),
+            prop::collection::vec((1_u64..400_000, rate()), 0..5),
+        )
+            .prop_map(|(first, changes)| {
+                let mut at = Time::ZERO;
+                let changes = changes.into_iter().map(|(gap, rate)| {
+                    at += Span::from_nanos(gap);
+                    (at, rate)
+                });
+                (Transmitter::serial(Timeline::new(first, changes).into()), 1)
             });
-            (Transmitter::serial(Timeline::new(first, changes).into()), 1)
-        });
         let (low, high) = (Rate::from_mbps(10), Rate::from_mbps(2_000));
         let pattern = (0..3, 10_000_u64..1_000_000).prop_map(move |(kind, period)| {
             let period = Span::from_nanos(period);
@@ -193,27 +224,52 @@ mod tests {
             times.sort_unstable();
             (Transmitter::Trace(Opportunities::new(times.into())), 100)
         });
-        let radio = (1_u64..5, 0_u64..30_000, 1_u64..60_000, 1_u64..400_000, any::<bool>()).prop_map(
-            |(frames, overhead, hold, more, random)| {
+        let radio = (
+            1_u64..5,
+            0_u64..30_000,
+            1_u64..60_000,
+            1_u64..400_000,
+            any::<bool>(),
+        )
+            .prop_map(|(frames, overhead, hold, more, random)| {
                 let (hold, every) = (Span::from_nanos(hold), Span::from_nanos(hold + more));
-                let silence = Silence::new(Some(Suspension { hold, every, salt: random.then_some(3) }), []);
+                let silence = Silence::new(
+                    Some(Suspension {
+                        hold,
+                        every,
+                        salt: random.then_some(3),
+                    }),
+                    [],
+                );
                 let overhead = Span::from_nanos(overhead);
-                let aggregation = Aggregation { frames, bytes: Bytes::new(4_000), overhead, backoff: overhead };
+                let aggregation = Aggregation {
+                    frames,
+                    bytes: Bytes::new(4_000),
+                    overhead,
+                    backoff: overhead,
+                };
                 let rates = Timeline::from(Rate::from_mbps(500)).into();
                 let rng = Rng::stream(1, "link", "backoff");
-                (Transmitter::Radio(Radio::new(rates, Some(aggregation).into(), silence, rng).into()), 1)
-            },
-        );
+                (
+                    Transmitter::Radio(
+                        Radio::new(rates, Some(aggregation).into(), silence, rng).into(),
+                    ),
+                    1,
+                )
+            });
         prop_oneof![steps, pattern, trace, radio]
     }
 
     fn shaper() -> impl Strategy<Value = Option<Shaper>> {
         let shaper = (100_000_u64..1_000_000_000, 1_500_u64..20_000);
-        prop::option::of(shaper.prop_map(|(rate, burst)| Shaper::new(Rate::from_bps(rate), Bytes::new(burst))))
+        prop::option::of(
+            shaper.prop_map(|(rate, burst)| Shaper::new(Rate::from_bps(rate), Bytes::new(burst))),
+        )
     }
 
     proptest! {
-        /// A queue that never marks or drops early is a drop-tail queue, and the link the one of known departures.
+        /// A queue that never marks or drops early is a drop-tail queue, and the link the one of
+        /// known departures.
         #[test]
         fn a_queue_that_lets_all_pass_equals_drop_tail(
             (transmitter, scale) in transmitter(),

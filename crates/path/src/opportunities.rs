@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use units::{Bytes, Span, Time};
 
-/// Delivery opportunities at the milliseconds of a trace, which repeats: the rules of mahimahi's `LinkQueue`.
+/// Delivery opportunities at the milliseconds of a trace, which repeats: the rules of mahimahi's
+/// `LinkQueue`.
 ///
-/// Each carries [`SIZE`](Opportunities::SIZE) bytes, of one packet or of several. A packet that finds too few goes on with
-/// the next. What no packet can use that came before it is lost.
+/// Each carries [`SIZE`](Opportunities::SIZE) bytes, of one packet or of several. A packet that
+/// finds too few goes on with the next. What no packet can use that came before it is lost.
 #[derive(Clone, Debug)]
 pub struct Opportunities {
     /// In order; the last is the length of the trace, and above zero.
@@ -22,20 +23,30 @@ pub struct Opportunities {
 const MILLISECOND: u64 = 1_000_000;
 
 impl Opportunities {
-    /// The bytes of one: a packet of 1500 bytes as it comes from a TUN device, with 4 bytes in front.
+    /// The bytes of one: a packet of 1500 bytes as it comes from a TUN device, with 4 bytes in
+    /// front.
     pub const SIZE: Bytes = Bytes::new(1_504);
     /// The IP packet that fills one.
     pub(crate) const PACKET: Bytes = Bytes::new(1_500);
     const HEADER: Bytes = Bytes::new(4);
 
-    /// Those at `times`, in milliseconds. When the last is over, the trace begins again at its time.
+    /// Those at `times`, in milliseconds. When the last is over, the trace begins again at its
+    /// time.
     ///
     /// # Panics
     /// When there is none, or the last is at zero, which scenarios refuse.
     pub fn new(times: Arc<[u32]>) -> Opportunities {
-        assert!(times.last().is_some_and(|last| *last > 0), "a trace lasts for some time");
+        assert!(
+            times.last().is_some_and(|last| *last > 0),
+            "a trace lasts for some time"
+        );
         debug_assert!(times.is_sorted());
-        Opportunities { times, next: (0, 0), at: Time::ZERO, left: 0 }
+        Opportunities {
+            times,
+            next: (0, 0),
+            at: Time::ZERO,
+            left: 0,
+        }
     }
 
     /// When the last bit of all that it has taken leaves.
@@ -46,10 +57,15 @@ impl Opportunities {
 
     /// When the first byte of a packet leaves that may leave from `earliest` on.
     pub fn start(&self, earliest: Time) -> Time {
-        if self.left > 0 && self.at >= earliest { self.at } else { self.time(self.find(earliest)) }
+        if self.left > 0 && self.at >= earliest {
+            self.at
+        } else {
+            self.time(self.find(earliest))
+        }
     }
 
-    /// Takes a packet that may leave from `earliest` on, behind those taken before: (first byte out, last byte out).
+    /// Takes a packet that may leave from `earliest` on, behind those taken before: (first byte
+    /// out, last byte out).
     pub fn transmit(&mut self, earliest: Time, size: Bytes) -> (Time, Time) {
         if self.left == 0 || self.at < earliest {
             self.next = self.find(earliest);
@@ -89,7 +105,11 @@ impl Opportunities {
     /// The first one that is left from `earliest` on.
     #[inline]
     fn find(&self, earliest: Time) -> (usize, u64) {
-        if self.time(self.next) >= earliest { self.next } else { Opportunities::first_from(&self.times, earliest) }
+        if self.time(self.next) >= earliest {
+            self.next
+        } else {
+            Opportunities::first_from(&self.times, earliest)
+        }
     }
 
     fn first_from(times: &[u32], earliest: Time) -> (usize, u64) {
@@ -97,7 +117,10 @@ impl Opportunities {
         // One at the very end of a round comes before those at the start of the next.
         let round = ms.saturating_sub(1) / Opportunities::length(times);
         let within = ms - round * Opportunities::length(times);
-        (times.partition_point(|time| u64::from(*time) < within), round)
+        (
+            times.partition_point(|time| u64::from(*time) < within),
+            round,
+        )
     }
 
     #[inline]
@@ -136,20 +159,39 @@ mod tests {
 
     #[test]
     fn an_opportunity_carries_one_full_packet_or_several_small_ones() {
-        assert_eq!(departures(&[1, 3, 4], &[1_500, 1_500, 1_500]), [(1, 1), (3, 3), (4, 4)]);
+        assert_eq!(
+            departures(&[1, 3, 4], &[1_500, 1_500, 1_500]),
+            [(1, 1), (3, 3), (4, 4)]
+        );
         // 4 × (372 + 4) = 1504.
-        assert_eq!(departures(&[1, 3], &[372, 372, 372, 372, 372]), [(1, 1), (1, 1), (1, 1), (1, 1), (3, 3)]);
-        // 1004 of 1504 are left 500, to which the next adds: 1004 − 500 = 504 are used of the second.
-        assert_eq!(departures(&[2, 5, 9], &[1_000, 1_000, 1_000, 500]), [(2, 2), (2, 5), (5, 9), (9, 9)]);
+        assert_eq!(
+            departures(&[1, 3], &[372, 372, 372, 372, 372]),
+            [(1, 1), (1, 1), (1, 1), (1, 1), (3, 3)]
+        );
+        // 1004 of 1504 are left 500, to which the next adds: 1004 − 500 = 504 are used of the
+        // second.
+        assert_eq!(
+            departures(&[2, 5, 9], &[1_000, 1_000, 1_000, 500]),
+            [(2, 2), (2, 5), (5, 9), (9, 9)]
+        );
         // Several in one millisecond.
-        assert_eq!(departures(&[7, 7, 7, 8], &[1_500, 1_400, 1_500, 1_500]), [(7, 7), (7, 7), (7, 7), (7, 8)]);
+        assert_eq!(
+            departures(&[7, 7, 7, 8], &[1_500, 1_400, 1_500, 1_500]),
+            [(7, 7), (7, 7), (7, 7), (7, 8)]
+        );
     }
 
     #[test]
     fn a_trace_begins_again_when_its_last_opportunity_is_over() {
-        assert_eq!(departures(&[2, 5], &[1_500; 5]), [(2, 2), (5, 5), (7, 7), (10, 10), (12, 12)]);
+        assert_eq!(
+            departures(&[2, 5], &[1_500; 5]),
+            [(2, 2), (5, 5), (7, 7), (10, 10), (12, 12)]
+        );
         // The first of the next round is at the same time as the last of this.
-        assert_eq!(departures(&[0, 3], &[1_500; 4]), [(3, 3), (3, 3), (6, 6), (6, 6)]);
+        assert_eq!(
+            departures(&[0, 3], &[1_500; 4]),
+            [(3, 3), (3, 3), (6, 6), (6, 6)]
+        );
     }
 
     #[test]
@@ -157,15 +199,23 @@ mod tests {
         let mut link = Opportunities::new([1, 2, 3].as_slice().into());
         let after = |time: Time| time + Span::from_nanos(1);
         assert_eq!(link.transmit(after(ms(0)), Bytes::new(100)), (ms(1), ms(1)));
-        assert_eq!(link.start(after(ms(1))), ms(2), "it came with the opportunity, too late for what that has left");
+        assert_eq!(
+            link.start(after(ms(1))),
+            ms(2),
+            "it came with the opportunity, too late for what that has left"
+        );
         assert_eq!(link.start(ms(1)), ms(1), "had it come before, it would go");
-        assert_eq!(link.transmit(after(ms(1_000_000)), Bytes::new(1_500)), (ms(1_000_001), ms(1_000_001)));
+        assert_eq!(
+            link.transmit(after(ms(1_000_000)), Bytes::new(1_500)),
+            (ms(1_000_001), ms(1_000_001))
+        );
         assert_eq!(link.before(ms(0)), 0);
         assert_eq!(link.before(ms(3)), 2);
         assert_eq!(link.before(after(ms(6))), 6);
     }
 
-    /// mahimahi's loop, opportunity by opportunity in integer milliseconds: (when it came, when it left) of each packet.
+    /// mahimahi's loop, opportunity by opportunity in integer milliseconds: (when it came, when it
+    /// left) of each packet.
     fn reference(times: &[u32], arrivals: &[(u64, u64)], until: u64) -> Vec<(u64, u64)> {
         let (mut base, mut place, mut departed) = (0, 0, Vec::new());
         let mut waiting: std::collections::VecDeque<(u64, u64)> = [].into();
@@ -179,7 +229,9 @@ mod tests {
                 }
                 let mut bytes = 1_504;
                 while bytes > 0 {
-                    let Some((came, left)) = transit.take().or_else(|| waiting.pop_front()) else { break };
+                    let Some((came, left)) = transit.take().or_else(|| waiting.pop_front()) else {
+                        break;
+                    };
                     if left <= bytes {
                         bytes -= left;
                         departed.push((came, now));

@@ -49,7 +49,10 @@ pub(crate) static WALK: Impairment = Impairment {
     keys: &["rate_pattern"],
     named: true,
     purpose: "The link's rate walks at random, by some 20 % of its range in a second; its ends reflect it.",
-    arguments: &[RANGE, Argument::needed("step", Unit::Time, "How often it takes a step.")],
+    arguments: &[
+        RANGE,
+        Argument::needed("step", Unit::Time, "How often it takes a step."),
+    ],
     example: "walk 20mbit..100mbit step 200ms",
     source: "Winstein, Sivaraman, Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular \
              Networks (Sprout), NSDI 2013",
@@ -60,7 +63,11 @@ pub(crate) static SCHEDULE: Impairment = Impairment {
     keys: &["rate_pattern"],
     named: true,
     purpose: "The link's rate changes at given times; the last one stays.",
-    arguments: &[Argument::first("rates", Unit::Schedule, "Times with rates, the first at 0s.")],
+    arguments: &[Argument::first(
+        "rates",
+        Unit::Schedule,
+        "Times with rates, the first at 0s.",
+    )],
     example: "schedule 0s 20mbit, 5s 50mbit",
     source: "",
 };
@@ -83,20 +90,23 @@ impl RatePattern {
     /// The mean rate: of a trace in packets of 1500 bytes, of a schedule until its last change.
     pub fn mean(&self) -> Rate {
         let mean = match self {
-            RatePattern::Sine(low, high, _) | RatePattern::Saw(low, high, _) | RatePattern::Walk(low, high, _) => {
-                low.as_bps().midpoint(high.as_bps())
-            }
+            RatePattern::Sine(low, high, _)
+            | RatePattern::Saw(low, high, _)
+            | RatePattern::Walk(low, high, _) => low.as_bps().midpoint(high.as_bps()),
             RatePattern::Schedule(rates) => match &rates[..] {
                 [] => 0,
                 [(_, only)] => only.as_bps(),
                 [.., (end, _)] => {
                     let sent = rates.windows(2).map(|pair| {
-                        u128::from((pair[1].0.as_nanos()) - pair[0].0.as_nanos()) * u128::from(pair[0].1.as_bps())
+                        u128::from((pair[1].0.as_nanos()) - pair[0].0.as_nanos())
+                            * u128::from(pair[0].1.as_bps())
                     });
                     (sent.sum::<u128>() / u128::from(end.as_nanos())) as u64
                 }
             },
-            RatePattern::Mahimahi(times) => per_second(times.len() as u64, times.last().copied().unwrap_or(1)),
+            RatePattern::Mahimahi(times) => {
+                per_second(times.len() as u64, times.last().copied().unwrap_or(1))
+            }
         };
         // Of a trace of years with one opportunity, too.
         Rate::from_bps(mean.max(1))
@@ -105,10 +115,20 @@ impl RatePattern {
     /// The fastest rate of any time: of a trace that of its fullest millisecond.
     pub fn fastest(&self) -> Rate {
         match self {
-            RatePattern::Sine(_, high, _) | RatePattern::Saw(_, high, _) | RatePattern::Walk(_, high, _) => *high,
-            RatePattern::Schedule(rates) => rates.iter().map(|(_, rate)| *rate).max().unwrap_or(Rate::ZERO),
+            RatePattern::Sine(_, high, _)
+            | RatePattern::Saw(_, high, _)
+            | RatePattern::Walk(_, high, _) => *high,
+            RatePattern::Schedule(rates) => rates
+                .iter()
+                .map(|(_, rate)| *rate)
+                .max()
+                .unwrap_or(Rate::ZERO),
             RatePattern::Mahimahi(times) => {
-                let most = times.chunk_by(|a, b| a == b).map(<[u32]>::len).max().unwrap_or(0);
+                let most = times
+                    .chunk_by(|a, b| a == b)
+                    .map(<[u32]>::len)
+                    .max()
+                    .unwrap_or(0);
                 Rate::from_bps(per_second(most as u64, 1))
             }
         }
@@ -127,9 +147,18 @@ impl RatePattern {
             RatePattern::Walk(low, high, step) => Rates::walk(*low, *high, *step, rng),
             RatePattern::Schedule(rates) => {
                 let first = rates.first().map_or(Rate::ZERO, |(_, rate)| *rate);
-                Timeline::new(first, rates.iter().skip(1).map(|(at, rate)| (Time::ZERO + *at, *rate))).into()
+                Timeline::new(
+                    first,
+                    rates
+                        .iter()
+                        .skip(1)
+                        .map(|(at, rate)| (Time::ZERO + *at, *rate)),
+                )
+                .into()
             }
-            RatePattern::Mahimahi(times) => return Transmitter::Trace(Opportunities::new(times.clone())),
+            RatePattern::Mahimahi(times) => {
+                return Transmitter::Trace(Opportunities::new(times.clone()));
+            }
         })
     }
 }
@@ -151,19 +180,33 @@ mod tests {
     /// The mean rates of four parts of `s` seconds.
     fn parts(pattern: &RatePattern, s: u64) -> Vec<Rate> {
         let edges = (0..=4).map(|part| Time::ZERO + Span::from_secs(s) / 4 * part);
-        pattern.transmitter(Rng::stream(1, "link", "rate")).mean_rates(&edges.collect::<Vec<_>>())
+        pattern
+            .transmitter(Rng::stream(1, "link", "rate"))
+            .mean_rates(&edges.collect::<Vec<_>>())
     }
 
     #[test]
     fn means_and_peaks_are_those_of_the_pattern() {
-        let (low, high, every) = (Rate::from_mbps(20), Rate::from_mbps(100), Span::from_secs(4));
+        let (low, high, every) = (
+            Rate::from_mbps(20),
+            Rate::from_mbps(100),
+            Span::from_secs(4),
+        );
         let sine = RatePattern::Sine(low, high, every);
         assert_eq!([sine.mean(), sine.fastest()], mbps(&[60, 100])[..]);
         // In the mean of a quarter a saw has its middle: 20 + 80 · (1/8, 3/8, 5/8, 7/8).
-        assert_eq!(parts(&RatePattern::Saw(low, high, every), 4), mbps(&[30, 50, 70, 90]));
-        let rates = [(0, 20), (1, 50), (3, 10)].map(|(at, rate)| (Span::from_secs(at), Rate::from_mbps(rate)));
+        assert_eq!(
+            parts(&RatePattern::Saw(low, high, every), 4),
+            mbps(&[30, 50, 70, 90])
+        );
+        let rates = [(0, 20), (1, 50), (3, 10)]
+            .map(|(at, rate)| (Span::from_secs(at), Rate::from_mbps(rate)));
         let schedule = RatePattern::Schedule(rates.to_vec().into());
-        assert_eq!([schedule.mean(), schedule.fastest()], mbps(&[40, 50])[..], "(20 + 2 · 50) / 3");
+        assert_eq!(
+            [schedule.mean(), schedule.fastest()],
+            mbps(&[40, 50])[..],
+            "(20 + 2 · 50) / 3"
+        );
         assert_eq!(parts(&schedule, 4), mbps(&[20, 50, 50, 10]));
         // 5 packets of 12000 bit in 10 ms, at most 3 of them in one.
         let trace = RatePattern::Mahimahi(vec![2, 5, 5, 5, 10].into());

@@ -12,15 +12,21 @@ pub(crate) static POLICER: Impairment = Impairment {
     purpose: "A token bucket in front of the queue drops what does not conform.",
     arguments: &[
         Argument::first("rate", Unit::Rate, "The rate at which tokens come."),
-        Argument::needed("burst", Unit::Size, "The most that the bucket holds; it begins full."),
+        Argument::needed(
+            "burst",
+            Unit::Size,
+            "The most that the bucket holds; it begins full.",
+        ),
     ],
     example: "10mbit burst 60kB",
     source: "tc-police(8)",
 };
 
-/// Lets a packet pass iff the bucket has tokens for all of it, and drops it otherwise: nothing waits.
+/// Lets a packet pass iff the bucket has tokens for all of it, and drops it otherwise: nothing
+/// waits.
 ///
-/// A single-rate meter as in RFC 2697 with an excess burst of zero, of which the red packets are dropped.
+/// A single-rate meter as in RFC 2697 with an excess burst of zero, of which the red packets are
+/// dropped.
 #[derive(Clone, Debug)]
 pub struct Policer(Bucket);
 
@@ -30,7 +36,8 @@ impl Policer {
         Policer(Bucket::full(rate, burst))
     }
 
-    /// Whether a packet of `size` that arrives at `now` passes. Arrivals must be told in order of time.
+    /// Whether a packet of `size` that arrives at `now` passes. Arrivals must be told in order of
+    /// time.
     pub fn admits(&mut self, now: Time, size: Bytes) -> bool {
         self.0.fill(now);
         self.0.take(size)
@@ -49,11 +56,16 @@ mod tests {
         // 12 Mbit/s: a packet of 1500 bytes a millisecond.
         let mut policer = Policer::new(Rate::from_mbps(12), Bytes::new(4_500));
         let packet = Bytes::new(1_500);
-        let at_once = (0..10).filter(|_| policer.admits(Time::ZERO, packet)).count();
+        let at_once = (0..10)
+            .filter(|_| policer.admits(Time::ZERO, packet))
+            .count();
         assert_eq!(at_once, 3);
         let just_before = Time::ZERO + Span::from_nanos(999_999);
         assert!(!policer.admits(just_before, packet));
-        assert!(policer.admits(Time::ZERO + Span::from_millis(1), packet), "what was dropped costs no tokens");
+        assert!(
+            policer.admits(Time::ZERO + Span::from_millis(1), packet),
+            "what was dropped costs no tokens"
+        );
     }
 
     proptest! {

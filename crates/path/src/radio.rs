@@ -11,10 +11,28 @@ pub(crate) static WIFI: Impairment = Impairment {
     named: false,
     purpose: "Each transmission costs a fixed time, and takes what waits when it begins, up to so many frames: A-MPDU aggregation.",
     arguments: &[
-        Argument::needed("frames", Unit::Count, "The most packets of one transmission."),
-        Argument::needed("overhead", Unit::Time, "What each costs: access, preamble, block ACK."),
-        Argument::optional("bytes", Unit::Size, "65535B", "The most bytes of one transmission."),
-        Argument::optional("backoff", Unit::Time, "0s", "Up to so much more, uniformly: contention."),
+        Argument::needed(
+            "frames",
+            Unit::Count,
+            "The most packets of one transmission.",
+        ),
+        Argument::needed(
+            "overhead",
+            Unit::Time,
+            "What each costs: access, preamble, block ACK.",
+        ),
+        Argument::optional(
+            "bytes",
+            Unit::Size,
+            "65535B",
+            "The most bytes of one transmission.",
+        ),
+        Argument::optional(
+            "backoff",
+            Unit::Time,
+            "0s",
+            "Up to so much more, uniformly: contention.",
+        ),
     ],
     example: "frames 32 overhead 200us",
     source: "IEEE 802.11n: A-MPDU; Høiland-Jørgensen et al., Ending the Anomaly, USENIX ATC 2017",
@@ -35,9 +53,9 @@ pub struct Aggregation {
 
 /// A transmitter that aggregates, or is silent at times, or both.
 ///
-/// A transmission takes what waits when it begins, so those that wait form the next one while the medium is busy: the more
-/// waits, the larger it is. On air each packet follows the one before it. That nothing which comes later joins makes
-/// departures known on arrival behind a drop-tail queue.
+/// A transmission takes what waits when it begins, so those that wait form the next one while the
+/// medium is busy: the more waits, the larger it is. On air each packet follows the one before it.
+/// That nothing which comes later joins makes departures known on arrival behind a drop-tail queue.
 #[derive(Clone, Debug)]
 pub struct Radio {
     serialiser: Serialiser,
@@ -58,9 +76,21 @@ struct Transmission {
 
 impl Radio {
     /// An idle one at `rates`, which draws backoffs from `rng`.
-    pub fn new(mut rates: Rates, aggregation: Timeline<Option<Aggregation>>, silence: Silence, rng: Rng) -> Radio {
+    pub fn new(
+        mut rates: Rates,
+        aggregation: Timeline<Option<Aggregation>>,
+        silence: Silence,
+        rng: Rng,
+    ) -> Radio {
         let serialiser = Serialiser::new(rates.at(Time::ZERO));
-        Radio { serialiser, rates, aggregation, silence, rng, latest: None }
+        Radio {
+            serialiser,
+            rates,
+            aggregation,
+            silence,
+            rng,
+            latest: None,
+        }
     }
 
     /// The rates of what it sends, without what a transmission costs.
@@ -79,26 +109,41 @@ impl Radio {
         self.silence.resumes(earliest.max(self.free_at()))
     }
 
-    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those taken before: (when it begins to
-    /// occupy the medium, last bit out).
+    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those
+    /// taken before: (when it begins to occupy the medium, last bit out).
     pub fn transmit(&mut self, arrived: Time, earliest: Time, size: Bytes) -> (Time, Time) {
         let begins = self.start(earliest);
         let is_continued = begins == self.free_at();
         let current = self.latest.filter(|latest| {
-            is_continued && arrived <= latest.begins && latest.frames_left > 0 && latest.bytes_left >= size
+            is_continued
+                && arrived <= latest.begins
+                && latest.frames_left > 0
+                && latest.bytes_left >= size
         });
         let mut from = begins;
         let current = current.or_else(|| {
-            let Aggregation { frames, bytes, overhead, backoff } = (*self.aggregation.at(begins))?;
+            let Aggregation {
+                frames,
+                bytes,
+                overhead,
+                backoff,
+            } = (*self.aggregation.at(begins))?;
             from += overhead + Span::from_nanos(self.rng.below(backoff.as_nanos() + 1));
-            Some(Transmission { begins, frames_left: frames, bytes_left: bytes })
+            Some(Transmission {
+                begins,
+                frames_left: frames,
+                bytes_left: bytes,
+            })
         });
         self.latest = current.map(|current| Transmission {
             frames_left: current.frames_left - 1,
             bytes_left: Bytes::new(current.bytes_left.get().saturating_sub(size.get())),
             ..current
         });
-        (begins, self.serialiser.transmit_at(from, size, &mut self.rates).1)
+        (
+            begins,
+            self.serialiser.transmit_at(from, size, &mut self.rates).1,
+        )
     }
 }
 
@@ -123,12 +168,22 @@ mod tests {
 
     fn radio_of(rate: Rate, aggregation: Option<Aggregation>, silence: Silence) -> Radio {
         let rates = Timeline::from(rate).into();
-        Radio::new(rates, aggregation.into(), silence, Rng::stream(1, "bottleneck", "backoff"))
+        Radio::new(
+            rates,
+            aggregation.into(),
+            silence,
+            Rng::stream(1, "bottleneck", "backoff"),
+        )
     }
 
     fn aggregation(frames: u64, bytes: u64) -> Option<Aggregation> {
         let overhead = Span::from_micros(200);
-        Some(Aggregation { frames, bytes: Bytes::new(bytes), overhead, backoff: Span::ZERO })
+        Some(Aggregation {
+            frames,
+            bytes: Bytes::new(bytes),
+            overhead,
+            backoff: Span::ZERO,
+        })
     }
 
     /// When packets that arrive at these times have left.
@@ -138,31 +193,54 @@ mod tests {
 
     #[test]
     fn what_waits_when_a_transmission_begins_is_sent_in_it() {
-        // The first goes alone, though the second comes while it is sent; of those that wait then, three go together.
+        // The first goes alone, though the second comes while it is sent; of those that wait then,
+        // three go together.
         let arrivals = [0, 10, 20, 30, 40, 900];
         let expected = [300, 600, 700, 800, 1_100, 1_400];
-        assert_eq!(ends(radio(aggregation(3, 65_535), Silence::default()), arrivals), expected.map(us));
+        assert_eq!(
+            ends(radio(aggregation(3, 65_535), Silence::default()), arrivals),
+            expected.map(us)
+        );
         // Two fit into 3000 bytes.
         let expected = [300, 600, 700, 1_000, 1_100, 1_400];
-        assert_eq!(ends(radio(aggregation(3, 3_000), Silence::default()), arrivals), expected.map(us));
+        assert_eq!(
+            ends(radio(aggregation(3, 3_000), Silence::default()), arrivals),
+            expected.map(us)
+        );
         // One that is larger than allowed goes alone.
         let expected = [300, 600, 900, 1_200, 1_500, 1_800];
-        assert_eq!(ends(radio(aggregation(3, 1_000), Silence::default()), arrivals), expected.map(us));
+        assert_eq!(
+            ends(radio(aggregation(3, 1_000), Silence::default()), arrivals),
+            expected.map(us)
+        );
     }
 
     #[test]
     fn nothing_begins_while_it_is_silent() {
-        let suspension = Suspension { hold: Span::from_micros(500), every: Span::from_millis(1), salt: None };
+        let suspension = Suspension {
+            hold: Span::from_micros(500),
+            every: Span::from_millis(1),
+            salt: None,
+        };
         let silence = || Silence::new(Some(suspension), []);
         // The packet that is being sent when the silence begins, at 1 ms, is sent to its end.
-        assert_eq!(ends(radio(None, silence()), [0, 0, 950, 950]), [600, 700, 1_050, 1_600].map(us));
-        assert_eq!(ends(radio(aggregation(2, 65_535), silence()), [0, 0, 800, 801]), [800, 900, 1_200, 1_800].map(us));
+        assert_eq!(
+            ends(radio(None, silence()), [0, 0, 950, 950]),
+            [600, 700, 1_050, 1_600].map(us)
+        );
+        assert_eq!(
+            ends(radio(aggregation(2, 65_535), silence()), [0, 0, 800, 801]),
+            [800, 900, 1_200, 1_800].map(us)
+        );
     }
 
     #[test]
     fn backoffs_are_uniform() {
         let backoff = Span::from_micros(150);
-        let aggregation = aggregation(1, 65_535).map(|aggregation| Aggregation { backoff, ..aggregation });
+        let aggregation = aggregation(1, 65_535).map(|aggregation| Aggregation {
+            backoff,
+            ..aggregation
+        });
         let mut radio = radio(aggregation, Silence::default());
         let mut end = Time::ZERO;
         let mut extra = Vec::new();
@@ -173,11 +251,15 @@ mod tests {
         }
         // Sigma of the mean is 150 us / √12 / 100.
         let mean = extra.iter().sum::<u64>() as f64 / 1e4;
-        assert!(extra.iter().all(|ns| *ns <= 150_000) && (mean - 75_000.0).abs() < 1_800.0, "{mean}");
+        assert!(
+            extra.iter().all(|ns| *ns <= 150_000) && (mean - 75_000.0).abs() < 1_800.0,
+            "{mean}"
+        );
     }
 
     proptest! {
-        /// Against a station that is stepped from transmission to transmission, with the packets that wait at each.
+        /// Against a station that is stepped from transmission to transmission, with the packets
+        /// that wait at each.
         #[test]
         fn departures_known_on_arrival_are_those_of_a_station_that_gathers_what_waits(
             frames in 1_u64..6, bytes in 1_500_u64..9_000,
@@ -202,7 +284,8 @@ mod tests {
                 free = begins + Span::from_micros(200);
                 let (mut count, mut left) = (0, bytes);
                 while let Some((at, size)) = waiting.front().copied() {
-                    // No frame begins in the silence either: what is left of the transmission then is another.
+                    // No frame begins in the silence either: what is left of the transmission then
+                    // is another.
                     let is_silent = count > 0 && silence.resumes(free) > free;
                     if at > begins || count == frames || (count > 0 && size.get() > left) || is_silent {
                         break;

@@ -4,7 +4,8 @@ use units::{Rate, Rng, Span, Time};
 
 use crate::Timeline;
 
-/// A rate that is constant between the times at which it changes, which are known or drawn in advance.
+/// A rate that is constant between the times at which it changes, which are known or drawn in
+/// advance.
 ///
 /// Times must be asked in order.
 #[derive(Clone, Debug)]
@@ -43,31 +44,48 @@ pub struct Walk {
     rng: Rng,
 }
 
-/// The standard deviation of a walk's difference after one second, as a part of its range: that of the link model of
-/// Sprout (Winstein et al., NSDI 2013, §3.1), whose rate is a Brownian motion of 200 packets/s per √s within 0 to 1000.
+/// The standard deviation of a walk's difference after one second, as a part of its range: that of
+/// the link model of Sprout (Winstein et al., NSDI 2013, §3.1), whose rate is a Brownian motion of
+/// 200 packets/s per √s within 0 to 1000.
 const DEVIATION: f64 = 0.2;
 
 impl Rates {
-    /// A sine from `low` to `high`; it begins in their middle, rising. Each step has the value of its middle, so that a
-    /// period's mean is the middle.
+    /// A sine from `low` to `high`; it begins in their middle, rising. Each step has the value of
+    /// its middle, so that a period's mean is the middle.
     pub fn sine(low: Rate, high: Rate, period: Span) -> Rates {
-        let (middle, swing) = ((high.as_f64() + low.as_f64()) / 2.0, (high.as_f64() - low.as_f64()) / 2.0);
-        Rates::cycle(period, |phase| middle + swing * libm::sin(phase * core::f64::consts::TAU))
+        let (middle, swing) = (
+            (high.as_f64() + low.as_f64()) / 2.0,
+            (high.as_f64() - low.as_f64()) / 2.0,
+        );
+        Rates::cycle(period, |phase| {
+            middle + swing * libm::sin(phase * core::f64::consts::TAU)
+        })
     }
 
     /// A line from `low` up to `high`, again and again. Each step has the value of its middle.
     pub fn saw(low: Rate, high: Rate, period: Span) -> Rates {
-        Rates::cycle(period, |phase| low.as_f64() + (high.as_f64() - low.as_f64()) * phase)
+        Rates::cycle(period, |phase| {
+            low.as_f64() + (high.as_f64() - low.as_f64()) * phase
+        })
     }
 
-    /// A random walk: `every` so often it goes up or down by a uniformly drawn difference, of the variance that a Brownian
-    /// motion of [`DEVIATION`] has over that time. It begins anywhere from `low` to `high`, as it is at any later time.
+    /// A random walk: `every` so often it goes up or down by a uniformly drawn difference, of the
+    /// variance that a Brownian motion of [`DEVIATION`] has over that time. It begins anywhere from
+    /// `low` to `high`, as it is at any later time.
     pub fn walk(low: Rate, high: Rate, every: Span, mut rng: Rng) -> Rates {
         let range = high.as_f64() - low.as_f64();
         // Uniform in ±a has the variance a²/3.
         let most = DEVIATION * range * (3.0 * every.as_secs_f64()).sqrt();
         let place = rng.unit() * range;
-        Rates::Walk(Box::new(Walk { low: low.as_f64(), range, place, most, every, next: Time::ZERO + every, rng }))
+        Rates::Walk(Box::new(Walk {
+            low: low.as_f64(),
+            range,
+            place,
+            most,
+            every,
+            next: Time::ZERO + every,
+            rng,
+        }))
     }
 
     fn cycle(period: Span, rate: impl Fn(f64) -> f64) -> Rates {
@@ -76,7 +94,12 @@ impl Rates {
             let phase = (step as f64 + 0.5) / STEPS as f64;
             *value = Rate::from_bps_f64(rate(phase) + 0.5);
         }
-        let mut cycle = Cycle { period: period.as_nanos(), rates, step: 0, next: Time::ZERO };
+        let mut cycle = Cycle {
+            period: period.as_nanos(),
+            rates,
+            step: 0,
+            next: Time::ZERO,
+        };
         cycle.locate(Time::ZERO);
         Rates::Cycle(Box::new(cycle))
     }
@@ -127,9 +150,14 @@ impl From<Timeline<Rate>> for Rates {
 }
 
 impl Cycle {
-    /// Goes to the step of `now`: of those that begin at ⌊step · period / [`STEPS`]⌋ the last one not after it.
+    /// Goes to the step of `now`: of those that begin at ⌊step · period / [`STEPS`]⌋ the last one
+    /// not after it.
     fn locate(&mut self, now: Time) {
-        let (now, period, steps) = (u128::from(now.as_nanos()), u128::from(self.period), STEPS as u128);
+        let (now, period, steps) = (
+            u128::from(now.as_nanos()),
+            u128::from(self.period),
+            STEPS as u128,
+        );
         let (round, phase) = (now / period, now % period);
         let step = ((phase + 1) * steps - 1) / period;
         self.step = step as usize;
@@ -143,7 +171,11 @@ impl Walk {
         let moved = self.place + (2.0 * self.rng.unit() - 1.0) * self.most;
         // Reflected at both ends, however far it went.
         let folded = moved.rem_euclid(2.0 * self.range);
-        self.place = if folded > self.range { 2.0 * self.range - folded } else { folded };
+        self.place = if folded > self.range {
+            2.0 * self.range - folded
+        } else {
+            folded
+        };
         self.next += self.every;
     }
 }
@@ -186,7 +218,8 @@ mod tests {
         assert!((mbps(&sine, at(2_500)) - 100.0).abs() < 0.01);
         assert!((mbps(&sine, at(7_500)) - 20.0).abs() < 0.01);
         assert!((mbps(&sine, at(12_500)) - 100.0).abs() < 0.01);
-        // 60 Mbit/s in the mean of each period; rounding to bit/s moves it by less than half of one.
+        // 60 Mbit/s in the mean of each period; rounding to bit/s moves it by less than half of
+        // one.
         let carried = integral(sine, at(30_000)) / 1_000_000_000;
         assert!(carried.abs_diff(30 * 60_000_000) < 15, "{carried}");
     }
@@ -195,7 +228,12 @@ mod tests {
     fn a_saw_rises_evenly_and_falls_at_once() {
         let saw = Rates::saw(LOW, HIGH, Span::from_millis(256));
         // Each of 256 steps is 1 ms, and 80 / 256 = 0.3125 Mbit/s above the one before.
-        for (ms, expected) in [(0, 20.15625), (1, 20.46875), (255, 99.84375), (256, 20.15625)] {
+        for (ms, expected) in [
+            (0, 20.15625),
+            (1, 20.46875),
+            (255, 99.84375),
+            (256, 20.15625),
+        ] {
             assert!((mbps(&saw, at(ms)) - expected).abs() < 1e-6, "at {ms} ms");
         }
         assert_eq!(integral(saw, at(512)), 60_000_000 * 512_000_000);
@@ -205,18 +243,34 @@ mod tests {
     fn a_walk_fills_its_range_evenly_with_steps_of_its_deviation() {
         let every = Span::from_millis(200);
         let mut walk = Rates::walk(LOW, HIGH, every, Rng::stream(1, "link", "rate"));
-        let places: Vec<f64> = (0..200_000).map(|step| walk.at(at(200 * step)).as_f64() / 1e6).collect();
+        let places: Vec<f64> = (0..200_000)
+            .map(|step| walk.at(at(200 * step)).as_f64() / 1e6)
+            .collect();
         assert!(places.iter().all(|place| (20.0..=100.0).contains(place)));
-        // Uniform: mean 60, deviation 80/√12 = 23.09. It forgets its place within some (80/π/16)² · 2 = 5 s or 25 steps,
-        // so that there are some 4000 independent ones: standard errors of 0.4 and less.
+        // Uniform: mean 60, deviation 80/√12 = 23.09. It forgets its place within some (80/π/16)² ·
+        // 2 = 5 s or 25 steps, so that there are some 4000 independent ones: standard errors of 0.4
+        // and less.
         let mean = places.iter().sum::<f64>() / places.len() as f64;
-        let variance = places.iter().map(|place| (place - mean) * (place - mean)).sum::<f64>() / places.len() as f64;
+        let variance = places
+            .iter()
+            .map(|place| (place - mean) * (place - mean))
+            .sum::<f64>()
+            / places.len() as f64;
         assert!((mean - 60.0).abs() < 1.6, "{mean}");
         assert!((variance.sqrt() - 23.09).abs() < 0.8, "{}", variance.sqrt());
         // Far from the ends: 0.2 · 80 · √0.2 = 7.155 Mbit/s.
-        let steps: Vec<f64> = places.windows(2).filter(|w| (40.0..80.0).contains(&w[0])).map(|w| w[1] - w[0]).collect();
-        let deviation = (steps.iter().map(|step| step * step).sum::<f64>() / steps.len() as f64).sqrt();
-        assert!((deviation - 7.155).abs() < 0.05, "{deviation} of {}", steps.len());
+        let steps: Vec<f64> = places
+            .windows(2)
+            .filter(|w| (40.0..80.0).contains(&w[0]))
+            .map(|w| w[1] - w[0])
+            .collect();
+        let deviation =
+            (steps.iter().map(|step| step * step).sum::<f64>() / steps.len() as f64).sqrt();
+        assert!(
+            (deviation - 7.155).abs() < 0.05,
+            "{deviation} of {}",
+            steps.len()
+        );
         let other = Rates::walk(LOW, HIGH, every, Rng::stream(2, "link", "rate"));
         assert!(mbps(&other, at(0)) != places[0]);
     }

@@ -6,15 +6,16 @@ use crate::Rates;
 
 /// How long each packet takes, with no rounding drift.
 ///
-/// What a division leaves over is carried to the next packet of the same busy period, so that n packets of s bytes
-/// take exactly floor(n·s·8·10⁹ / rate) ns.
+/// What a division leaves over is carried to the next packet of the same busy period, so that n
+/// packets of s bytes take exactly floor(n·s·8·10⁹ / rate) ns.
 #[derive(Clone, Debug)]
 pub struct Serialiser {
     rate: u64,
     /// Carried over, in units of 1/rate ns; always less than `rate`.
     carry: u64,
     free_at: Time,
-    /// Quotient and remainder of the last size seen: nearly all packets have one size, and divisions are slow.
+    /// Quotient and remainder of the last size seen: nearly all packets have one size, and
+    /// divisions are slow.
     last: (u64, u64, u64),
 }
 
@@ -25,7 +26,12 @@ impl Serialiser {
     /// At rate zero, which scenarios refuse.
     pub fn new(rate: Rate) -> Serialiser {
         assert!(rate > Rate::ZERO, "a link needs a rate");
-        Serialiser { rate: rate.as_bps(), carry: 0, free_at: Time::ZERO, last: (0, 0, 0) }
+        Serialiser {
+            rate: rate.as_bps(),
+            carry: 0,
+            free_at: Time::ZERO,
+            last: (0, 0, 0),
+        }
     }
 
     /// When the transmitter has nothing to send.
@@ -34,16 +40,17 @@ impl Serialiser {
         self.free_at
     }
 
-    /// Takes a packet that arrives at `now`, behind those taken before: (first bit out, last bit out). The nanosecond in
-    /// which the last bit leaves is still of the busy period.
+    /// Takes a packet that arrives at `now`, behind those taken before: (first bit out, last bit
+    /// out). The nanosecond in which the last bit leaves is still of the busy period.
     #[inline]
     pub fn transmit(&mut self, now: Time, size: Bytes) -> (Time, Time) {
         let start = self.begin(now);
         (start, self.send(start, size))
     }
 
-    /// The same at a rate that changes, for the packet being sent, too: its last bit leaves when the rates' integral since
-    /// `start` has reached what was to be sent. What is carried over is work (bit·ns/s), which no change of rate alters.
+    /// The same at a rate that changes, for the packet being sent, too: its last bit leaves when
+    /// the rates' integral since `start` has reached what was to be sent. What is carried over is
+    /// work (bit·ns/s), which no change of rate alters.
     pub fn transmit_at(&mut self, now: Time, size: Bytes, rates: &mut Rates) -> (Time, Time) {
         let start = self.begin(now);
         self.set_rate(rates.at(start));
@@ -121,21 +128,29 @@ mod tests {
         let mut serialiser = Serialiser::new(Rate::from_bps(32_258_064_517));
         let end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
         assert_eq!(end, Time::from_nanos(371));
-        assert_eq!(serialiser.transmit(end, Bytes::new(1500)), (end, Time::from_nanos(743)));
+        assert_eq!(
+            serialiser.transmit(end, Bytes::new(1500)),
+            (end, Time::from_nanos(743))
+        );
     }
 
     #[test]
     fn a_billion_packets_do_not_drift() {
-        // 1500 B at 7 Mbit/s take 1714285.714… ns each: no integer. The busy period is walked in one sum.
+        // 1500 B at 7 Mbit/s take 1714285.714… ns each: no integer. The busy period is walked in
+        // one sum.
         let mut serialiser = Serialiser::new(Rate::from_mbps(7));
         let mut end = Time::ZERO;
         for n in 1..=1_000_000_u128 {
             end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
             if n % 250_000 == 0 {
-                assert_eq!(u128::from(end.as_nanos()), n * 1500 * 8_000_000_000 / 7_000_000);
+                assert_eq!(
+                    u128::from(end.as_nanos()),
+                    n * 1500 * 8_000_000_000 / 7_000_000
+                );
             }
         }
-        // The carry after 7 packets is the carry after none: what holds for 10^6 packets holds for 10^9.
+        // The carry after 7 packets is the carry after none: what holds for 10^6 packets holds for
+        // 10^9.
         let (carry, before) = (serialiser.carry, end);
         for _ in 0..7 {
             end = serialiser.transmit(Time::ZERO, Bytes::new(1500)).1;
@@ -148,16 +163,25 @@ mod tests {
     fn the_packet_being_sent_goes_on_at_the_new_rate() {
         // 1500 B at 12 Mbit/s take 1 ms. After a quarter of it the rate falls to a tenth.
         let at = |us: u64| Time::from_nanos(us * 1_000);
-        let mut rates = Rates::from(Timeline::new(Rate::from_mbps(12), [(at(250), Rate::from_bps(1_200_000))]));
+        let mut rates = Rates::from(Timeline::new(
+            Rate::from_mbps(12),
+            [(at(250), Rate::from_bps(1_200_000))],
+        ));
         let mut serialiser = Serialiser::new(Rate::from_mbps(12));
         let packet = Bytes::new(1_500);
-        assert_eq!(serialiser.transmit_at(Time::ZERO, packet, &mut rates), (Time::ZERO, at(7_750)));
-        assert_eq!(serialiser.transmit_at(Time::ZERO, packet, &mut rates), (at(7_750), at(17_750)));
+        assert_eq!(
+            serialiser.transmit_at(Time::ZERO, packet, &mut rates),
+            (Time::ZERO, at(7_750))
+        );
+        assert_eq!(
+            serialiser.transmit_at(Time::ZERO, packet, &mut rates),
+            (at(7_750), at(17_750))
+        );
     }
 
     proptest! {
-        /// Against the definition: of a busy period's packets the n-th ends in the last nanosecond at which the integral of
-        /// the rate has not exceeded the work of the first n.
+        /// Against the definition: of a busy period's packets the n-th ends in the last nanosecond
+        /// at which the integral of the rate has not exceeded the work of the first n.
         #[test]
         fn departures_follow_the_integral_of_the_rate(
             first in 1_000_u64..100_000_000_000,

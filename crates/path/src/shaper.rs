@@ -13,7 +13,11 @@ pub(crate) static SHAPER: Impairment = Impairment {
     purpose: "A token bucket holds the head of the queue back until it conforms.",
     arguments: &[
         Argument::first("rate", Unit::Rate, "The rate at which tokens come."),
-        Argument::needed("burst", Unit::Size, "The most that the bucket holds; it begins full."),
+        Argument::needed(
+            "burst",
+            Unit::Size,
+            "The most that the bucket holds; it begins full.",
+        ),
     ],
     example: "20mbit burst 30kB",
     source: "tc-tbf(8)",
@@ -21,8 +25,8 @@ pub(crate) static SHAPER: Impairment = Impairment {
 
 /// Holds the packet at the head of the queue until the bucket has tokens for all of it: tc-tbf(8).
 ///
-/// What waits is the queue's (tbf's inner qdisc, with its limit); how fast a burst leaves is the link's rate (tbf's
-/// peakrate).
+/// What waits is the queue's (tbf's inner qdisc, with its limit); how fast a burst leaves is the
+/// link's rate (tbf's peakrate).
 #[derive(Clone, Debug)]
 pub struct Shaper(Bucket);
 
@@ -43,11 +47,14 @@ impl Gate {
         (!matches!(shapers.constant(), Some(None))).then(|| Box::new(Gate(shapers)))
     }
 
-    /// When a packet of `size` that is at the head since `now` may leave. It is the next to leave: times are told in order.
+    /// When a packet of `size` that is at the head since `now` may leave. It is the next to leave:
+    /// times are told in order.
     pub(crate) fn opens_at(&mut self, now: Time, size: Bytes) -> Time {
         let mut at = now;
         loop {
-            let Some(shaper) = self.0.at(at) else { return at };
+            let Some(shaper) = self.0.at(at) else {
+                return at;
+            };
             shaper.0.fill(at);
             let opens = shaper.0.holds_at(size);
             if opens < self.0.next_change() {
@@ -92,16 +99,33 @@ mod tests {
         // 1500 bytes take 0.1 ms on the link, and 1 ms to earn. The burst is of three packets.
         let shaper = Shaper::new(Rate::from_mbps(12), Bytes::new(4_500));
         let transmitter = Transmitter::serial(Timeline::from(Rate::from_mbps(120)).into());
-        let mut link = VaryingLink::new(transmitter, Limit::Packets(3).into(), None.into(), Some(shaper).into());
+        let mut link = VaryingLink::new(
+            transmitter,
+            Limit::Packets(3).into(),
+            None.into(),
+            Some(shaper).into(),
+        );
         let packet = Bytes::new(1_500);
         let mut start = |now: Time| match link.arrive(now, packet) {
             Verdict::Departs { start, .. } => Some(start),
             _ => None,
         };
         assert_eq!(start(at(0)), Some(at(0)));
-        assert_eq!(start(at(0)), Some(at(100)), "tokens are there, the link is busy");
-        assert_eq!(start(at(0)), Some(at(200)), "1500 + 300 bytes of tokens are left");
-        assert_eq!(start(at(0)), Some(at(1_000)), "the first since the start was earned in 1 ms");
+        assert_eq!(
+            start(at(0)),
+            Some(at(100)),
+            "tokens are there, the link is busy"
+        );
+        assert_eq!(
+            start(at(0)),
+            Some(at(200)),
+            "1500 + 300 bytes of tokens are left"
+        );
+        assert_eq!(
+            start(at(0)),
+            Some(at(1_000)),
+            "the first since the start was earned in 1 ms"
+        );
         assert_eq!(start(at(0)), None, "three wait");
         assert_eq!(start(at(100)), Some(at(2_000)), "one has left the queue");
         // All is earned again after 3 ms without a packet.
@@ -113,17 +137,43 @@ mod tests {
     fn what_waits_for_tokens_keeps_the_link_from_sending() {
         let shaper = Shaper::new(Rate::from_mbps(12), Bytes::new(1_500));
         let transmitter = Transmitter::serial(Timeline::from(Rate::from_mbps(120)).into());
-        let mut link = VaryingLink::new(transmitter, Limit::Packets(9).into(), None.into(), Some(shaper).into());
+        let mut link = VaryingLink::new(
+            transmitter,
+            Limit::Packets(9).into(),
+            None.into(),
+            Some(shaper).into(),
+        );
         let packet = Bytes::new(1_500);
         link.arrive(at(0), packet);
-        assert_eq!(link.measured(), Measured { held_since: at(0), start: at(0), sent_from: at(0) });
-        assert_eq!(link.arrive(at(50), packet), Verdict::Departs { start: at(1_000), end: at(1_100) });
+        assert_eq!(
+            link.measured(),
+            Measured {
+                held_since: at(0),
+                start: at(0),
+                sent_from: at(0)
+            }
+        );
+        assert_eq!(
+            link.arrive(at(50), packet),
+            Verdict::Departs {
+                start: at(1_000),
+                end: at(1_100)
+            }
+        );
         // At the head when the first had left.
-        assert_eq!(link.measured(), Measured { held_since: at(100), start: at(1_000), sent_from: at(1_000) });
+        assert_eq!(
+            link.measured(),
+            Measured {
+                held_since: at(100),
+                start: at(1_000),
+                sent_from: at(1_000)
+            }
+        );
     }
 
     proptest! {
-        /// Each packet leaves in the first nanosecond, after its arrival and its predecessor, at which it conforms.
+        /// Each packet leaves in the first nanosecond, after its arrival and its predecessor, at
+        /// which it conforms.
         #[test]
         fn each_packet_leaves_as_soon_as_it_conforms(
             rate in 1_000_u64..10_000_000_000,
@@ -133,7 +183,8 @@ mod tests {
             let shaper = Shaper::new(Rate::from_bps(rate), Bytes::new(burst));
             let mut gate = Gate::new(Some(shaper).into()).expect("a gate");
             let most = u128::from(burst) * BYTE;
-            // From the start by the definition: what is in the bucket at `now`, when these packets have left.
+            // From the start by the definition: what is in the bucket at `now`, when these packets
+            // have left.
             let level = |left: &[(u64, u64)], now: u64| {
                 let refilled = |level: u128, ns: u64| most.min(level + u128::from(ns) * u128::from(rate));
                 let after = left.iter().fold((most, 0), |(level, last), (at, size)| {

@@ -11,8 +11,15 @@ pub(crate) static SUSPEND: Impairment = Impairment {
     purpose: "The radio is silent for a time now and then: data wait in the queue, ACKs at their end.",
     arguments: &[
         Argument::first("for", Unit::Time, "How long."),
-        Argument::needed("every", Unit::Time, "Once in each such period, at its start."),
-        Argument::flag("random", "Not at the period's start, but anywhere within it."),
+        Argument::needed(
+            "every",
+            Unit::Time,
+            "Once in each such period, at its start.",
+        ),
+        Argument::flag(
+            "random",
+            "Not at the period's start, but anywhere within it.",
+        ),
     ],
     example: "200ms every 2s",
     source: "IEEE 802.11: power save, scanning; picoquic's simulated link",
@@ -34,21 +41,27 @@ impl Suspension {
     fn end(&self, at: Time) -> Time {
         let period = at.as_nanos() / self.every.as_nanos();
         let spare = self.every.saturating_sub(self.hold).as_nanos();
-        let into = self.salt.map_or(0, |salt| scaled(mixed(period ^ salt), spare + 1));
-        let start = Time::from_nanos(period.saturating_mul(self.every.as_nanos())) + Span::from_nanos(into);
+        let into = self
+            .salt
+            .map_or(0, |salt| scaled(mixed(period ^ salt), spare + 1));
+        let start =
+            Time::from_nanos(period.saturating_mul(self.every.as_nanos())) + Span::from_nanos(into);
         let end = start + self.hold;
         if (start..end).contains(&at) { end } else { at }
     }
 }
 
-/// Suspensions over time: at each of the times another one, or none. Since they draw no stream but their salt's, everyone who
-/// has the same finds the same silence.
+/// Suspensions over time: at each of the times another one, or none. Since they draw no stream but
+/// their salt's, everyone who has the same finds the same silence.
 #[derive(Clone, Debug, Default)]
 pub struct Silence(Vec<(Time, Option<Suspension>)>);
 
 impl Silence {
     /// `first`, and from each of the given times on another. The times are in order.
-    pub fn new(first: Option<Suspension>, changes: impl IntoIterator<Item = (Time, Option<Suspension>)>) -> Silence {
+    pub fn new(
+        first: Option<Suspension>,
+        changes: impl IntoIterator<Item = (Time, Option<Suspension>)>,
+    ) -> Silence {
         Silence([(Time::ZERO, first)].into_iter().chain(changes).collect())
     }
 
@@ -94,16 +107,30 @@ mod tests {
     }
 
     fn suspension(hold: u64, every: u64, salt: Option<u64>) -> Suspension {
-        Suspension { hold: Span::from_millis(hold), every: Span::from_millis(every), salt }
+        Suspension {
+            hold: Span::from_millis(hold),
+            every: Span::from_millis(every),
+            salt,
+        }
     }
 
     #[test]
     fn it_is_silent_at_the_start_of_each_period() {
-        let silence =
-            Silence::new(Some(suspension(20, 100, None)), [(ms(210), None), (ms(305), Some(suspension(5, 10, None)))]);
-        let resumes =
-            [0, 19, 20, 99, 100, 199, 200, 209, 210, 304, 305, 310, 314, 315].map(|at| silence.resumes(ms(at)));
-        assert_eq!(resumes, [20, 20, 20, 99, 120, 199, 210, 210, 210, 304, 305, 315, 315, 315].map(ms));
+        let silence = Silence::new(
+            Some(suspension(20, 100, None)),
+            [(ms(210), None), (ms(305), Some(suspension(5, 10, None)))],
+        );
+        let resumes = [
+            0, 19, 20, 99, 100, 199, 200, 209, 210, 304, 305, 310, 314, 315,
+        ]
+        .map(|at| silence.resumes(ms(at)));
+        assert_eq!(
+            resumes,
+            [
+                20, 20, 20, 99, 120, 199, 210, 210, 210, 304, 305, 315, 315, 315
+            ]
+            .map(ms)
+        );
         assert!(!silence.is_none() && Silence::default().is_none());
         assert_eq!(Silence::default().resumes(ms(7)), ms(7));
     }

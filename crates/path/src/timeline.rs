@@ -4,8 +4,9 @@ use units::Time;
 
 /// A value over time, constant between its changes.
 ///
-/// Since the changes are known, no event is needed for them: who computes ahead (a link its departures, a line its
-/// arrivals) asks for the value at the time that it computes. Times must be asked in order.
+/// Since the changes are known, no event is needed for them: who computes ahead (a link its
+/// departures, a line its arrivals) asks for the value at the time that it computes. Times must be
+/// asked in order.
 #[derive(Clone, Debug)]
 pub struct Timeline<T> {
     value: T,
@@ -19,9 +20,16 @@ impl<T> Timeline<T> {
     /// `first`, and from each of the given times on another value. The times are in order.
     pub fn new(first: T, changes: impl IntoIterator<Item = (Time, T)>) -> Timeline<T> {
         let mut later: Vec<(Time, T)> = changes.into_iter().collect();
-        debug_assert!(later.is_sorted_by_key(|(at, _)| *at), "changes are in order");
+        debug_assert!(
+            later.is_sorted_by_key(|(at, _)| *at),
+            "changes are in order"
+        );
         later.reverse();
-        Timeline { value: first, next: later.last().map_or(Time::MAX, |(at, _)| *at), later }
+        Timeline {
+            value: first,
+            next: later.last().map_or(Time::MAX, |(at, _)| *at),
+            later,
+        }
     }
 
     /// The value at `now`; a change holds from its nanosecond on.
@@ -54,8 +62,16 @@ impl<T> Timeline<T> {
 
     /// The same times with other values.
     pub fn map<U>(self, mut f: impl FnMut(T) -> U) -> Timeline<U> {
-        let later = self.later.into_iter().map(|(at, value)| (at, f(value))).collect();
-        Timeline { value: f(self.value), next: self.next, later }
+        let later = self
+            .later
+            .into_iter()
+            .map(|(at, value)| (at, f(value)))
+            .collect();
+        Timeline {
+            value: f(self.value),
+            next: self.next,
+            later,
+        }
     }
 }
 

@@ -22,7 +22,8 @@ pub struct Measured {
     pub held_since: Time,
     /// to then: that is how long it kept the link from sending.
     pub start: Time,
-    /// From then on it was being sent. With a trace that is a nanosecond for each byte of the opportunities.
+    /// From then on it was being sent. With a trace that is a nanosecond for each byte of the
+    /// opportunities.
     pub sent_from: Time,
 }
 
@@ -60,7 +61,8 @@ impl Transmitter {
         }
     }
 
-    /// From when on a packet may leave that arrived at `now`: not with an opportunity of that instant.
+    /// From when on a packet may leave that arrived at `now`: not with an opportunity of that
+    /// instant.
     #[inline]
     pub(crate) fn after(&self, now: Time) -> Time {
         match self {
@@ -79,8 +81,8 @@ impl Transmitter {
         }
     }
 
-    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those taken before: (first bit out,
-    /// last bit out).
+    /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those
+    /// taken before: (first bit out, last bit out).
     #[inline]
     pub(crate) fn transmit(&mut self, arrived: Time, earliest: Time, size: Bytes) -> (Time, Time) {
         match self {
@@ -90,24 +92,34 @@ impl Transmitter {
         }
     }
 
-    /// What a packet of `size` that was at the head of the queue from `at_head` on, and left from `start` to `end`, is in the
-    /// metrics that are weighted by time.
+    /// What a packet of `size` that was at the head of the queue from `at_head` on, and left from
+    /// `start` to `end`, is in the metrics that are weighted by time.
     #[inline]
     pub(crate) fn measured(&self, at_head: Time, start: Time, end: Time, size: Bytes) -> Measured {
         match self {
-            Transmitter::Serial(..) | Transmitter::Radio(_) => {
-                Measured { held_since: at_head, start, sent_from: start }
-            }
+            Transmitter::Serial(..) | Transmitter::Radio(_) => Measured {
+                held_since: at_head,
+                start,
+                sent_from: start,
+            },
             Transmitter::Trace(_) => {
                 let sent_from = end - Span::from_nanos(Opportunities::charged(size).get());
-                Measured { held_since: start, start, sent_from }
+                Measured {
+                    held_since: start,
+                    start,
+                    sent_from,
+                }
             }
         }
     }
 
-    /// The rate from each of these times to the next, in the mean; of a trace in packets of 1500 bytes.
+    /// The rate from each of these times to the next, in the mean; of a trace in packets of 1500
+    /// bytes.
     pub fn mean_rates(mut self, edges: &[Time]) -> Vec<Rate> {
-        edges.windows(2).map(|edges| self.mean_rate(edges[0], edges[1])).collect()
+        edges
+            .windows(2)
+            .map(|edges| self.mean_rate(edges[0], edges[1]))
+            .collect()
     }
 
     fn mean_rate(&mut self, from: Time, to: Time) -> Rate {
@@ -124,7 +136,8 @@ impl Transmitter {
         Rate::from_bps(u64::try_from(sent / ns).unwrap_or(u64::MAX))
     }
 
-    /// For how long it could have sent from `from` to `to`, in the measure of [`Measured::sent_from`].
+    /// For how long it could have sent from `from` to `to`, in the measure of
+    /// [`Measured::sent_from`].
     pub fn offered(&self, from: Time, to: Time) -> Span {
         match self {
             Transmitter::Serial(..) | Transmitter::Radio(_) => to - from,

@@ -1,19 +1,33 @@
-//! Every queue has its page, with the options that it declares; the page on the path has every impairment.
+//! Every queue has its page, with the options that it declares; the page on the path has every
+//! impairment.
 
 use path::{Descriptor, IMPAIRMENTS, QUEUES};
 
 /// The page's table, as the queue declares it.
 fn table(queue: &Descriptor) -> String {
-    let mut table = String::from("| Option | Default | Range | Purpose | Section |\n|---|---|---|---|---|\n");
-    let limit = queue.limit.map_or("must be given".to_owned(), |packets| format!("{packets}packets"));
-    let unit = if queue.in_bytes { "bytes" } else { "packets or bytes" };
+    let mut table =
+        String::from("| Option | Default | Range | Purpose | Section |\n|---|---|---|---|---|\n");
+    let limit = queue.limit.map_or("must be given".to_owned(), |packets| {
+        format!("{packets}packets")
+    });
+    let unit = if queue.in_bytes {
+        "bytes"
+    } else {
+        "packets or bytes"
+    };
     table += &format!(
         "| limit: `path.buffer` | {limit} | {unit} | what may wait, besides the packet being sent | tc(8) |\n"
     );
     for param in queue.params {
-        let default = param.domain.default().map_or(param.otherwise.to_owned(), |value| value.to_string());
+        let default = param
+            .domain
+            .default()
+            .map_or(param.otherwise.to_owned(), |value| value.to_string());
         let (name, range) = (param.name, param.domain.range());
-        table += &format!("| `{name}` | {default} | {range} | {} | {} |\n", param.purpose, param.section);
+        table += &format!(
+            "| `{name}` | {default} | {range} | {} | {} |\n",
+            param.purpose, param.section
+        );
     }
     table
 }
@@ -21,27 +35,63 @@ fn table(queue: &Descriptor) -> String {
 #[test]
 fn every_queue_has_its_page_with_its_table() {
     for queue in QUEUES {
-        let page = format!("{}/../../docs/models/{}.md", env!("CARGO_MANIFEST_DIR"), queue.name);
-        let text = std::fs::read_to_string(&page).unwrap_or_else(|error| panic!("{page}: {error}\n{}", table(queue)));
-        for section in ["Description", "Specification", "Deviations", "Parameters", "Validation", "References"] {
-            assert!(text.contains(&format!("\n## {section}\n")), "{page} has no section {section}");
+        let page = format!(
+            "{}/../../docs/models/{}.md",
+            env!("CARGO_MANIFEST_DIR"),
+            queue.name
+        );
+        let text = std::fs::read_to_string(&page)
+            .unwrap_or_else(|error| panic!("{page}: {error}\n{}", table(queue)));
+        for section in [
+            "Description",
+            "Specification",
+            "Deviations",
+            "Parameters",
+            "Validation",
+            "References",
+        ] {
+            assert!(
+                text.contains(&format!("\n## {section}\n")),
+                "{page} has no section {section}"
+            );
         }
-        assert!(text.contains(&table(queue)), "{page} does not have this table:\n{}", table(queue));
+        assert!(
+            text.contains(&table(queue)),
+            "{page} does not have this table:\n{}",
+            table(queue)
+        );
     }
 }
 
 /// The table of what may be written, as the impairments declare it.
 fn impairments() -> String {
-    let mut table =
-        String::from("| Impairment | Keys | Part | What | Default | Purpose |\n|---|---|---|---|---|---|\n");
+    let mut table = String::from(
+        "| Impairment | Keys | Part | What | Default | Purpose |\n|---|---|---|---|---|---|\n",
+    );
     for impairment in IMPAIRMENTS {
-        let keys: Vec<String> = impairment.keys.iter().map(|key| format!("`{key}`")).collect();
-        table += &format!("| {} | {} | | | | {} |\n", impairment.name, keys.join(", "), impairment.purpose);
+        let keys: Vec<String> = impairment
+            .keys
+            .iter()
+            .map(|key| format!("`{key}`"))
+            .collect();
+        table += &format!(
+            "| {} | {} | | | | {} |\n",
+            impairment.name,
+            keys.join(", "),
+            impairment.purpose
+        );
         for argument in impairment.arguments {
-            let name = if argument.named { format!("`{}`", argument.name) } else { argument.name.to_owned() };
+            let name = if argument.named {
+                format!("`{}`", argument.name)
+            } else {
+                argument.name.to_owned()
+            };
             let what = argument.unit.name();
             let default = argument.default.unwrap_or("must be given");
-            table += &format!("| | | {name} | {what} | {default} | {} |\n", argument.purpose);
+            table += &format!(
+                "| | | {name} | {what} | {default} | {} |\n",
+                argument.purpose
+            );
         }
     }
     table
@@ -51,8 +101,16 @@ fn impairments() -> String {
 fn the_page_on_the_path_has_every_impairment() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/models/path.md");
     let text = std::fs::read_to_string(page).expect("the page is there");
-    assert!(text.contains(&impairments()), "{page} does not have this table:\n{}", impairments());
+    assert!(
+        text.contains(&impairments()),
+        "{page} does not have this table:\n{}",
+        impairments()
+    );
     for impairment in IMPAIRMENTS {
-        assert!(text.contains(&format!("\"{}\"", impairment.example)), "{page} does not show {}", impairment.example);
+        assert!(
+            text.contains(&format!("\"{}\"", impairment.example)),
+            "{page} does not show {}",
+            impairment.example
+        );
     }
 }

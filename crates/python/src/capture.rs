@@ -21,23 +21,49 @@ pub(crate) struct CaptureRun {
 /// Begins to read captures, one after the other.
 #[pyfunction]
 #[pyo3(signature = (files, *, idle_s, pause_s, udp, addresses))]
-pub(crate) fn capture(files: Vec<PathBuf>, idle_s: f64, pause_s: f64, udp: bool, addresses: bool) -> CaptureRun {
-    let options = Options { idle: Span::from_secs_f64(idle_s), pause: Span::from_secs_f64(pause_s), udp, addresses };
-    CaptureRun { inner: Mutex::new(Running::start(files, options)) }
+pub(crate) fn capture(
+    files: Vec<PathBuf>,
+    idle_s: f64,
+    pause_s: f64,
+    udp: bool,
+    addresses: bool,
+) -> CaptureRun {
+    let options = Options {
+        idle: Span::from_secs_f64(idle_s),
+        pause: Span::from_secs_f64(pause_s),
+        udp,
+        addresses,
+    };
+    CaptureRun {
+        inner: Mutex::new(Running::start(files, options)),
+    }
 }
 
 /// The first bytes of a file's content, decompressed.
 #[pyfunction]
-pub(crate) fn capture_head<'py>(py: Python<'py>, file: PathBuf, most: usize) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &py.detach(|| ::source::head(&file, most))?))
+pub(crate) fn capture_head<'py>(
+    py: Python<'py>,
+    file: PathBuf,
+    most: usize,
+) -> PyResult<Bound<'py, PyBytes>> {
+    Ok(PyBytes::new(
+        py,
+        &py.detach(|| ::source::head(&file, most))?,
+    ))
 }
 
 #[pymethods]
 impl CaptureRun {
-    /// Waits for flows with the GIL released: their columns, None when it took longer, the report as JSON at the end.
+    /// Waits for flows with the GIL released: their columns, None when it took longer, the report
+    /// as JSON at the end.
     fn next<'py>(&self, py: Python<'py>, patience_s: f64) -> PyResult<Bound<'py, PyAny>> {
         let patience = Duration::from_secs_f64(patience_s);
-        let heard = py.detach(|| self.inner.lock().ok().map(|mut running| running.next(patience)));
+        let heard = py.detach(|| {
+            self.inner
+                .lock()
+                .ok()
+                .map(|mut running| running.next(patience))
+        });
         match heard.ok_or_else(|| PyRuntimeError::new_err("reading the captures panicked"))? {
             Heard::Flows(columns) => Ok(given(py, *columns)?.into_any()),
             Heard::Nothing => Ok(py.None().into_bound(py)),
@@ -51,9 +77,17 @@ impl CaptureRun {
     /// Bytes read of the files, packets seen, flows that are over, flows that are open.
     #[getter]
     fn progress(&self) -> PyResult<(u64, u64, u64, u64)> {
-        let running = self.inner.lock().map_err(|_| PyRuntimeError::new_err("reading the captures panicked"))?;
+        let running = self
+            .inner
+            .lock()
+            .map_err(|_| PyRuntimeError::new_err("reading the captures panicked"))?;
         let progress = running.progress();
-        Ok((progress.bytes, progress.packets, progress.flows, progress.open))
+        Ok((
+            progress.bytes,
+            progress.packets,
+            progress.flows,
+            progress.open,
+        ))
     }
 
     /// Ends it soon.
@@ -69,8 +103,28 @@ fn given(py: Python<'_>, columns: Columns) -> PyResult<Bound<'_, PyDict>> {
     macro_rules! numbers {
         ($($name:ident),*) => { $(dict.set_item(stringify!($name), columns.$name.into_pyarray(py))?;)* };
     }
-    numbers!(start, bytes, direction, chunks, chunk_at, chunk_lasted, chunk_bytes, protocol, client_port, server_port);
-    numbers!(begin, end, syn, first, last, up_packets, up_payload_bytes, up_sequence_bytes);
+    numbers!(
+        start,
+        bytes,
+        direction,
+        chunks,
+        chunk_at,
+        chunk_lasted,
+        chunk_bytes,
+        protocol,
+        client_port,
+        server_port
+    );
+    numbers!(
+        begin,
+        end,
+        syn,
+        first,
+        last,
+        up_packets,
+        up_payload_bytes,
+        up_sequence_bytes
+    );
     numbers!(down_packets, down_payload_bytes, down_sequence_bytes);
     if let Some(addresses) = columns.addresses {
         for (end, name) in ["client", "server"].into_iter().enumerate() {

@@ -1,4 +1,5 @@
-//! What there is: algorithms, queues, impairments, profiles and the keys of a scenario, as plain Python dicts.
+//! What there is: algorithms, queues, impairments, profiles and the keys of a scenario, as plain
+//! Python dicts.
 
 use cc::{Domain, ParamValue, RecoveryOwner, Registry, Signals};
 use pyo3::prelude::*;
@@ -132,7 +133,11 @@ pub(crate) struct Key {
 pub(crate) fn algorithms() -> Vec<Algorithm> {
     let registry = Registry::default();
     let windows = registry.windows().map(Algorithm::from);
-    let mut all: Vec<_> = registry.iter().map(Algorithm::from).chain(windows).collect();
+    let mut all: Vec<_> = registry
+        .iter()
+        .map(Algorithm::from)
+        .chain(windows)
+        .collect();
     all.sort_by_key(|algorithm| algorithm.name);
     all
 }
@@ -140,13 +145,19 @@ pub(crate) fn algorithms() -> Vec<Algorithm> {
 /// The queues that a link may have.
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Queue> {
-    path::QUEUES.iter().map(|queue| Queue::from(*queue)).collect()
+    path::QUEUES
+        .iter()
+        .map(|queue| Queue::from(*queue))
+        .collect()
 }
 
 /// What a path may do to packets, besides queueing and carrying them.
 #[pyfunction]
 pub(crate) fn impairments() -> Vec<Impairment> {
-    path::IMPAIRMENTS.iter().map(|impairment| Impairment::from(*impairment)).collect()
+    path::IMPAIRMENTS
+        .iter()
+        .map(|impairment| Impairment::from(*impairment))
+        .collect()
 }
 
 /// The paths that have a name.
@@ -159,8 +170,22 @@ pub(crate) fn profiles() -> Vec<Profile> {
 #[pyfunction]
 pub(crate) fn scenario_keys() -> Vec<Key> {
     let as_dict = |key| {
-        let scenario::Key { key, kind, required, default, examples, meaning } = key;
-        Key { key, kind, required, default, examples, meaning }
+        let scenario::Key {
+            key,
+            kind,
+            required,
+            default,
+            examples,
+            meaning,
+        } = key;
+        Key {
+            key,
+            kind,
+            required,
+            default,
+            examples,
+            meaning,
+        }
     };
     scenario::explain().into_iter().map(as_dict).collect()
 }
@@ -175,7 +200,10 @@ impl From<&'static path::Descriptor> for Queue {
     fn from(queue: &'static path::Descriptor) -> Queue {
         let option = |param: &'static path::Param| QueueOption {
             name: param.name,
-            default: param.domain.default().map_or(param.otherwise.to_owned(), |value| value.to_string()),
+            default: param
+                .domain
+                .default()
+                .map_or(param.otherwise.to_owned(), |value| value.to_string()),
             range: param.domain.range(),
             purpose: param.purpose,
             section: param.section,
@@ -183,7 +211,11 @@ impl From<&'static path::Descriptor> for Queue {
         Queue {
             name: queue.name,
             purpose: queue.purpose,
-            specifications: queue.specifications.iter().map(|(name, note)| Specification { name, note }).collect(),
+            specifications: queue
+                .specifications
+                .iter()
+                .map(|(name, note)| Specification { name, note })
+                .collect(),
             options: queue.params.iter().map(option).collect(),
             limit: queue.limit,
             in_bytes: queue.in_bytes,
@@ -194,10 +226,30 @@ impl From<&'static path::Descriptor> for Queue {
 impl From<&'static path::Impairment> for Impairment {
     fn from(impairment: &'static path::Impairment) -> Impairment {
         let part = |argument: &'static path::Argument| {
-            let &path::Argument { name, named, unit, default, purpose } = argument;
-            Part { name, named, unit: unit.name(), default, purpose }
+            let &path::Argument {
+                name,
+                named,
+                unit,
+                default,
+                purpose,
+            } = argument;
+            Part {
+                name,
+                named,
+                unit: unit.name(),
+                default,
+                purpose,
+            }
         };
-        let &path::Impairment { name, keys, named, purpose, arguments, example, source } = impairment;
+        let &path::Impairment {
+            name,
+            keys,
+            named,
+            purpose,
+            arguments,
+            example,
+            source,
+        } = impairment;
         Impairment {
             name,
             purpose,
@@ -238,9 +290,16 @@ impl<Build> From<&'static cc::Descriptor<Build>> for Algorithm {
             specifications: descriptor
                 .specifications
                 .iter()
-                .map(|specification| Specification { name: specification.name, note: specification.note })
+                .map(|specification| Specification {
+                    name: specification.name,
+                    note: specification.note,
+                })
                 .collect(),
-            params: descriptor.params.iter().map(|param| Param::of(descriptor, param)).collect(),
+            params: descriptor
+                .params
+                .iter()
+                .map(|param| Param::of(descriptor, param))
+                .collect(),
             fields: descriptor
                 .fields
                 .iter()
@@ -269,12 +328,31 @@ impl Param {
             Domain::Choice(words) => (None, Some(words.to_vec())),
         };
         let default = descriptor.default_of(param, descriptor.usual_profile());
-        let others =
-            descriptor.profiles.iter().map(|profile| (profile.name, descriptor.default_of(param, profile.name)));
-        let profiles =
-            others.filter(|(_, other)| *other != default).map(|(name, other)| (name, other.into())).collect();
-        let &cc::Param { name, unit, purpose, section, .. } = param;
-        Param { name, unit, default: default.into(), profiles, range, choices, purpose, section }
+        let others = descriptor
+            .profiles
+            .iter()
+            .map(|profile| (profile.name, descriptor.default_of(param, profile.name)));
+        let profiles = others
+            .filter(|(_, other)| *other != default)
+            .map(|(name, other)| (name, other.into()))
+            .collect();
+        let &cc::Param {
+            name,
+            unit,
+            purpose,
+            section,
+            ..
+        } = param;
+        Param {
+            name,
+            unit,
+            default: default.into(),
+            profiles,
+            range,
+            choices,
+            purpose,
+            section,
+        }
     }
 }
 

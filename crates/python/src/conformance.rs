@@ -57,7 +57,10 @@ pub(crate) fn conformance_case(
     let registry = registry(py, controllers);
     let case = conformance::case(case).ok_or_else(|| PyKeyError::new_err(case.to_owned()))?;
     let run = || {
-        let params: Vec<(&str, &str)> = params.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let params: Vec<(&str, &str)> = params
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
         case.run(&Subject::new(&registry, cc, &params)?.with_seed(seed))
     };
     let outcome = py.detach(|| guarded(run))?;
@@ -67,14 +70,24 @@ pub(crate) fn conformance_case(
         title: case.title,
         note: case.note,
         verdict: outcome.verdict().word(),
-        scenes: outcome.scenes.iter().map(|played| Scene::of(case, played)).collect(),
+        scenes: outcome
+            .scenes
+            .iter()
+            .map(|played| Scene::of(case, played))
+            .collect(),
     })
 }
 
 impl Scene {
     fn of(case: &conformance::Case, played: &Played) -> Scene {
         let conditions = played.judged.iter().map(|judged| {
-            let &conformance::Condition { what, unit, within: (least, most), because, .. } = judged.condition;
+            let &conformance::Condition {
+                what,
+                unit,
+                within: (least, most),
+                because,
+                ..
+            } = judged.condition;
             Condition {
                 condition: what,
                 unit,

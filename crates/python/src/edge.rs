@@ -34,8 +34,14 @@ impl FleetPlan {
         changes: Vec<(String, String)>,
     ) -> PyResult<FleetPlan> {
         let population = Population::read(text, file, &changes);
-        let fleet = population.and_then(|population| Fleet::new(population, &arms, seed, Registry::default()));
-        fleet.map(|fleet| FleetPlan { inner: Arc::new(fleet), paths }).map_err(|error| refused(py, &error))
+        let fleet = population
+            .and_then(|population| Fleet::new(population, &arms, seed, Registry::default()));
+        fleet
+            .map(|fleet| FleetPlan {
+                inner: Arc::new(fleet),
+                paths,
+            })
+            .map_err(|error| refused(py, &error))
     }
 
     /// What the population is, in one line.
@@ -50,21 +56,36 @@ impl FleetPlan {
         self.paths
     }
 
-    /// The scenario of a path under an arm, by their numbers, as TOML with every default written out.
+    /// The scenario of a path under an arm, by their numbers, as TOML with every default written
+    /// out.
     fn scenario(&self, py: Python<'_>, path: u64, arm: usize) -> PyResult<String> {
-        let scenario = self.inner.scenario(path, arm).map_err(|error| refused(py, &error))?;
+        let scenario = self
+            .inner
+            .scenario(path, arm)
+            .map_err(|error| refused(py, &error))?;
         Ok(scenario.to_toml())
     }
 
     /// A row a path: what was drawn.
     fn paths<'py>(&self, py: Python<'py>, first: u64, last: u64) -> PyResult<Bound<'py, PyDict>> {
-        columns(py, py.detach(|| self.inner.paths(first..last.min(self.paths))))
+        columns(
+            py,
+            py.detach(|| self.inner.paths(first..last.min(self.paths))),
+        )
     }
 
     /// Begins to run ranges of path numbers on so many threads, in shards of about so many seconds.
     fn start(&self, ranges: Vec<(u64, u64)>, threads: usize, shard_s: f64) -> SweepRun {
-        let ranges: Vec<_> = ranges.into_iter().map(|(first, end)| first..end.min(self.paths)).collect();
-        SweepRun::of(sweep::start(&self.inner, &ranges, threads, Duration::from_secs_f64(shard_s)))
+        let ranges: Vec<_> = ranges
+            .into_iter()
+            .map(|(first, end)| first..end.min(self.paths))
+            .collect();
+        SweepRun::of(sweep::start(
+            &self.inner,
+            &ranges,
+            threads,
+            Duration::from_secs_f64(shard_s),
+        ))
     }
 }
 

@@ -27,7 +27,18 @@ pub(crate) fn refused(py: Python<'_>, error: &scenario::Error) -> PyErr {
 pub(crate) fn refused_trace(py: Python<'_>, value: &str, problem: &str) -> PyErr {
     let fix = "give \"off\", \"ack\" for a row at every ACK, or an interval like \"10ms\"";
     let text = format!("trace = {value:?}: {problem}\n  fix: {fix}");
-    raise(py, text, None, &[("file", ""), ("key", "trace"), ("value", value), ("problem", problem), ("fix", fix)])
+    raise(
+        py,
+        text,
+        None,
+        &[
+            ("file", ""),
+            ("key", "trace"),
+            ("value", value),
+            ("problem", problem),
+            ("fix", fix),
+        ],
+    )
 }
 
 fn raise(py: Python<'_>, text: String, line: Option<usize>, parts: &[(&str, &str)]) -> PyErr {

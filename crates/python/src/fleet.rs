@@ -32,7 +32,11 @@ fn privacy(key: Key) -> Privacy {
 }
 
 fn reader(parser: impl Parse + 'static) -> FleetReader {
-    FleetReader { parser: Box::new(parser), source: None, position: 0 }
+    FleetReader {
+        parser: Box::new(parser),
+        source: None,
+        position: 0,
+    }
 }
 
 /// With the file's name, which errors of the system do not have.
@@ -40,7 +44,11 @@ fn of_file(error: &io::Error, path: &Path) -> PyErr {
     match error.raw_os_error() {
         Some(number) => {
             let said = error.to_string();
-            let said = said.split(" (os error").next().unwrap_or_default().to_owned();
+            let said = said
+                .split(" (os error")
+                .next()
+                .unwrap_or_default()
+                .to_owned();
             PyOSError::new_err((number, said, path.to_path_buf()))
         }
         None => PyOSError::new_err(format!("{}: {error}", path.display())),
@@ -56,14 +64,22 @@ impl FleetReader {
     /// Of `ss`: connections, and each sample if asked for.
     #[staticmethod]
     fn ss(host: String, samples: bool, key: Key) -> FleetReader {
-        reader(ss::Reader::new(ss::Options { host, samples, privacy: privacy(key) }))
+        reader(ss::Reader::new(ss::Options {
+            host,
+            samples,
+            privacy: privacy(key),
+        }))
     }
 
     /// Of nginx's logs in a format, with further variables to keep.
     #[staticmethod]
     fn nginx(format: &str, keep: Vec<String>, key: Key) -> PyResult<FleetReader> {
         let format = nginx::Format::parse(format).map_err(refused)?;
-        Ok(reader(nginx::Reader::new(nginx::Options { format, keep, privacy: privacy(key) })))
+        Ok(reader(nginx::Reader::new(nginx::Options {
+            format,
+            keep,
+            privacy: privacy(key),
+        })))
     }
 
     /// Of /proc/net/snmp and the like; bad lines are not quoted when `silent`.
@@ -88,7 +104,8 @@ impl FleetReader {
         Ok(())
     }
 
-    /// Reads on until so many rows can be taken or so many bytes of text are read; false when the file has ended.
+    /// Reads on until so many rows can be taken or so many bytes of text are read; false when the
+    /// file has ended.
     fn read(&mut self, py: Python<'_>, rows: usize, bytes: usize) -> PyResult<bool> {
         let Some(Ok(source)) = self.source.as_mut().map(Mutex::get_mut) else {
             return Err(PyRuntimeError::new_err("no file is open"));
@@ -134,7 +151,11 @@ impl FleetReader {
 
     /// Takes the bad lines since the last call: (number, what is wrong, its beginning).
     fn take_bad(&mut self) -> Vec<(u64, String, String)> {
-        self.parser.take_bad().into_iter().map(|bad| (bad.line, bad.why, bad.text)).collect()
+        self.parser
+            .take_bad()
+            .into_iter()
+            .map(|bad| (bad.line, bad.why, bad.text))
+            .collect()
     }
 
     /// How many of what have been read.
@@ -156,10 +177,12 @@ impl FleetReader {
     }
 }
 
-/// When a file begins, in microseconds since 1970, by what is in it, its name, or when it was written.
+/// When a file begins, in microseconds since 1970, by what is in it, its name, or when it was
+/// written.
 #[pyfunction]
 pub(crate) fn fleet_begin(py: Python<'_>, path: PathBuf) -> PyResult<i64> {
-    py.detach(|| fleet::begin_of(&path)).map_err(|error| of_file(&error, &path))
+    py.detach(|| fleet::begin_of(&path))
+        .map_err(|error| of_file(&error, &path))
 }
 
 /// The variables of a log's format.
@@ -176,8 +199,12 @@ fn tables<'py>(py: Python<'py>, tables: Vec<(&'static str, Columns)>) -> PyResul
         for Column { name, values } in table.columns {
             match values {
                 Values::Numbers(values) => dict.set_item(name, values.into_pyarray(py))?,
-                Values::Times(values) | Values::Keys(values) => dict.set_item(name, values.into_pyarray(py))?,
-                Values::Labels(codes, labels) => dict.set_item(name, (codes.into_pyarray(py), labels))?,
+                Values::Times(values) | Values::Keys(values) => {
+                    dict.set_item(name, values.into_pyarray(py))?
+                }
+                Values::Labels(codes, labels) => {
+                    dict.set_item(name, (codes.into_pyarray(py), labels))?
+                }
                 Values::Texts(texts) => dict.set_item(name, texts)?,
             }
         }
@@ -200,7 +227,8 @@ type Net = (std::net::IpAddr, u8);
 #[cfg(target_os = "linux")]
 #[pymethods]
 impl FleetSampler {
-    /// Of connections in some states (else all that may carry data), with ports in ranges, and addresses in networks.
+    /// Of connections in some states (else all that may carry data), with ports in ranges, and
+    /// addresses in networks.
     #[new]
     #[pyo3(signature = (states, sport=None, dport=None, src=None, dst=None))]
     fn new(
@@ -212,18 +240,38 @@ impl FleetSampler {
     ) -> PyResult<FleetSampler> {
         use fleet::sampler::{Filter, STATES, Sampler};
         let names: Vec<&str> = states.iter().map(String::as_str).collect();
-        let states = if names.is_empty() { Some(Filter::default().states) } else { Filter::states(&names) };
+        let states = if names.is_empty() {
+            Some(Filter::default().states)
+        } else {
+            Filter::states(&names)
+        };
         let states = states.ok_or_else(|| PyValueError::new_err(STATES.join(", ")))?;
-        Ok(FleetSampler { inner: Sampler::new(Filter { states, sport, dport, src, dst })? })
+        Ok(FleetSampler {
+            inner: Sampler::new(Filter {
+                states,
+                sport,
+                dport,
+                src,
+                dst,
+            })?,
+        })
     }
 
-    /// The connections that there are now: (lines of ss, how many, whether the table changed meanwhile).
-    fn list<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, pyo3::types::PyBytes>, u64, bool)> {
+    /// The connections that there are now: (lines of ss, how many, whether the table changed
+    /// meanwhile).
+    fn list<'py>(
+        &mut self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, pyo3::types::PyBytes>, u64, bool)> {
         let inner = &mut self.inner;
         let (text, listing) = py.detach(|| {
             let mut text = Vec::new();
             inner.list(&mut text).map(|listing| (text, listing))
         })?;
-        Ok((pyo3::types::PyBytes::new(py, &text), listing.sockets, listing.interrupted))
+        Ok((
+            pyo3::types::PyBytes::new(py, &text),
+            listing.sockets,
+            listing.interrupted,
+        ))
     }
 }

@@ -1,4 +1,5 @@
-//! Files of flows for the workloads of scenarios: Python reads them, as polars can, and hands over columns.
+//! Files of flows for the workloads of scenarios: Python reads them, as polars can, and hands over
+//! columns.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -38,11 +39,18 @@ type Columns<'py> = (
 
 impl Library for Files {
     fn flows(&self, path: &Path) -> Result<Arc<Flows>, (String, String)> {
-        let file =
-            fs::metadata(path).map_err(|error| (error.to_string(), "give a file that can be read".to_owned()))?;
+        let file = fs::metadata(path)
+            .map_err(|error| (error.to_string(), "give a file that can be read".to_owned()))?;
         let (length, changed) = (file.len(), file.modified().ok());
-        let same = |known: &&Known| known.path == path && known.length == length && known.changed == changed;
-        if let Some(known) = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).iter().find(same) {
+        let same = |known: &&Known| {
+            known.path == path && known.length == length && known.changed == changed
+        };
+        if let Some(known) = KNOWN
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .find(same)
+        {
             return Ok(known.flows.clone());
         }
         // Not locked: Python may wait for somebody who waits for the lock.
@@ -51,7 +59,12 @@ impl Library for Files {
         if known.len() == MOST {
             known.remove(0);
         }
-        known.push(Known { path: path.to_owned(), length, changed, flows: flows.clone() });
+        known.push(Known {
+            path: path.to_owned(),
+            length,
+            changed,
+            flows: flows.clone(),
+        });
         Ok(flows)
     }
 }
@@ -59,16 +72,43 @@ impl Library for Files {
 fn read(py: Python<'_>, path: &Path) -> Result<Flows, (String, String)> {
     let refused = |error: PyErr| {
         let text = error.value(py).to_string();
-        let (problem, fix) = text.split_once("\n  fix: ").unwrap_or((&text, "give a file of flows"));
+        let (problem, fix) = text
+            .split_once("\n  fix: ")
+            .unwrap_or((&text, "give a file of flows"));
         (problem.to_owned(), fix.to_owned())
     };
-    let columns = || py.import("fullpipe.flows")?.getattr("columns")?.call1((path,))?.extract::<Columns<'_>>();
+    let columns = || {
+        py.import("fullpipe.flows")?
+            .getattr("columns")?
+            .call1((path,))?
+            .extract::<Columns<'_>>()
+    };
     let (starts, bytes, firsts, offsets, sizes) = columns().map_err(refused)?;
-    let starts = starts.as_array().iter().map(|ns| Time::from_nanos(*ns)).collect();
-    let bytes = bytes.as_array().iter().map(|bytes| Bytes::new(*bytes)).collect();
+    let starts = starts
+        .as_array()
+        .iter()
+        .map(|ns| Time::from_nanos(*ns))
+        .collect();
+    let bytes = bytes
+        .as_array()
+        .iter()
+        .map(|bytes| Bytes::new(*bytes))
+        .collect();
     let firsts = firsts.as_array().to_vec();
-    let chunk = |(offset, bytes): (&u64, &u64)| Chunk { offset: Span::from_nanos(*offset), bytes: Bytes::new(*bytes) };
-    let chunks = offsets.as_array().iter().zip(sizes.as_array()).map(chunk).collect();
-    Flows::with_chunks(starts, bytes, firsts, chunks)
-        .map_err(|error| (error.to_string(), "give flows as fullpipe workload extract writes them".to_owned()))
+    let chunk = |(offset, bytes): (&u64, &u64)| Chunk {
+        offset: Span::from_nanos(*offset),
+        bytes: Bytes::new(*bytes),
+    };
+    let chunks = offsets
+        .as_array()
+        .iter()
+        .zip(sizes.as_array())
+        .map(chunk)
+        .collect();
+    Flows::with_chunks(starts, bytes, firsts, chunks).map_err(|error| {
+        (
+            error.to_string(),
+            "give flows as fullpipe workload extract writes them".to_owned(),
+        )
+    })
 }

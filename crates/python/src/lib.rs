@@ -1,6 +1,7 @@
 //! The Python extension `fullpipe._core`: it carries values across, and decides nothing.
 //!
-//! Its Python face is written out in `python/fullpipe/_core.pyi`, which CI compares with the module that is built here.
+//! Its Python face is written out in `python/fullpipe/_core.pyi`, which CI compares with the module
+//! that is built here.
 
 mod capture;
 mod catalogue;

@@ -34,9 +34,18 @@ pub(crate) fn link(
 ) -> PyResult<LinkRun> {
     let scenario = &scenario.get().inner;
     emulator::check(scenario).map_err(|error| refused(py, &error))?;
-    let link = Link { command, far, upload, uplink, live, captures };
-    // The interpreter is not released: what is forked off has nothing that another thread is changing.
-    let sandbox = testbed::start(scenario, link).map_err(|trouble| PyOSError::new_err(trouble.to_string()))?;
+    let link = Link {
+        command,
+        far,
+        upload,
+        uplink,
+        live,
+        captures,
+    };
+    // The interpreter is not released: what is forked off has nothing that another thread is
+    // changing.
+    let sandbox = testbed::start(scenario, link)
+        .map_err(|trouble| PyOSError::new_err(trouble.to_string()))?;
     Ok(LinkRun { sandbox })
 }
 
@@ -44,12 +53,15 @@ pub(crate) fn link(
 #[pyfunction]
 pub(crate) fn namespaces_refused() -> Option<(String, String)> {
     // The interpreter is not released, as above.
-    testbed::allowed().err().map(|trouble| (trouble.problem, trouble.fix))
+    testbed::allowed()
+        .err()
+        .map(|trouble| (trouble.problem, trouble.fix))
 }
 
 #[pymethods]
 impl LinkRun {
-    /// What is said next, one JSON object; empty when a signal came meanwhile, None when all has been said.
+    /// What is said next, one JSON object; empty when a signal came meanwhile, None when all has
+    /// been said.
     fn hear(&mut self, py: Python<'_>) -> PyResult<Option<String>> {
         let sandbox = &mut self.sandbox;
         match py.detach(|| sandbox.hear()) {

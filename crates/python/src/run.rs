@@ -1,4 +1,5 @@
-//! One run in virtual time, in slices between which Python may interrupt it; and results from elsewhere.
+//! One run in virtual time, in slices between which Python may interrupt it; and results from
+//! elsewhere.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -29,7 +30,8 @@ pub(crate) struct RunResult {
     tables: Vec<(&'static str, Py<PyDict>, Py<PyDict>)>,
 }
 
-/// Runs a scenario with the GIL released; Ctrl-C raises KeyboardInterrupt within some ten milliseconds.
+/// Runs a scenario with the GIL released; Ctrl-C raises KeyboardInterrupt within some ten
+/// milliseconds.
 #[pyfunction]
 #[pyo3(signature = (scenario, trace, progress=None))]
 pub(crate) fn run(
@@ -39,14 +41,22 @@ pub(crate) fn run(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
-    let Scenario { inner: scenario, registry, .. } = scenario.get();
+    let Scenario {
+        inner: scenario,
+        registry,
+        ..
+    } = scenario.get();
     let made = py.detach(|| guarded(|| Simulation::new(scenario, registry, level)))?;
     let mut simulation = made.map_err(|error| refused(py, &error))?;
     let duration = scenario.duration.as_secs_f64();
     while !py.detach(|| guarded(|| simulation.advance(SLICE)))? {
         py.check_signals()?;
         if let Some(progress) = progress {
-            progress.call1((simulation.now().as_secs_f64(), duration, simulation.events()))?;
+            progress.call1((
+                simulation.now().as_secs_f64(),
+                duration,
+                simulation.events(),
+            ))?;
         }
     }
     let finish = || {
@@ -58,7 +68,8 @@ pub(crate) fn run(
     RunResult::of(py, &run.summary, run.trace, trace_hash)
 }
 
-/// The results that a runner in another process wrote to a file. Its trace has no fingerprint unless it is `repeatable`.
+/// The results that a runner in another process wrote to a file. Its trace has no fingerprint
+/// unless it is `repeatable`.
 #[pyfunction]
 pub(crate) fn handed_over(py: Python<'_>, path: PathBuf, repeatable: bool) -> PyResult<RunResult> {
     let read = || handover::read(&mut BufReader::new(File::open(path)?));
@@ -69,7 +80,11 @@ pub(crate) fn handed_over(py: Python<'_>, path: PathBuf, repeatable: bool) -> Py
 
 /// An upper estimate of the memory that a run holds at once, in bytes.
 #[pyfunction]
-pub(crate) fn memory_needed(py: Python<'_>, scenario: &Bound<'_, Scenario>, trace: &str) -> PyResult<u64> {
+pub(crate) fn memory_needed(
+    py: Python<'_>,
+    scenario: &Bound<'_, Scenario>,
+    trace: &str,
+) -> PyResult<u64> {
     let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
     Ok(sim::memory_needed(&scenario.get().inner, level).get())
 }
@@ -112,22 +127,35 @@ impl RunResult {
         trace: Option<Trace>,
         trace_hash: Option<u64>,
     ) -> PyResult<RunResult> {
-        let metrics = serde_json::to_string(summary).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let metrics = serde_json::to_string(summary)
+            .map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         RunResult::made(py, metrics, trace, trace_hash)
     }
 
     /// The same with the metrics as JSON.
-    fn made(py: Python<'_>, metrics: String, trace: Option<Trace>, trace_hash: Option<u64>) -> PyResult<RunResult> {
+    fn made(
+        py: Python<'_>,
+        metrics: String,
+        trace: Option<Trace>,
+        trace_hash: Option<u64>,
+    ) -> PyResult<RunResult> {
         let mut tables = Vec::new();
         for table in trace.into_iter().flat_map(|trace| trace.tables) {
             let (name, units) = (table.name, table::units(py, &table)?.unbind());
             tables.push((name, table::columns(py, table)?.unbind(), units));
         }
-        Ok(RunResult { metrics, trace_hash, tables })
+        Ok(RunResult {
+            metrics,
+            trace_hash,
+            tables,
+        })
     }
 
     fn find(&self, name: &str) -> PyResult<&(&'static str, Py<PyDict>, Py<PyDict>)> {
-        self.tables.iter().find(|(known, ..)| *known == name).ok_or_else(|| PyKeyError::new_err(name.to_owned()))
+        self.tables
+            .iter()
+            .find(|(known, ..)| *known == name)
+            .ok_or_else(|| PyKeyError::new_err(name.to_owned()))
     }
 }
 

@@ -35,9 +35,15 @@ impl Scenario {
         controllers: Given,
     ) -> PyResult<Scenario> {
         let registry = registry(py, controllers);
-        let template = scenario::Template::read(&text, &file).map(|template| template.with_library(Arc::new(Files)));
+        let template = scenario::Template::read(&text, &file)
+            .map(|template| template.with_library(Arc::new(Files)));
         match template.and_then(|template| scenario::Scenario::of(template, &overrides, seed)) {
-            Ok(inner) => Ok(Scenario { inner, registry, source: text, file }),
+            Ok(inner) => Ok(Scenario {
+                inner,
+                registry,
+                source: text,
+                file,
+            }),
             Err(error) => Err(refused(py, &error)),
         }
     }
@@ -63,7 +69,10 @@ impl Scenario {
     /// The name of its path's profile, and (key, value as TOML) of what it gave; or None.
     #[getter]
     fn profile(&self) -> Option<(&str, Vec<(String, String)>)> {
-        self.inner.profile.as_ref().map(|profile| (profile.name, profile.values.clone()))
+        self.inner
+            .profile
+            .as_ref()
+            .map(|profile| (profile.name, profile.values.clone()))
     }
 
     /// The seed of the run.
@@ -93,13 +102,20 @@ impl Scenario {
     /// (name, rate in bit/s at the start) of every link, the bottleneck first.
     #[getter]
     fn links(&self) -> Vec<(&str, u64)> {
-        self.inner.links().map(|link| (link.name.as_str(), link.rate.as_bps())).collect()
+        self.inner
+            .links()
+            .map(|link| (link.name.as_str(), link.rate.as_bps()))
+            .collect()
     }
 
     /// The links whose rate varies by a pattern: the rate of `links` is its mean.
     #[getter]
     fn varying_links(&self) -> Vec<&str> {
-        self.inner.links().filter(|link| link.rate_pattern.is_some()).map(|link| link.name.as_str()).collect()
+        self.inner
+            .links()
+            .filter(|link| link.rate_pattern.is_some())
+            .map(|link| link.name.as_str())
+            .collect()
     }
 
     /// (time in seconds, rate of the bottleneck from then on in bit/s) of every change of the path.
@@ -113,23 +129,35 @@ impl Scenario {
         after.collect()
     }
 
-    /// (time in seconds, rate in bit/s at which the bottleneck can send from then on): at every change of the path, and of
-    /// a rate that varies by a pattern the mean of each of `bins` equal parts of the run. A shaper counts.
+    /// (time in seconds, rate in bit/s at which the bottleneck can send from then on): at every
+    /// change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal
+    /// parts of the run. A shaper counts.
     fn rate_over_time(&self, bins: u64) -> Vec<(f64, u64)> {
         let rates = sim::rate_over_time(&self.inner, bins);
-        rates.iter().map(|(at, rate)| (at.as_secs_f64(), rate.as_bps())).collect()
+        rates
+            .iter()
+            .map(|(at, rate)| (at.as_secs_f64(), rate.as_bps()))
+            .collect()
     }
 
     /// (name, cc) of every flow, in the order of the trace's flow numbers.
     #[getter]
     fn flows(&self) -> Vec<(&str, &str)> {
-        self.inner.flows.iter().map(|flow| (flow.name.as_str(), flow.cc.as_str())).collect()
+        self.inner
+            .flows
+            .iter()
+            .map(|flow| (flow.name.as_str(), flow.cc.as_str()))
+            .collect()
     }
 
     /// (name, cc) of every workload, in the order of the trace's workload numbers.
     #[getter]
     fn workloads(&self) -> Vec<(&str, &str)> {
-        self.inner.workloads.iter().map(|workload| (workload.flow.name.as_str(), workload.flow.cc.as_str())).collect()
+        self.inner
+            .workloads
+            .iter()
+            .map(|workload| (workload.flow.name.as_str(), workload.flow.cc.as_str()))
+            .collect()
     }
 
     /// Whether another seed can give another run.
@@ -138,25 +166,37 @@ impl Scenario {
         sim::is_random(&self.inner, &self.registry)
     }
 
-    /// What its runs shall come to, each as `(text, quantile, comparison, [(flow, column, bound, unit)])`: `quantile` is None
-    /// for every repetition, `flow` None for what is no flow's.
+    /// What its runs shall come to, each as `(text, quantile, comparison, [(flow, column, bound,
+    /// unit)])`: `quantile` is None for every repetition, `flow` None for what is no flow's.
     fn expectations(&self, py: Python<'_>) -> PyResult<Vec<Expectation>> {
-        let expectations = self.inner.expectations().map_err(|error| refused(py, &error))?;
+        let expectations = self
+            .inner
+            .expectations()
+            .map_err(|error| refused(py, &error))?;
         Ok(expectations.into_iter().map(as_tuple).collect())
     }
 
-    /// The scenario with every default written out, those of the algorithms too, and every flow by itself, as TOML.
+    /// The scenario with every default written out, those of the algorithms too, and every flow by
+    /// itself, as TOML.
     fn to_toml(&self) -> String {
         sim::resolved(&self.inner, &self.registry).to_toml()
     }
 }
 
 fn as_tuple(expectation: scenario::Expectation) -> Expectation {
-    let scenario::Expectation { text, over, comparison, measured } = expectation;
+    let scenario::Expectation {
+        text,
+        over,
+        comparison,
+        measured,
+    } = expectation;
     let quantile = match over {
         scenario::Over::Every => None,
         scenario::Over::Quantile(share) => Some(share),
     };
-    let measured = measured.into_iter().map(|of| (of.flow, of.column, of.bound, of.unit)).collect();
+    let measured = measured
+        .into_iter()
+        .map(|of| (of.flow, of.column, of.bound, of.unit))
+        .collect();
     (text, quantile, comparison.symbol(), measured)
 }

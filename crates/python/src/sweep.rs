@@ -50,17 +50,34 @@ impl SweepPlan {
         points: Option<Vec<Pairs>>,
         controllers: Given,
     ) -> PyResult<SweepPlan> {
-        let request = Request { fixed, axes, set: given, zip: together, sample, repeat, seed, points };
+        let request = Request {
+            fixed,
+            axes,
+            set: given,
+            zip: together,
+            sample,
+            repeat,
+            seed,
+            points,
+        };
         let registry = registry(py, controllers);
-        let template = || Template::read(text, file).map(|template| template.with_library(Arc::new(Files)));
+        let template =
+            || Template::read(text, file).map(|template| template.with_library(Arc::new(Files)));
         let plan = py.detach(|| guarded(|| Plan::of(template()?, &request, registry)))?;
-        plan.map(|plan| SweepPlan { inner: Arc::new(plan) }).map_err(|error| refused(py, &error))
+        plan.map(|plan| SweepPlan {
+            inner: Arc::new(plan),
+        })
+        .map_err(|error| refused(py, &error))
     }
 
     /// (key, its values) of what is varied; those of a range have been drawn.
     #[getter]
     fn axes(&self) -> Vec<(String, Vec<String>)> {
-        self.inner.axes().iter().map(|axis| (axis.key.clone(), axis.values.clone())).collect()
+        self.inner
+            .axes()
+            .iter()
+            .map(|axis| (axis.key.clone(), axis.values.clone()))
+            .collect()
     }
 
     /// `cartesian`, `zip`, `sample` or `callable`.
@@ -97,7 +114,9 @@ impl SweepPlan {
     #[getter]
     fn added_jitter(&self) -> Vec<(&'static str, String, String)> {
         let added = self.inner.added_jitter().iter();
-        added.map(|(key, least, most)| (*key, least.to_string(), most.to_string())).collect()
+        added
+            .map(|(key, least, most)| (*key, least.to_string(), most.to_string()))
+            .collect()
     }
 
     /// The most memory that one run needs, in bytes, and the point that it is a run of.
@@ -112,18 +131,28 @@ impl SweepPlan {
         self.inner.settings(point).collect()
     }
 
-    /// The scenario of each of some points, every default written out, with the first seed, as TOML.
+    /// The scenario of each of some points, every default written out, with the first seed, as
+    /// TOML.
     fn scenarios(&self, py: Python<'_>, first: usize, last: usize) -> Vec<String> {
         py.detach(|| {
-            let text = |point| sim::resolved(&self.inner.scenario(point as u64), self.inner.registry()).to_toml();
+            let text = |point| {
+                sim::resolved(&self.inner.scenario(point as u64), self.inner.registry()).to_toml()
+            };
             (first..last.min(self.inner.points())).map(text).collect()
         })
     }
 
     /// Begins to run ranges of run numbers on so many threads, in shards of about so many seconds.
     fn start(&self, ranges: Vec<(u64, u64)>, threads: usize, shard_s: f64) -> SweepRun {
-        let ranges: Vec<_> = ranges.into_iter().map(|(first, end)| first..end.min(self.inner.runs())).collect();
-        SweepRun { inner: self.inner.start(&ranges, threads, Duration::from_secs_f64(shard_s)) }
+        let ranges: Vec<_> = ranges
+            .into_iter()
+            .map(|(first, end)| first..end.min(self.inner.runs()))
+            .collect();
+        SweepRun {
+            inner: self
+                .inner
+                .start(&ranges, threads, Duration::from_secs_f64(shard_s)),
+        }
     }
 }
 
@@ -137,14 +166,17 @@ impl SweepRun {
 impl SweepRun {
     /// Waits for the next shard with the GIL released, for some seconds at most.
     ///
-    /// Gives (number of its first run, that behind its last, columns), None when it took longer, and False when all is done.
+    /// Gives (number of its first run, that behind its last, columns), None when it took longer,
+    /// and False when all is done.
     #[pyo3(name = "next")]
     fn next_shard<'py>(&self, py: Python<'py>, patience_s: f64) -> PyResult<Bound<'py, PyAny>> {
         let next = py.detach(|| self.inner.next(Duration::from_secs_f64(patience_s)));
         match next.map_err(|panicked| told(py, panicked))? {
             (Some(shard), _) => {
                 let columns = columns(py, shard.columns)?;
-                (shard.runs.start, shard.runs.end, columns).into_pyobject(py).map(Bound::into_any)
+                (shard.runs.start, shard.runs.end, columns)
+                    .into_pyobject(py)
+                    .map(Bound::into_any)
             }
             (None, false) => Ok(py.None().into_bound(py)),
             (None, true) => Ok(false.into_pyobject(py)?.to_owned().into_any()),
@@ -171,14 +203,22 @@ impl SweepRun {
 
 /// What a user's algorithm raised, with the run that it was; or that we have panicked.
 fn told(py: Python<'_>, panicked: Panicked) -> PyErr {
-    let Panicked { point, seed, payload } = panicked;
+    let Panicked {
+        point,
+        seed,
+        payload,
+    } = panicked;
     let run = format!("the run of point {point} with seed {seed}");
     if !is_raised(payload.as_ref()) {
         return PyRuntimeError::new_err(format!("{run} panicked"));
     }
     let error = raised(payload);
     // Without it the error is the same, and only says less.
-    drop(error.value(py).call_method1("add_note", (format!("in {run}"),)));
+    drop(
+        error
+            .value(py)
+            .call_method1("add_note", (format!("in {run}"),)),
+    );
     error
 }
 
@@ -189,15 +229,25 @@ impl Drop for SweepRun {
     }
 }
 
-/// Rows, as the shards of a sweep have them, of runs that another runner made: the point and the metrics of each.
+/// Rows, as the shards of a sweep have them, of runs that another runner made: the point and the
+/// metrics of each.
 #[pyfunction]
-pub(crate) fn rows<'py>(py: Python<'py>, runs: Vec<(usize, String)>) -> PyResult<Bound<'py, PyDict>> {
+pub(crate) fn rows<'py>(
+    py: Python<'py>,
+    runs: Vec<(usize, String)>,
+) -> PyResult<Bound<'py, PyDict>> {
     let refused = |what: String| PyValueError::new_err(format!("not the metrics of a run: {what}"));
     let mut parsed = Vec::with_capacity(runs.len());
     for (point, metrics) in runs {
-        parsed.push((point, serde_json::from_str(&metrics).map_err(|error| refused(error.to_string()))?));
+        parsed.push((
+            point,
+            serde_json::from_str(&metrics).map_err(|error| refused(error.to_string()))?,
+        ));
     }
-    columns(py, sweep::rows(parsed).map_err(|_| refused("a name is missing".to_owned()))?)
+    columns(
+        py,
+        sweep::rows(parsed).map_err(|_| refused("a name is missing".to_owned()))?,
+    )
 }
 
 /// (number, unit) of a value as `--set` takes it, or None for a word.
@@ -213,7 +263,9 @@ pub(crate) fn columns(py: Python<'_>, columns: Vec<Column>) -> PyResult<Bound<'_
         match values {
             Values::Counts(values) => dict.set_item(name, values.into_pyarray(py))?,
             Values::Measures(values) => dict.set_item(name, values.into_pyarray(py))?,
-            Values::Words { codes, labels } => dict.set_item(name, (codes.into_pyarray(py), labels))?,
+            Values::Words { codes, labels } => {
+                dict.set_item(name, (codes.into_pyarray(py), labels))?
+            }
         }
     }
     Ok(dict)

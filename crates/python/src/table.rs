@@ -1,4 +1,5 @@
-//! A trace's columns as NumPy arrays, with no copy: each array owns the memory that the recorder filled.
+//! A trace's columns as NumPy arrays, with no copy: each array owns the memory that the recorder
+//! filled.
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
@@ -13,7 +14,9 @@ pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict
             Data::U64(values) => columns.set_item(name, values.into_pyarray(py))?,
             Data::U32(values) => columns.set_item(name, values.into_pyarray(py))?,
             Data::F32(values) => columns.set_item(name, values.into_pyarray(py))?,
-            Data::Label { codes, labels } => columns.set_item(name, (codes.into_pyarray(py), labels))?,
+            Data::Label { codes, labels } => {
+                columns.set_item(name, (codes.into_pyarray(py), labels))?
+            }
         }
     }
     Ok(columns)

@@ -19,7 +19,9 @@ fn interval(trace: &str) -> PyResult<units::Span> {
     match trace {
         "off" => Ok(units::Span::from_millis(10)),
         "ack" => Ok(units::Span::from_millis(1)),
-        interval => interval.parse().map_err(|error| PyValueError::new_err(format!("trace = {interval:?}: {error}"))),
+        interval => interval
+            .parse()
+            .map_err(|error| PyValueError::new_err(format!("trace = {interval:?}: {error}"))),
     }
 }
 
@@ -35,14 +37,24 @@ pub(crate) fn agent_plan(
     runner: &str,
     offered: Option<Vec<String>>,
 ) -> PyResult<String> {
-    let receiver = receiver.parse().map_err(|error| PyValueError::new_err(format!("{receiver:?}: {error}")))?;
+    let receiver = receiver
+        .parse()
+        .map_err(|error| PyValueError::new_err(format!("{receiver:?}: {error}")))?;
     let (interval, offered) = (interval(trace)?, offered.as_deref());
-    let ends = Ends { receiver, first_port, interval, offered, runner, arrivals: false };
+    let ends = Ends {
+        receiver,
+        first_port,
+        interval,
+        offered,
+        runner,
+        arrivals: false,
+    };
     let plan = Plan::of(&scenario.get().inner, &ends).map_err(|error| refused(py, &error))?;
     Ok(plan.to_json())
 }
 
-/// Metrics and trace of what agents wrote down in a folder: `send`, `receive`, `tap-sender`, `tap-in`, `tap-out`.
+/// Metrics and trace of what agents wrote down in a folder: `send`, `receive`, `tap-sender`,
+/// `tap-in`, `tap-out`.
 #[pyfunction]
 pub(crate) fn measured(
     py: Python<'_>,
@@ -51,11 +63,19 @@ pub(crate) fn measured(
     folder: PathBuf,
     facts: &str,
 ) -> PyResult<RunResult> {
-    let facts = serde_json::from_str(facts).map_err(|error| PyValueError::new_err(format!("facts: {error}")))?;
-    let rows = if trace == "off" { None } else { Some(interval(trace)?) };
+    let facts = serde_json::from_str(facts)
+        .map_err(|error| PyValueError::new_err(format!("facts: {error}")))?;
+    let rows = if trace == "off" {
+        None
+    } else {
+        Some(interval(trace)?)
+    };
     let scenario = &scenario.get().inner;
-    let measured = py.detach(|| testbed::measured::measured(scenario, Recording::in_folder(&folder), facts, rows));
-    let Measured { summary, trace } = measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
+    let measured = py.detach(|| {
+        testbed::measured::measured(scenario, Recording::in_folder(&folder), facts, rows)
+    });
+    let Measured { summary, trace } =
+        measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
     let hash = trace.as_ref().map(trace::Trace::hash);
     RunResult::of(py, &summary, trace, hash)
 }
@@ -66,7 +86,8 @@ pub(crate) fn check_kernel(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> Py
     kernel::check(&scenario.get().inner).map_err(|error| refused(py, &error))
 }
 
-/// Runs a scenario on this machine's TCP, in real time; Ctrl-C raises KeyboardInterrupt, and nothing is left.
+/// Runs a scenario on this machine's TCP, in real time; Ctrl-C raises KeyboardInterrupt, and
+/// nothing is left.
 #[pyfunction]
 #[pyo3(signature = (scenario, trace, progress=None))]
 pub(crate) fn run_kernel(
@@ -76,8 +97,10 @@ pub(crate) fn run_kernel(
     progress: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<RunResult> {
     let (scenario, interval) = (&scenario.get().inner, interval(trace)?);
-    // The interpreter is not released: what is forked off has nothing that another thread is changing.
-    let begun = kernel::start(scenario, interval, trace != "off").map_err(|error| refused(py, &error))?;
+    // The interpreter is not released: what is forked off has nothing that another thread is
+    // changing.
+    let begun =
+        kernel::start(scenario, interval, trace != "off").map_err(|error| refused(py, &error))?;
     let mut run = begun.map_err(|trouble| PyOSError::new_err(trouble.to_string()))?;
     let duration = scenario.duration.as_secs_f64();
     loop {
@@ -97,14 +120,21 @@ pub(crate) fn run_kernel(
         }
         if let Some(trouble) = said.get("trouble") {
             let word = |key: &str| trouble[key].as_str().unwrap_or_default().to_owned();
-            return Err(PyOSError::new_err(format!("{}\n  fix: {}", word("problem"), word("fix"))));
+            return Err(PyOSError::new_err(format!(
+                "{}\n  fix: {}",
+                word("problem"),
+                word("fix")
+            )));
         }
-        let Some(done) = said.get("done") else { continue };
+        let Some(done) = said.get("done") else {
+            continue;
+        };
         if let Some(refused) = done["refused"].as_str() {
             return Err(ScenarioError::new_err(refused.to_owned()));
         }
         let measured = py.detach(|| run.finish(done));
-        let Measured { summary, trace } = measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
+        let Measured { summary, trace } =
+            measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
         let hash = trace.as_ref().map(trace::Trace::hash);
         return RunResult::of(py, &summary, trace, hash);
     }

@@ -6,9 +6,11 @@ use pyo3::prelude::*;
 use crate::error::refused;
 use crate::scenario_file::Scenario;
 
-/// The path of a scenario as Linux's queueing disciplines, as JSON: nodes, tc's arguments, when packets depart.
+/// The path of a scenario as Linux's queueing disciplines, as JSON: nodes, tc's arguments, when
+/// packets depart.
 #[pyfunction]
 pub(crate) fn uml_topology(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> PyResult<String> {
-    let topology = testbed::uml::topology(&scenario.get().inner).map_err(|error| refused(py, &error))?;
+    let topology =
+        testbed::uml::topology(&scenario.get().inner).map_err(|error| refused(py, &error))?;
     serde_json::to_string(&topology).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

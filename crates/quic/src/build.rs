@@ -14,8 +14,8 @@ use crate::half::{MTU, Settings};
 use crate::peer::BATCH;
 use crate::tape::{self, Tape};
 
-/// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an ACK. The longest that one
-/// waits is 25 ms there and 40 ms here.
+/// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an
+/// ACK. The longest that one waits is 25 ms there and 40 ms here.
 const USUAL_ACKS: (u32, Span) = (2, Span::from_millis(40));
 
 /// On the loopback silence is no outage of the path: the other end is gone.
@@ -59,10 +59,16 @@ pub(crate) struct Plan {
 ///
 /// # Errors
 /// When the scenario has what this runner does not do.
-pub(crate) fn plans(scenario: &Scenario, runner: Runner, level: TraceLevel) -> Result<Vec<Plan>, Error> {
+pub(crate) fn plans(
+    scenario: &Scenario,
+    runner: Runner,
+    level: TraceLevel,
+) -> Result<Vec<Plan>, Error> {
     check(scenario, runner)?;
     let flows = scenario.flows.iter().enumerate();
-    flows.map(|(index, spec)| plan(scenario, runner, index, spec, level)).collect()
+    flows
+        .map(|(index, spec)| plan(scenario, runner, index, spec, level))
+        .collect()
 }
 
 /// Whether this runner can do it, with no run.
@@ -82,30 +88,52 @@ pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
         }
     } else if runner == Runner::Virtual {
         let problem = "the machine's loopback has no virtual time";
-        return Err(scenario.error("path.kind", "\"loopback\"", problem, "run it with --on quic, or in the simulator"));
+        return Err(scenario.error(
+            "path.kind",
+            "\"loopback\"",
+            problem,
+            "run it with --on quic, or in the simulator",
+        ));
     } else {
         check_loopback(scenario)?;
     }
     if let Some(workload) = scenario.workloads.first() {
         let problem = "QUIC's runners have no flows that arrive";
-        return Err(scenario.error(&workload.key("cc"), "…", problem, "remove [[workload]], or run it on sim"));
+        return Err(scenario.error(
+            &workload.key("cc"),
+            "…",
+            problem,
+            "remove [[workload]], or run it on sim",
+        ));
     }
     if runner == Runner::Real {
         check_cpus(scenario)?;
     }
     let registry = Registry::default();
-    scenario.flows.iter().try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
+    scenario
+        .flows
+        .iter()
+        .try_for_each(|spec| check_flow(scenario, spec, &registry).map(drop))
 }
 
 /// Refuses CPUs that are not there, or not for this process.
 fn check_cpus(scenario: &Scenario) -> Result<(), Error> {
     let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_default();
     let there = |cpu: u32| allowed.is_set(cpu as usize).unwrap_or(false);
-    let asked = [("quic.server_cpu", scenario.quic.server_cpu), ("quic.client_cpu", scenario.quic.client_cpu)];
-    let Some((key, cpu)) = asked.into_iter().find_map(|(key, cpu)| Some((key, cpu.filter(|cpu| !there(*cpu))?))) else {
+    let asked = [
+        ("quic.server_cpu", scenario.quic.server_cpu),
+        ("quic.client_cpu", scenario.quic.client_cpu),
+    ];
+    let Some((key, cpu)) = asked
+        .into_iter()
+        .find_map(|(key, cpu)| Some((key, cpu.filter(|cpu| !there(*cpu))?)))
+    else {
         return Ok(());
     };
-    let cpus: Vec<String> = (0..CpuSet::count() as u32).filter(|cpu| there(*cpu)).map(|cpu| cpu.to_string()).collect();
+    let cpus: Vec<String> = (0..CpuSet::count() as u32)
+        .filter(|cpu| there(*cpu))
+        .map(|cpu| cpu.to_string())
+        .collect();
     let fix = format!("give one of {}, or leave it out", cpus.join(", "));
     Err(scenario.error(key, cpu, "this process may not use such a CPU", fix))
 }
@@ -123,7 +151,10 @@ fn check_loopback(scenario: &Scenario) -> Result<(), Error> {
         ("path.shaper", link.shaper.is_some()),
         ("path.loss", link.loss != path::Loss::NONE),
         ("path.reverse_loss", way.reverse_loss != path::Loss::NONE),
-        ("path.duplicate", way.duplicate + way.reverse_duplicate > 0.0),
+        (
+            "path.duplicate",
+            way.duplicate + way.reverse_duplicate > 0.0,
+        ),
         ("path.jitter", !still(&way.jitter)),
         ("path.reverse_jitter", !still(&way.reverse_jitter)),
         ("path.wifi", way.wifi.is_some()),
@@ -131,7 +162,9 @@ fn check_loopback(scenario: &Scenario) -> Result<(), Error> {
         ("path.change", !way.changes.is_empty()),
         ("link", scenario.links().count() > 1),
     ];
-    let Some((key, _)) = in_the_way.into_iter().find(|(_, is)| *is) else { return Ok(()) };
+    let Some((key, _)) = in_the_way.into_iter().find(|(_, is)| *is) else {
+        return Ok(());
+    };
     let fix = "leave it out, or path.kind, and then it runs behind the path";
     Err(scenario.error(key, "…", "this machine's own loopback is no such path", fix))
 }
@@ -141,26 +174,60 @@ fn check_flow(
     spec: &Flow,
     registry: &Registry,
 ) -> Result<(&'static cc::Descriptor, cc::Config), Error> {
-    let refuse =
-        |key: &str, value: &str, problem: &str, fix: &str| Err(scenario.error(&spec.key(key), value, problem, fix));
+    let refuse = |key: &str, value: &str, problem: &str, fix: &str| {
+        Err(scenario.error(&spec.key(key), value, problem, fix))
+    };
     if spec.is_unresponsive() {
-        return refuse("cc", "\"none\"", "QUIC's flows have a congestion control", "name one, like \"cubic\"");
+        return refuse(
+            "cc",
+            "\"none\"",
+            "QUIC's flows have a congestion control",
+            "name one, like \"cubic\"",
+        );
     }
     if registry.window(&spec.cc).is_some() || spec.receiver.is_some() {
-        let key = if spec.receiver.is_some() { "receiver" } else { "cc" };
+        let key = if spec.receiver.is_some() {
+            "receiver"
+        } else {
+            "cc"
+        };
         let name = spec.receiver.as_deref().unwrap_or(&spec.cc);
         let problem = "an algorithm of the receiver needs timestamps, which QUIC has not got";
-        return refuse(key, &format!("{name:?}"), problem, "use an algorithm of the sender, like \"cubic\"");
+        return refuse(
+            key,
+            &format!("{name:?}"),
+            problem,
+            "use an algorithm of the sender, like \"cubic\"",
+        );
     }
     if spec.app.is_some() || !spec.app_schedule.is_empty() {
-        let key = if spec.app.is_some() { "app" } else { "app_schedule" };
-        return refuse(key, "…", "under QUIC there are transfers alone", "leave it out, or give bytes or app_rate");
+        let key = if spec.app.is_some() {
+            "app"
+        } else {
+            "app_schedule"
+        };
+        return refuse(
+            key,
+            "…",
+            "under QUIC there are transfers alone",
+            "leave it out, or give bytes or app_rate",
+        );
     }
     if let Some(ReceiveWindow::Auto { .. }) = spec.receive_window {
-        return refuse("receive_window", "\"auto\"", "QUIC's window is not tuned here", "give a size");
+        return refuse(
+            "receive_window",
+            "\"auto\"",
+            "QUIC's window is not tuned here",
+            "give a size",
+        );
     }
     if spec.ecn == Ecn::Ect1 {
-        return refuse("ecn", "\"ect1\"", "noq sends with ECT(0) or without", "write \"ect0\", or leave it out");
+        return refuse(
+            "ecn",
+            "\"ect1\"",
+            "noq sends with ECT(0) or without",
+            "write \"ect0\", or leave it out",
+        );
     }
     if spec.gro > Span::ZERO {
         return refuse(
@@ -170,14 +237,27 @@ fn check_flow(
             "leave it out",
         );
     }
-    let runner = sim::Runner { provides: PROVIDES, marks: false, smss: Bytes::new(MTU.into()) };
+    let runner = sim::Runner {
+        provides: PROVIDES,
+        marks: false,
+        smss: Bytes::new(MTU.into()),
+    };
     sim::controller(scenario, spec, registry, &runner)
 }
 
-fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: TraceLevel) -> Result<Plan, Error> {
+fn plan(
+    scenario: &Scenario,
+    runner: Runner,
+    index: usize,
+    spec: &Flow,
+    level: TraceLevel,
+) -> Result<Plan, Error> {
     let (descriptor, config) = check_flow(scenario, spec, &Registry::default())?;
     let start = Time::ZERO + scenario.start(spec);
-    let window = Window { from: Time::ZERO + scenario.measure_from, to: Time::ZERO + scenario.duration };
+    let window = Window {
+        from: Time::ZERO + scenario.measure_from,
+        to: Time::ZERO + scenario.duration,
+    };
     let controller = (descriptor.build)(&config);
     let ecn = match spec.ecn {
         Ecn::Auto => cc::Controller::decision(&controller).ecn != cc::Ecn::NotEct,
@@ -189,14 +269,31 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
         scenario::Pacing::Off => Pacing::Off,
     };
     // An ACK answers a packet at least; with all packets that the path and its time can carry.
-    let bytes = spec.bytes.map_or(u64::MAX, Bytes::get).min(scenario.fastest().bytes_in(scenario.duration).get());
+    let bytes = spec
+        .bytes
+        .map_or(u64::MAX, Bytes::get)
+        .min(scenario.fastest().bytes_in(scenario.duration).get());
     let acks = bytes / u64::from(MTU) + 1024;
     let rows = match level {
-        TraceLevel::Every(interval) => acks.min(scenario.duration.as_nanos() / interval.as_nanos() + 1),
+        TraceLevel::Every(interval) => {
+            acks.min(scenario.duration.as_nanos() / interval.as_nanos() + 1)
+        }
         TraceLevel::Off | TraceLevel::Acks => acks,
     };
-    let tape = tape::reserve(index as u32, level, descriptor.fields.len(), rows, available()).map_err(|problem| {
-        scenario.error("duration", format!("\"{}\"", scenario.duration), problem, "trace less often")
+    let tape = tape::reserve(
+        index as u32,
+        level,
+        descriptor.fields.len(),
+        rows,
+        available(),
+    )
+    .map_err(|problem| {
+        scenario.error(
+            "duration",
+            format!("\"{}\"", scenario.duration),
+            problem,
+            "trace less often",
+        )
     })?;
     let delayed_ack = (spec.delayed_ack, spec.ack_delay);
     Ok(Plan {
@@ -212,14 +309,20 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
             controller,
             owner: descriptor.recovery,
             pacing,
-            rate_interval: scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval),
+            rate_interval: scenario
+                .host
+                .as_ref()
+                .map_or(Span::ZERO, |host| host.rate_interval),
             rng: Rng::stream(scenario.seed, &spec.name, "controller"),
             smss: Bytes::new(MTU.into()),
             measure_from: window.from,
         },
         meter: FlowMeter::new(window, start),
         ecn,
-        batch: scenario.host.as_ref().map_or(BATCH, |host| BATCH.min(host.batch as usize)),
+        batch: scenario
+            .host
+            .as_ref()
+            .map_or(BATCH, |host| BATCH.min(host.batch as usize)),
         tape,
         descriptor,
     })
@@ -228,7 +331,9 @@ fn plan(scenario: &Scenario, runner: Runner, index: usize, spec: &Flow, level: T
 /// Memory that is there to be had, as Linux estimates it.
 fn available() -> u64 {
     let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kib.map_or(u64::MAX, |kib| kib << 10)
 }

@@ -1,9 +1,10 @@
-//! A connection's congestion control: the contract's calls, in the contract's order, out of what noq tells.
+//! A connection's congestion control: the contract's calls, in the contract's order, out of what
+//! noq tells.
 
 use cc::replay::{Call, Event};
 use cc::{
-    Ack, AnyController, Conn, Controller, Cx, Decision, EcnCounts, LossCause, Lost, PathChange, Probe, Recovery,
-    RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
+    Ack, AnyController, Conn, Controller, Cx, Decision, EcnCounts, LossCause, Lost, PathChange,
+    Probe, Recovery, RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
 };
 use endpoint::{Flight, Joined, Limit, LimitClock, Pacer, Pacing, Prr, rate_sample};
 use trace::{FlowMeter, FlowRow};
@@ -12,10 +13,13 @@ use units::{Bytes, Rate, Rng, Span, Time};
 use crate::mailbox::Mail;
 use crate::ring::Ring;
 
-/// The signals that noq gives a controller, by way of [`Control`]. Of marks it says only that there were more of them, it sends
-/// with ECT(0) or not at all, and QUIC has no timestamps.
-pub const PROVIDES: Signals =
-    Signals::RATE_SAMPLE.and(Signals::LOST_EACH).and(Signals::TX_INFLIGHT).and(Signals::SPURIOUS).and(Signals::PACING);
+/// The signals that noq gives a controller, by way of [`Control`]. Of marks it says only that there
+/// were more of them, it sends with ECT(0) or not at all, and QUIC has no timestamps.
+pub const PROVIDES: Signals = Signals::RATE_SAMPLE
+    .and(Signals::LOST_EACH)
+    .and(Signals::TX_INFLIGHT)
+    .and(Signals::SPURIOUS)
+    .and(Signals::PACING);
 
 /// What a [`Control`] is made of.
 #[derive(Debug)]
@@ -30,7 +34,8 @@ pub struct ControlConfig {
     pub rate_interval: Span,
     /// The controller's random stream.
     pub rng: Rng,
-    /// The largest QUIC packet, which is what windows are counted in (RFC 9002 §2: bytes with all of QUIC's overhead).
+    /// The largest QUIC packet, which is what windows are counted in (RFC 9002 §2: bytes with all
+    /// of QUIC's overhead).
     pub smss: Bytes,
     /// Metrics leave out what is before.
     pub measure_from: Time,
@@ -40,7 +45,8 @@ pub struct ControlConfig {
 #[derive(Clone, Copy, Debug)]
 struct Episode {
     cause: RecoveryCause,
-    /// The first packet to be sent within it: its ACK ends the episode, and its loss is congestion anew.
+    /// The first packet to be sent within it: its ACK ends the episode, and its loss is congestion
+    /// anew.
     point: u64,
 }
 
@@ -95,7 +101,15 @@ struct Delivery {
 impl Control {
     /// Nothing was sent yet.
     pub fn new(config: ControlConfig, now: Time, meter: FlowMeter) -> Control {
-        let ControlConfig { controller, owner, pacing, rate_interval, rng, smss, measure_from } = config;
+        let ControlConfig {
+            controller,
+            owner,
+            pacing,
+            rate_interval,
+            rng,
+            smss,
+            measure_from,
+        } = config;
         let decision = controller.decision();
         let mut limits = LimitClock::new(now);
         limits.restart(measure_from.max(now));
@@ -136,7 +150,8 @@ impl Control {
         self.record.take().map(|record| *record).unwrap_or_default()
     }
 
-    /// All that one event told, and noq's smoothed RTT after it. True if it was an ACK of our packets.
+    /// All that one event told, and noq's smoothed RTT after it. True if it was an ACK of our
+    /// packets.
     pub fn on_mail(&mut self, now: Time, mail: &Mail, srtt: Span, probe: &mut dyn Probe) -> bool {
         for (pn, size) in &mail.sent {
             self.on_sent(now, *pn, *size, probe);
@@ -144,7 +159,11 @@ impl Control {
         if mail.cwnd_limited {
             self.cwnd_limited_until = self.ring.next();
         }
-        if let Some(mtu) = mail.mtu.map(|mtu| Bytes::new(mtu.into())).filter(|mtu| *mtu != self.conn.smss) {
+        if let Some(mtu) = mail
+            .mtu
+            .map(|mtu| Bytes::new(mtu.into()))
+            .filter(|mtu| *mtu != self.conn.smss)
+        {
             self.conn.smss = mtu;
             self.call(now, Call::Path(PathChange::Mtu), probe);
             self.decide();
@@ -168,7 +187,9 @@ impl Control {
             prr.on_sent(bytes);
         }
         // QUIC sends data again, but no packet (RFC 9000 §13.3).
-        let snapshot = self.flight.snapshot(now, &self.conn, size, self.decision.ecn, false);
+        let snapshot = self
+            .flight
+            .snapshot(now, &self.conn, size, self.decision.ecn, false);
         self.ring.push(pn, snapshot);
         // noq sends lost data before it sends new data.
         let again = self.to_repair > 0;
@@ -197,11 +218,15 @@ impl Control {
         if mail.spurious && self.undo {
             self.leave(now, Recovery::Spurious, probe);
         }
-        let rtt = delivery.newest.and_then(|newest| self.on_delivered(now, newest, delivery.bytes, srtt, oldest));
+        let rtt = delivery
+            .newest
+            .and_then(|newest| self.on_delivered(now, newest, delivery.bytes, srtt, oldest));
         for pn in &mail.lost {
             self.lose(now, *pn, &mut delivery, probe);
         }
-        let anew = delivery.last_lost.is_some_and(|pn| self.episode.is_none_or(|episode| pn >= episode.point));
+        let anew = delivery
+            .last_lost
+            .is_some_and(|pn| self.episode.is_none_or(|episode| pn >= episode.point));
         let over = self.is_over(&delivery);
         if anew {
             self.lost_anew(now, prior_inflight, probe);
@@ -213,18 +238,26 @@ impl Control {
         }
         if let Some((_, newest)) = delivery.newest {
             let rate = rate_sample(now, &self.conn, &newest);
-            let rate = self.joined.join(now, newest.sent, self.conn.delivered, rate);
+            let rate = self
+                .joined
+                .join(now, newest.sent, self.conn.delivered, rate);
             let ack = Ack {
                 newest,
                 newly_acked: delivery.bytes,
                 newly_lost: delivery.lost,
                 prior_inflight,
                 // noq keeps the ACK's delay to itself.
-                rtt: rtt.map(|raw| RttSample { raw, ack_delay: Span::ZERO }),
+                rtt: rtt.map(|raw| RttSample {
+                    raw,
+                    ack_delay: Span::ZERO,
+                }),
                 one_way: None,
                 rate,
                 // There was one at least; an algorithm that counts is not let in.
-                ecn: EcnCounts { ce_packets: u64::from(mail.marked), ce_bytes: None },
+                ecn: EcnCounts {
+                    ce_packets: u64::from(mail.marked),
+                    ce_bytes: None,
+                },
                 tlp_repair: false,
             };
             self.last = (rtt.or(self.last.0), rate.rate);
@@ -244,7 +277,8 @@ impl Control {
         delivery.newest.is_some()
     }
 
-    /// The counters after an ACK whose most recently sent packet is `newest`; its RTT sample, if it is one (RFC 9002 §5.1).
+    /// The counters after an ACK whose most recently sent packet is `newest`; its RTT sample, if it
+    /// is one (RFC 9002 §5.1).
     fn on_delivered(
         &mut self,
         now: Time,
@@ -268,7 +302,9 @@ impl Control {
     }
 
     fn lose(&mut self, now: Time, pn: u64, delivery: &mut Delivery, probe: &mut dyn Probe) {
-        let Some((packet, new_range)) = self.ring.lose(pn) else { return };
+        let Some((packet, new_range)) = self.ring.lose(pn) else {
+            return;
+        };
         let size = Bytes::new(packet.size.into());
         self.conn.inflight -= size;
         self.conn.lost += size;
@@ -276,14 +312,25 @@ impl Control {
         delivery.lost += size;
         delivery.last_lost = Some(pn);
         let lost_since_sent = self.conn.lost - packet.lost;
-        self.call(now, Call::Lost(Lost { packet, lost_since_sent, new_range, cause: LossCause::Rack }), probe);
+        self.call(
+            now,
+            Call::Lost(Lost {
+                packet,
+                lost_since_sent,
+                new_range,
+                cause: LossCause::Rack,
+            }),
+            probe,
+        );
     }
 
     /// A packet was lost that left after the latest episode began, if there is one.
     fn lost_anew(&mut self, now: Time, prior_inflight: Bytes, probe: &mut dyn Probe) {
         match &mut self.episode {
             // A controller with a recovery of its own stays in it, as under the simulated TCP.
-            Some(episode) if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss => {
+            Some(episode)
+                if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss =>
+            {
                 episode.point = self.ring.next();
             }
             Some(_) => {
@@ -302,13 +349,26 @@ impl Control {
         }
     }
 
-    fn enter(&mut self, now: Time, cause: RecoveryCause, prior_inflight: Bytes, probe: &mut dyn Probe) {
-        self.episode = Some(Episode { cause, point: self.ring.next() });
+    fn enter(
+        &mut self,
+        now: Time,
+        cause: RecoveryCause,
+        prior_inflight: Bytes,
+        probe: &mut dyn Probe,
+    ) {
+        self.episode = Some(Episode {
+            cause,
+            point: self.ring.next(),
+        });
         self.undo = cause == RecoveryCause::Loss;
         self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
         self.call(now, Call::Recovery(Recovery::Enter(cause)), probe);
         if self.owner == RecoveryOwner::Prr {
-            self.prr = Some(Prr::new(self.conn.smss, self.controller.decision().ssthresh, prior_inflight));
+            self.prr = Some(Prr::new(
+                self.conn.smss,
+                self.controller.decision().ssthresh,
+                prior_inflight,
+            ));
         }
     }
 
@@ -328,7 +388,8 @@ impl Control {
         }
     }
 
-    /// Datagrams leave at `now`: until something else holds it back, what does is how long that takes.
+    /// Datagrams leave at `now`: until something else holds it back, what does is how long that
+    /// takes.
     pub fn on_burst(&mut self, now: Time) {
         self.limits.set(now, Limit::Host);
     }
@@ -342,7 +403,13 @@ impl Control {
             self.flight.mark_app_limited(&mut self.conn);
         }
         let limit = match limit {
-            Limit::Cwnd if self.episode.is_some_and(|episode| episode.cause == RecoveryCause::Loss) => Limit::Recovery,
+            Limit::Cwnd
+                if self
+                    .episode
+                    .is_some_and(|episode| episode.cause == RecoveryCause::Loss) =>
+            {
+                Limit::Recovery
+            }
             limit => limit,
         };
         self.limits.set(now, limit);
@@ -351,7 +418,12 @@ impl Control {
     /// Makes one call of the contract.
     fn call(&mut self, now: Time, call: Call, probe: &mut dyn Probe) {
         self.conn.next_departure = self.pacer.next.max(now);
-        let cx = &mut Cx { now, conn: &self.conn, rng: &mut self.rng, probe };
+        let cx = &mut Cx {
+            now,
+            conn: &self.conn,
+            rng: &mut self.rng,
+            probe,
+        };
         match &call {
             Call::Sent(packet) => self.controller.on_sent(cx, packet),
             Call::Lost(lost) => self.controller.on_lost(cx, lost),
@@ -361,7 +433,11 @@ impl Control {
             Call::Timer => self.controller.on_timer(cx),
         }
         if let Some(record) = &mut self.record {
-            record.events.push(Event { now, conn: self.conn.clone(), call });
+            record.events.push(Event {
+                now,
+                conn: self.conn.clone(),
+                call,
+            });
         }
     }
 
@@ -371,9 +447,24 @@ impl Control {
         if let Some(record) = &mut self.record {
             record.decisions.push((record.events.len(), self.decision));
         }
-        let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
+        let (
+            cwnd,
+            Decision {
+                ssthresh,
+                pacing_rate,
+                send_quantum,
+                ..
+            },
+        ) = (self.cwnd(), self.decision);
         let rtt = (self.conn.srtt, self.conn.min_rtt);
-        self.pacer.set(pacing_rate, send_quantum, cwnd, self.conn.inflight, ssthresh, rtt);
+        self.pacer.set(
+            pacing_rate,
+            send_quantum,
+            cwnd,
+            self.conn.inflight,
+            ssthresh,
+            rtt,
+        );
         self.conn.pacing_rate = self.pacer.rate;
         self.conn.paced = self.pacer.rate.is_some();
     }

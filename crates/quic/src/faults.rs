@@ -27,18 +27,49 @@ fn scenario(more: &str) -> Scenario {
 }
 
 fn plan(scenario: &Scenario) -> Plan {
-    plans(scenario, Runner::Real, TraceLevel::Off).expect("for QUIC").remove(0)
+    plans(scenario, Runner::Real, TraceLevel::Off)
+        .expect("for QUIC")
+        .remove(0)
 }
 
 /// The two ends of a flow, with the identities that the server has and the client believes in.
 fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, Sink) {
     let clock = Clock::start();
-    let Plan { start, settings, control, meter, batch, tape, .. } = plan(scenario);
+    let Plan {
+        start,
+        settings,
+        control,
+        meter,
+        batch,
+        tape,
+        ..
+    } = plan(scenario);
     let (server_at, client_at) = addresses();
     let bytes = scenario.flows[0].bytes;
-    let sink = Sink::new(clock, client, &settings, server_at, bytes, meter.clone(), start);
+    let sink = Sink::new(
+        clock,
+        client,
+        &settings,
+        server_at,
+        bytes,
+        meter.clone(),
+        start,
+    );
     (
-        Source::new(clock, server, &settings, client_at, Parts { control, meter, rate: None, ecn: false, batch, tape }),
+        Source::new(
+            clock,
+            server,
+            &settings,
+            client_at,
+            Parts {
+                control,
+                meter,
+                rate: None,
+                ecn: false,
+                batch,
+                tape,
+            },
+        ),
         sink,
     )
 }
@@ -46,7 +77,8 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, S
 /// What is on its way: when it arrives, whether at the client, and what.
 type Wire = VecDeque<(Time, bool, Vec<u8>)>;
 
-/// Carries datagrams for 5 ms each way, those that `passes` lets, until both ends are done or for a minute of virtual time.
+/// Carries datagrams for 5 ms each way, those that `passes` lets, until both ends are done or for a
+/// minute of virtual time.
 fn carry(source: &mut Source, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> bool) -> Time {
     let (mut now, mut wire) = (Time::ZERO, Wire::new());
     let mut send = |peer: &mut dyn Peer, now: Time, to_client: bool, wire: &mut Wire| {
@@ -61,7 +93,13 @@ fn carry(source: &mut Source, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> 
         send(source, now, true, &mut wire);
         send(sink, now, false, &mut wire);
         let arrival = wire.front().map(|(at, ..)| *at);
-        let Some(next) = [arrival, source.wake_at(), sink.wake_at()].into_iter().flatten().min() else { break };
+        let Some(next) = [arrival, source.wake_at(), sink.wake_at()]
+            .into_iter()
+            .flatten()
+            .min()
+        else {
+            break;
+        };
         now = next.max(now);
         while wire.front().is_some_and(|(at, ..)| *at <= now) {
             let (_, to_client, data) = wire.pop_front().expect("there is a first one");
@@ -76,14 +114,25 @@ fn carry(source: &mut Source, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> 
 }
 
 fn words(ended: Option<&Result<(), String>>) -> &str {
-    ended.expect("it has ended").as_ref().expect_err("and not well")
+    ended
+        .expect("it has ended")
+        .as_ref()
+        .expect_err("and not well")
 }
 
 #[test]
 fn a_certificate_that_the_client_does_not_know_ends_it_at_once() {
-    let (mut source, mut sink) = ends(&scenario("bytes = \"1MB\""), &Identity::new(), &Identity::new());
+    let (mut source, mut sink) = ends(
+        &scenario("bytes = \"1MB\""),
+        &Identity::new(),
+        &Identity::new(),
+    );
     let at = carry(&mut source, &mut sink, |_| true);
-    assert!(words(sink.ended()).contains("certificate"), "{:?}", sink.ended());
+    assert!(
+        words(sink.ended()).contains("certificate"),
+        "{:?}",
+        sink.ended()
+    );
     assert!(at < Time::ZERO + Span::from_secs(1), "{at:?}");
 }
 
@@ -105,7 +154,10 @@ fn a_peer_that_dies_is_given_up_by_the_other() {
         passed += 1;
         passed < 2_000
     });
-    assert_eq!((words(sink.ended()), words(source.ended())), ("timed out", "timed out"));
+    assert_eq!(
+        (words(sink.ended()), words(source.ended())),
+        ("timed out", "timed out")
+    );
     assert!(at < Time::ZERO + Span::from_secs(20), "{at:?}");
 }
 
@@ -115,7 +167,10 @@ fn a_path_that_swallows_large_packets_is_crossed_with_smaller_ones() {
     let (mut source, mut sink) = ends(&scenario("bytes = \"2MB\""), &identity, &identity);
     carry(&mut source, &mut sink, |datagram| datagram.len() <= 1_300);
     assert_eq!(sink.ended(), Some(&Ok(())), "{} bytes arrived", sink.got());
-    assert_eq!(source.control().expect("a request").conn().smss, Bytes::new(1_200));
+    assert_eq!(
+        source.control().expect("a request").conn().smss,
+        Bytes::new(1_200)
+    );
 }
 
 #[test]
@@ -135,25 +190,45 @@ fn a_path_that_loses_every_third_packet_is_crossed() {
 fn a_port_that_is_taken_is_named() {
     let (socket, _) = real::loopback(0).expect("some port is free");
     let port = socket.local_addr().expect("it is bound").port();
-    let Err(why) = real::loopback(port) else { panic!("it was taken") };
+    let Err(why) = real::loopback(port) else {
+        panic!("it was taken")
+    };
     let why = why.to_string();
-    assert!(why.contains(&port.to_string()) && why.contains("take another port"), "{why}");
+    assert!(
+        why.contains(&port.to_string()) && why.contains("take another port"),
+        "{why}"
+    );
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "this is about the machine's clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is about the machine's clock"
+)]
 fn a_side_whose_socket_fails_does_not_keep_the_other_waiting() {
     let scenario = scenario("");
-    let nowhere: SocketAddr = "[::1]:9".parse().expect("an address, and none for a socket of IPv4");
+    let nowhere: SocketAddr = "[::1]:9"
+        .parse()
+        .expect("an address, and none for a socket of IPv4");
     for server in [false, true] {
         let begun = Instant::now();
         let (mut source, mut sink, clock) = real::pair(&scenario).expect("the loopback works");
         *(if server { &mut source.to } else { &mut sink.to }) = nowhere;
         let end = Time::ZERO + scenario.duration;
-        let ended = udp::run((&mut [source], &mut [sink]), clock, end, &scenario.quic, |_, _| ());
+        let ended = udp::run(
+            (&mut [source], &mut [sink]),
+            clock,
+            end,
+            &scenario.quic,
+            |_, _| (),
+        );
         assert!(ended.is_err(), "{server}: {ended:?}");
         // Less than the patience of whoever is left.
-        assert!(begun.elapsed() < Duration::from_secs(4), "{server}: {:?}", begun.elapsed());
+        assert!(
+            begun.elapsed() < Duration::from_secs(4),
+            "{server}: {:?}",
+            begun.elapsed()
+        );
     }
 }
 
@@ -162,33 +237,60 @@ fn a_trace_that_does_not_fit_is_refused_before_it_begins() {
     let why = tape::reserve(0, TraceLevel::Acks, 20, 1_000_000, 400_000_000)
         .expect_err("280 MB and their columns do not fit");
     assert!(why.contains("memory"), "{why}");
-    assert!(tape::reserve(0, TraceLevel::Off, 20, u64::MAX, 0).is_ok(), "nothing is no trace");
+    assert!(
+        tape::reserve(0, TraceLevel::Off, 20, u64::MAX, 0).is_ok(),
+        "nothing is no trace"
+    );
 }
 
 #[test]
 fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
     let mut plan = plan(&scenario(""));
     plan.control.pacing = Pacing::Off;
-    let mut tape = tape::reserve(0, TraceLevel::Acks, plan.descriptor.fields.len(), 10, u64::MAX).expect("room");
+    let mut tape = tape::reserve(
+        0,
+        TraceLevel::Acks,
+        plan.descriptor.fields.len(),
+        10,
+        u64::MAX,
+    )
+    .expect("room");
     let control = crate::Control::new(plan.control, Time::ZERO, plan.meter);
     for ms in 0..3_000 {
         tape.on_ack(Time::ZERO + Span::from_millis(ms), &control);
     }
-    let times: Vec<u64> = tape.rows().map(|(row, _)| row.time.as_nanos() / 1_000_000).collect();
+    let times: Vec<u64> = tape
+        .rows()
+        .map(|(row, _)| row.time.as_nanos() / 1_000_000)
+        .collect();
     assert_eq!(tape.overwritten() + times.len(), 3_000);
     assert!(tape.overwritten() > 0);
-    assert_eq!(times, ((3_000 - times.len() as u64)..3_000).collect::<Vec<_>>());
+    assert_eq!(
+        times,
+        ((3_000 - times.len() as u64)..3_000).collect::<Vec<_>>()
+    );
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "this is about the machine's clock")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is about the machine's clock"
+)]
 fn a_run_whose_time_is_up_ends_and_leaves_nothing_behind() {
     let begun = Instant::now();
-    let scenario = Scenario::parse(&LOOPBACK.replace("20s", "300ms"), "test.toml").expect("a valid scenario");
+    let scenario =
+        Scenario::parse(&LOOPBACK.replace("20s", "300ms"), "test.toml").expect("a valid scenario");
     let run = real::on_loopback(&scenario, TraceLevel::Off, |_, _| ()).expect("the loopback works");
-    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
     let flow = &run.summary.flows[0];
-    assert!(flow.goodput_bps > 1e6 && flow.completion_s.is_none(), "{flow:?}");
+    assert!(
+        flow.goodput_bps > 1e6 && flow.completion_s.is_none(),
+        "{flow:?}"
+    );
     // Both threads are joined by then, or this would not be reached.
     assert_eq!(run.summary.runner, "quic");
 }

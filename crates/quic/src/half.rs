@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use noq_proto::{
-    AckFrequencyConfig, ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent, EcnCodepoint,
-    Endpoint, EndpointConfig, Event, FourTuple, PathId, ServerConfig, Transmit, TransportConfig, VarInt,
+    AckFrequencyConfig, ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent,
+    EcnCodepoint, Endpoint, EndpointConfig, Event, FourTuple, PathId, ServerConfig, Transmit,
+    TransportConfig, VarInt,
 };
 use units::{Bytes, Rng, Span, Time};
 
@@ -21,8 +22,8 @@ pub const MTU: u16 = 1472;
 /// What IP and UDP put in front of a datagram.
 pub const HEADERS: Bytes = Bytes::new(28);
 
-/// Data is spread over streams of this length, one after the other. noq's reassembly gives up at 1024 gaps in a stream, and
-/// with some 700 packets one can't have as many.
+/// Data is spread over streams of this length, one after the other. noq's reassembly gives up at
+/// 1024 gaps in a stream, and with some 700 packets one can't have as many.
 pub(crate) const STREAM: u64 = 1_000_000;
 
 /// Times of a run as noq wants them.
@@ -33,13 +34,21 @@ pub struct Clock {
 
 impl Clock {
     /// Time zero is now.
-    #[expect(clippy::disallowed_methods, reason = "noq counts from some instant; which one makes no difference")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "noq counts from some instant; which one makes no difference"
+    )]
     pub fn start() -> Clock {
-        Clock { origin: Instant::now() }
+        Clock {
+            origin: Instant::now(),
+        }
     }
 
     /// The time by the machine's clock.
-    #[expect(clippy::disallowed_methods, reason = "the real clock is read here, and nowhere else")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the real clock is read here, and nowhere else"
+    )]
     pub fn now(&self) -> Time {
         self.time(Instant::now())
     }
@@ -78,7 +87,10 @@ pub(crate) struct Half {
 
 impl std::fmt::Debug for Half {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Half").field("peer", &self.peer).field("ended", &self.ended).finish_non_exhaustive()
+        f.debug_struct("Half")
+            .field("peer", &self.peer)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
     }
 }
 
@@ -93,8 +105,19 @@ impl Half {
     ) -> Half {
         let mut config = ServerConfig::with_crypto(identity.server());
         config.transport_config(Arc::new(transport(settings, mailbox)));
-        let endpoint = Endpoint::new(endpoint_config(settings, "server"), Some(Arc::new(config)), false);
-        Half { clock, endpoint, conn: None, peer, buf: Vec::new(), ended: None }
+        let endpoint = Endpoint::new(
+            endpoint_config(settings, "server"),
+            Some(Arc::new(config)),
+            false,
+        );
+        Half {
+            clock,
+            endpoint,
+            conn: None,
+            peer,
+            buf: Vec::new(),
+            ended: None,
+        }
     }
 
     /// The end that asks; it begins at once.
@@ -111,7 +134,14 @@ impl Half {
         let mut endpoint = Endpoint::new(endpoint_config(settings, "client"), None, false);
         let conn = endpoint.connect(clock.instant(now), config, peer, SERVER_NAME);
         let conn = conn.expect("an address with a port, and a name that DNS allows");
-        Half { clock, endpoint, conn: Some(conn), peer, buf: Vec::new(), ended: None }
+        Half {
+            clock,
+            endpoint,
+            conn: Some(conn),
+            peer,
+            buf: Vec::new(),
+            ended: None,
+        }
     }
 
     /// A datagram arrives.
@@ -152,7 +182,11 @@ impl Half {
     /// When the next timer is due.
     pub(crate) fn timer_at(&self) -> Option<Time> {
         // A fraction of a nanosecond makes no difference to noq, whose times are whole ones.
-        self.conn.as_ref()?.1.poll_timeout().map(|at| self.clock.time(at))
+        self.conn
+            .as_ref()?
+            .1
+            .poll_timeout()
+            .map(|at| self.clock.time(at))
     }
 
     /// The next datagrams to leave, `most` at once.
@@ -173,7 +207,11 @@ impl Half {
         let event = self.conn.as_mut()?.1.poll()?;
         if let Event::ConnectionLost { reason } = &event {
             self.ended.get_or_insert(match reason {
-                ConnectionError::ApplicationClosed(close) if close.error_code == VarInt::from_u32(0) => Ok(()),
+                ConnectionError::ApplicationClosed(close)
+                    if close.error_code == VarInt::from_u32(0) =>
+                {
+                    Ok(())
+                }
                 reason => Err(reason.to_string()),
             });
         }
@@ -200,13 +238,18 @@ impl Half {
 
     /// noq's smoothed RTT.
     pub(crate) fn srtt(&self) -> Span {
-        let rtt = self.conn.as_ref().and_then(|(_, conn)| conn.rtt(PathId::ZERO));
+        let rtt = self
+            .conn
+            .as_ref()
+            .and_then(|(_, conn)| conn.rtt(PathId::ZERO));
         Span::from_nanos(rtt.unwrap_or_default().as_nanos() as u64)
     }
 
     /// noq's endpoint and connection tell each other what they must.
     fn exchange(&mut self) {
-        let Some((handle, conn)) = &mut self.conn else { return };
+        let Some((handle, conn)) = &mut self.conn else {
+            return;
+        };
         while let Some(event) = conn.poll_endpoint_events() {
             if let Some(event) = self.endpoint.handle_event(*handle, event) {
                 conn.handle_event(event);
@@ -218,7 +261,8 @@ impl Half {
 fn endpoint_config(settings: &Settings, usage: &str) -> Arc<EndpointConfig> {
     let mut rng = Rng::stream(settings.seed, usage, "noq");
     let mut seed = [0; 32];
-    seed.chunks_exact_mut(8).for_each(|word| word.copy_from_slice(&rng.next_u64().to_le_bytes()));
+    seed.chunks_exact_mut(8)
+        .for_each(|word| word.copy_from_slice(&rng.next_u64().to_le_bytes()));
     let mut config = EndpointConfig::default();
     config.rng_seed(Some(seed));
     Arc::new(config)
@@ -226,20 +270,29 @@ fn endpoint_config(settings: &Settings, usage: &str) -> Arc<EndpointConfig> {
 
 fn transport(settings: &Settings, mailbox: Arc<Mailbox>) -> TransportConfig {
     let window = VarInt::from_u64(settings.receive_window.get()).unwrap_or(VarInt::MAX);
-    let patience =
-        settings.patience.map(|span| VarInt::from_u64(span.as_nanos() / 1_000_000).unwrap_or(VarInt::MAX).into());
+    let patience = settings.patience.map(|span| {
+        VarInt::from_u64(span.as_nanos() / 1_000_000)
+            .unwrap_or(VarInt::MAX)
+            .into()
+    });
     let mut transport = TransportConfig::default();
     transport
         .congestion_controller_factory(Arc::new(Deliver(mailbox)))
-        // Packets have one size, as TCP's have: no probes, which may be lost without a word. It falls if nothing that large
-        // gets through (RFC 8899 §4.3).
+        // Packets have one size, as TCP's have: no probes, which may be lost without a word. It
+        // falls if nothing that large gets through (RFC 8899 §4.3).
         .mtu_discovery_config(None)
         .initial_mtu(MTU)
         .receive_window(window)
         // The connection's window is the one that limits.
         .stream_receive_window(VarInt::from_u32(2 * STREAM as u32))
         .max_concurrent_uni_streams(VarInt::from_u32(4096))
-        .send_window(settings.receive_window.get().saturating_mul(2).max(4 * STREAM))
+        .send_window(
+            settings
+                .receive_window
+                .get()
+                .saturating_mul(2)
+                .max(4 * STREAM),
+        )
         .allow_spin(false)
         .max_idle_timeout(patience);
     if let Some((every, delay)) = settings.delayed_ack {

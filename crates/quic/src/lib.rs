@@ -1,10 +1,12 @@
-//! Runner 3: real QUIC (noq-proto) with the lab's controllers, in virtual time and on the real clock.
+//! Runner 3: real QUIC (noq-proto) with the lab's controllers, in virtual time and on the real
+//! clock.
 //!
-//! - [`Mailbox`] stands in noq as its congestion controller; [`Control`] makes the contract's calls of what it collects.
+//! - [`Mailbox`] stands in noq as its congestion controller; [`Control`] makes the contract's calls
+//!   of what it collects.
 //! - [`Source`] and [`Sink`] are the two ends, sans-IO: a server that sends what a client asks for.
 //! - [`turns`] takes down what each turn of a program took, for the host model.
-//! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this machine's loopback or behind the
-//!   path.
+//! - [`virtual_time`] runs both over the path's elements; [`real`] runs them on sockets, over this
+//!   machine's loopback or behind the path.
 
 mod build;
 mod control;

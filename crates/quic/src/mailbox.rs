@@ -1,7 +1,9 @@
-//! What stands in noq as its congestion controller: it writes down what noq tells, and answers with the window.
+//! What stands in noq as its congestion controller: it writes down what noq tells, and answers with
+//! the window.
 //!
-//! noq tells of an ACK packet by packet, then updates its RTT, and only then tells of losses and marks. So nothing is decided
-//! here: after each event the driver takes the [`Mail`] and [`Control`](crate::Control) makes one ordered ACK of it.
+//! noq tells of an ACK packet by packet, then updates its RTT, and only then tells of losses and
+//! marks. So nothing is decided here: after each event the driver takes the [`Mail`] and
+//! [`Control`](crate::Control) makes one ordered ACK of it.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +32,8 @@ pub struct Mail {
     pub cwnd_limited: bool,
     /// The largest datagram has another size now.
     pub mtu: Option<u16>,
-    /// What noq has in flight, after the acknowledged packets and before the lost ones were taken off.
+    /// What noq has in flight, after the acknowledged packets and before the lost ones were taken
+    /// off.
     pub in_flight: Option<u64>,
 }
 
@@ -42,27 +45,42 @@ impl Mail {
 
     /// For the next event; keeps what is allocated.
     pub fn clear(&mut self) {
-        let Mail { mut sent, mut acked, mut lost, .. } = std::mem::take(self);
+        let Mail {
+            mut sent,
+            mut acked,
+            mut lost,
+            ..
+        } = std::mem::take(self);
         sent.clear();
         acked.clear();
         lost.clear();
-        *self = Mail { sent, acked, lost, ..Mail::default() };
+        *self = Mail {
+            sent,
+            acked,
+            lost,
+            ..Mail::default()
+        };
     }
 }
 
-/// Between noq and the driver. Both run on one thread: the lock is there since noq's trait demands `Sync`, and never waited for.
+/// Between noq and the driver. Both run on one thread: the lock is there since noq's trait demands
+/// `Sync`, and never waited for.
 #[derive(Debug)]
 pub struct Mailbox {
     window: AtomicU64,
     mail: Mutex<Mail>,
 }
 
-/// Before a [`Control`](crate::Control) decides: during the handshake, and at the side that only asks.
+/// Before a [`Control`](crate::Control) decides: during the handshake, and at the side that only
+/// asks.
 const UNLIMITED: u64 = u64::MAX / 2;
 
 impl Default for Mailbox {
     fn default() -> Mailbox {
-        Mailbox { window: AtomicU64::new(UNLIMITED), mail: Mutex::default() }
+        Mailbox {
+            window: AtomicU64::new(UNLIMITED),
+            mail: Mutex::default(),
+        }
     }
 }
 
@@ -79,7 +97,9 @@ impl Mailbox {
     }
 
     fn mail(&self) -> MutexGuard<'_, Mail> {
-        self.mail.lock().expect("nothing panics while it holds the mail")
+        self.mail
+            .lock()
+            .expect("nothing panics while it holds the mail")
     }
 }
 
@@ -108,7 +128,15 @@ impl Controller for Writer {
         self.0.mail().lost.push(pn);
     }
 
-    fn on_congestion_event(&mut self, _: Instant, _: Instant, persistent: bool, is_ecn: bool, _: u64, _: u64) {
+    fn on_congestion_event(
+        &mut self,
+        _: Instant,
+        _: Instant,
+        persistent: bool,
+        is_ecn: bool,
+        _: u64,
+        _: u64,
+    ) {
         let mut mail = self.0.mail();
         mail.marked |= is_ecn;
         mail.persistent |= persistent;
@@ -127,8 +155,8 @@ impl Controller for Writer {
     }
 
     fn metrics(&self) -> ControllerMetrics {
-        // noq's pacer lets bursts of ten packets and more through; a window without bound switches it off, and ours
-        // paces instead.
+        // noq's pacer lets bursts of ten packets and more through; a window without bound switches
+        // it off, and ours paces instead.
         let mut metrics = ControllerMetrics::default();
         metrics.congestion_window = u64::MAX;
         metrics

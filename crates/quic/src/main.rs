@@ -1,9 +1,10 @@
 //! `fullpipe-quic`: runs what a plan says, for `fullpipe run --on quic`.
 //!
-//! `fullpipe-quic check PLAN` says whether this runner can do it, `fullpipe-quic run PLAN OUT` does it. `OUT` is written whole or not
-//! at all; `turns PLAN OUT` takes down what each turn of the programs took, for `python -m fullpipe.hostfit`. While it goes on,
-//! standard output has a line `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went wrong, 2 when it was refused,
-//! with the reason on standard error.
+//! `fullpipe-quic check PLAN` says whether this runner can do it, `fullpipe-quic run PLAN OUT` does
+//! it. `OUT` is written whole or not at all; `turns PLAN OUT` takes down what each turn of the
+//! programs took, for `python -m fullpipe.hostfit`. While it goes on, standard output has a line
+//! `progress SECONDS OF EVENTS` now and then. Exit codes: 1 when a run went wrong, 2 when it was
+//! refused, with the reason on standard error.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -68,8 +69,10 @@ fn main() -> ExitCode {
                 ("problem", error.problem()),
                 ("fix", error.fix()),
             ];
-            let parts: serde_json::Map<_, _> =
-                parts.into_iter().map(|(name, part)| (name.to_owned(), part.into())).collect();
+            let parts: serde_json::Map<_, _> = parts
+                .into_iter()
+                .map(|(name, part)| (name.to_owned(), part.into()))
+                .collect();
             eprintln!("{}", serde_json::Value::from(parts));
             ExitCode::from(2)
         }
@@ -86,7 +89,12 @@ fn load(path: &str) -> Result<(Scenario, Runner, Plan), Failure> {
     let plan: Plan = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
     let runners = [Runner::Real, Runner::Virtual];
     let runner = runners.into_iter().find(|runner| runner.name() == plan.on);
-    let runner = runner.ok_or_else(|| broken(format!("on = {:?} is neither quic nor quic-virtual", plan.on)))?;
+    let runner = runner.ok_or_else(|| {
+        broken(format!(
+            "on = {:?} is neither quic nor quic-virtual",
+            plan.on
+        ))
+    })?;
     Ok((Scenario::parse(&plan.scenario, &plan.file)?, runner, plan))
 }
 
@@ -94,13 +102,16 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
     let level = match plan.trace.as_deref() {
         None | Some("off") => TraceLevel::Off,
         Some("ack") => TraceLevel::Acks,
-        Some(interval) => {
-            TraceLevel::Every(interval.parse().map_err(|_| Failure::Broken(format!("no trace level: {interval}")))?)
-        }
+        Some(interval) => TraceLevel::Every(
+            interval
+                .parse()
+                .map_err(|_| Failure::Broken(format!("no trace level: {interval}")))?,
+        ),
     };
     let broken = |error: io::Error| Failure::Broken(format!("{}: {error}", out.display()));
     // Two sockets a flow; what is not given is seen when they are made.
-    let _ = getrlimit(Resource::RLIMIT_NOFILE).and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
+    let _ = getrlimit(Resource::RLIMIT_NOFILE)
+        .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
     // Made aside and renamed.
     let aside = out.with_extension("part");
     let file = File::create(&aside).map_err(broken)?;
@@ -108,7 +119,9 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
     let keep = |run: &Run| keep(run, &file).map_err(broken);
     match runner {
         Runner::Virtual => keep(&in_virtual_time(scenario, level)?)?,
-        Runner::Real if scenario.path.loopback => keep(&real::on_loopback(scenario, level, progress)?)?,
+        Runner::Real if scenario.path.loopback => {
+            keep(&real::on_loopback(scenario, level, progress)?)?
+        }
         Runner::Real => real::behind_path(scenario, level, &file, progress)?,
     }
     fs::rename(aside, out).map_err(broken)
@@ -120,14 +133,21 @@ fn in_virtual_time(scenario: &Scenario, level: TraceLevel) -> Result<Run, Failur
         progress(run.now(), scenario.duration, run.events());
     }
     if let Some((flow, why)) = run.failures().first() {
-        return Err(Failure::Broken(format!("{flow}: the connection ended: {why}")));
+        return Err(Failure::Broken(format!(
+            "{flow}: the connection ended: {why}"
+        )));
     }
     Ok(run.finish())
 }
 
 fn progress(now: Time, duration: Span, events: u64) {
     // Whoever does not read it any more will end us.
-    let _ = writeln!(io::stdout(), "progress {} {} {events}", now.as_secs_f64(), duration.as_secs_f64());
+    let _ = writeln!(
+        io::stdout(),
+        "progress {} {} {events}",
+        now.as_secs_f64(),
+        duration.as_secs_f64()
+    );
 }
 
 fn keep(run: &Run, file: &File) -> io::Result<()> {

@@ -36,12 +36,23 @@ pub(crate) struct Rest {
 }
 
 /// Everything in its place.
-pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished>, rest: Rest) -> Run {
+pub(crate) fn run(
+    scenario: &Scenario,
+    level: TraceLevel,
+    finished: Vec<Finished>,
+    rest: Rest,
+) -> Run {
     let mut recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
-    let (mut flows, mut rates, mut tapes, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), rest.warnings);
+    let (mut flows, mut rates, mut tapes, mut warnings) =
+        (Vec::new(), Vec::new(), Vec::new(), rest.warnings);
     for (spec, flow) in scenario.flows.iter().zip(finished) {
-        let Finished { source, sink, descriptor, tallied } = flow;
+        let Finished {
+            source,
+            sink,
+            descriptor,
+            tallied,
+        } = flow;
         let (control, unused, tape) = source.into_parts();
         let (meter, held) = match (control, unused) {
             (Some(mut control), _) => control.finish(rest.end),
@@ -50,7 +61,13 @@ pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished
         let mut meter = meter.with_receiver(sink.meter().clone());
         meter.on_tally(tallied);
         rates.push(meter.goodput().as_f64());
-        flows.push(FlowSummary::new(spec.name.clone(), spec.cc.clone(), &meter, &LIMITS, &held));
+        flows.push(FlowSummary::new(
+            spec.name.clone(),
+            spec.cc.clone(),
+            &meter,
+            &LIMITS,
+            &held,
+        ));
         if tape.overwritten() > 0 {
             warnings.push(format!(
                 "the trace of {} was full: its first {} rows are gone",
@@ -60,28 +77,49 @@ pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished
         }
         let group = recorder.as_mut().map_or(0, |recorder| {
             *groups.entry(descriptor.name).or_insert_with(|| {
-                let fields = descriptor.fields.iter().map(|field| (field.name, field.unit, field.labels));
+                let fields = descriptor
+                    .fields
+                    .iter()
+                    .map(|field| (field.name, field.unit, field.labels));
                 recorder.declare(descriptor.name, fields)
             })
         });
         tapes.push((group, tape));
     }
     if let Some(recorder) = &mut recorder {
-        // Each tape is in order; no copy of them all, which may be half of the memory that there is.
-        let mut rows: Vec<_> = tapes.iter().map(|(group, tape)| (*group, tape.rows().peekable())).collect();
-        let mut first: BinaryHeap<_> = rows.iter_mut().zip(0..).filter_map(|((_, rows), i)| next(rows, i)).collect();
+        // Each tape is in order; no copy of them all, which may be half of the memory that there
+        // is.
+        let mut rows: Vec<_> = tapes
+            .iter()
+            .map(|(group, tape)| (*group, tape.rows().peekable()))
+            .collect();
+        let mut first: BinaryHeap<_> = rows
+            .iter_mut()
+            .zip(0..)
+            .filter_map(|((_, rows), i)| next(rows, i))
+            .collect();
         while let Some(Reverse((_, index))) = first.pop() {
             let (group, rows) = &mut rows[index];
             let (row, values) = rows.next().expect("it was looked at");
             recorder.flow(row, *group, |to| to.extend_from_slice(values));
             first.extend(next(rows, index));
         }
-        let mut transitions: Vec<_> = tapes.iter().flat_map(|(_, tape)| tape.transitions()).collect();
+        let mut transitions: Vec<_> = tapes
+            .iter()
+            .flat_map(|(_, tape)| tape.transitions())
+            .collect();
         transitions.sort_by_key(|row| (row.time, row.flow));
-        transitions.into_iter().for_each(|row| recorder.transition(row));
-        rest.link_rows.into_iter().for_each(|row| recorder.link(row));
+        transitions
+            .into_iter()
+            .for_each(|row| recorder.transition(row));
+        rest.link_rows
+            .into_iter()
+            .for_each(|row| recorder.link(row));
     }
-    let packets = rest.links.first().map_or_else(|| flows.iter().map(|flow| flow.sent).sum(), |link| link.packets);
+    let packets = rest.links.first().map_or_else(
+        || flows.iter().map(|flow| flow.sent).sum(),
+        |link| link.packets,
+    );
     let summary = Summary {
         version: env!("CARGO_PKG_VERSION"),
         runner: rest.runner.name().to_owned(),
@@ -97,7 +135,10 @@ pub(crate) fn run(scenario: &Scenario, level: TraceLevel, finished: Vec<Finished
         packets,
         events: rest.events,
     };
-    Run { summary, trace: recorder.map(Recorder::finish) }
+    Run {
+        summary,
+        trace: recorder.map(Recorder::finish),
+    }
 }
 
 /// When the next row of a tape is due, and whose it is.

@@ -19,8 +19,8 @@ pub(crate) struct Output {
     pace: Option<(Rate, Time)>,
     /// The stream that is being written, and how much more it takes.
     stream: Option<(StreamId, u64)>,
-    /// The priority of the next stream. An earlier one goes first, so that what was lost of it is not sent again behind all
-    /// that is written already.
+    /// The priority of the next stream. An earlier one goes first, so that what was lost of it is
+    /// not sent again behind all that is written already.
     priority: i32,
 }
 
@@ -39,7 +39,13 @@ const LEAST: u64 = 1_200;
 impl Output {
     /// An answer of `bytes`; `u64::MAX` has no end.
     pub(crate) fn new(bytes: u64, rate: Option<Rate>, now: Time) -> Output {
-        Output { left: bytes, written: 0, pace: rate.map(|rate| (rate, now)), stream: None, priority: 0 }
+        Output {
+            left: bytes,
+            written: 0,
+            pace: rate.map(|rate| (rate, now)),
+            stream: None,
+            priority: 0,
+        }
     }
 
     /// Writes what it may.
@@ -49,14 +55,18 @@ impl Output {
             if due == 0 {
                 return Stopped::Application;
             }
-            let Some((id, room)) = self.stream.or_else(|| self.open(conn)) else { return Stopped::ReceiveWindow };
+            let Some((id, room)) = self.stream.or_else(|| self.open(conn)) else {
+                return Stopped::ReceiveWindow;
+            };
             let length = due.min(room).min(ZEROS.len() as u64);
             let mut data = [Data::from_static(&ZEROS[..length as usize])];
             let written = match conn.send_stream(id).write_chunks(&mut &mut data[..]) {
                 Ok(written) => written as u64,
                 Err(WriteError::Blocked) => return Stopped::ReceiveWindow,
                 // The connection is about to end.
-                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => return Stopped::Application,
+                Err(WriteError::Stopped(_) | WriteError::ClosedStream) => {
+                    return Stopped::Application;
+                }
             };
             self.written += written;
             self.left -= if self.left == u64::MAX { 0 } else { written };
@@ -78,8 +88,14 @@ impl Output {
 
     /// What the application has for us by now: whole packets, but for the last.
     fn due(&self, now: Time) -> u64 {
-        let Some((rate, since)) = self.pace else { return self.left };
-        let due = rate.bytes_in(now.since(since)).get().saturating_sub(self.written).min(self.left);
+        let Some((rate, since)) = self.pace else {
+            return self.left;
+        };
+        let due = rate
+            .bytes_in(now.since(since))
+            .get()
+            .saturating_sub(self.written)
+            .min(self.left);
         if due < LEAST.min(self.left) { 0 } else { due }
     }
 

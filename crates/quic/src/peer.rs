@@ -1,4 +1,5 @@
-//! The two ends, sans-IO: a server that sends what its client asks for. Both clocks drive them by [`Peer`].
+//! The two ends, sans-IO: a server that sends what its client asks for. Both clocks drive them by
+//! [`Peer`].
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -96,7 +97,14 @@ impl Source {
         peer: SocketAddr,
         parts: Parts,
     ) -> Source {
-        let Parts { control, meter, rate, ecn, batch, tape } = parts;
+        let Parts {
+            control,
+            meter,
+            rate,
+            ecn,
+            batch,
+            tape,
+        } = parts;
         let mailbox = Arc::new(Mailbox::default());
         let half = Half::server(clock, identity, settings, mailbox.clone(), peer);
         Source {
@@ -134,7 +142,9 @@ impl Source {
     /// Hands what noq told to control, and control's window to noq.
     fn take_mail(&mut self, now: Time) {
         self.mailbox.take(&mut self.mail);
-        let Some(control) = self.control.as_mut().filter(|_| !self.mail.is_empty()) else { return };
+        let Some(control) = self.control.as_mut().filter(|_| !self.mail.is_empty()) else {
+            return;
+        };
         let acked = control.on_mail(now, &self.mail, self.half.srtt(), &mut self.tape);
         self.mailbox.set_window(control.window());
         if acked {
@@ -146,7 +156,10 @@ impl Source {
         while let Some(event) = self.half.poll() {
             match event {
                 Event::Stream(StreamEvent::Opened { dir: Dir::Bi }) => {
-                    self.request.0 = self.half.conn().and_then(|conn| conn.streams().accept(Dir::Bi));
+                    self.request.0 = self
+                        .half
+                        .conn()
+                        .and_then(|conn| conn.streams().accept(Dir::Bi));
                     self.read_request(now);
                 }
                 Event::Stream(StreamEvent::Readable { .. }) => self.read_request(now),
@@ -155,12 +168,17 @@ impl Source {
         }
     }
 
-    /// The request is the number of bytes that are wanted; with it begins the data, and congestion control.
+    /// The request is the number of bytes that are wanted; with it begins the data, and congestion
+    /// control.
     fn read_request(&mut self, now: Time) {
-        let (Some(id), text) = &mut self.request else { return };
+        let (Some(id), text) = &mut self.request else {
+            return;
+        };
         let Some(conn) = self.half.conn() else { return };
         let mut stream = conn.recv_stream(*id);
-        let Ok(mut chunks) = stream.read(true) else { return };
+        let Ok(mut chunks) = stream.read(true) else {
+            return;
+        };
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             text.extend_from_slice(&chunk.bytes);
         }
@@ -181,7 +199,9 @@ impl Source {
 
     /// What stops it at `now` before noq is asked; else how many datagrams may leave.
     fn may_send(&mut self, now: Time) -> Result<(usize, Stopped), Limit> {
-        let Some(control) = &mut self.control else { return Ok((self.batch, Stopped::Application)) };
+        let Some(control) = &mut self.control else {
+            return Ok((self.batch, Stopped::Application));
+        };
         let stopped = match (&mut self.output, self.half.conn()) {
             (Some(output), Some(conn)) => output.fill(now, conn),
             _ => Stopped::Application,
@@ -229,7 +249,11 @@ impl Peer for Source {
                         }
                         let data = &self.half.datagrams()[..transmit.size];
                         let ecn = transmit.ecn.filter(|_| self.ecn);
-                        return Some(Burst { data, segment: transmit.segment_size.unwrap_or(transmit.size), ecn });
+                        return Some(Burst {
+                            data,
+                            segment: transmit.segment_size.unwrap_or(transmit.size),
+                            ecn,
+                        });
                     }
                     None if self.mail.cwnd_limited => Limit::Cwnd,
                     None if self.control.is_none() => Limit::Handshake,
@@ -247,9 +271,23 @@ impl Peer for Source {
 
     fn wake_at(&self) -> Option<Time> {
         let control = self.control.as_ref();
-        let departure = control.filter(|_| self.limit == Limit::Pacing).map(Control::next_departure);
-        let more = self.output.as_ref().filter(|_| self.limit == Limit::Application).and_then(Output::next_at);
-        [self.half.timer_at(), departure, more, control.and_then(Control::wake_at)].into_iter().flatten().min()
+        let departure = control
+            .filter(|_| self.limit == Limit::Pacing)
+            .map(Control::next_departure);
+        let more = self
+            .output
+            .as_ref()
+            .filter(|_| self.limit == Limit::Application)
+            .and_then(Output::next_at);
+        [
+            self.half.timer_at(),
+            departure,
+            more,
+            control.and_then(Control::wake_at),
+        ]
+        .into_iter()
+        .flatten()
+        .min()
     }
 
     fn ended(&self) -> Option<&Result<(), String>> {
@@ -278,7 +316,12 @@ impl Sink {
         now: Time,
     ) -> Sink {
         let half = Half::client(clock, identity, settings, Arc::default(), peer, now);
-        Sink { half, wanted: wanted.map_or(u64::MAX, Bytes::get), got: 0, meter }
+        Sink {
+            half,
+            wanted: wanted.map_or(u64::MAX, Bytes::get),
+            got: 0,
+            meter,
+        }
     }
 
     /// Bytes that arrived so far, each stream's in order.
@@ -306,7 +349,11 @@ impl Sink {
             match event {
                 Event::Connected => self.ask(),
                 Event::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
-                    while let Some(id) = self.half.conn().and_then(|conn| conn.streams().accept(Dir::Uni)) {
+                    while let Some(id) = self
+                        .half
+                        .conn()
+                        .and_then(|conn| conn.streams().accept(Dir::Uni))
+                    {
                         self.read(now, id);
                     }
                 }
@@ -319,22 +366,32 @@ impl Sink {
     fn ask(&mut self) {
         let wanted = self.wanted.to_be_bytes();
         let Some(conn) = self.half.conn() else { return };
-        let id = conn.streams().open(Dir::Bi).expect("a server takes a hundred of these");
+        let id = conn
+            .streams()
+            .open(Dir::Bi)
+            .expect("a server takes a hundred of these");
         let mut stream = conn.send_stream(id);
         let written = stream.write(&wanted);
-        debug_assert_eq!(written.ok(), Some(wanted.len()), "the first eight bytes fit into any window");
+        debug_assert_eq!(
+            written.ok(),
+            Some(wanted.len()),
+            "the first eight bytes fit into any window"
+        );
         let _ = stream.finish();
     }
 
     fn read(&mut self, now: Time, id: StreamId) {
         let Some(conn) = self.half.conn() else { return };
         let mut stream = conn.recv_stream(id);
-        let Ok(mut chunks) = stream.read(true) else { return };
+        let Ok(mut chunks) = stream.read(true) else {
+            return;
+        };
         let before = self.got;
         while let Ok(Some(chunk)) = chunks.next(usize::MAX) {
             self.got += chunk.bytes.len() as u64;
         }
-        // Whether a window's update is due noq finds out by itself when it is asked for what to send.
+        // Whether a window's update is due noq finds out by itself when it is asked for what to
+        // send.
         let _ = chunks.finalize();
         self.meter.on_received(now, Bytes::new(self.got - before));
         if self.got >= self.wanted {
@@ -362,7 +419,11 @@ impl Peer for Sink {
         let transmit = self.half.transmit(now, BATCH)?;
         let data = &self.half.datagrams()[..transmit.size];
         // ACKs are not ECN-capable, as TCP's are not.
-        Some(Burst { data, segment: transmit.segment_size.unwrap_or(transmit.size), ecn: None })
+        Some(Burst {
+            data,
+            segment: transmit.segment_size.unwrap_or(transmit.size),
+            ecn: None,
+        })
     }
 
     fn wake_at(&self) -> Option<Time> {

@@ -1,4 +1,5 @@
-//! Runs on the real clock: over this machine's loopback, or behind the scenario's path between the two ends of a bed.
+//! Runs on the real clock: over this machine's loopback, or behind the scenario's path between the
+//! two ends of a bed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -69,19 +70,39 @@ type Socket = (UdpSocket, UdpSocketState);
 ///
 /// # Errors
 /// When the scenario is not for this runner, or the run goes wrong.
-pub fn on_loopback(scenario: &Scenario, level: TraceLevel, progress: impl FnMut(Time, u64)) -> Result<Run, Failure> {
+pub fn on_loopback(
+    scenario: &Scenario,
+    level: TraceLevel,
+    progress: impl FnMut(Time, u64),
+) -> Result<Run, Failure> {
     let plans = plans(scenario, Runner::Real, level)?;
-    let sockets = plans.iter().map(|_| Ok([loopback(0)?, loopback(0)?])).collect::<Result<_, Trouble>>()?;
+    let sockets = plans
+        .iter()
+        .map(|_| Ok([loopback(0)?, loopback(0)?]))
+        .collect::<Result<_, Trouble>>()?;
     let mut ends = Ends::new(scenario, plans, sockets, Clock::start())?;
     let turns = ends.run(scenario, progress)?;
-    Ok(ends.finish(scenario, level, turns, facts(&scenario.quic), Path::default())?)
+    Ok(ends.finish(
+        scenario,
+        level,
+        turns,
+        facts(&scenario.quic),
+        Path::default(),
+    )?)
 }
 
 /// The two ends of a scenario's first flow on the loopback, for who drives them otherwise.
-pub(crate) fn pair(scenario: &Scenario) -> Result<(Station<Source>, Station<Sink>, Clock), Failure> {
+pub(crate) fn pair(
+    scenario: &Scenario,
+) -> Result<(Station<Source>, Station<Sink>, Clock), Failure> {
     let mut plans = plans(scenario, Runner::Real, TraceLevel::Off)?;
     plans.truncate(1);
-    let mut ends = Ends::new(scenario, plans, vec![[loopback(0)?, loopback(0)?]], Clock::start())?;
+    let mut ends = Ends::new(
+        scenario,
+        plans,
+        vec![[loopback(0)?, loopback(0)?]],
+        Clock::start(),
+    )?;
     let both = ends.sources.pop().zip(ends.sinks.pop());
     let (source, sink) = both.expect("a scenario has a flow at least");
     Ok((source, sink, ends.clock))
@@ -102,10 +123,15 @@ pub fn behind_path(
         let said = match sandbox.hear() {
             Ok(Some(said)) => said,
             Err(Errno::EINTR) => continue,
-            Ok(None) | Err(_) => return Err(Failure::Broken("the run was ended from outside".to_owned())),
+            Ok(None) | Err(_) => {
+                return Err(Failure::Broken("the run was ended from outside".to_owned()));
+            }
         };
         if let Some([at, got]) = said["progress"].as_array().map(Vec::as_slice) {
-            progress(Time::from_nanos(at.as_u64().unwrap_or(0)), got.as_u64().unwrap_or(0));
+            progress(
+                Time::from_nanos(at.as_u64().unwrap_or(0)),
+                got.as_u64().unwrap_or(0),
+            );
         } else if let Some(trouble) = said.get("trouble") {
             let word = |key: &str| trouble[key].as_str().unwrap_or_default();
             return Err(Trouble::new(word("problem"), word("fix")).into());
@@ -116,39 +142,91 @@ pub fn behind_path(
 }
 
 /// In the sandbox.
-fn within(scenario: &Scenario, level: TraceLevel, out: &File, inside: &Inside) -> Result<Value, Trouble> {
+fn within(
+    scenario: &Scenario,
+    level: TraceLevel,
+    out: &File,
+    inside: &Inside,
+) -> Result<Value, Trouble> {
     let mut bed = testbed::raise(scenario)?.map_err(trouble)?;
     let plans = plans(scenario, Runner::Real, level).map_err(trouble)?;
     let cant = |errno: Errno| Trouble::new(format!("an end of the bed: {errno}"), "try again");
     let ports = || plans.iter().map(|plan| FIRST_PORT + plan.index as u16);
     // A socket stays in the network namespace in which it was made.
     bed.near.enter().map_err(cant)?;
-    let servers = ports().map(|port| bind((bed.near.address, port).into())).collect::<Result<Vec<_>, _>>()?;
+    let servers = ports()
+        .map(|port| bind((bed.near.address, port).into()))
+        .collect::<Result<Vec<_>, _>>()?;
     bed.far.enter().map_err(cant)?;
-    let clients = ports().map(|port| bind((bed.far.address, port).into())).collect::<Result<Vec<_>, _>>()?;
-    let sockets = servers.into_iter().zip(clients).map(|(server, client)| [server, client]).collect();
+    let clients = ports()
+        .map(|port| bind((bed.far.address, port).into()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let sockets = servers
+        .into_iter()
+        .zip(clients)
+        .map(|(server, client)| [server, client])
+        .collect();
     let tap = Seen::new(scenario, level);
     let route = tap::route(FIRST_PORT, plans.len());
     let clock = Clock::start();
     let mut ends = Ends::new(scenario, plans, sockets, clock)?;
-    let (turns, Between { tap, links, host, warnings }) =
-        testbed::between(&mut bed, scenario, testbed::Clock::start(), route, tap, || {
-            ends.run(scenario, |at, got| inside.say(&json!({ "progress": [at.as_nanos(), got] })))
-        });
-    let facts = facts(&scenario.quic).into_iter().filter(|(name, _)| ["stack", "threads"].contains(&name.as_str()));
-    let facts = host.into_iter().map(|(name, fact)| (name.to_owned(), fact)).chain(facts).collect();
+    let (
+        turns,
+        Between {
+            tap,
+            links,
+            host,
+            warnings,
+        },
+    ) = testbed::between(
+        &mut bed,
+        scenario,
+        testbed::Clock::start(),
+        route,
+        tap,
+        || {
+            ends.run(scenario, |at, got| {
+                inside.say(&json!({ "progress": [at.as_nanos(), got] }))
+            })
+        },
+    );
+    let facts = facts(&scenario.quic)
+        .into_iter()
+        .filter(|(name, _)| ["stack", "threads"].contains(&name.as_str()));
+    let facts = host
+        .into_iter()
+        .map(|(name, fact)| (name.to_owned(), fact))
+        .chain(facts)
+        .collect();
     ends.warnings.extend(warnings);
-    let run = ends.finish(scenario, level, turns?, facts, Path { links, seen: Some(tap) })?;
-    let cant = |error: io::Error| Trouble::new(format!("the results: {error}"), "look for room in $TMPDIR");
+    let run = ends.finish(
+        scenario,
+        level,
+        turns?,
+        facts,
+        Path {
+            links,
+            seen: Some(tap),
+        },
+    )?;
+    let cant = |error: io::Error| {
+        Trouble::new(format!("the results: {error}"), "look for room in $TMPDIR")
+    };
     let mut to = io::BufWriter::new(out);
     handover::write(&mut to, &run.summary, run.trace.as_ref()).map_err(cant)?;
-    to.into_inner().map_err(|error| cant(error.into_error()))?.sync_all().map_err(cant)?;
+    to.into_inner()
+        .map_err(|error| cant(error.into_error()))?
+        .sync_all()
+        .map_err(cant)?;
     Ok(Value::Null)
 }
 
 fn trouble(error: Error) -> Trouble {
     let (problem, fix) = (error.problem(), error.fix());
-    Trouble::new(format!("{} = {}: {problem}", error.key(), error.value()), fix)
+    Trouble::new(
+        format!("{} = {}: {problem}", error.key(), error.value()),
+        fix,
+    )
 }
 
 /// What there is between the ends besides the machine's memory.
@@ -159,17 +237,42 @@ struct Path {
 }
 
 impl Ends {
-    fn new(scenario: &Scenario, plans: Vec<Plan>, sockets: Vec<[Socket; 2]>, clock: Clock) -> Result<Ends, Trouble> {
-        let mut ends =
-            Ends { sources: Vec::new(), sinks: Vec::new(), descriptors: Vec::new(), clock, warnings: Vec::new() };
+    fn new(
+        scenario: &Scenario,
+        plans: Vec<Plan>,
+        sockets: Vec<[Socket; 2]>,
+        clock: Clock,
+    ) -> Result<Ends, Trouble> {
+        let mut ends = Ends {
+            sources: Vec::new(),
+            sinks: Vec::new(),
+            descriptors: Vec::new(),
+            clock,
+            warnings: Vec::new(),
+        };
         for (plan, sockets) in plans.into_iter().zip(sockets) {
             ends.add(scenario, plan, sockets)?;
         }
         Ok(ends)
     }
 
-    fn add(&mut self, scenario: &Scenario, plan: Plan, [server, client]: [Socket; 2]) -> Result<(), Trouble> {
-        let Plan { index, start, settings, control, meter, ecn, batch, tape, descriptor } = plan;
+    fn add(
+        &mut self,
+        scenario: &Scenario,
+        plan: Plan,
+        [server, client]: [Socket; 2],
+    ) -> Result<(), Trouble> {
+        let Plan {
+            index,
+            start,
+            settings,
+            control,
+            meter,
+            ecn,
+            batch,
+            tape,
+            descriptor,
+        } = plan;
         let (spec, identity) = (&scenario.flows[index as usize], Identity::new());
         let cant = |error: io::Error| Trouble::new(format!("a socket: {error}"), "try again");
         for (socket, state) in [&server, &client] {
@@ -183,21 +286,54 @@ impl Ends {
         }
         let at = |socket: &Socket| socket.0.local_addr().map_err(cant);
         let (server_at, client_at) = (at(&server)?, at(&client)?);
-        let parts = Parts { control, meter: meter.clone(), rate: spec.app_rate, ecn, batch, tape };
-        let sink = Sink::new(self.clock, &identity, &settings, server_at, spec.bytes, meter, start);
+        let parts = Parts {
+            control,
+            meter: meter.clone(),
+            rate: spec.app_rate,
+            ecn,
+            batch,
+            tape,
+        };
+        let sink = Sink::new(
+            self.clock, &identity, &settings, server_at, spec.bytes, meter, start,
+        );
         let source = Source::new(self.clock, &identity, &settings, client_at, parts);
         let (socket, state) = server;
-        self.sources.push(Station { socket, state, peer: source, to: client_at, waiting: None, start: Time::ZERO });
+        self.sources.push(Station {
+            socket,
+            state,
+            peer: source,
+            to: client_at,
+            waiting: None,
+            start: Time::ZERO,
+        });
         let (socket, state) = client;
-        self.sinks.push(Station { socket, state, peer: sink, to: server_at, waiting: None, start });
+        self.sinks.push(Station {
+            socket,
+            state,
+            peer: sink,
+            to: server_at,
+            waiting: None,
+            start,
+        });
         self.descriptors.push(descriptor);
         Ok(())
     }
 
-    fn run(&mut self, scenario: &Scenario, progress: impl FnMut(Time, u64)) -> Result<u64, Trouble> {
+    fn run(
+        &mut self,
+        scenario: &Scenario,
+        progress: impl FnMut(Time, u64),
+    ) -> Result<u64, Trouble> {
         let end = Time::ZERO + scenario.duration;
-        udp::run((&mut self.sources, &mut self.sinks), self.clock, end, &scenario.quic, progress)
-            .map_err(|error| Trouble::new(format!("a socket failed: {error}"), "try again"))
+        udp::run(
+            (&mut self.sources, &mut self.sinks),
+            self.clock,
+            end,
+            &scenario.quic,
+            progress,
+        )
+        .map_err(|error| Trouble::new(format!("a socket failed: {error}"), "try again"))
     }
 
     fn finish(
@@ -208,14 +344,24 @@ impl Ends {
         facts: BTreeMap<String, String>,
         path: Path,
     ) -> Result<Run, Trouble> {
-        let flows = self.sources.into_iter().zip(self.sinks).zip(self.descriptors);
+        let flows = self
+            .sources
+            .into_iter()
+            .zip(self.sinks)
+            .zip(self.descriptors);
         let mut finished = Vec::new();
-        for ((index, spec), ((source, sink), descriptor)) in scenario.flows.iter().enumerate().zip(flows) {
+        for ((index, spec), ((source, sink), descriptor)) in
+            scenario.flows.iter().enumerate().zip(flows)
+        {
             let (source, mut sink) = (source.peer, sink.peer);
-            // Once the client has said goodbye, what becomes of its server is nobody's concern: the goodbye may be lost.
+            // Once the client has said goodbye, what becomes of its server is nobody's concern: the
+            // goodbye may be lost.
             let ends = match sink.ended() {
                 Some(Ok(())) => [None, None],
-                ended => [ended.map(|ended| ("the client", ended)), source.ended().map(|ended| ("the server", ended))],
+                ended => [
+                    ended.map(|ended| ("the client", ended)),
+                    source.ended().map(|ended| ("the server", ended)),
+                ],
             };
             for (who, ended) in ends.into_iter().flatten() {
                 if let Err(why) = ended {
@@ -230,15 +376,28 @@ impl Ends {
                 }
                 None => Tallied::default(),
             };
-            finished.push(Finished { source, sink, descriptor, tallied });
+            finished.push(Finished {
+                source,
+                sink,
+                descriptor,
+                tallied,
+            });
         }
-        let last = finished.iter().filter_map(|flow| flow.sink.meter().ended()).max();
-        let all = finished.iter().all(|flow| flow.sink.meter().ended().is_some());
+        let last = finished
+            .iter()
+            .filter_map(|flow| flow.sink.meter().ended())
+            .max();
+        let all = finished
+            .iter()
+            .all(|flow| flow.sink.meter().ended().is_some());
         let end = Time::ZERO + scenario.duration;
         let rest = Rest {
             runner: Runner::Real,
             end: last.filter(|_| all).unwrap_or(end),
-            link_rows: path.seen.map(|seen| seen.rows(path.links.len(), end)).unwrap_or_default(),
+            link_rows: path
+                .seen
+                .map(|seen| seen.rows(path.links.len(), end))
+                .unwrap_or_default(),
             links: path.links,
             events: turns,
             facts,
@@ -252,8 +411,13 @@ impl Ends {
 fn facts(quic: &Quic) -> BTreeMap<String, String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let cpus = read("/proc/cpuinfo");
-    let cpu = cpus.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map(|(_, name)| name);
-    let pinned = |side: &str, cpu: Option<u32>| cpu.map_or_else(String::new, |cpu| format!(", {side} on CPU {cpu}"));
+    let cpu = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map(|(_, name)| name);
+    let pinned = |side: &str, cpu: Option<u32>| {
+        cpu.map_or_else(String::new, |cpu| format!(", {side} on CPU {cpu}"))
+    };
     let threads = format!(
         "a thread a side{}{}{}",
         pinned("servers", quic.server_cpu),
@@ -261,10 +425,21 @@ fn facts(quic: &Quic) -> BTreeMap<String, String> {
         if quic.busy_poll { ", never asleep" } else { "" }
     );
     let facts = [
-        ("kernel", read("/proc/sys/kernel/osrelease").trim().to_owned()),
+        (
+            "kernel",
+            read("/proc/sys/kernel/osrelease").trim().to_owned(),
+        ),
         ("cpu", cpu.unwrap_or("unknown").to_owned()),
-        ("cpus", thread::available_parallelism().map_or(0, usize::from).to_string()),
-        ("stack", "noq-proto 1.4.0, TLS 1.3 with AES-128-GCM by ring".to_owned()),
+        (
+            "cpus",
+            thread::available_parallelism()
+                .map_or(0, usize::from)
+                .to_string(),
+        ),
+        (
+            "stack",
+            "noq-proto 1.4.0, TLS 1.3 with AES-128-GCM by ring".to_owned(),
+        ),
         ("threads", threads),
     ];
     facts.map(|(name, value)| (name.to_owned(), value)).into()
@@ -279,7 +454,9 @@ fn bind(address: SocketAddr) -> Result<Socket, Trouble> {
     let cant = |error: io::Error| {
         let fix = match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::EADDRINUSE) => "take another port",
-            Some(Errno::EMFILE | Errno::ENFILE) => "run fewer flows at once, or allow more open files: ulimit -n",
+            Some(Errno::EMFILE | Errno::ENFILE) => {
+                "run fewer flows at once, or allow more open files: ulimit -n"
+            }
             _ => "try again",
         };
         Trouble::new(format!("no UDP socket at {address}: {error}"), fix)

@@ -14,8 +14,9 @@ enum Slot {
     Lost,
 }
 
-/// Snapshots of the Data space, from the oldest packet outstanding to the newest. Numbers from before it began are unknown to
-/// it: those of the handshake's packets, which count from 0 in each of their own spaces.
+/// Snapshots of the Data space, from the oldest packet outstanding to the newest. Numbers from
+/// before it began are unknown to it: those of the handshake's packets, which count from 0 in each
+/// of their own spaces.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     base: u64,
@@ -50,14 +51,19 @@ impl Ring {
         self.settle(pn, Slot::Acked)
     }
 
-    /// Packet `pn` is lost: what it was sent with, if it is outstanding, and whether it begins a hole.
+    /// Packet `pn` is lost: what it was sent with, if it is outstanding, and whether it begins a
+    /// hole.
     pub(crate) fn lose(&mut self, pn: u64) -> Option<(Snapshot, bool)> {
         let snapshot = self.settle(pn, Slot::Lost)?;
-        let before = (self.base..pn).rev().map(|pn| self.slot(pn)).find(|slot| **slot != Slot::Unused);
+        let before = (self.base..pn)
+            .rev()
+            .map(|pn| self.slot(pn))
+            .find(|slot| **slot != Slot::Unused);
         Some((snapshot, before != Some(&Slot::Lost)))
     }
 
-    /// Forgets what is settled, from the oldest on; the latest settled stays, for [`lose`](Ring::lose) to look at.
+    /// Forgets what is settled, from the oldest on; the latest settled stays, for
+    /// [`lose`](Ring::lose) to look at.
     pub(crate) fn trim(&mut self) {
         while self.slots.len() > 1 && !matches!(self.slots[0], Slot::Outstanding(_)) {
             if matches!(self.slots[1], Slot::Outstanding(_)) && self.slots[0] == Slot::Lost {
@@ -73,7 +79,9 @@ impl Ring {
     }
 
     fn settle(&mut self, pn: u64, as_: Slot) -> Option<Snapshot> {
-        let slot = self.slots.get_mut(usize::try_from(pn.checked_sub(self.base)?).ok()?)?;
+        let slot = self
+            .slots
+            .get_mut(usize::try_from(pn.checked_sub(self.base)?).ok()?)?;
         match *slot {
             Slot::Outstanding(snapshot) => {
                 *slot = as_;

@@ -29,7 +29,10 @@ pub(crate) struct Tallies {
 
 impl Tallies {
     pub(crate) fn new(scenario: &Scenario) -> Tallies {
-        Tallies { window: emulator::whole(scenario), flows: vec![Tallied::default(); scenario.flows.len()] }
+        Tallies {
+            window: emulator::whole(scenario),
+            flows: vec![Tallied::default(); scenario.flows.len()],
+        }
     }
 
     pub(crate) fn dropped<P>(&mut self, at: Time, parcel: &Parcel<P>) {
@@ -54,16 +57,26 @@ impl Tallies {
     }
 }
 
-/// The way of a packet between two ends whose flows have ports from `first` on, each the same one at both.
+/// The way of a packet between two ends whose flows have ports from `first` on, each the same one
+/// at both.
 pub(crate) fn route(first: u16, flows: usize) -> impl Route {
     move |side: Side, header: &Header, packet: &[u8]| {
-        let flow = header.ports.1.checked_sub(first).filter(|flow| usize::from(*flow) < flows)?;
-        let direction = if side == Side::Near { Direction::Forward } else { Direction::Reverse };
+        let flow = header
+            .ports
+            .1
+            .checked_sub(first)
+            .filter(|flow| usize::from(*flow) < flows)?;
+        let direction = if side == Side::Near {
+            Direction::Forward
+        } else {
+            Direction::Reverse
+        };
         Some((flow.into(), direction, counts(direction, packet)))
     }
 }
 
-/// A long header is a handshake's (RFC 9000 §17.2): what goes with it counts as little as TCP's SYN.
+/// A long header is a handshake's (RFC 9000 §17.2): what goes with it counts as little as TCP's
+/// SYN.
 fn counts(direction: Direction, packet: &[u8]) -> Kind {
     const UDP_HEADER: usize = 8;
     let first = packet.get(usize::from(packet[0] & 0x0f) * 4 + UDP_HEADER);
@@ -89,7 +102,11 @@ impl Seen {
         let window = emulator::whole(scenario);
         Seen {
             tallies: Tallies::new(scenario),
-            waits: scenario.flows.iter().map(|_| FlowMeter::new(window, Time::ZERO)).collect(),
+            waits: scenario
+                .flows
+                .iter()
+                .map(|_| FlowMeter::new(window, Time::ZERO))
+                .collect(),
             links: link_interval(level).map(|interval| (Links::default(), interval)),
         }
     }
@@ -104,7 +121,9 @@ impl Seen {
 
     /// The links' rows until `end`.
     pub(crate) fn rows(&self, links: usize, end: Time) -> Vec<LinkRow> {
-        let Some((seen, interval)) = &self.links else { return Vec::new() };
+        let Some((seen, interval)) = &self.links else {
+            return Vec::new();
+        };
         let mut rows = Vec::new();
         (0..links).for_each(|link| seen.rows(link as u32, *interval, end, &mut rows));
         rows.sort_by_key(|row| (row.time, row.link));
@@ -122,14 +141,26 @@ impl Tap for Seen {
                 Cause::Policer => Loss::Policer,
             };
             let (link, data) = (link.map(|link| link as u32), parcel.kind == Kind::Data);
-            links.dropped.push(Dropped { link, flow: parcel.flow, data, at, why });
+            links.dropped.push(Dropped {
+                link,
+                flow: parcel.flow,
+                data,
+                at,
+                why,
+            });
         }
     }
 
     fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
         self.tallies.passed(passage, parcel);
         if let Some((links, _)) = &mut self.links {
-            let Passage { link, arrived, start, end, marked } = *passage;
+            let Passage {
+                link,
+                arrived,
+                start,
+                end,
+                marked,
+            } = *passage;
             links.passed.push(Passed {
                 link: link as u32,
                 flow: parcel.flow,
@@ -143,7 +174,14 @@ impl Tap for Seen {
         }
     }
 
-    fn delivered(&mut self, at: Time, _due: Time, waited: Span, _side: Side, parcel: &Parcel<Frame>) {
+    fn delivered(
+        &mut self,
+        at: Time,
+        _due: Time,
+        waited: Span,
+        _side: Side,
+        parcel: &Parcel<Frame>,
+    ) {
         if parcel.direction == Direction::Forward && parcel.kind == Kind::Data {
             self.waits[parcel.flow as usize].on_delivered(at, waited, Bytes::ZERO);
         }

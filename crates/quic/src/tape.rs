@@ -1,5 +1,5 @@
-//! The trace while a run goes on: rows in memory that is there before the run begins, written without a lock or a system call.
-//! When it is full the oldest rows give way, and it says how many.
+//! The trace while a run goes on: rows in memory that is there before the run begins, written
+//! without a lock or a system call. When it is full the oldest rows give way, and it says how many.
 
 use cc::{Controller, Probe, Transition};
 use sim::TraceLevel;
@@ -39,15 +39,31 @@ pub struct Tape {
 ///
 /// # Errors
 /// When they are not.
-pub(crate) fn reserve(flow: u32, level: TraceLevel, fields: usize, rows: u64, available: u64) -> Result<Tape, String> {
+pub(crate) fn reserve(
+    flow: u32,
+    level: TraceLevel,
+    fields: usize,
+    rows: u64,
+    available: u64,
+) -> Result<Tape, String> {
     let every = match level {
         TraceLevel::Off => None,
         TraceLevel::Every(span) => Some(span),
         TraceLevel::Acks => Some(Span::ZERO),
     };
     let row = size_of::<FlowRow>() + fields * size_of::<f64>();
-    let count = if every.is_some() { usize::try_from(rows).unwrap_or(usize::MAX).clamp(1024, MOST / row) } else { 0 };
-    let transitions = if every.is_some() { TRANSITIONS.min(count) } else { 0 };
+    let count = if every.is_some() {
+        usize::try_from(rows)
+            .unwrap_or(usize::MAX)
+            .clamp(1024, MOST / row)
+    } else {
+        0
+    };
+    let transitions = if every.is_some() {
+        TRANSITIONS.min(count)
+    } else {
+        0
+    };
     let mut tape = Tape {
         flow,
         every,
@@ -70,13 +86,23 @@ pub(crate) fn reserve(flow: u32, level: TraceLevel, fields: usize, rows: u64, av
     }
     let refused = |_| format!("there is no memory for {count} rows of {row} bytes");
     tape.rows.try_reserve_exact(count).map_err(refused)?;
-    tape.values.try_reserve_exact(count * fields).map_err(refused)?;
-    tape.transitions.try_reserve_exact(transitions).map_err(refused)?;
+    tape.values
+        .try_reserve_exact(count * fields)
+        .map_err(refused)?;
+    tape.transitions
+        .try_reserve_exact(transitions)
+        .map_err(refused)?;
     tape.scratch.reserve(fields);
     // Written to once, so that the pages are there.
     tape.rows.resize(count, blank());
     tape.values.resize(count * fields, 0.0);
-    let blank = TransitionRow { time: Time::ZERO, flow, from: "", to: "", reason: "" };
+    let blank = TransitionRow {
+        time: Time::ZERO,
+        flow,
+        from: "",
+        to: "",
+        reason: "",
+    };
     tape.transitions.resize(transitions, blank);
     Ok(tape)
 }
@@ -126,7 +152,10 @@ impl Tape {
     pub(crate) fn rows(&self) -> impl Iterator<Item = (FlowRow, &[f64])> {
         (self.overwritten()..self.written).map(|row| {
             let place = row % self.rows.len();
-            (self.rows[place], &self.values[place * self.fields..][..self.fields])
+            (
+                self.rows[place],
+                &self.values[place * self.fields..][..self.fields],
+            )
         })
     }
 
@@ -144,7 +173,13 @@ impl Probe for Tape {
             return;
         }
         let place = self.transitions_written % self.transitions.len();
-        self.transitions[place] = TransitionRow { time, flow: self.flow, from, to, reason };
+        self.transitions[place] = TransitionRow {
+            time,
+            flow: self.flow,
+            from,
+            to,
+            reason,
+        };
         self.transitions_written += 1;
     }
 }

@@ -22,15 +22,22 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A new one. Ed25519's signatures have one size whatever is signed, so all handshakes have the same sizes.
+    /// A new one. Ed25519's signatures have one size whatever is signed, so all handshakes have the
+    /// same sizes.
     ///
     /// # Panics
     /// Never: all that goes into it is constant.
     pub fn new() -> Identity {
         let key = KeyPair::generate_for(&PKCS_ED25519).expect("ring makes Ed25519 keys");
-        let params = CertificateParams::new(vec![SERVER_NAME.to_owned()]).expect("a name that DNS allows");
-        let certificate = params.self_signed(&key).expect("a key signs its own certificate");
-        Identity { certificate: certificate.der().clone(), key: key.serialize_der() }
+        let params =
+            CertificateParams::new(vec![SERVER_NAME.to_owned()]).expect("a name that DNS allows");
+        let certificate = params
+            .self_signed(&key)
+            .expect("a key signs its own certificate");
+        Identity {
+            certificate: certificate.der().clone(),
+            key: key.serialize_der(),
+        }
     }
 
     pub(crate) fn server(&self) -> Arc<QuicServerConfig> {
@@ -44,19 +51,25 @@ impl Identity {
         config.alpn_protocols = vec![ALPN.to_vec()];
         // Nobody comes again.
         config.send_tls13_tickets = 0;
-        Arc::new(QuicServerConfig::try_from(config).expect("the suite is there that QUIC begins with"))
+        Arc::new(
+            QuicServerConfig::try_from(config).expect("the suite is there that QUIC begins with"),
+        )
     }
 
     pub(crate) fn client(&self) -> Arc<QuicClientConfig> {
         let mut roots = RootCertStore::empty();
-        roots.add(self.certificate.clone()).expect("the certificate is whole");
+        roots
+            .add(self.certificate.clone())
+            .expect("the certificate is whole");
         let mut config = rustls::ClientConfig::builder_with_provider(provider())
             .with_protocol_versions(&[&rustls::version::TLS13])
             .expect("ring has TLS 1.3")
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![ALPN.to_vec()];
-        Arc::new(QuicClientConfig::try_from(config).expect("the suite is there that QUIC begins with"))
+        Arc::new(
+            QuicClientConfig::try_from(config).expect("the suite is there that QUIC begins with"),
+        )
     }
 }
 
@@ -68,5 +81,8 @@ impl Default for Identity {
 
 /// AES-128, as picoquic has it, and as QUIC demands it.
 fn provider() -> Arc<CryptoProvider> {
-    Arc::new(CryptoProvider { cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256], ..default_provider() })
+    Arc::new(CryptoProvider {
+        cipher_suites: vec![cipher_suite::TLS13_AES_128_GCM_SHA256],
+        ..default_provider()
+    })
 }

@@ -1,4 +1,5 @@
-//! What a program's turns cost on this machine, and how late it wakes: what the simulator's host model is fitted to.
+//! What a program's turns cost on this machine, and how late it wakes: what the simulator's host
+//! model is fitted to.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,8 +64,13 @@ pub fn measure(scenario: &Scenario) -> Result<Sides, Failure> {
     let joined = thread::scope(|scope| {
         let server = scope.spawn(|| watch(source, clock, end, over));
         let client = watch(sink, clock, end, over);
-        let server = server.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Ok::<_, Failure>(Sides { server: server?, client: client? })
+        let server = server
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        Ok::<_, Failure>(Sides {
+            server: server?,
+            client: client?,
+        })
     })?;
     Ok(joined)
 }
@@ -96,7 +102,14 @@ impl<P: Peer> Peer for Counted<P> {
     }
 
     fn burst(&mut self, now: Time) -> Option<Burst<'_>> {
-        let Counted { peer, bursts, sent, sending, handed_over, .. } = self;
+        let Counted {
+            peer,
+            bursts,
+            sent,
+            sending,
+            handed_over,
+            ..
+        } = self;
         if std::mem::take(sending) {
             handed_over.push(now.as_nanos());
         }
@@ -115,17 +128,47 @@ impl<P: Peer> Peer for Counted<P> {
 }
 
 /// A side's loop, as `udp` has it, for one flow.
-fn watch<P: Peer>(station: Station<P>, clock: Clock, end: Time, over: &AtomicBool) -> Result<Side, Failure> {
-    let Station { socket, state, peer, to, waiting, start } = station;
-    let peer = Counted { peer, received: 0, bursts: 0, sent: 0, sending: false, handed_over: Vec::new() };
-    let mut station = Station { socket, state, peer, to, waiting, start };
+fn watch<P: Peer>(
+    station: Station<P>,
+    clock: Clock,
+    end: Time,
+    over: &AtomicBool,
+) -> Result<Side, Failure> {
+    let Station {
+        socket,
+        state,
+        peer,
+        to,
+        waiting,
+        start,
+    } = station;
+    let peer = Counted {
+        peer,
+        received: 0,
+        bursts: 0,
+        sent: 0,
+        sending: false,
+        handed_over: Vec::new(),
+    };
+    let mut station = Station {
+        socket,
+        state,
+        peer,
+        to,
+        waiting,
+        start,
+    };
     let broken = |error: io::Error| Failure::Broken(format!("a socket failed: {error}"));
     set_timerslack(1).map_err(|errno| broken(errno.into()))?;
     let mut buffers = vec![BytesMut::zeroed(BUFFER); BUFFERS];
     let (mut turns, mut slept) = (Vec::new(), Time::ZERO);
     loop {
-        let (began, received, bursts, sent) =
-            (clock.now(), station.peer.received, station.peer.bursts, station.peer.sent);
+        let (began, received, bursts, sent) = (
+            clock.now(),
+            station.peer.received,
+            station.peer.bursts,
+            station.peer.sent,
+        );
         let mut reads = 0;
         while reads < READS as u64 && station.receive(clock, &mut buffers).map_err(broken)? {
             reads += 1;
@@ -159,7 +202,10 @@ fn watch<P: Peer>(station: Station<P>, clock: Clock, end: Time, over: &AtomicBoo
         if station.peer.ended().is_some() || now > end || over.load(Ordering::Relaxed) {
             over.store(true, Ordering::Relaxed);
             station.send(clock).map_err(broken)?;
-            return Ok(Side { turns, handed_over: station.peer.handed_over });
+            return Ok(Side {
+                turns,
+                handed_over: station.peer.handed_over,
+            });
         }
         slept = Time::ZERO;
         if !busy {
@@ -177,14 +223,26 @@ mod tests {
     fn a_turns_calls_hold_a_batch_at_most_and_every_packet_is_counted() {
         let text = "duration = \"20s\"\n[path]\nkind = \"loopback\"\nrate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"16MB\"\n[host]\nbatch = 4\n[[flow]]\n\
                     name = \"download\"\ncc = \"cubic\"\nbytes = \"3MB\"\nreceive_window = \"1MB\"\n";
-        let sides =
-            measure(&Scenario::parse(text, "test.toml").expect("a valid scenario")).expect("the loopback is there");
+        let sides = measure(&Scenario::parse(text, "test.toml").expect("a valid scenario"))
+            .expect("the loopback is there");
         let sent: u64 = sides.server.turns.iter().map(|turn| turn.sent).sum();
         let received: u64 = sides.client.turns.iter().map(|turn| turn.received).sum();
         assert!(sent >= 3_000_000 / 1472, "{sent} packets");
-        assert!(received <= sent && sent < received + 50, "{received} of {sent}");
+        assert!(
+            received <= sent && sent < received + 50,
+            "{received} of {sent}"
+        );
         let calls: u64 = sides.server.turns.iter().map(|turn| turn.bursts).sum();
-        assert!(sent <= 4 * calls && calls as usize <= sides.server.handed_over.len(), "{sent} in {calls} calls");
-        assert!(sides.server.turns.iter().all(|turn| turn.began <= turn.done && turn.slept <= turn.began));
+        assert!(
+            sent <= 4 * calls && calls as usize <= sides.server.handed_over.len(),
+            "{sent} in {calls} calls"
+        );
+        assert!(
+            sides
+                .server
+                .turns
+                .iter()
+                .all(|turn| turn.began <= turn.done && turn.slept <= turn.began)
+        );
     }
 }

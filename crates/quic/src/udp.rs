@@ -59,7 +59,8 @@ struct Shared {
     got: AtomicU64,
 }
 
-/// Tells the other side that this one is gone, whatever it ended by: behind a path nobody else would.
+/// Tells the other side that this one is gone, whatever it ended by: behind a path nobody else
+/// would.
 struct Leaving<'a>(&'a Shared);
 
 impl Drop for Leaving<'_> {
@@ -68,8 +69,8 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// Runs both sides, a thread each, to their end; `progress` is told of the time and the bytes that have arrived. Gives the number
-/// of their turns.
+/// Runs both sides, a thread each, to their end; `progress` is told of the time and the bytes that
+/// have arrived. Gives the number of their turns.
 pub(crate) fn run(
     (sources, sinks): (&mut [Station<Source>], &mut [Station<Sink>]),
     clock: Clock,
@@ -82,20 +83,29 @@ pub(crate) fn run(
         let mut over_since = None;
         let server = scope.spawn(move || {
             let _leaving = Leaving(shared);
-            side((quic.server_cpu, quic.busy_poll), sources, clock, |now, stations| {
-                serve(now, stations, &mut over_since, shared)
-            })
+            side(
+                (quic.server_cpu, quic.busy_poll),
+                sources,
+                clock,
+                |now, stations| serve(now, stations, &mut over_since, shared),
+            )
         });
         let client = scope.spawn(move || {
             let _leaving = Leaving(shared);
-            side((quic.client_cpu, quic.busy_poll), sinks, clock, |now, stations| fetch(now, stations, end, shared))
+            side(
+                (quic.client_cpu, quic.busy_poll),
+                sinks,
+                clock,
+                |now, stations| fetch(now, stations, end, shared),
+            )
         });
         while !(server.is_finished() && client.is_finished()) {
             thread::sleep(std::time::Duration::from_millis(50));
             progress(clock.now().min(end), shared.got.load(Ordering::Relaxed));
         }
         let joined = |side: thread::ScopedJoinHandle<'_, io::Result<u64>>| {
-            side.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            side.join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
         Ok(joined(server)? + joined(client)?)
     })
@@ -139,10 +149,20 @@ fn side<P: Peer>(
     }
 }
 
-/// Whether the server's side is done: all clients said goodbye, or it waited long enough for that since they did.
-fn serve(now: Time, stations: &mut [Station<Source>], over_since: &mut Option<Time>, shared: &Shared) -> bool {
-    let ended = stations.iter().all(|station| station.peer.ended().is_some());
-    let broken = stations.iter().any(|station| matches!(station.peer.ended(), Some(Err(_))));
+/// Whether the server's side is done: all clients said goodbye, or it waited long enough for that
+/// since they did.
+fn serve(
+    now: Time,
+    stations: &mut [Station<Source>],
+    over_since: &mut Option<Time>,
+    shared: &Shared,
+) -> bool {
+    let ended = stations
+        .iter()
+        .all(|station| station.peer.ended().is_some());
+    let broken = stations
+        .iter()
+        .any(|station| matches!(station.peer.ended(), Some(Err(_))));
     if broken {
         shared.over.store(true, Ordering::Relaxed);
     }
@@ -154,12 +174,21 @@ fn serve(now: Time, stations: &mut [Station<Source>], over_since: &mut Option<Ti
 
 /// Whether the client's side is done: everything arrived, or the time is up.
 fn fetch(now: Time, stations: &mut [Station<Sink>], end: Time, shared: &Shared) -> bool {
-    shared.got.store(stations.iter().map(|station| station.peer.got()).sum(), Ordering::Relaxed);
+    shared.got.store(
+        stations.iter().map(|station| station.peer.got()).sum(),
+        Ordering::Relaxed,
+    );
     if now >= end || shared.over.load(Ordering::Relaxed) {
-        stations.iter_mut().for_each(|station| station.peer.stop(now));
+        stations
+            .iter_mut()
+            .for_each(|station| station.peer.stop(now));
     }
-    let ended = stations.iter().all(|station| station.peer.ended().is_some());
-    let broken = stations.iter().any(|station| matches!(station.peer.ended(), Some(Err(_))));
+    let ended = stations
+        .iter()
+        .all(|station| station.peer.ended().is_some());
+    let broken = stations
+        .iter()
+        .any(|station| matches!(station.peer.ended(), Some(Err(_))));
     if ended || broken {
         shared.over.store(true, Ordering::Relaxed);
     }
@@ -188,8 +217,14 @@ impl<P: Peer> Station<P> {
     /// One call; false when nothing was there.
     pub(crate) fn receive(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut meta = [RecvMeta::default(); BUFFERS];
-        let mut slices: Vec<IoSliceMut<'_>> = buffers.iter_mut().map(|buffer| IoSliceMut::new(buffer)).collect();
-        let count = match self.state.recv((&self.socket).into(), &mut slices, &mut meta) {
+        let mut slices: Vec<IoSliceMut<'_>> = buffers
+            .iter_mut()
+            .map(|buffer| IoSliceMut::new(buffer))
+            .collect();
+        let count = match self
+            .state
+            .recv((&self.socket).into(), &mut slices, &mut meta)
+        {
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             // What an earlier datagram met: nobody at the other port. The timers see to it.
@@ -199,7 +234,9 @@ impl<P: Peer> Station<P> {
         let now = clock.now();
         for (buffer, meta) in buffers.iter_mut().zip(&meta[..count]) {
             let mut data = take(buffer, meta.len);
-            let ecn = meta.ecn.and_then(|ecn| noq_proto::EcnCodepoint::from_bits(ecn as u8));
+            let ecn = meta
+                .ecn
+                .and_then(|ecn| noq_proto::EcnCodepoint::from_bits(ecn as u8));
             while !data.is_empty() {
                 let datagram = data.split_to(meta.stride.min(data.len()));
                 self.peer.receive(now, ecn, datagram);
@@ -209,9 +246,17 @@ impl<P: Peer> Station<P> {
         Ok(true)
     }
 
-    /// Sends until nothing may leave, the kernel has no room, or it was enough for a turn; true if anything left.
+    /// Sends until nothing may leave, the kernel has no room, or it was enough for a turn; true if
+    /// anything left.
     pub(crate) fn send(&mut self, clock: Clock) -> io::Result<bool> {
-        let Station { socket, state, peer, to, waiting, .. } = self;
+        let Station {
+            socket,
+            state,
+            peer,
+            to,
+            waiting,
+            ..
+        } = self;
         if let Some((data, segment, ecn)) = waiting {
             if !offer(socket, state, *to, data, *segment, *ecn)? {
                 return Ok(false);
@@ -219,7 +264,9 @@ impl<P: Peer> Station<P> {
             *waiting = None;
         }
         for turn in 0..BURSTS {
-            let Some(burst) = peer.burst(clock.now()) else { return Ok(turn > 0) };
+            let Some(burst) = peer.burst(clock.now()) else {
+                return Ok(turn > 0);
+            };
             let ecn = burst.ecn.and_then(|ecn| EcnCodepoint::from_bits(ecn as u8));
             if !offer(socket, state, *to, burst.data, burst.segment, ecn)? {
                 *waiting = Some((burst.data.to_vec(), burst.segment, ecn));
@@ -230,7 +277,8 @@ impl<P: Peer> Station<P> {
     }
 }
 
-/// What was read into a buffer: a copy, or, since clearing a new one is the cheaper, the buffer itself.
+/// What was read into a buffer: a copy, or, since clearing a new one is the cheaper, the buffer
+/// itself.
 fn take(buffer: &mut BytesMut, length: usize) -> BytesMut {
     if length < BUFFER / 4 {
         return BytesMut::from(&buffer[..length]);
@@ -250,7 +298,13 @@ fn offer(
     ecn: Option<EcnCodepoint>,
 ) -> io::Result<bool> {
     let segment_size = (segment < contents.len()).then_some(segment);
-    let transmit = Transmit { destination, ecn, contents, segment_size, src_ip: None };
+    let transmit = Transmit {
+        destination,
+        ecn,
+        contents,
+        segment_size,
+        src_ip: None,
+    };
     match state.try_send(socket.into(), &transmit) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
@@ -263,16 +317,34 @@ fn offer(
 /// Sleeps until something arrives, or the next thing is due.
 pub(crate) fn sleep<P: Peer>(stations: &[Station<P>], clock: Clock) -> io::Result<()> {
     let now = clock.now();
-    let due = |station: &Station<P>| if now < station.start { Some(station.start) } else { station.peer.wake_at() };
-    let wake = stations.iter().filter_map(due).min().map_or(NAP, |at| at.since(now).min(NAP));
+    let due = |station: &Station<P>| {
+        if now < station.start {
+            Some(station.start)
+        } else {
+            station.peer.wake_at()
+        }
+    };
+    let wake = stations
+        .iter()
+        .filter_map(due)
+        .min()
+        .map_or(NAP, |at| at.since(now).min(NAP));
     let mut fds: Vec<PollFd<'_>> = stations
         .iter()
         .map(|station| {
-            let out = if station.waiting.is_some() { PollFlags::POLLOUT } else { PollFlags::empty() };
+            let out = if station.waiting.is_some() {
+                PollFlags::POLLOUT
+            } else {
+                PollFlags::empty()
+            };
             PollFd::new(station.socket.as_fd(), PollFlags::POLLIN | out)
         })
         .collect();
-    match ppoll(&mut fds, Some(TimeSpec::new(0, wake.as_nanos() as i64)), None) {
+    match ppoll(
+        &mut fds,
+        Some(TimeSpec::new(0, wake.as_nanos() as i64)),
+        None,
+    ) {
         Ok(_) | Err(nix::errno::Errno::EINTR) => Ok(()),
         Err(errno) => Err(errno.into()),
     }

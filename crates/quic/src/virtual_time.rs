@@ -1,4 +1,5 @@
-//! QUIC in virtual time: both ends of every flow over the scenario's path, one thread, the same run for the same seed.
+//! QUIC in virtual time: both ends of every flow over the scenario's path, one thread, the same run
+//! for the same seed.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -80,7 +81,10 @@ pub struct Virtual {
 
 impl std::fmt::Debug for Virtual {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Virtual").field("now", &self.now).field("events", &self.events).finish_non_exhaustive()
+        f.debug_struct("Virtual")
+            .field("now", &self.now)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
     }
 }
 
@@ -93,11 +97,18 @@ impl Virtual {
         let (clock, identity) = (Clock::start(), Identity::new());
         let window = emulator::whole(scenario);
         let plans = plans(scenario, Runner::Virtual, level)?;
-        let flows = plans.into_iter().map(|plan| flow(scenario, plan, clock, &identity)).collect::<Vec<_>>();
+        let flows = plans
+            .into_iter()
+            .map(|plan| flow(scenario, plan, clock, &identity))
+            .collect::<Vec<_>>();
         let links = scenario.links().count();
         Ok(Virtual {
             path: Emulator::new(scenario, window),
-            watcher: Watcher { delivered: Vec::new(), tallies: Tallies::new(scenario), links: vec![(0, 0); links] },
+            watcher: Watcher {
+                delivered: Vec::new(),
+                tallies: Tallies::new(scenario),
+                links: vec![(0, 0); links],
+            },
             scenario: scenario.clone(),
             level,
             flows,
@@ -147,22 +158,38 @@ impl Virtual {
         let names = self.scenario.flows.iter().map(|spec| spec.name.clone());
         let ends = |flow: &Flow| [flow.sink.ended().cloned(), flow.source.ended().cloned()];
         let failed = |flow: &Flow| ends(flow).into_iter().flatten().find_map(Result::err);
-        names.zip(&self.flows).filter_map(|(name, flow)| Some((name, failed(flow)?))).collect()
+        names
+            .zip(&self.flows)
+            .filter_map(|(name, flow)| Some((name, failed(flow)?)))
+            .collect()
     }
 
     fn next_at(&self) -> Option<Time> {
         let flow = |flow: &Flow| {
             let start = (!flow.started).then_some(flow.start);
             let entry = flow.entering.front().map(|(at, _)| *at);
-            [start, entry, flow.wakes[0], flow.wakes[1]].into_iter().flatten().min()
+            [start, entry, flow.wakes[0], flow.wakes[1]]
+                .into_iter()
+                .flatten()
+                .min()
         };
-        let sample = self.sample.map(|(_, at)| at).filter(|_| self.path.in_flight() > 0 || !self.is_idle());
-        self.flows.iter().filter_map(flow).chain(self.path.next_at()).chain(sample).min()
+        let sample = self
+            .sample
+            .map(|(_, at)| at)
+            .filter(|_| self.path.in_flight() > 0 || !self.is_idle());
+        self.flows
+            .iter()
+            .filter_map(flow)
+            .chain(self.path.next_at())
+            .chain(sample)
+            .min()
     }
 
     /// Every connection is over.
     fn is_idle(&self) -> bool {
-        self.flows.iter().all(|flow| flow.started && flow.sink.ended().is_some() && flow.source.ended().is_some())
+        self.flows.iter().all(|flow| {
+            flow.started && flow.sink.ended().is_some() && flow.source.ended().is_some()
+        })
     }
 
     /// Everything that is due now: first on the path, then flow by flow.
@@ -191,7 +218,10 @@ impl Virtual {
                 self.call(index, Direction::Reverse);
                 continue;
             }
-            for (end, direction) in [Direction::Forward, Direction::Reverse].into_iter().enumerate() {
+            for (end, direction) in [Direction::Forward, Direction::Reverse]
+                .into_iter()
+                .enumerate()
+            {
                 if self.flows[index].wakes[end].is_some_and(|at| at <= now) {
                     match direction {
                         Direction::Forward => self.flows[index].source.on_time(now),
@@ -217,7 +247,9 @@ impl Virtual {
         match parcel.direction {
             Direction::Forward => {
                 if parcel.kind == Kind::Data {
-                    flow.sink.meter_mut().on_delivered(now, waited, units::Bytes::ZERO);
+                    flow.sink
+                        .meter_mut()
+                        .on_delivered(now, waited, units::Bytes::ZERO);
                 }
                 flow.sink.receive(now, ecn, data);
                 flow.sink.on_received(now);
@@ -241,7 +273,16 @@ impl Virtual {
             Direction::Forward => Kind::Data,
             Direction::Reverse => Kind::Ack,
         };
-        let Flow { source, sink, access, jitter, last_entry, entering, wakes, .. } = flow;
+        let Flow {
+            source,
+            sink,
+            access,
+            jitter,
+            last_entry,
+            entering,
+            wakes,
+            ..
+        } = flow;
         let (peer, end): (&mut dyn Peer, usize) = match direction {
             Direction::Forward => (source, 0),
             Direction::Reverse => (sink, 1),
@@ -249,7 +290,8 @@ impl Virtual {
         while let Some(burst) = peer.burst(now) {
             for datagram in burst.datagrams() {
                 let size = HEADERS + units::Bytes::new(datagram.len() as u64);
-                let mut parcel = Parcel::new(number, direction, kind, size, Payload::from(datagram));
+                let mut parcel =
+                    Parcel::new(number, direction, kind, size, Payload::from(datagram));
                 if burst.ecn.is_some() {
                     parcel.ecn = Ecn::Ect0;
                 }
@@ -272,19 +314,31 @@ impl Virtual {
         for (link, (drops, marks)) in self.watcher.links.iter().enumerate() {
             let (queue_packets, queue_bytes, sojourn) = self.path.backlog(link, at);
             let (link, drops, marks) = (link as u32, *drops, *marks);
-            self.link_rows.push(LinkRow { time: at, link, queue_packets, queue_bytes, sojourn, drops, marks });
+            self.link_rows.push(LinkRow {
+                time: at,
+                link,
+                queue_packets,
+                queue_bytes,
+                sojourn,
+                drops,
+                marks,
+            });
         }
     }
 
     /// The run's results.
     pub fn finish(self) -> Run {
         let links = self.path.summaries(self.end);
-        let finished = self.flows.into_iter().enumerate().map(|(index, flow)| Finished {
-            source: flow.source,
-            sink: flow.sink,
-            descriptor: flow.descriptor,
-            tallied: self.watcher.tallies.of(index),
-        });
+        let finished = self
+            .flows
+            .into_iter()
+            .enumerate()
+            .map(|(index, flow)| Finished {
+                source: flow.source,
+                sink: flow.sink,
+                descriptor: flow.descriptor,
+                tallied: self.watcher.tallies.of(index),
+            });
         let rest = Rest {
             runner: Runner::Virtual,
             end: self.end,
@@ -299,21 +353,44 @@ impl Virtual {
 }
 
 fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> Flow {
-    let Plan { index, start, settings, control, meter, ecn, batch, tape, descriptor } = plan;
+    let Plan {
+        index,
+        start,
+        settings,
+        control,
+        meter,
+        ecn,
+        batch,
+        tape,
+        descriptor,
+    } = plan;
     let spec = &scenario.flows[index as usize];
     let (server, client) = addresses();
     let sink_meter: FlowMeter = meter.clone();
-    let sink = Sink::new(clock, identity, &settings, server, spec.bytes, sink_meter, start);
+    let sink = Sink::new(
+        clock, identity, &settings, server, spec.bytes, sink_meter, start,
+    );
     let source = Source::new(
         clock,
         identity,
         &settings,
         client,
-        Parts { control, meter, rate: spec.app_rate, ecn, batch, tape },
+        Parts {
+            control,
+            meter,
+            rate: spec.app_rate,
+            ecn,
+            batch,
+            tape,
+        },
     );
     let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));
-    let jitter = (scenario.send_jitter > Span::ZERO)
-        .then(|| (Rng::stream(scenario.seed, &spec.name, "jitter"), scenario.send_jitter));
+    let jitter = (scenario.send_jitter > Span::ZERO).then(|| {
+        (
+            Rng::stream(scenario.seed, &spec.name, "jitter"),
+            scenario.send_jitter,
+        )
+    });
     Flow {
         source,
         sink,

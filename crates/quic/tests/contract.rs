@@ -1,5 +1,5 @@
-//! The contract under QUIC: whatever the path does, controllers are told in order and decide sanely; transfers complete; a recorded
-//! run replays to the same decisions.
+//! The contract under QUIC: whatever the path does, controllers are told in order and decide
+//! sanely; transfers complete; a recorded run replays to the same decisions.
 
 use cc::replay::{Call, Event, replay};
 use cc::{Config, Decision, Recovery, RecoveryCause, RecoveryOwner, Registry};
@@ -13,19 +13,34 @@ use units::{Bytes, Rate, Rng, Span};
 const SMSS: Bytes = Bytes::new(1472);
 
 /// The algorithms that QUIC has the signals for.
-const ALGORITHMS: [&str; 8] =
-    ["newreno", "cubic", "bbr1", "bbr2", "bbr3", "bbr3-picoquic-2024-09", "bbr3-picoquic-2024-10", "ledbat++"];
+const ALGORITHMS: [&str; 8] = [
+    "newreno",
+    "cubic",
+    "bbr1",
+    "bbr2",
+    "bbr3",
+    "bbr3-picoquic-2024-09",
+    "bbr3-picoquic-2024-10",
+    "ledbat++",
+];
 
-/// Runs a scenario; gives what the controller of its one flow was told, after looking at what noq has in flight all the way.
+/// Runs a scenario; gives what the controller of its one flow was told, after looking at what noq
+/// has in flight all the way.
 fn record(scenario: &Scenario) -> Record {
     let mut run = Virtual::new(scenario, TraceLevel::Off).expect("a scenario for QUIC");
     run.source(0).record();
     let mut settled = false;
     while !run.advance(1) {
-        let Some(control) = run.source(0).control() else { continue };
-        // Two counts of the same, kept by noq and by us: apart from a few packets that left before ours began, they agree.
+        let Some(control) = run.source(0).control() else {
+            continue;
+        };
+        // Two counts of the same, kept by noq and by us: apart from a few packets that left before
+        // ours began, they agree.
         let apart = control.uncounted();
-        assert!((0..=3 * 1472).contains(&apart), "noq has {apart} bytes more in flight");
+        assert!(
+            (0..=3 * 1472).contains(&apart),
+            "noq has {apart} bytes more in flight"
+        );
         assert!(!settled || apart == 0, "and no fewer again: {apart}");
         settled |= apart == 0 && control.conn().delivered > SMSS * 10;
     }
@@ -38,8 +53,10 @@ fn check_order(owner: RecoveryOwner, events: &[Event]) {
     for pair in events.windows(2) {
         assert!(pair[0].now <= pair[1].now, "time goes on");
         if let Call::Lost(_) = pair[0].call {
-            let follows =
-                matches!(pair[1].call, Call::Lost(_) | Call::Ack(_) | Call::Recovery(_) | Call::Sent(_) | Call::Timer);
+            let follows = matches!(
+                pair[1].call,
+                Call::Lost(_) | Call::Ack(_) | Call::Recovery(_) | Call::Sent(_) | Call::Timer
+            );
             assert!(follows, "{:?} after a loss", pair[1].call);
         }
     }
@@ -52,17 +69,26 @@ fn check_order(owner: RecoveryOwner, events: &[Event]) {
                 assert_eq!(event.conn.in_recovery, recovers);
             }
             Call::Recovery(Recovery::Exit) => {
-                assert!(in_recovery.take().is_some(), "nothing ends that did not begin");
+                assert!(
+                    in_recovery.take().is_some(),
+                    "nothing ends that did not begin"
+                );
                 assert!(!event.conn.in_recovery);
             }
             Call::Recovery(Recovery::Spurious) => in_recovery = None,
             Call::Ack(ack) => {
                 assert!(ack.newly_acked > Bytes::ZERO && ack.newly_acked <= ack.prior_inflight);
                 let settled = ack.newly_acked + ack.newly_lost;
-                assert_eq!(event.conn.inflight + settled, ack.prior_inflight, "in flight before and after");
+                assert_eq!(
+                    event.conn.inflight + settled,
+                    ack.prior_inflight,
+                    "in flight before and after"
+                );
                 assert!(ack.rtt.is_none_or(|rtt| rtt.raw >= event.conn.min_rtt));
             }
-            Call::Sent(packet) => assert!(packet.inflight == event.conn.inflight && packet.sent == event.now),
+            Call::Sent(packet) => {
+                assert!(packet.inflight == event.conn.inflight && packet.sent == event.now)
+            }
             _ => {}
         }
     }
@@ -70,14 +96,21 @@ fn check_order(owner: RecoveryOwner, events: &[Event]) {
 
 fn check_decision(decision: &Decision) {
     assert!(decision.cwnd >= SMSS, "{decision:?}");
-    assert!(decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO), "{decision:?}");
+    assert!(
+        decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO),
+        "{decision:?}"
+    );
 }
 
 fn check_replay(cc: &str, seed: u64, record: &Record) {
     let descriptor = Registry::default().get(cc).expect("a built-in algorithm");
     let config = Config::new(descriptor, &Default::default(), SMSS, SMSS * 10).expect("defaults");
     let mut controller = (descriptor.build)(&config);
-    let decisions = replay(&mut controller, &mut Rng::stream(seed, "flow", "controller"), &record.events);
+    let decisions = replay(
+        &mut controller,
+        &mut Rng::stream(seed, "flow", "controller"),
+        &record.events,
+    );
     assert!(record.decisions.len() > 1, "there was something to decide");
     for (calls, decision) in record.decisions.iter().filter(|(calls, _)| *calls > 0) {
         assert_eq!(decisions[*calls - 1], *decision, "{cc} after {calls} calls");
@@ -128,26 +161,38 @@ fn a_transfer_completes_whatever_is_lost() {
     for cc in ALGORITHMS {
         let path = "rate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\nloss = \"10%\"\nreverse_loss = \"10%\"";
         let run =
-            quic::virtual_time::run(&scenario(cc, path, "bytes = \"500kB\"", 1), TraceLevel::Off).expect("for QUIC");
+            quic::virtual_time::run(&scenario(cc, path, "bytes = \"500kB\"", 1), TraceLevel::Off)
+                .expect("for QUIC");
         let flow = &run.summary.flows[0];
         assert!(flow.completion_s.is_some(), "{cc}");
         // Losses that happened are losses that were declared, and few beside.
         let (drops, again) = (flow.drops as f64, flow.retransmits as f64);
-        assert!((0.9 * drops..1.3 * drops + 5.0).contains(&again), "{cc}: {drops} dropped, {again} sent again");
+        assert!(
+            (0.9 * drops..1.3 * drops + 5.0).contains(&again),
+            "{cc}: {drops} dropped, {again} sent again"
+        );
     }
 }
 
 #[test]
 fn episodes_that_were_spurious_are_undone() {
-    // Packets overtake each other by more than three, and none is lost: the window never fills the buffer.
-    let path = "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\njitter = \"4ms reorder\"";
+    // Packets overtake each other by more than three, and none is lost: the window never fills the
+    // buffer.
+    let path =
+        "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\njitter = \"4ms reorder\"";
     for cc in ["cubic", "bbr3"] {
         let events = record(&scenario(cc, path, "receive_window = \"100kB\"", 1)).events;
         let is = |change: Recovery| move |event: &&Event| event.call == Call::Recovery(change);
-        let entered = events.iter().filter(is(Recovery::Enter(RecoveryCause::Loss))).count();
+        let entered = events
+            .iter()
+            .filter(is(Recovery::Enter(RecoveryCause::Loss)))
+            .count();
         let undone = events.iter().filter(is(Recovery::Spurious)).count();
         assert!(entered > 10, "{cc}: {entered} episodes");
-        assert!(undone * 10 >= entered * 8, "{cc}: {undone} of {entered} undone");
+        assert!(
+            undone * 10 >= entered * 8,
+            "{cc}: {undone} of {entered} undone"
+        );
     }
 }
 
@@ -161,7 +206,11 @@ fn samples_are_of_the_path() {
     });
     let (conn, rate) = last.expect("an ACK");
     // 40 ms, the packet's own time on the links, and nothing of the programs.
-    assert!((Span::from_millis(40)..Span::from_micros(41_500)).contains(&conn.min_rtt), "{:?}", conn.min_rtt);
+    assert!(
+        (Span::from_millis(40)..Span::from_micros(41_500)).contains(&conn.min_rtt),
+        "{:?}",
+        conn.min_rtt
+    );
     // Of 1500 bytes 1472 are QUIC's.
     let expected = 20e6 * 1472.0 / 1500.0;
     let rate = rate.rate.expect("a sample").as_f64();

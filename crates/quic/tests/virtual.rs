@@ -6,7 +6,8 @@ use sim::{Run, TraceLevel};
 use trace::Data;
 
 fn scenario(path: &str, flow: &str) -> Scenario {
-    let text = format!("duration = \"10s\"\nmeasure_from = \"2s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
+    let text =
+        format!("duration = \"10s\"\nmeasure_from = \"2s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
     Scenario::parse(&text, "test.toml").expect("a valid scenario")
 }
 
@@ -23,34 +24,66 @@ fn one_flow_of_each_kind_fills_the_link() {
         let flow = &run.summary.flows[0];
         eprintln!(
             "{cc}: {:?}",
-            (flow.goodput_bps / 1e6, flow.rtt_s.mean, flow.retransmits, &flow.limited_by, run.summary.events)
+            (
+                flow.goodput_bps / 1e6,
+                flow.rtt_s.mean,
+                flow.retransmits,
+                &flow.limited_by,
+                run.summary.events
+            )
         );
         // Of a packet of 1500 bytes some 1440 are the application's.
-        assert!((17.5e6..19.3e6).contains(&flow.goodput_bps), "{cc}: {} Mbit/s", flow.goodput_bps / 1e6);
+        assert!(
+            (17.5e6..19.3e6).contains(&flow.goodput_bps),
+            "{cc}: {} Mbit/s",
+            flow.goodput_bps / 1e6
+        );
     }
 }
 
 #[test]
 fn several_connections_at_once_share_the_link() {
-    let run = run(&scenario(DSL, "cc = \"cubic\"\ncount = 4"), TraceLevel::Acks);
-    let goodputs: Vec<f64> = run.summary.flows.iter().map(|flow| flow.goodput_bps).collect();
+    let run = run(
+        &scenario(DSL, "cc = \"cubic\"\ncount = 4"),
+        TraceLevel::Acks,
+    );
+    let goodputs: Vec<f64> = run
+        .summary
+        .flows
+        .iter()
+        .map(|flow| flow.goodput_bps)
+        .collect();
     assert_eq!(goodputs.len(), 4);
-    assert!((17.5e6..19.3e6).contains(&goodputs.iter().sum()), "{goodputs:?}");
+    assert!(
+        (17.5e6..19.3e6).contains(&goodputs.iter().sum()),
+        "{goodputs:?}"
+    );
     assert!(run.summary.jain > Some(0.8), "{goodputs:?}");
     // One trace of four tapes, in order of time.
     let flows = run.trace.expect("a trace").tables.remove(0);
-    let [Data::U64(times), Data::U32(numbers)] = [0, 1].map(|column| &flows.columns[column].data) else {
+    let [Data::U64(times), Data::U32(numbers)] = [0, 1].map(|column| &flows.columns[column].data)
+    else {
         panic!("time, flow")
     };
-    assert!(times.is_sorted() && (0..4).all(|flow| numbers.contains(&flow)), "{} rows", times.len());
+    assert!(
+        times.is_sorted() && (0..4).all(|flow| numbers.contains(&flow)),
+        "{} rows",
+        times.len()
+    );
 }
 
 #[test]
 fn a_seed_gives_one_trace() {
-    let lossy = "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"\nloss = \"1%\"\njitter = \"5ms\"";
+    let lossy =
+        "rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"2bdp\"\nloss = \"1%\"\njitter = \"5ms\"";
     for cc in ["cubic", "bbr3"] {
         let mut scenario = scenario(lossy, &format!("cc = \"{cc}\""));
-        let hash = |scenario: &Scenario| run(scenario, TraceLevel::Acks).trace.expect("a trace").hash();
+        let hash = |scenario: &Scenario| {
+            run(scenario, TraceLevel::Acks)
+                .trace
+                .expect("a trace")
+                .hash()
+        };
         let first = hash(&scenario);
         assert_eq!(first, hash(&scenario), "{cc}");
         scenario.seed += 1;

@@ -17,7 +17,8 @@ pub enum App {
         /// For how long.
         off: Draw<Span>,
     },
-    /// A client asks, the server answers at once, and when the answer has arrived the client thinks and asks again.
+    /// A client asks, the server answers at once, and when the answer has arrived the client thinks
+    /// and asks again.
     Request {
         /// How long an answer is.
         size: Draw<Bytes>,
@@ -35,14 +36,21 @@ pub enum On {
     Size(Draw<Bytes>),
 }
 
-const EXAMPLE: &str = "write it like \"on 2s off 1s\", \"on 500kB off exp 1s\" or \"request 100kB think 1s\"";
+const EXAMPLE: &str =
+    "write it like \"on 2s off 1s\", \"on 500kB off exp 1s\" or \"request 100kB think 1s\"";
 
 impl App {
     /// Whether it does not do the same in every run.
     pub fn is_random(&self) -> bool {
         match self {
-            App::OnOff { on: On::Time(on), off } => on.is_random() || off.is_random(),
-            App::OnOff { on: On::Size(size), off } => size.is_random() || off.is_random(),
+            App::OnOff {
+                on: On::Time(on),
+                off,
+            } => on.is_random() || off.is_random(),
+            App::OnOff {
+                on: On::Size(size),
+                off,
+            } => size.is_random() || off.is_random(),
             App::Request { size, think } => size.is_random() || think.is_random(),
         }
     }
@@ -51,14 +59,30 @@ impl App {
 impl Kind for App {
     fn read(value: &Toml) -> Result<App, Refusal> {
         let text = text_of(value);
-        if let Some((on, off)) = text.strip_prefix("on ").and_then(|rest| rest.split_once(" off ")) {
+        if let Some((on, off)) = text
+            .strip_prefix("on ")
+            .and_then(|rest| rest.split_once(" off "))
+        {
             // A size ends with its B.
-            let size = on.split(" shape ").next().is_some_and(|quantity| quantity.trim_end().ends_with(['b', 'B']));
-            let on = if size { On::Size(draw(on)?) } else { On::Time(some_time(draw(on)?)?) };
-            return Ok(App::OnOff { on, off: some_time(draw(off)?)? });
+            let size = on
+                .split(" shape ")
+                .next()
+                .is_some_and(|quantity| quantity.trim_end().ends_with(['b', 'B']));
+            let on = if size {
+                On::Size(draw(on)?)
+            } else {
+                On::Time(some_time(draw(on)?)?)
+            };
+            return Ok(App::OnOff {
+                on,
+                off: some_time(draw(off)?)?,
+            });
         }
         let Some(rest) = text.strip_prefix("request ") else {
-            return Err(Refusal::new("neither \"on … off …\" nor \"request …\"", EXAMPLE));
+            return Err(Refusal::new(
+                "neither \"on … off …\" nor \"request …\"",
+                EXAMPLE,
+            ));
         };
         let (size, think) = match rest.split_once(" think ") {
             Some((size, think)) => (draw(size)?, draw(think)?),
@@ -69,9 +93,17 @@ impl Kind for App {
 
     fn write(&self) -> Toml {
         Toml::String(match self {
-            App::OnOff { on: On::Time(on), off } => format!("on {} off {}", shown(on), shown(off)),
-            App::OnOff { on: On::Size(size), off } => format!("on {} off {}", shown(size), shown(off)),
-            App::Request { size, think } => format!("request {} think {}", shown(size), shown(think)),
+            App::OnOff {
+                on: On::Time(on),
+                off,
+            } => format!("on {} off {}", shown(on), shown(off)),
+            App::OnOff {
+                on: On::Size(size),
+                off,
+            } => format!("on {} off {}", shown(size), shown(off)),
+            App::Request { size, think } => {
+                format!("request {} think {}", shown(size), shown(think))
+            }
         })
     }
 
@@ -97,13 +129,21 @@ fn draw<T: Kind>(text: &str) -> Result<Draw<T>, Refusal> {
     if let Some(mean) = text.strip_prefix("exp ") {
         return Ok(Draw::Exponential { mean: read(mean)? });
     }
-    let Some(rest) = text.strip_prefix("pareto ") else { return read(text).map(Draw::Constant) };
+    let Some(rest) = text.strip_prefix("pareto ") else {
+        return read(text).map(Draw::Constant);
+    };
     let (mean, shape) = rest.split_once(" shape ").unwrap_or((rest, ""));
     match shape.trim().parse() {
-        Ok(shape) if shape > 1.0 && shape <= 100.0 => Ok(Draw::Pareto { mean: read(mean)?, shape }),
+        Ok(shape) if shape > 1.0 && shape <= 100.0 => Ok(Draw::Pareto {
+            mean: read(mean)?,
+            shape,
+        }),
         _ => {
             let problem = "a Pareto distribution with a mean has a shape above 1, at most 100";
-            Err(Refusal::new(problem, format!("write it like \"pareto {} shape 1.5\"", mean.trim())))
+            Err(Refusal::new(
+                problem,
+                format!("write it like \"pareto {} shape 1.5\"", mean.trim()),
+            ))
         }
     }
 }
@@ -113,7 +153,10 @@ fn some_time(draw: Draw<Span>) -> Result<Draw<Span>, Refusal> {
     let (Draw::Constant(mean) | Draw::Exponential { mean } | Draw::Pareto { mean, .. }) = draw;
     if mean < SHORTEST {
         let problem = format!("on and off for less than {SHORTEST}");
-        return Err(Refusal::new(problem, format!("give at least \"{SHORTEST}\", or leave app out")));
+        return Err(Refusal::new(
+            problem,
+            format!("give at least \"{SHORTEST}\", or leave app out"),
+        ));
     }
     Ok(draw)
 }

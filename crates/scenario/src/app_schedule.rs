@@ -26,14 +26,19 @@ fn change(text: &str) -> Result<(Span, Option<Rate>), Refusal> {
         rate if rate.starts_with(|first: char| first.is_ascii_digit()) => {
             Ok((at, Some(Rate::read(&Toml::String(rate.to_owned()))?)))
         }
-        word => refuse(format!("\"{word}\" is neither a rate nor \"pause\" or \"unlimited\"")),
+        word => refuse(format!(
+            "\"{word}\" is neither a rate nor \"pause\" or \"unlimited\""
+        )),
     }
 }
 
 impl Kind for AppSchedule {
     fn read(value: &Toml) -> Result<AppSchedule, Refusal> {
         let text = text_of(value);
-        let changes: Vec<_> = text.split(',').map(|text| change(text.trim())).collect::<Result<_, Refusal>>()?;
+        let changes: Vec<_> = text
+            .split(',')
+            .map(|text| change(text.trim()))
+            .collect::<Result<_, Refusal>>()?;
         if let Some(pair) = changes.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
             let problem = format!("{} does not come after {}", pair[1].0, pair[0].0);
             return Err(Refusal::new(problem, "write the changes in order of time"));
@@ -47,7 +52,11 @@ impl Kind for AppSchedule {
             Some(Rate::ZERO) => "pause".to_owned(),
             Some(rate) => rate.to_string(),
         };
-        let changes: Vec<String> = self.0.iter().map(|(at, rate)| format!("{at} {}", word(*rate))).collect();
+        let changes: Vec<String> = self
+            .0
+            .iter()
+            .map(|(at, rate)| format!("{at} {}", word(*rate)))
+            .collect();
         Toml::String(changes.join(", "))
     }
 

@@ -22,7 +22,8 @@ pub enum Buffer {
 }
 
 impl Buffer {
-    /// The limit behind a link of `rate` on a path of `rtt`, rounded down to whole `packet`s unless given in bytes.
+    /// The limit behind a link of `rate` on a path of `rtt`, rounded down to whole `packet`s unless
+    /// given in bytes.
     pub fn limit(&self, rate: Rate, rtt: Span, packet: Bytes) -> Limit {
         match *self {
             Buffer::Packets(n) => Limit::Packets(n),
@@ -45,7 +46,8 @@ impl Buffer {
 fn packets(rate: Rate, span: Span, factor: f64, packet: Bytes) -> u64 {
     let bits = rate.as_f64() * (span.as_nanos() as f64 / 1e9) * factor;
     let exact = bits / (8.0 * packet.as_f64());
-    // A decimal factor is seldom exact in binary: what is short of a whole packet by rounding alone counts as whole.
+    // A decimal factor is seldom exact in binary: what is short of a whole packet by rounding alone
+    // counts as whole.
     (exact * (1.0 + 1e-12)) as u64
 }
 
@@ -55,23 +57,34 @@ const TIMES: &[&str] = &["ns", "us", "µs", "ms", "s", "min"];
 impl Kind for Buffer {
     fn read(value: &Toml) -> Result<Buffer, Refusal> {
         let text = text_of(value);
-        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+        let end = text
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .unwrap_or(text.len());
         let (number, unit) = (&text[..end], text[end..].trim().to_lowercase());
         let countable = if text.contains('.') { "MB" } else { "packets" };
         let fix = || unit_fix(&text, ["bdp", countable, "ms"], "1bdp");
         match unit.as_str() {
             _ if !is_decimal(number) => Err(Refusal::new("not a size of a buffer", fix())),
             "" => Err(Refusal::new("a buffer needs a unit, like \"1bdp\"", fix())),
-            "packets" | "packet" => number
-                .parse()
-                .map(Buffer::Packets)
-                .map_err(|_| Refusal::new("not a whole number of packets", "write it like \"400packets\"")),
-            // Digits and a point always parse; too many of them parse as infinity, which the upper bound refuses.
+            "packets" | "packet" => number.parse().map(Buffer::Packets).map_err(|_| {
+                Refusal::new(
+                    "not a whole number of packets",
+                    "write it like \"400packets\"",
+                )
+            }),
+            // Digits and a point always parse; too many of them parse as infinity, which the upper
+            // bound refuses.
             "bdp" => Ok(Buffer::Bdp(number.parse().unwrap_or(f64::INFINITY))),
-            unit if SIZES.contains(&unit) => quantity(value, ["B", "kB", "MB"], "1.5MB").map(Buffer::Bytes),
-            unit if TIMES.contains(&unit) => quantity(value, ["us", "ms", "s"], "100ms").map(Buffer::Time),
+            unit if SIZES.contains(&unit) => {
+                quantity(value, ["B", "kB", "MB"], "1.5MB").map(Buffer::Bytes)
+            }
+            unit if TIMES.contains(&unit) => {
+                quantity(value, ["us", "ms", "s"], "100ms").map(Buffer::Time)
+            }
             _ => Err(Refusal::new(
-                format!("{unit:?} is not a unit of a buffer; use bdp, packets, B, kB, MB, us, ms or s"),
+                format!(
+                    "{unit:?} is not a unit of a buffer; use bdp, packets, B, kB, MB, us, ms or s"
+                ),
                 fix(),
             )),
         }

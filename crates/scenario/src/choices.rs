@@ -25,7 +25,8 @@ pub(crate) trait Word: Copy + PartialEq + 'static {
 }
 
 impl Word for Switch {
-    const WORDS: &'static [(&'static str, Switch)] = &[("off", Switch(false)), ("on", Switch(true))];
+    const WORDS: &'static [(&'static str, Switch)] =
+        &[("off", Switch(false)), ("on", Switch(true))];
 }
 
 impl Word for PathKind {
@@ -33,22 +34,33 @@ impl Word for PathKind {
 }
 
 impl Word for Pacing {
-    const WORDS: &'static [(&'static str, Pacing)] =
-        &[("auto", Pacing::Auto), ("on", Pacing::On), ("off", Pacing::Off)];
+    const WORDS: &'static [(&'static str, Pacing)] = &[
+        ("auto", Pacing::Auto),
+        ("on", Pacing::On),
+        ("off", Pacing::Off),
+    ];
 }
 
 impl Word for EcnField {
-    const WORDS: &'static [(&'static str, EcnField)] = &[("keep", EcnField::Keep), ("strip", EcnField::Strip)];
+    const WORDS: &'static [(&'static str, EcnField)] =
+        &[("keep", EcnField::Keep), ("strip", EcnField::Strip)];
 }
 
 impl Word for Ecn {
-    const WORDS: &'static [(&'static str, Ecn)] =
-        &[("auto", Ecn::Auto), ("off", Ecn::Off), ("ect0", Ecn::Ect0), ("ect1", Ecn::Ect1)];
+    const WORDS: &'static [(&'static str, Ecn)] = &[
+        ("auto", Ecn::Auto),
+        ("off", Ecn::Off),
+        ("ect0", Ecn::Ect0),
+        ("ect1", Ecn::Ect1),
+    ];
 }
 
 impl Word for EcnFeedback {
-    const WORDS: &'static [(&'static str, EcnFeedback)] =
-        &[("accurate", EcnFeedback::Accurate), ("classic", EcnFeedback::Classic), ("dctcp", EcnFeedback::Dctcp)];
+    const WORDS: &'static [(&'static str, EcnFeedback)] = &[
+        ("accurate", EcnFeedback::Accurate),
+        ("classic", EcnFeedback::Classic),
+        ("dctcp", EcnFeedback::Dctcp),
+    ];
 }
 
 impl<T: Word> Kind for T {
@@ -57,7 +69,10 @@ impl<T: Word> Kind for T {
     }
 
     fn write(&self) -> Toml {
-        let (word, _) = T::WORDS.iter().find(|(_, choice)| choice == self).expect("every choice has its word");
+        let (word, _) = T::WORDS
+            .iter()
+            .find(|(_, choice)| choice == self)
+            .expect("every choice has its word");
         Toml::String((*word).to_owned())
     }
 
@@ -78,5 +93,8 @@ pub(crate) fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Re
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("write one of them, like \"{}\"", words[0]),
     };
-    Err(Refusal::new(format!("not one of \"{}\"", words.join("\", \"")), fix))
+    Err(Refusal::new(
+        format!("not one of \"{}\"", words.join("\", \"")),
+        fix,
+    ))
 }

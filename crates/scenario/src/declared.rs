@@ -11,8 +11,8 @@ use crate::raw;
 /// A key of a scenario file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]`, `[[workload]]`, `[[link]]` or `[[path.change]]`, from 0: `path.rate`,
-    /// `flow.N.cc`.
+    /// Dotted, as `--set` takes it; N stands for the number of a `[[flow]]`, `[[workload]]`,
+    /// `[[link]]` or `[[path.change]]`, from 0: `path.rate`, `flow.N.cc`.
     pub key: String,
     /// What can be given: `duration`, `rate`, `"auto", "on" or "off"`, `table`.
     pub kind: String,
@@ -27,9 +27,13 @@ pub struct Key {
 }
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
-    // All in one piece: editors show it and the keys below are read from it without following references.
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
-    settings.into_generator().into_root_schema_for::<raw::Scenario>()
+    // All in one piece: editors show it and the keys below are read from it without following
+    // references.
+    let settings =
+        SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    settings
+        .into_generator()
+        .into_root_schema_for::<raw::Scenario>()
 });
 
 static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
@@ -37,11 +41,19 @@ static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| {
     let mut keys = Vec::new();
     section(root, "", &mut keys);
     section(&root["properties"]["path"], "path.", &mut keys);
-    section(&root["properties"]["path"]["properties"]["change"]["items"], "path.change.N.", &mut keys);
+    section(
+        &root["properties"]["path"]["properties"]["change"]["items"],
+        "path.change.N.",
+        &mut keys,
+    );
     section(&root["properties"]["host"], "host.", &mut keys);
     section(&root["properties"]["quic"], "quic.", &mut keys);
     section(&root["properties"]["flow"]["items"], "flow.N.", &mut keys);
-    section(&root["properties"]["workload"]["items"], "workload.N.", &mut keys);
+    section(
+        &root["properties"]["workload"]["items"],
+        "workload.N.",
+        &mut keys,
+    );
     section(&root["properties"]["link"]["items"], "link.N.", &mut keys);
     section(&root["properties"]["sweep"], "sweep.", &mut keys);
     keys
@@ -61,17 +73,24 @@ pub(crate) fn keys() -> &'static [Key] {
     &KEYS
 }
 
-/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`, `"quic."`, `"flow.N."`,
-/// `"workload.N."` or `"link.N."`.
+/// The names of the keys right inside `table`: `""`, `"path."`, `"path.change.N."`, `"host."`,
+/// `"quic."`, `"flow.N."`, `"workload.N."` or `"link.N."`.
 pub(crate) fn names(table: &str) -> Vec<&'static str> {
-    let inside = |key: &'static Key| key.key.strip_prefix(table).filter(|name| !name.contains('.'));
+    let inside = |key: &'static Key| {
+        key.key
+            .strip_prefix(table)
+            .filter(|name| !name.contains('.'))
+    };
     keys().iter().filter_map(inside).collect()
 }
 
 /// Adds the keys of one object of the schema.
 fn section(object: &Json, prefix: &str, keys: &mut Vec<Key>) {
     let empty = Vec::new();
-    let required = object["required"].as_array().or(object["anyOf"][0]["required"].as_array()).unwrap_or(&empty);
+    let required = object["required"]
+        .as_array()
+        .or(object["anyOf"][0]["required"].as_array())
+        .unwrap_or(&empty);
     for (name, property) in object["properties"].as_object().into_iter().flatten() {
         let in_words = property["x-default"].as_str().map(str::to_owned);
         keys.push(Key {
@@ -79,17 +98,36 @@ fn section(object: &Json, prefix: &str, keys: &mut Vec<Key>) {
             kind: kind(property),
             required: required.iter().any(|required| required == name),
             default: in_words.or_else(|| property.get("default").map(Json::to_string)),
-            examples: property["examples"].as_array().unwrap_or(&empty).iter().map(Json::to_string).collect(),
-            meaning: property["description"].as_str().unwrap_or_default().replace('\n', " "),
+            examples: property["examples"]
+                .as_array()
+                .unwrap_or(&empty)
+                .iter()
+                .map(Json::to_string)
+                .collect(),
+            meaning: property["description"]
+                .as_str()
+                .unwrap_or_default()
+                .replace('\n', " "),
         });
     }
 }
 
 fn kind(property: &Json) -> String {
-    match (property["enum"].as_array(), property["title"].as_str(), property["type"].as_str()) {
-        (Some(words), ..) => words.iter().map(Json::to_string).collect::<Vec<_>>().join(" or "),
+    match (
+        property["enum"].as_array(),
+        property["title"].as_str(),
+        property["type"].as_str(),
+    ) {
+        (Some(words), ..) => words
+            .iter()
+            .map(Json::to_string)
+            .collect::<Vec<_>>()
+            .join(" or "),
         (None, Some("whole number"), _) => {
-            format!("whole number from {} to {}", property["minimum"], property["maximum"])
+            format!(
+                "whole number from {} to {}",
+                property["minimum"], property["maximum"]
+            )
         }
         (None, Some(title), _) => title.to_owned(),
         (None, None, Some("array")) => "tables".to_owned(),

@@ -1,8 +1,9 @@
-//! What a scenario's path is made of: `path`'s elements, each with its random stream. Every runner takes them from here.
+//! What a scenario's path is made of: `path`'s elements, each with its random stream. Every runner
+//! takes them from here.
 
 use path::{
-    Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Radio, Shaper, Silence, Suspension, Timeline, Transmitter,
-    VaryingLink,
+    Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Radio, Shaper, Silence, Suspension,
+    Timeline, Transmitter, VaryingLink,
 };
 use units::{Rng, Span, Time};
 
@@ -28,8 +29,8 @@ impl Scenario {
     pub fn element<P: Copy>(&self, index: usize) -> Element<P> {
         let path = &self.path;
         let link = self.link(index);
-        let mut limits =
-            timeline_of(path, index, link.buffer, |change| change.buffer).map(|buffer| link.limit(buffer, path.rtt));
+        let mut limits = timeline_of(path, index, link.buffer, |change| change.buffer)
+            .map(|buffer| link.limit(buffer, path.rtt));
         let policers = timeline_of(path, index, link.policer, |change| change.policer)
             .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
         let shapers = timeline_of(path, index, link.shaper, |change| change.shaper)
@@ -37,12 +38,29 @@ impl Scenario {
         let transmitter = self.transmitter(index);
         let rng = Rng::stream(self.seed, &link.name, "queue");
         let queue = Queue::new(&link.queue, *limits.at(Time::ZERO), link.rate, rng);
-        match (queue, transmitter.constant(), limits.constant(), policers.constant(), shapers.constant()) {
-            (None, Some(rate), Some(limit), Some(None), Some(None)) => Element::Constant(Link::new(rate, *limit)),
-            (None, ..) => Element::Varying(Box::new(VaryingLink::new(transmitter, limits, policers, shapers))),
-            (Some(queue), ..) => {
-                Element::Managed(Box::new(ManagedLink::new(transmitter, limits, policers, shapers, queue)))
+        match (
+            queue,
+            transmitter.constant(),
+            limits.constant(),
+            policers.constant(),
+            shapers.constant(),
+        ) {
+            (None, Some(rate), Some(limit), Some(None), Some(None)) => {
+                Element::Constant(Link::new(rate, *limit))
             }
+            (None, ..) => Element::Varying(Box::new(VaryingLink::new(
+                transmitter,
+                limits,
+                policers,
+                shapers,
+            ))),
+            (Some(queue), ..) => Element::Managed(Box::new(ManagedLink::new(
+                transmitter,
+                limits,
+                policers,
+                shapers,
+                queue,
+            ))),
         }
     }
 
@@ -52,15 +70,21 @@ impl Scenario {
         let stream = |usage: &str| Rng::stream(self.seed, &link.name, usage);
         let transmitter = match &link.rate_pattern {
             Some(pattern) => pattern.transmitter(stream("rate")),
-            None => Transmitter::serial(timeline_of(path, index, link.rate, |change| change.rate).into()),
+            None => Transmitter::serial(
+                timeline_of(path, index, link.rate, |change| change.rate).into(),
+            ),
         };
         let aggregation = timeline(path, path.wifi, |change| change.wifi);
         match (transmitter, self.silence()) {
             (transmitter, _) if index != BOTTLENECK => transmitter,
-            (transmitter, silence) if aggregation.constant() == Some(&None) && silence.is_none() => transmitter,
-            (Transmitter::Serial(_, rates), silence) => {
-                Transmitter::Radio(Radio::new(rates, aggregation, silence, stream("backoff")).into())
+            (transmitter, silence)
+                if aggregation.constant() == Some(&None) && silence.is_none() =>
+            {
+                transmitter
             }
+            (Transmitter::Serial(_, rates), silence) => Transmitter::Radio(
+                Radio::new(rates, aggregation, silence, stream("backoff")).into(),
+            ),
             _ => unreachable!("a trace with a radio is refused"),
         }
     }
@@ -77,7 +101,9 @@ impl Scenario {
 
     /// Loss of a flow's ACKs at the receiver, in front of all links.
     pub fn reverse_loss(&self, flow: &Flow) -> Option<Losses> {
-        let losses = timeline(&self.path, self.path.reverse_loss.clone(), |change| change.reverse_loss.clone());
+        let losses = timeline(&self.path, self.path.reverse_loss.clone(), |change| {
+            change.reverse_loss.clone()
+        });
         Losses::new(losses, self.stream(flow, "reverse_loss"))
     }
 
@@ -89,7 +115,9 @@ impl Scenario {
 
     /// Which of its ACKs do.
     pub fn reverse_copies(&self, flow: &Flow) -> Option<Copies> {
-        let duplicates = timeline(&self.path, self.path.reverse_duplicate, |change| change.reverse_duplicate);
+        let duplicates = timeline(&self.path, self.path.reverse_duplicate, |change| {
+            change.reverse_duplicate
+        });
         Copies::new(duplicates, self.stream(flow, "reverse_duplicate"))
     }
 
@@ -108,8 +136,15 @@ impl Scenario {
         let extra = flow.extra_rtt;
         let delay = timeline(path, path.rtt, |change| change.rtt)
             .map(|rtt: Span| (rtt + extra).saturating_sub(rtt / 2 + extra / 2));
-        let jitters = timeline(path, path.reverse_jitter.clone(), |change| change.reverse_jitter.clone());
-        Line::suspended(delay, jitters, self.silence(), self.stream(flow, "reverse_jitter"))
+        let jitters = timeline(path, path.reverse_jitter.clone(), |change| {
+            change.reverse_jitter.clone()
+        });
+        Line::suspended(
+            delay,
+            jitters,
+            self.silence(),
+            self.stream(flow, "reverse_jitter"),
+        )
     }
 
     /// When the bottleneck is silent, and with it those who send ACKs to it.
@@ -117,17 +152,28 @@ impl Scenario {
         let path = &self.path;
         let salt = Rng::stream(self.seed, &path.link.name, "suspend").next_u64();
         let suspension = |suspend: Option<Suspend>| {
-            let Suspend { hold, every, random } = suspend?;
-            Some(Suspension { hold, every, salt: random.then_some(salt) })
+            let Suspend {
+                hold,
+                every,
+                random,
+            } = suspend?;
+            Some(Suspension {
+                hold,
+                every,
+                salt: random.then_some(salt),
+            })
         };
-        let changes =
-            path.schedule(|change| change.suspend).map(|(at, suspend)| (Time::ZERO + at, suspension(suspend)));
+        let changes = path
+            .schedule(|change| change.suspend)
+            .map(|(at, suspend)| (Time::ZERO + at, suspension(suspend)));
         Silence::new(suspension(path.suspend), changes)
     }
 
     fn loss_of(&self, flow: &Flow, index: usize, what: &str) -> Option<Losses> {
         let link = self.link(index);
-        let losses = timeline_of(&self.path, index, link.loss.clone(), |change| change.loss.clone());
+        let losses = timeline_of(&self.path, index, link.loss.clone(), |change| {
+            change.loss.clone()
+        });
         let usage = match index {
             BOTTLENECK => format!("{what}loss"),
             _ => format!("{what}loss on {}", link.name),
@@ -136,7 +182,9 @@ impl Scenario {
     }
 
     fn link(&self, index: usize) -> &crate::Link {
-        self.links().nth(index).expect("a route's links are the scenario's")
+        self.links()
+            .nth(index)
+            .expect("a route's links are the scenario's")
     }
 
     fn stream(&self, flow: &Flow, usage: &str) -> Rng {
@@ -145,11 +193,24 @@ impl Scenario {
 }
 
 /// One of a link's properties over time: that of the bottleneck has the path's schedule.
-fn timeline_of<T>(path: &Path, link: usize, first: T, of: impl Fn(&Change) -> Option<T>) -> Timeline<T> {
-    if link == BOTTLENECK { timeline(path, first, of) } else { first.into() }
+fn timeline_of<T>(
+    path: &Path,
+    link: usize,
+    first: T,
+    of: impl Fn(&Change) -> Option<T>,
+) -> Timeline<T> {
+    if link == BOTTLENECK {
+        timeline(path, first, of)
+    } else {
+        first.into()
+    }
 }
 
 /// One of the path's properties over time.
 fn timeline<T>(path: &Path, first: T, of: impl Fn(&Change) -> Option<T>) -> Timeline<T> {
-    Timeline::new(first, path.schedule(of).map(|(at, value)| (Time::ZERO + at, value)))
+    Timeline::new(
+        first,
+        path.schedule(of)
+            .map(|(at, value)| (Time::ZERO + at, value)),
+    )
 }

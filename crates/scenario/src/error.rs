@@ -19,7 +19,8 @@ pub(crate) enum Place {
 
 /// Why a scenario was refused.
 ///
-/// Displayed as two lines: `scenario.toml:7: path.rate = "100": a rate needs a unit, like "100mbit"` and `  fix: …`.
+/// Displayed as two lines: `scenario.toml:7: path.rate = "100": a rate needs a unit, like
+/// "100mbit"` and `  fix: …`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Box<Parts>);
 
@@ -85,8 +86,17 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { file, place, within, key, value, problem, fix } = &*self.0;
-        let said = matches!(place, Place::Override(text) if text.starts_with(&format!("--set {key}=")));
+        let Parts {
+            file,
+            place,
+            within,
+            key,
+            value,
+            problem,
+            fix,
+        } = &*self.0;
+        let said =
+            matches!(place, Place::Override(text) if text.starts_with(&format!("--set {key}=")));
         let place = match place {
             Place::File => file.clone(),
             Place::Line(line) => format!("{file}:{line}"),
@@ -94,20 +104,36 @@ impl fmt::Display for Error {
             Place::Override(text) => format!("{file} with {text}"),
             Place::Profile(name) => format!("{file} with profile {name}"),
         };
-        let place = if within.is_empty() { place } else { format!("{place}, {within}") };
+        let place = if within.is_empty() {
+            place
+        } else {
+            format!("{place}, {within}")
+        };
         let subject = match (key.as_str(), value.as_str()) {
             // There is none, or the override has named it already.
             (key, _) if key.is_empty() || said => String::new(),
             (key, "") => format!("{key}: "),
             (key, value) => format!("{key} = {value}: "),
         };
-        write!(f, "{}\n  fix: {}", one_line(&format!("{place}: {subject}{problem}")), one_line(fix))
+        write!(
+            f,
+            "{}\n  fix: {}",
+            one_line(&format!("{place}: {subject}{problem}")),
+            one_line(fix)
+        )
     }
 }
 
-/// `text` with what the user put into it escaped, as far as it would break the line or the terminal.
+/// `text` with what the user put into it escaped, as far as it would break the line or the
+/// terminal.
 fn one_line(text: &str) -> String {
-    let escape = |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    let escape = |c: char| {
+        if c.is_control() {
+            c.escape_default().to_string()
+        } else {
+            c.to_string()
+        }
+    };
     text.chars().map(escape).collect()
 }
 

@@ -53,13 +53,16 @@ pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
     example: &str,
 ) -> Result<T, Refusal> {
     let text = text_of(value);
-    text.parse().map_err(|error: UnitError| match error.to_string().rsplit_once("; ") {
-        Some((problem, fix)) => Refusal::new(problem, fix),
-        None => Refusal::new(error.to_string(), unit_fix(&text, units, example)),
-    })
+    text.parse().map_err(
+        |error: UnitError| match error.to_string().rsplit_once("; ") {
+            Some((problem, fix)) => Refusal::new(problem, fix),
+            None => Refusal::new(error.to_string(), unit_fix(&text, units, example)),
+        },
+    )
 }
 
-/// The text of a value; a number in the place of a quantity is then only a quantity without its unit.
+/// The text of a value; a number in the place of a quantity is then only a quantity without its
+/// unit.
 pub(crate) fn text_of(value: &Toml) -> String {
     match value {
         Toml::String(text) => text.trim().to_owned(),
@@ -88,7 +91,10 @@ pub(crate) fn is_decimal(text: &str) -> bool {
 fn duration(value: &Toml, longest: Span) -> Result<Span, Refusal> {
     let span: Span = quantity(value, ["us", "ms", "s"], "50ms")?;
     if span > longest {
-        return Err(Refusal::new(format!("longer than {longest}"), format!("give at most \"{longest}\"")));
+        return Err(Refusal::new(
+            format!("longer than {longest}"),
+            format!("give at most \"{longest}\""),
+        ));
     }
     Ok(span)
 }
@@ -134,7 +140,11 @@ impl Kind for Extra {
     fn read(value: &Toml) -> Result<Extra, Refusal> {
         let text = text_of(value);
         let Some(more) = text.strip_prefix('+') else {
-            let example = if text.parse::<Span>().is_ok() { text.as_str() } else { "20ms" };
+            let example = if text.parse::<Span>().is_ok() {
+                text.as_str()
+            } else {
+                "20ms"
+            };
             return Err(Refusal::new(
                 "a flow's rtt is what it has on top of path.rtt, and starts with \"+\"",
                 format!("write \"+{example}\" for that much more than path.rtt"),
@@ -156,10 +166,14 @@ impl Kind for Rate {
     fn read(value: &Toml) -> Result<Rate, Refusal> {
         let rate: Rate = quantity(value, ["kbit", "mbit", "gbit"], "100mbit")?;
         match rate {
-            Rate::ZERO => Err(Refusal::new("at a rate of zero nothing moves", "give more than zero, like \"100mbit\"")),
-            rate if rate > FASTEST => {
-                Err(Refusal::new(format!("faster than {FASTEST}"), format!("give at most \"{FASTEST}\"")))
-            }
+            Rate::ZERO => Err(Refusal::new(
+                "at a rate of zero nothing moves",
+                "give more than zero, like \"100mbit\"",
+            )),
+            rate if rate > FASTEST => Err(Refusal::new(
+                format!("faster than {FASTEST}"),
+                format!("give at most \"{FASTEST}\""),
+            )),
             rate => Ok(rate),
         }
     }
@@ -181,7 +195,10 @@ impl Kind for Rate {
 impl Kind for Bytes {
     fn read(value: &Toml) -> Result<Bytes, Refusal> {
         match quantity(value, ["B", "kB", "MB"], "1.5MB")? {
-            Bytes::ZERO => Err(Refusal::new("zero bytes are nothing", "give more, or leave the key out")),
+            Bytes::ZERO => Err(Refusal::new(
+                "zero bytes are nothing",
+                "give more, or leave the key out",
+            )),
             bytes => Ok(bytes),
         }
     }
@@ -208,19 +225,32 @@ impl Kind for ReceiveWindow {
         let text = text_of(value);
         let Some(rest) = text.strip_prefix("auto") else {
             let window = Bytes::read(value)?;
-            let refusal = || Refusal::new("less than one packet of 1500 bytes", "give at least \"1500B\"");
-            return (window >= PACKET).then_some(ReceiveWindow::Fixed(window)).ok_or_else(refusal);
+            let refusal = || {
+                Refusal::new(
+                    "less than one packet of 1500 bytes",
+                    "give at least \"1500B\"",
+                )
+            };
+            return (window >= PACKET)
+                .then_some(ReceiveWindow::Fixed(window))
+                .ok_or_else(refusal);
         };
         let max = match rest.trim().strip_prefix("max") {
             None if rest.is_empty() => RMEM_MAX,
             None => {
-                return Err(Refusal::new("what comes after \"auto\" is not \"max\"", "write it like \"auto max 6MB\""));
+                return Err(Refusal::new(
+                    "what comes after \"auto\" is not \"max\"",
+                    "write it like \"auto max 6MB\"",
+                ));
             }
             Some(max) => Bytes::read(&Toml::String(max.trim().to_owned()))?,
         };
         if max < PACKET * 2 {
             let problem = "half of this buffer is offered: less than one packet of 1500 bytes";
-            return Err(Refusal::new(problem, "give at least \"3kB\", like \"auto max 6MB\""));
+            return Err(Refusal::new(
+                problem,
+                "give at least \"3kB\", like \"auto max 6MB\"",
+            ));
         }
         Ok(ReceiveWindow::Auto { max })
     }
@@ -248,7 +278,11 @@ impl fmt::Display for Percent {
         let text = self.0.to_string();
         let digits = format!("{:0<2}", text.strip_prefix("0.").unwrap_or_default());
         let (whole, rest) = digits.split_at(2);
-        let whole = if whole == "00" { "0" } else { whole.trim_start_matches('0') };
+        let whole = if whole == "00" {
+            "0"
+        } else {
+            whole.trim_start_matches('0')
+        };
         let point = if rest.is_empty() { "" } else { "." };
         write!(f, "{whole}{point}{rest}%")
     }
@@ -264,12 +298,15 @@ impl Kind for Percent {
         if number == text {
             // A number below one may be meant as a share.
             let fix = match number.parse() {
-                Ok(share) if share > 0.0 && share < 1.0 => format!("write \"{}\" or \"{number}%\"", Percent(share)),
+                Ok(share) if share > 0.0 && share < 1.0 => {
+                    format!("write \"{}\" or \"{number}%\"", Percent(share))
+                }
                 _ => format!("write \"{number}%\""),
             };
             return Err(Refusal::new("a percentage needs its sign", fix));
         }
-        // Shifting the point in the text, not dividing, gives the float that is nearest to what was written.
+        // Shifting the point in the text, not dividing, gives the float that is nearest to what was
+        // written.
         match format!("{number}e-2").parse() {
             Ok(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
             _ => Err(Refusal::new(Percent::TOO_MUCH, "give less than \"100%\"")),
@@ -293,11 +330,19 @@ impl Kind for Percent {
 impl Kind for Name {
     fn read(value: &Toml) -> Result<Name, Refusal> {
         let fix = "use 1 to 64 letters, digits, \"-\", \"_\", \".\" and \"+\", starting with a letter or digit, like \"cubic-1\"";
-        let Toml::String(name) = value else { return Err(Refusal::new("a name is text", fix)) };
+        let Toml::String(name) = value else {
+            return Err(Refusal::new("a name is text", fix));
+        };
         let fit = (1..=Name::LONGEST).contains(&name.len())
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c));
-        if fit { Ok(Name(name.clone())) } else { Err(Refusal::new("unfit for file and column names", fix)) }
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c));
+        if fit {
+            Ok(Name(name.clone()))
+        } else {
+            Err(Refusal::new("unfit for file and column names", fix))
+        }
     }
 
     fn write(&self) -> Toml {
@@ -333,7 +378,8 @@ impl Kind for Algorithm {
         if module.split('.').all(is_word) && is_word(class) && class.len() <= Name::LONGEST {
             return Ok(Algorithm(format!("{module}:{class}")));
         }
-        let fix = "write it like \"my.module:Mine\": a module that Python imports, and a class in it";
+        let fix =
+            "write it like \"my.module:Mine\": a module that Python imports, and a class in it";
         Err(Refusal::new("no class of a Python module", fix))
     }
 
@@ -355,12 +401,15 @@ impl Kind for Algorithm {
 impl<const MIN: u64, const MAX: u64> Kind for Whole<MIN, MAX> {
     fn read(value: &Toml) -> Result<Whole<MIN, MAX>, Refusal> {
         let number = value.as_integer().and_then(|n| u64::try_from(n).ok());
-        number.filter(|n| (MIN..=MAX).contains(n)).map(Whole).ok_or_else(|| {
-            Refusal::new(
-                format!("not a whole number from {MIN} to {MAX}"),
-                format!("write a whole number from {MIN} to {MAX}, without quotes"),
-            )
-        })
+        number
+            .filter(|n| (MIN..=MAX).contains(n))
+            .map(Whole)
+            .ok_or_else(|| {
+                Refusal::new(
+                    format!("not a whole number from {MIN} to {MAX}"),
+                    format!("write a whole number from {MIN} to {MAX}, without quotes"),
+                )
+            })
     }
 
     fn write(&self) -> Toml {

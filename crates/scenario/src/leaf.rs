@@ -15,18 +15,26 @@ use crate::source::{Source, join, show};
 pub(crate) struct Refusal {
     pub(crate) problem: String,
     pub(crate) fix: String,
-    /// The key inside of the value that is refused, and what was written there; none for the whole of it.
+    /// The key inside of the value that is refused, and what was written there; none for the whole
+    /// of it.
     pub(crate) inside: Option<(String, String)>,
 }
 
 impl Refusal {
     pub(crate) fn new(problem: impl Into<String>, fix: impl Into<String>) -> Refusal {
-        Refusal { problem: problem.into(), fix: fix.into(), inside: None }
+        Refusal {
+            problem: problem.into(),
+            fix: fix.into(),
+            inside: None,
+        }
     }
 
     /// It is about the key `name` inside of the value.
     pub(crate) fn about(self, name: &str, shown: String) -> Refusal {
-        Refusal { inside: Some((name.to_owned(), shown)), ..self }
+        Refusal {
+            inside: Some((name.to_owned(), shown)),
+            ..self
+        }
     }
 }
 
@@ -63,15 +71,24 @@ impl<T> Leaf<T> {
 impl<T: Kind> Leaf<T> {
     /// The leaf that reads as `value`.
     pub(crate) fn of(value: &T) -> Leaf<T> {
-        Leaf { value: value.write(), kind: PhantomData }
+        Leaf {
+            value: value.write(),
+            kind: PhantomData,
+        }
     }
 
     /// What was written, or an error that names `key` in `source`.
     pub(crate) fn get(&self, source: &Source, key: &str) -> Result<T, Error> {
-        T::read_in(&self.value, source.folder()).map_err(|Refusal { problem, fix, inside }| match inside {
-            None => source.error(key, self.show(), problem, fix),
-            Some((name, shown)) => source.error(&join(key, &name), shown, problem, fix),
-        })
+        T::read_in(&self.value, source.folder()).map_err(
+            |Refusal {
+                 problem,
+                 fix,
+                 inside,
+             }| match inside {
+                None => source.error(key, self.show(), problem, fix),
+                Some((name, shown)) => source.error(&join(key, &name), shown, problem, fix),
+            },
+        )
     }
 }
 
@@ -83,7 +100,10 @@ impl<T> Serialize for Leaf<T> {
 
 impl<'de, T> Deserialize<'de> for Leaf<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Leaf<T>, D::Error> {
-        Ok(Leaf { value: toml::Value::deserialize(deserializer)?, kind: PhantomData })
+        Ok(Leaf {
+            value: toml::Value::deserialize(deserializer)?,
+            kind: PhantomData,
+        })
     }
 }
 

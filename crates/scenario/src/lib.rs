@@ -1,11 +1,12 @@
-//! Scenarios: TOML text becomes a [`Scenario`] in which every value is valid and every default filled in, or an
-//! [`Error`] that names the file, the key, the bad value and the fix.
+//! Scenarios: TOML text becomes a [`Scenario`] in which every value is valid and every default
+//! filled in, or an [`Error`] that names the file, the key, the bad value and the fix.
 //!
-//! Every key is declared once, as a field of the structs in `raw/`: what it is called, its kind, its default and its
-//! meaning. Reading, writing, [`explain`] and the JSON [`schema`] all follow from there.
+//! Every key is declared once, as a field of the structs in `raw/`: what it is called, its kind,
+//! its default and its meaning. Reading, writing, [`explain`] and the JSON [`schema`] all follow
+//! from there.
 //!
-//! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who does raises the same
-//! kind of error with [`Scenario::error`].
+//! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who
+//! does raises the same kind of error with [`Scenario::error`].
 
 mod app;
 mod app_schedule;
@@ -42,8 +43,8 @@ pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
-    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, Quic, ReceiveWindow, Scenario,
-    UNRESPONSIVE, Value, Wake,
+    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, Quic,
+    ReceiveWindow, Scenario, UNRESPONSIVE, Value, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};

@@ -1,4 +1,5 @@
-//! What a scenario is once it is read: quantities with their units, defaults filled in, flows counted out.
+//! What a scenario is once it is read: quantities with their units, defaults filled in, flows
+//! counted out.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +61,8 @@ pub struct Scenario {
 /// What the flows share: the bottleneck, and the way there and back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// It is the machine's own loopback, for runners that have one; for others what follows stands for it.
+    /// It is the machine's own loopback, for runners that have one; for others what follows stands
+    /// for it.
     pub loopback: bool,
     /// The bottleneck.
     pub link: Link,
@@ -222,7 +224,8 @@ pub struct Flow {
     pub ecn: Ecn,
     /// How its receiver reports marks.
     pub ecn_feedback: EcnFeedback,
-    /// The links that its data packets meet, in order, by their number in [`Scenario::links`]; at least one.
+    /// The links that its data packets meet, in order, by their number in [`Scenario::links`]; at
+    /// least one.
     pub route: Vec<usize>,
     /// The same for its ACKs; may be none.
     pub reverse_route: Vec<usize>,
@@ -279,8 +282,8 @@ pub enum ReceiveWindow {
 }
 
 impl ReceiveWindow {
-    /// The most that is offered: of a buffer that is tuned, half (Linux: tcp_adv_win_scale = 1), since the rest is for what
-    /// a kernel needs beside the data.
+    /// The most that is offered: of a buffer that is tuned, half (Linux: tcp_adv_win_scale = 1),
+    /// since the rest is for what a kernel needs beside the data.
     pub fn most(self) -> Bytes {
         match self {
             ReceiveWindow::Fixed(window) => window,
@@ -357,7 +360,8 @@ impl<T> PartialEq for Written<T> {
 }
 
 impl Scenario {
-    /// An error about `key`, such as `path.queue` or a [`Flow::key`], at the place where it was written.
+    /// An error about `key`, such as `path.queue` or a [`Flow::key`], at the place where it was
+    /// written.
     ///
     /// `value` is shown as it is: quote text (`format_args!("{text:?}")`).
     pub fn error(
@@ -385,7 +389,10 @@ impl Scenario {
 
     /// The fastest rate of any link at any time.
     pub fn fastest(&self) -> Rate {
-        self.more_links.iter().map(Link::fastest).fold(self.path.fastest(), Rate::max)
+        self.more_links
+            .iter()
+            .map(Link::fastest)
+            .fold(self.path.fastest(), Rate::max)
     }
 
     /// When `flow` starts in a run of this seed, jitter included.
@@ -399,20 +406,35 @@ impl Scenario {
 
     /// The two-way propagation delay of `flow` at the start.
     pub fn rtt(&self, flow: &Flow) -> Span {
-        let delays = self.route(&flow.route).chain(self.route(&flow.reverse_route)).map(|link| link.delay);
+        let delays = self
+            .route(&flow.route)
+            .chain(self.route(&flow.reverse_route))
+            .map(|link| link.delay);
         delays.fold(self.path.rtt + flow.extra_rtt, |sum, delay| sum + delay)
     }
 
-    /// The receive window of `flow`, at its largest: given, or 2 x (BDP + buffers of its route) of the start. The BDP is that of the slowest
-    /// link of the route and the flow's own RTT, with full queues on the way back.
+    /// The receive window of `flow`, at its largest: given, or 2 x (BDP + buffers of its route) of
+    /// the start. The BDP is that of the slowest link of the route and the flow's own RTT, with
+    /// full queues on the way back.
     pub fn receive_window(&self, flow: &Flow) -> Bytes {
-        flow.receive_window.map(ReceiveWindow::most).unwrap_or_else(|| {
-            let slowest = self.route(&flow.route).map(Link::sustained).min().expect("a route has a link");
-            let back = self.route(&flow.reverse_route).map(|link| link.sustained().time_for(self.buffer(link)));
-            let rtt = back.fold(self.rtt(flow), |sum, wait| sum + wait);
-            let buffers: Bytes = self.route(&flow.route).map(|link| self.buffer(link)).fold(Bytes::ZERO, |a, b| a + b);
-            (slowest.bytes_in(rtt) + buffers) * 2
-        })
+        flow.receive_window
+            .map(ReceiveWindow::most)
+            .unwrap_or_else(|| {
+                let slowest = self
+                    .route(&flow.route)
+                    .map(Link::sustained)
+                    .min()
+                    .expect("a route has a link");
+                let back = self
+                    .route(&flow.reverse_route)
+                    .map(|link| link.sustained().time_for(self.buffer(link)));
+                let rtt = back.fold(self.rtt(flow), |sum, wait| sum + wait);
+                let buffers: Bytes = self
+                    .route(&flow.route)
+                    .map(|link| self.buffer(link))
+                    .fold(Bytes::ZERO, |a, b| a + b);
+                (slowest.bytes_in(rtt) + buffers) * 2
+            })
     }
 
     /// What a link's buffer holds at the start, at most.
@@ -422,19 +444,28 @@ impl Scenario {
 }
 
 impl Path {
-    /// What one of its properties is from each of these times on: `path.schedule(|change| change.rate)`.
-    pub fn schedule<'a, T>(&'a self, of: impl Fn(&Change) -> Option<T> + 'a) -> impl Iterator<Item = (Span, T)> + 'a {
-        self.changes.iter().filter_map(move |change| Some((change.at, of(change)?)))
+    /// What one of its properties is from each of these times on: `path.schedule(|change|
+    /// change.rate)`.
+    pub fn schedule<'a, T>(
+        &'a self,
+        of: impl Fn(&Change) -> Option<T> + 'a,
+    ) -> impl Iterator<Item = (Span, T)> + 'a {
+        self.changes
+            .iter()
+            .filter_map(move |change| Some((change.at, of(change)?)))
     }
 
     /// The bottleneck's fastest rate at any time.
     pub fn fastest(&self) -> Rate {
-        self.schedule(|change| change.rate).map(|(_, rate)| rate).fold(self.link.fastest(), Rate::max)
+        self.schedule(|change| change.rate)
+            .map(|(_, rate)| rate)
+            .fold(self.link.fastest(), Rate::max)
     }
 }
 
 impl Link {
-    /// The dotted key of `name` in the table that this link was written in, for [`Scenario::error`].
+    /// The dotted key of `name` in the table that this link was written in, for
+    /// [`Scenario::error`].
     pub fn key(&self, name: &str) -> String {
         match self.table {
             Some(Written(i)) => format!("link.{i}.{name}"),
@@ -444,15 +475,19 @@ impl Link {
 
     /// Its fastest rate at any time, but for changes of the path.
     pub fn fastest(&self) -> Rate {
-        self.rate_pattern.as_ref().map_or(self.rate, RatePattern::fastest)
+        self.rate_pattern
+            .as_ref()
+            .map_or(self.rate, RatePattern::fastest)
     }
 
     /// What it carries in the long run: its rate, or its shaper's if that is lower.
     pub fn sustained(&self) -> Rate {
-        self.shaper.map_or(self.rate, |shaper| shaper.rate.min(self.rate))
+        self.shaper
+            .map_or(self.rate, |shaper| shaper.rate.min(self.rate))
     }
 
-    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on a path of `rtt`.
+    /// What `buffer` holds, in packets or bytes as the queue counts: a BDP is that of the start, on
+    /// a path of `rtt`.
     pub fn limit(&self, buffer: Buffer, rtt: Span) -> Limit {
         if self.queue.descriptor().in_bytes {
             buffer.limit_in_bytes(self.sustained(), rtt, PACKET)
@@ -468,7 +503,8 @@ impl Flow {
         self.cc == UNRESPONSIVE
     }
 
-    /// The dotted key of `name` in the table that this flow was written in, for [`Scenario::error`].
+    /// The dotted key of `name` in the table that this flow was written in, for
+    /// [`Scenario::error`].
     pub fn key(&self, name: &str) -> String {
         self.table.0.key(name)
     }

@@ -7,16 +7,24 @@ use crate::error::Error;
 use crate::source::Source;
 
 /// Puts `text` in the place of what `key` has now.
-pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) -> Result<(), Error> {
+pub(crate) fn set(
+    root: &mut Table,
+    source: &mut Source,
+    key: &str,
+    text: &str,
+) -> Result<(), Error> {
     source.note_override(key, format!("--set {key}={text}"));
     let (listed, declared) = locate(key);
-    let refuse = |problem: String, fix: String| Err(source.error(key, format_args!("{text:?}"), problem, fix));
+    let refuse = |problem: String, fix: String| {
+        Err(source.error(key, format_args!("{text:?}"), problem, fix))
+    };
     if key.starts_with("sweep.") {
         let fix = "--repeat, --sample and --zip of fullpipe sweep say the same";
         return refuse("this stands in the file alone".to_owned(), fix.to_owned());
     }
     // A key of a flow is none without the flow's number.
-    let declared_at_all = |known: &&Key| known.key == declared && (listed.is_some() || !declared.contains(".N."));
+    let declared_at_all =
+        |known: &&Key| known.key == declared && (listed.is_some() || !declared.contains(".N."));
     let is_text = match keys().iter().find(declared_at_all) {
         Some(known) if known.kind.starts_with("table") => {
             return refuse(
@@ -26,7 +34,12 @@ pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) 
         }
         Some(known) => known.kind == "name",
         None if (listed.is_some() && is_param(&declared)) || is_option(&declared) => false,
-        None => return refuse("unknown key".to_owned(), unknown_fix(key, listed.map(|(_, index)| index), &declared)),
+        None => {
+            return refuse(
+                "unknown key".to_owned(),
+                unknown_fix(key, listed.map(|(_, index)| index), &declared),
+            );
+        }
     };
     if let Some((list, index)) = listed {
         let there = length(root, list);
@@ -35,7 +48,10 @@ pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) 
             _ if index < there => None,
             0 => Some(format!("add a [[{list}]] to the file")),
             1 => Some(format!("the only one is {}", other(0))),
-            _ => Some(format!("count from 0: the last one is {}", other(there - 1))),
+            _ => Some(format!(
+                "count from 0: the last one is {}",
+                other(there - 1)
+            )),
         };
         if let Some(fix) = fix {
             return refuse(format!("the file has {there} [[{list}]]"), fix);
@@ -48,7 +64,8 @@ pub(crate) fn set(root: &mut Table, source: &mut Source, key: &str, text: &str) 
 /// Puts `seed` in the place of the one that is there.
 pub(crate) fn set_seed(root: &mut Table, source: &mut Source, seed: u64) {
     source.note_override("seed", format!("--seed {seed}"));
-    // What TOML can't represent becomes text, which is refused like any other seed that is no number in range.
+    // What TOML can't represent becomes text, which is refused like any other seed that is no
+    // number in range.
     let value = i64::try_from(seed).map_or_else(|_| Toml::String(seed.to_string()), Toml::Integer);
     root.insert("seed".to_owned(), value);
 }
@@ -59,7 +76,9 @@ const LISTS: [&str; 4] = ["flow", "workload", "link", "path.change"];
 /// The list and the index in `key`, if it has one, and the key as declared, with N for the index.
 fn locate(key: &str) -> (Option<(&'static str, usize)>, String) {
     for list in LISTS {
-        let rest = key.strip_prefix(list).and_then(|rest| rest.strip_prefix('.'));
+        let rest = key
+            .strip_prefix(list)
+            .and_then(|rest| rest.strip_prefix('.'));
         if let Some((index, name)) = rest.and_then(|rest| rest.split_once('.'))
             && let Some(index) = parse_index(index)
         {
@@ -73,16 +92,25 @@ fn locate(key: &str) -> (Option<(&'static str, usize)>, String) {
 fn length(root: &Table, list: &str) -> usize {
     let mut names = list.split('.');
     let first = names.next().and_then(|name| root.get(name));
-    names.try_fold(first, |value, name| Some(value?.get(name))).flatten().and_then(Toml::as_array).map_or(0, Vec::len)
+    names
+        .try_fold(first, |value, name| Some(value?.get(name)))
+        .flatten()
+        .and_then(Toml::as_array)
+        .map_or(0, Vec::len)
 }
 
 /// A table's number as it is written in keys: no sign, no zeros in front.
 fn parse_index(text: &str) -> Option<usize> {
-    text.parse().ok().filter(|index: &usize| index.to_string() == text)
+    text.parse()
+        .ok()
+        .filter(|index: &usize| index.to_string() == text)
 }
 
 fn is_option(declared: &str) -> bool {
-    let option = QUEUES.iter().find_map(|queue| declared.strip_prefix(queue)).and_then(|name| name.strip_prefix('.'));
+    let option = QUEUES
+        .iter()
+        .find_map(|queue| declared.strip_prefix(queue))
+        .and_then(|name| name.strip_prefix('.'));
     option.is_some_and(|name| !name.is_empty())
 }
 
@@ -90,9 +118,13 @@ fn is_option(declared: &str) -> bool {
 const QUEUES: [&str; 2] = ["path.queue", "link.N.queue"];
 
 fn is_param(declared: &str) -> bool {
-    let flow = declared.strip_prefix("flow.N.").or_else(|| declared.strip_prefix("workload.N."));
+    let flow = declared
+        .strip_prefix("flow.N.")
+        .or_else(|| declared.strip_prefix("workload.N."));
     let of = |table: &str| flow?.strip_prefix(table)?.strip_prefix('.');
-    of("params").or_else(|| of("receiver_params")).is_some_and(|name| !name.is_empty())
+    of("params")
+        .or_else(|| of("receiver_params"))
+        .is_some_and(|name| !name.is_empty())
 }
 
 /// The keys that can be set inside a table, as the user would write them.
@@ -110,26 +142,41 @@ fn inside(key: &str, declared: &str) -> String {
 
 /// The key that was meant: it lacks its table or its flow's number, or has a slip of the pen.
 fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
-    let known: Vec<&str> =
-        keys().iter().filter(|known| !known.kind.starts_with("table")).map(|known| known.key.as_str()).collect();
+    let known: Vec<&str> = keys()
+        .iter()
+        .filter(|known| !known.kind.starts_with("table"))
+        .map(|known| known.key.as_str())
+        .collect();
     let bare = key.strip_prefix("flow.").unwrap_or(key);
-    let meant = known.iter().find(|known| known.rsplit('.').next() == Some(bare)).copied();
+    let meant = known
+        .iter()
+        .find(|known| known.rsplit('.').next() == Some(bare))
+        .copied();
     match meant.or_else(|| units::nearest(declared, &known)) {
-        Some(meant) => format!("did you mean {}?", meant.replacen('N', &index.unwrap_or(0).to_string(), 1)),
+        Some(meant) => format!(
+            "did you mean {}?",
+            meant.replacen('N', &index.unwrap_or(0).to_string(), 1)
+        ),
         None => "fullpipe explain scenario lists the keys".to_owned(),
     }
 }
 
-/// What `text` is in TOML: itself if it is a number, true, false, quoted text or a list, else the same in quotes.
+/// What `text` is in TOML: itself if it is a number, true, false, quoted text or a list, else the
+/// same in quotes.
 pub(crate) fn literal(text: &str, is_text: bool) -> Toml {
     match text.parse::<Toml>() {
         Ok(value @ Toml::String(_)) => value,
-        Ok(value @ (Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_) | Toml::Array(_))) if !is_text => value,
+        Ok(value @ (Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_) | Toml::Array(_)))
+            if !is_text =>
+        {
+            value
+        }
         _ => Toml::String(text.to_owned()),
     }
 }
 
-/// Sets `key`, making tables on the way. Where something else stands in a table's place, that stays, to be refused.
+/// Sets `key`, making tables on the way. Where something else stands in a table's place, that
+/// stays, to be refused.
 fn insert(root: &mut Table, key: &str, value: Toml) {
     // A parameter's name may have points in it.
     let most = if locate(key).0.is_some() { 4 } else { 3 };
@@ -140,18 +187,30 @@ fn insert(root: &mut Table, key: &str, value: Toml) {
             table.insert(part.to_owned(), value);
             return;
         }
-        let mut inner = table.entry(part).or_insert_with(|| Toml::Table(Table::new()));
+        let mut inner = table
+            .entry(part)
+            .or_insert_with(|| Toml::Table(Table::new()));
         if let Toml::Array(flows) = inner {
-            let Some(flow) = parts.next().and_then(|index| flows.get_mut(parse_index(index)?)) else { return };
+            let Some(flow) = parts
+                .next()
+                .and_then(|index| flows.get_mut(parse_index(index)?))
+            else {
+                return;
+            };
             inner = flow;
         }
         // A queue's kind alone stands for the table of it.
         if let Toml::String(kind) = inner
             && is_option(&locate(key).1)
         {
-            *inner = Toml::Table(Table::from_iter([("kind".to_owned(), Toml::String(kind.clone()))]));
+            *inner = Toml::Table(Table::from_iter([(
+                "kind".to_owned(),
+                Toml::String(kind.clone()),
+            )]));
         }
-        let Some(next) = inner.as_table_mut() else { return };
+        let Some(next) = inner.as_table_mut() else {
+            return;
+        };
         table = next;
     }
 }

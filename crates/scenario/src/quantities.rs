@@ -1,4 +1,5 @@
-//! The metrics that a condition may be about, by their names in `metrics.json`; a test of `sim` holds them against those of a run.
+//! The metrics that a condition may be about, by their names in `metrics.json`; a test of `sim`
+//! holds them against those of a run.
 
 /// What a metric is measured in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,15 +34,29 @@ pub struct Metrics {
 }
 
 /// Of a flow.
-pub const FLOW: Metrics =
-    Metrics { all: OF_FLOW, distributed: &["rtt_s", "queue_delay_s", "response_s"], limits: LIMITS };
+pub const FLOW: Metrics = Metrics {
+    all: OF_FLOW,
+    distributed: &["rtt_s", "queue_delay_s", "response_s"],
+    limits: LIMITS,
+};
 /// Of a workload, all flows of which are measured together.
-pub const WORKLOAD: Metrics =
-    Metrics { all: OF_WORKLOAD, distributed: &["completion_s", "slowdown", "rtt_s", "queue_delay_s"], limits: LIMITS };
+pub const WORKLOAD: Metrics = Metrics {
+    all: OF_WORKLOAD,
+    distributed: &["completion_s", "slowdown", "rtt_s", "queue_delay_s"],
+    limits: LIMITS,
+};
 /// Of a link.
-pub const LINK: Metrics = Metrics { all: OF_LINK, distributed: &["queue_delay_s"], limits: &[] };
+pub const LINK: Metrics = Metrics {
+    all: OF_LINK,
+    distributed: &["queue_delay_s"],
+    limits: &[],
+};
 /// Of the run.
-pub const RUN: Metrics = Metrics { all: &[("jain", Share), ("packets", Packets)], distributed: &[], limits: &[] };
+pub const RUN: Metrics = Metrics {
+    all: &[("jain", Share), ("packets", Packets)],
+    distributed: &[],
+    limits: &[],
+};
 
 const OF_FLOW: &[(&str, Dimension)] = &[
     ("goodput_bps", Rate),
@@ -97,4 +112,12 @@ pub const STATISTICS: &[&str] = &["min", "mean", "p50", "p95", "p99", "max"];
 /// Those of slowdowns.
 pub const SLOWDOWN: &[&str] = &["mean", "p50", "p95", "p99"];
 /// What a flow may be limited by.
-pub const LIMITS: &[&str] = &["handshake", "application", "receive_window", "recovery", "cwnd", "pacing", "host"];
+pub const LIMITS: &[&str] = &[
+    "handshake",
+    "application",
+    "receive_window",
+    "recovery",
+    "cwnd",
+    "pacing",
+    "host",
+];

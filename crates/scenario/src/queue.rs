@@ -16,7 +16,12 @@ const KIND: &str = "kind";
 
 /// The queue of that name.
 pub(crate) fn plain(name: &str) -> Config {
-    Config::new(choices().find(|(known, _)| *known == name).expect("a queue that there is").1)
+    Config::new(
+        choices()
+            .find(|(known, _)| *known == name)
+            .expect("a queue that there is")
+            .1,
+    )
 }
 
 fn choices() -> impl Iterator<Item = (&'static str, &'static Descriptor)> {
@@ -26,14 +31,21 @@ fn choices() -> impl Iterator<Item = (&'static str, &'static Descriptor)> {
 impl Kind for Config {
     fn read(value: &Toml) -> Result<Config, Refusal> {
         let choices: Vec<_> = choices().collect();
-        let Toml::Table(table) = value else { return choose(value, &choices).map(Config::new) };
-        let Some(kind) = table.get(KIND) else {
-            return Err(Refusal::new("a table without the queue's kind", "add it, like { kind = \"codel\" }"));
+        let Toml::Table(table) = value else {
+            return choose(value, &choices).map(Config::new);
         };
-        let descriptor = choose(kind, &choices).map_err(|refusal| refusal.about(KIND, show(kind)))?;
+        let Some(kind) = table.get(KIND) else {
+            return Err(Refusal::new(
+                "a table without the queue's kind",
+                "add it, like { kind = \"codel\" }",
+            ));
+        };
+        let descriptor =
+            choose(kind, &choices).map_err(|refusal| refusal.about(KIND, show(kind)))?;
         let mut config = Config::new(descriptor);
         for (name, value) in table.iter().filter(|(name, _)| *name != KIND) {
-            let param = find(descriptor, name).map_err(|refusal| refusal.about(name, show(value)))?;
+            let param =
+                find(descriptor, name).map_err(|refusal| refusal.about(name, show(value)))?;
             let value = read(param, value).map_err(|refusal| refusal.about(name, show(value)))?;
             config = config.with(name, value).map_err(|refused| {
                 Refusal::new(refused.problem, refused.fix).about(name, value_of(value).to_string())
@@ -45,15 +57,25 @@ impl Kind for Config {
     fn write(&self) -> Toml {
         let kind = Toml::String(self.descriptor().name.to_owned());
         let mut table = Table::from_iter([(KIND.to_owned(), kind.clone())]);
-        table.extend(self.values().map(|(param, value)| (param.name.to_owned(), value_of(value))));
-        if table.len() == 1 { kind } else { Toml::Table(table) }
+        table.extend(
+            self.values()
+                .map(|(param, value)| (param.name.to_owned(), value_of(value))),
+        );
+        if table.len() == 1 {
+            kind
+        } else {
+            Toml::Table(table)
+        }
     }
 
     fn schema() -> Schema {
         let names: Vec<&str> = choices().map(|(name, _)| name).collect();
         let tables = QUEUES.iter().map(|queue| {
             let kind = (KIND.to_owned(), json!({ "const": queue.name }));
-            let params = queue.params.iter().map(|param| (param.name.to_owned(), param_schema(param)));
+            let params = queue
+                .params
+                .iter()
+                .map(|param| (param.name.to_owned(), param_schema(param)));
             let properties: Map<String, Json> = std::iter::once(kind).chain(params).collect();
             json!({
                 "type": "object",
@@ -63,7 +85,9 @@ impl Kind for Config {
                 "description": queue.purpose,
             })
         });
-        let any: Vec<Json> = std::iter::once(json!({ "type": "string", "enum": names })).chain(tables).collect();
+        let any: Vec<Json> = std::iter::once(json!({ "type": "string", "enum": names }))
+            .chain(tables)
+            .collect();
         json_schema!({
             "title": format!("{}, or a table of its kind and options", names.join(", ")),
             "anyOf": any,
@@ -74,15 +98,19 @@ impl Kind for Config {
 
 fn find(descriptor: &'static Descriptor, name: &str) -> Result<&'static Param, Refusal> {
     let known: Vec<&str> = descriptor.params.iter().map(|param| param.name).collect();
-    descriptor.params.iter().find(|param| param.name == name).ok_or_else(|| {
-        let fix = match units::nearest(name, &known) {
-            Some(near) => format!("did you mean {near}? it has {}", known.join(", ")),
-            None if name == "limit" => "its limit is the key buffer, beside queue".to_owned(),
-            None if known.is_empty() => "it has none".to_owned(),
-            None => format!("it has {}", known.join(", ")),
-        };
-        Refusal::new(format!("{} has no such option", descriptor.name), fix)
-    })
+    descriptor
+        .params
+        .iter()
+        .find(|param| param.name == name)
+        .ok_or_else(|| {
+            let fix = match units::nearest(name, &known) {
+                Some(near) => format!("did you mean {near}? it has {}", known.join(", ")),
+                None if name == "limit" => "its limit is the key buffer, beside queue".to_owned(),
+                None if known.is_empty() => "it has none".to_owned(),
+                None => format!("it has {}", known.join(", ")),
+            };
+            Refusal::new(format!("{} has no such option", descriptor.name), fix)
+        })
 }
 
 fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
@@ -93,7 +121,12 @@ fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
         Domain::Rate(..) => Rate::read(value).map(Value::Rate),
         Domain::Count(..) => {
             let whole = value.as_integer().and_then(|n| u64::try_from(n).ok());
-            let refusal = || Refusal::new("not a whole number", format!("give {}", param.domain.range()));
+            let refusal = || {
+                Refusal::new(
+                    "not a whole number",
+                    format!("give {}", param.domain.range()),
+                )
+            };
             whole.map(Value::Count).ok_or_else(refusal)
         }
         Domain::Number(..) => match *value {
@@ -102,7 +135,10 @@ fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
             _ => Err(number()),
         },
         Domain::Flag(_) => value.as_bool().map(Value::Flag).ok_or_else(|| {
-            Refusal::new("not true or false", format!("write {} = true or {} = false", param.name, param.name))
+            Refusal::new(
+                "not true or false",
+                format!("write {} = true or {} = false", param.name, param.name),
+            )
         }),
         Domain::Depth(_) if is_decimal(&text_of(value)) => {
             let fix = unit_fix(&text_of(value), ["packets", "kB", "ms"], "65packets");
@@ -112,7 +148,10 @@ fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
             Buffer::Packets(n) => Ok(Value::Depth(Depth::Packets(n))),
             Buffer::Bytes(bytes) => Ok(Value::Depth(Depth::Bytes(bytes))),
             Buffer::Time(span) => Ok(Value::Depth(Depth::Time(span))),
-            Buffer::Bdp(_) => Err(Refusal::new("not in bdp", "give it in packets, bytes or time")),
+            Buffer::Bdp(_) => Err(Refusal::new(
+                "not in bdp",
+                "give it in packets, bytes or time",
+            )),
         },
     }
 }
@@ -128,7 +167,9 @@ fn value_of(value: Value) -> Toml {
         Value::Time(span) => span.write(),
         Value::Size(bytes) => bytes.write(),
         Value::Rate(rate) => rate.write(),
-        Value::Count(n) => Toml::Integer(i64::try_from(n).expect("an option's largest count is below TOML's")),
+        Value::Count(n) => {
+            Toml::Integer(i64::try_from(n).expect("an option's largest count is below TOML's"))
+        }
         Value::Number(n) => Toml::Float(n),
         Value::Flag(flag) => Toml::Boolean(flag),
         Value::Depth(Depth::Packets(n)) => Buffer::Packets(n).write(),
@@ -142,8 +183,12 @@ fn param_schema(param: &Param) -> Json {
         Domain::Time(..) => Span::schema(),
         Domain::Size(..) => Bytes::schema(),
         Domain::Rate(..) => Rate::schema(),
-        Domain::Count(_, min, max) => json_schema!({ "type": "integer", "minimum": min, "maximum": max }),
-        Domain::Number(_, min, max) => json_schema!({ "type": "number", "minimum": min, "maximum": max }),
+        Domain::Count(_, min, max) => {
+            json_schema!({ "type": "integer", "minimum": min, "maximum": max })
+        }
+        Domain::Number(_, min, max) => {
+            json_schema!({ "type": "number", "minimum": min, "maximum": max })
+        }
         Domain::Flag(_) => json_schema!({ "type": "boolean" }),
         Domain::Depth(_) => json_schema!({ "type": "string" }),
     };

@@ -35,19 +35,40 @@ impl Source {
         };
         let syntax = |error: toml::de::Error| {
             let (problem, fix) = match error.message() {
-                message if message.contains("must be quoted") => ("text without quotes", "put quotes around it"),
-                message if message.contains("duplicate key") => ("this is here a second time", "keep one of the two"),
+                message if message.contains("must be quoted") => {
+                    ("text without quotes", "put quotes around it")
+                }
+                message if message.contains("duplicate key") => {
+                    ("this is here a second time", "keep one of the two")
+                }
                 message => (message, "correct this line; toml.io describes the format"),
             };
-            refuse(&error, format!("this is not TOML: {}", problem.replace('\n', ", ")), fix)
+            refuse(
+                &error,
+                format!("this is not TOML: {}", problem.replace('\n', ", ")),
+                fix,
+            )
         };
         // Whatever is TOML is a table of it, but for numbers that don't fit.
-        let too_large = |error| refuse(&error, "TOML has no number this large".to_owned(), "give a smaller one");
+        let too_large = |error| {
+            refuse(
+                &error,
+                "TOML has no number this large".to_owned(),
+                "give a smaller one",
+            )
+        };
         let spanned = DeTable::parse(text).map_err(syntax)?;
         let mut places = BTreeMap::new();
         note_table(spanned.get_ref(), "", &lines, &mut places);
-        let table = toml::Table::deserialize(toml::Deserializer::from(spanned)).map_err(too_large)?;
-        Ok((Source { file: file.to_owned(), places }, table))
+        let table =
+            toml::Table::deserialize(toml::Deserializer::from(spanned)).map_err(too_large)?;
+        Ok((
+            Source {
+                file: file.to_owned(),
+                places,
+            },
+            table,
+        ))
     }
 
     /// The folder that the file is in: files that it names are seen from there.
@@ -86,7 +107,8 @@ impl Source {
     /// The table `key` is no longer what stood in the file.
     pub(crate) fn forget(&mut self, table: &str) {
         let inside = format!("{table}.");
-        self.places.retain(|key, _| key != table && !key.starts_with(&inside));
+        self.places
+            .retain(|key, _| key != table && !key.starts_with(&inside));
     }
 
     /// An error about `key`, at the place of it or of the nearest table around it.
@@ -121,7 +143,11 @@ impl Source {
 
 /// `table.name`, or `name` at the top level.
 pub(crate) fn join(table: &str, name: &str) -> String {
-    if table.is_empty() { name.to_owned() } else { format!("{table}.{name}") }
+    if table.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{table}.{name}")
+    }
 }
 
 /// A value as an error shows it: on one line, text in quotes.
@@ -137,18 +163,29 @@ pub(crate) fn show(value: &toml::Value) -> String {
 fn note_table(table: &DeTable<'_>, at: &str, lines: &Lines, places: &mut BTreeMap<String, Place>) {
     for (name, value) in table {
         let key = join(at, name.get_ref());
-        places.insert(key.clone(), Place::Line(lines.position(name.span().start).0));
+        places.insert(
+            key.clone(),
+            Place::Line(lines.position(name.span().start).0),
+        );
         note_value(value, &key, lines, places);
     }
 }
 
-fn note_value(value: &Spanned<DeValue<'_>>, at: &str, lines: &Lines, places: &mut BTreeMap<String, Place>) {
+fn note_value(
+    value: &Spanned<DeValue<'_>>,
+    at: &str,
+    lines: &Lines,
+    places: &mut BTreeMap<String, Place>,
+) {
     match value.get_ref() {
         DeValue::Table(table) => note_table(table, at, lines, places),
         DeValue::Array(array) => {
             for (i, element) in array.iter().enumerate() {
                 let key = join(at, &i.to_string());
-                places.insert(key.clone(), Place::Line(lines.position(element.span().start).0));
+                places.insert(
+                    key.clone(),
+                    Place::Line(lines.position(element.span().start).0),
+                );
                 note_value(element, &key, lines, places);
             }
         }
@@ -165,13 +202,19 @@ struct Lines<'a> {
 impl Lines<'_> {
     fn new(text: &str) -> Lines<'_> {
         let after_breaks = text.match_indices('\n').map(|(at, _)| at + 1);
-        Lines { text, starts: std::iter::once(0).chain(after_breaks).collect() }
+        Lines {
+            text,
+            starts: std::iter::once(0).chain(after_breaks).collect(),
+        }
     }
 
     /// Line and column, both from 1; the column counts characters.
     fn position(&self, offset: usize) -> (usize, usize) {
         let line = self.starts.partition_point(|start| *start <= offset);
-        let before = self.text.get(self.starts[line - 1]..offset).unwrap_or_default();
+        let before = self
+            .text
+            .get(self.starts[line - 1]..offset)
+            .unwrap_or_default();
         (line, before.chars().count() + 1)
     }
 }

@@ -1,4 +1,5 @@
-//! `[sweep]`: what is varied, kept as it is written. What the values are is seen when they are put in.
+//! `[sweep]`: what is varied, kept as it is written. What the values are is seen when they are put
+//! in.
 
 use toml::{Table, Value as Toml};
 
@@ -9,7 +10,8 @@ use crate::template::as_override;
 /// What a file's `[sweep]` says; empty without one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sweep {
-    /// The keys that are varied, in the order of the file, each with its values or one range, as `--set` takes them.
+    /// The keys that are varied, in the order of the file, each with its values or one range, as
+    /// `--set` takes them.
     pub axes: Vec<(String, Vec<String>)>,
     /// Keys that are varied together, the first value of each first.
     pub zip: Vec<String>,
@@ -28,7 +30,9 @@ pub(crate) fn take(root: &mut Table, source: &Source) -> Result<Sweep, Error> {
         None => Ok(sweep),
         Some(Toml::Table(table)) => {
             read(&table, "", &mut sweep, source)?;
-            sweep.axes.sort_by_key(|(key, _)| source.line(&join(TABLE, key)));
+            sweep
+                .axes
+                .sort_by_key(|(key, _)| source.line(&join(TABLE, key)));
             Ok(sweep)
         }
         Some(other) => {
@@ -45,7 +49,11 @@ fn read(table: &Table, at: &str, sweep: &mut Sweep, source: &Source) -> Result<(
             ("repeat", value) => sweep.repeat = Some(count(value, "repeat", source)?),
             ("sample", value) => sweep.sample = Some(count(value, "sample", source)?),
             ("zip", Toml::Array(keys)) if keys.iter().all(Toml::is_str) => {
-                sweep.zip = keys.iter().filter_map(Toml::as_str).map(str::to_owned).collect();
+                sweep.zip = keys
+                    .iter()
+                    .filter_map(Toml::as_str)
+                    .map(str::to_owned)
+                    .collect();
             }
             ("zip", other) => {
                 let fix = "write it like zip = [\"path.rate\", \"path.rtt\"]";
@@ -53,10 +61,15 @@ fn read(table: &Table, at: &str, sweep: &mut Sweep, source: &Source) -> Result<(
             }
             (_, Toml::Table(inner)) => read(inner, &key, sweep, source)?,
             (_, Toml::Array(values)) => {
-                let values = values.iter().map(|value| text(value, &key, source)).collect::<Result<_, _>>()?;
+                let values = values
+                    .iter()
+                    .map(|value| text(value, &key, source))
+                    .collect::<Result<_, _>>()?;
                 sweep.axes.push((key, values));
             }
-            (_, value) => sweep.axes.push((key.clone(), vec![text(value, &key, source)?])),
+            (_, value) => sweep
+                .axes
+                .push((key.clone(), vec![text(value, &key, source)?])),
         }
     }
     Ok(())
@@ -64,18 +77,33 @@ fn read(table: &Table, at: &str, sweep: &mut Sweep, source: &Source) -> Result<(
 
 fn text(value: &Toml, key: &str, source: &Source) -> Result<String, Error> {
     match value {
-        Toml::String(_) | Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_) => Ok(as_override(value)),
+        Toml::String(_) | Toml::Integer(_) | Toml::Float(_) | Toml::Boolean(_) => {
+            Ok(as_override(value))
+        }
         other => {
             let fix = "give texts, numbers, true or false, like [\"1bdp\", \"8bdp\"]";
-            Err(source.error(&join(TABLE, key), show(other), "not a value that a key can have", fix))
+            Err(source.error(
+                &join(TABLE, key),
+                show(other),
+                "not a value that a key can have",
+                fix,
+            ))
         }
     }
 }
 
 fn count(value: &Toml, key: &str, source: &Source) -> Result<u64, Error> {
-    let number = value.as_integer().and_then(|n| u64::try_from(n).ok()).filter(|n| *n > 0);
+    let number = value
+        .as_integer()
+        .and_then(|n| u64::try_from(n).ok())
+        .filter(|n| *n > 0);
     number.ok_or_else(|| {
         let fix = format!("write a whole number above 0, like {key} = 30");
-        source.error(&join(TABLE, key), show(value), "not a number of runs or points", fix)
+        source.error(
+            &join(TABLE, key),
+            show(value),
+            "not a number of runs or points",
+            fix,
+        )
     })
 }

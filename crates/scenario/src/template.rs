@@ -62,8 +62,17 @@ impl Template {
 
     /// Its seed, if it is one.
     pub fn seed(&self) -> u64 {
-        let written = self.table.get("seed").and_then(Toml::as_integer).and_then(|seed| u64::try_from(seed).ok());
-        let set = self.overrides.iter().rev().find(|(key, _)| key == "seed").and_then(|(_, seed)| seed.parse().ok());
+        let written = self
+            .table
+            .get("seed")
+            .and_then(Toml::as_integer)
+            .and_then(|seed| u64::try_from(seed).ok());
+        let set = self
+            .overrides
+            .iter()
+            .rev()
+            .find(|(key, _)| key == "seed")
+            .and_then(|(_, seed)| seed.parse().ok());
         self.seed.or(set).or(written).unwrap_or(1)
     }
 
@@ -71,8 +80,10 @@ impl Template {
     pub fn scenario(&self) -> Result<Scenario, Error> {
         let (mut source, mut table) = (self.source.clone(), self.table.clone());
         // The profile first, so that every other override is one of it.
-        let (profiles, others): (Vec<_>, Vec<_>) =
-            self.overrides.iter().partition(|(key, _)| [profile::KEY, profile::KIND].contains(&key.as_str()));
+        let (profiles, others): (Vec<_>, Vec<_>) = self
+            .overrides
+            .iter()
+            .partition(|(key, _)| [profile::KEY, profile::KIND].contains(&key.as_str()));
         if let Some((key, name)) = profiles.last() {
             profile::replace_path(&mut table, &mut source, key, name);
         }
@@ -88,9 +99,13 @@ impl Template {
         // A path that is written out has all of its values itself.
         let applied = applied.filter(|applied| !applied.values.is_empty());
         shape::check(&table, &source)?;
-        let raw: raw::Scenario = table.try_into().expect("a table of this shape has every field, and leaves take all");
-        let mut scenario = resolve::resolve(&raw, source, self.title.clone(), applied, &*self.library)?;
-        // Another value may have renamed the flow that a condition is about: nothing is expected of it then.
+        let raw: raw::Scenario = table
+            .try_into()
+            .expect("a table of this shape has every field, and leaves take all");
+        let mut scenario =
+            resolve::resolve(&raw, source, self.title.clone(), applied, &*self.library)?;
+        // Another value may have renamed the flow that a condition is about: nothing is expected of
+        // it then.
         if !self.overrides.is_empty() && self.overrides.iter().all(|(key, _)| key != "expect") {
             scenario.forget_what_is_not_there();
         }
@@ -99,22 +114,32 @@ impl Template {
     }
 
     /// An error about `key`, at the place where it was written.
-    pub fn error(&self, key: &str, value: &str, problem: impl Into<String>, fix: impl Into<String>) -> Error {
+    pub fn error(
+        &self,
+        key: &str,
+        value: &str,
+        problem: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> Error {
         self.source.error(key, value, problem, fix)
     }
 }
 
 impl Scenario {
-    /// Gives each flow and packet what tells repetitions apart, unless the scenario says how much: `start_jitter` of one RTT, where
-    /// there are flows that do not arrive, `send_jitter` of one packet's time at the bottleneck. What was added, by key.
+    /// Gives each flow and packet what tells repetitions apart, unless the scenario says how much:
+    /// `start_jitter` of one RTT, where there are flows that do not arrive, `send_jitter` of one
+    /// packet's time at the bottleneck. What was added, by key.
     pub fn add_jitter(&mut self) -> Vec<(&'static str, units::Span)> {
         let latest = self.flows.iter().map(|flow| flow.start).max();
-        let start = latest.map_or(units::Span::ZERO, |latest| self.path.rtt.min(self.duration.saturating_sub(latest)));
+        let start = latest.map_or(units::Span::ZERO, |latest| {
+            self.path.rtt.min(self.duration.saturating_sub(latest))
+        });
         let send = self.path.link.rate.time_for(crate::PACKET);
         let mut added = Vec::new();
-        for (key, jitter, most) in
-            [("start_jitter", &mut self.start_jitter, start), ("send_jitter", &mut self.send_jitter, send)]
-        {
+        for (key, jitter, most) in [
+            ("start_jitter", &mut self.start_jitter, start),
+            ("send_jitter", &mut self.send_jitter, send),
+        ] {
             if !self.written.0.has(key) && most > units::Span::ZERO {
                 *jitter = most;
                 added.push((key, most));

@@ -11,8 +11,8 @@ impl Scenario {
         Scenario::parse_with(text, file, &[], None)
     }
 
-    /// Reads a scenario as if each `(key, value)` of `overrides`, like `("flow.0.cc", "bbr1")`, and then `seed` stood
-    /// in it instead of what does.
+    /// Reads a scenario as if each `(key, value)` of `overrides`, like `("flow.0.cc", "bbr1")`, and
+    /// then `seed` stood in it instead of what does.
     pub fn parse_with(
         text: &str,
         file: &str,
@@ -23,7 +23,11 @@ impl Scenario {
     }
 
     /// The same of a template.
-    pub fn of(mut template: Template, overrides: &[(String, String)], seed: Option<u64>) -> Result<Scenario, Error> {
+    pub fn of(
+        mut template: Template,
+        overrides: &[(String, String)],
+        seed: Option<u64>,
+    ) -> Result<Scenario, Error> {
         for (key, value) in overrides {
             template.set(key, value);
         }
@@ -33,16 +37,21 @@ impl Scenario {
         template.scenario()
     }
 
-    /// The scenario as a file that reads as this one, with every default written out and every flow by itself.
+    /// The scenario as a file that reads as this one, with every default written out and every flow
+    /// by itself.
     ///
     /// A profile is written out, too, and only named in a comment.
     ///
-    /// Parameters and receive windows that are not given stay so: their defaults follow algorithm and path.
+    /// Parameters and receive windows that are not given stay so: their defaults follow algorithm
+    /// and path.
     pub fn to_toml(&self) -> String {
-        let keys = toml::to_string(&raw::Scenario::from(self)).expect("all keys are text and all numbers fit");
+        let keys = toml::to_string(&raw::Scenario::from(self))
+            .expect("all keys are text and all numbers fit");
         let title = self.title.iter().map(|title| format!("# {title}\n"));
-        let profile =
-            self.profile.iter().map(|profile| format!("# The path is that of the profile {}.\n", profile.name));
+        let profile = self
+            .profile
+            .iter()
+            .map(|profile| format!("# The path is that of the profile {}.\n", profile.name));
         title.chain(profile).chain([keys]).collect()
     }
 }

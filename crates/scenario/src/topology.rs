@@ -21,13 +21,26 @@ pub(crate) struct Route(pub(crate) Vec<String>);
 impl Kind for Route {
     fn read(value: &Toml) -> Result<Route, Refusal> {
         let Toml::Array(names) = value else {
-            let name = value.as_str().filter(|name| !name.contains(',')).unwrap_or(BOTTLENECK);
-            return Err(Refusal::new("a route is a list of links", format!("write it like [{name:?}]")));
+            let name = value
+                .as_str()
+                .filter(|name| !name.contains(','))
+                .unwrap_or(BOTTLENECK);
+            return Err(Refusal::new(
+                "a route is a list of links",
+                format!("write it like [{name:?}]"),
+            ));
         };
         let name = |(i, name): (usize, &Toml)| {
-            Name::read(name).map(|Name(name)| name).map_err(|refusal| refusal.about(&i.to_string(), show(name)))
+            Name::read(name)
+                .map(|Name(name)| name)
+                .map_err(|refusal| refusal.about(&i.to_string(), show(name)))
         };
-        names.iter().enumerate().map(name).collect::<Result<_, _>>().map(Route)
+        names
+            .iter()
+            .enumerate()
+            .map(name)
+            .collect::<Result<_, _>>()
+            .map(Route)
     }
 
     fn write(&self) -> Toml {
@@ -45,13 +58,18 @@ impl Kind for Route {
 }
 
 /// The links of the `[[link]]` tables.
-pub(crate) fn links(raw: &[raw::NamedLink], path: &Path, source: &Source) -> Result<Vec<Link>, Error> {
+pub(crate) fn links(
+    raw: &[raw::NamedLink],
+    path: &Path,
+    source: &Source,
+) -> Result<Vec<Link>, Error> {
     let mut links: Vec<Link> = Vec::with_capacity(raw.len());
     for (i, raw) in raw.iter().enumerate() {
         let at = format!("link.{i}");
         let key = format!("{at}.name");
         let Name(name) = raw.name.get(source, &key)?;
-        let refuse = |problem: &str, fix: &str| Err(source.error(&key, raw.name.show(), problem, fix));
+        let refuse =
+            |problem: &str, fix: &str| Err(source.error(&key, raw.name.show(), problem, fix));
         if name == BOTTLENECK {
             return refuse("this is the name of the link in [path]", "give another one");
         }
@@ -62,18 +80,33 @@ pub(crate) fn links(raw: &[raw::NamedLink], path: &Path, source: &Source) -> Res
             return refuse(&format!("more than {MOST_LINKS} links"), "remove some");
         }
         let Delay(delay) = raw.delay.get(source, &format!("{at}.delay"))?;
-        links.push(Link { name, delay, table: Some(Written(i)), ..link(&raw.link, &at, path.rtt, source)? });
+        links.push(Link {
+            name,
+            delay,
+            table: Some(Written(i)),
+            ..link(&raw.link, &at, path.rtt, source)?
+        });
     }
     Ok(links)
 }
 
 /// The links, as numbers, that `leaf` leads over.
-pub(crate) fn route(leaf: &Leaf<Route>, key: &str, links: &[&str], source: &Source) -> Result<Vec<usize>, Error> {
+pub(crate) fn route(
+    leaf: &Leaf<Route>,
+    key: &str,
+    links: &[&str],
+    source: &Source,
+) -> Result<Vec<usize>, Error> {
     let Route(names) = leaf.get(source, key)?;
     let mut route = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {
         let refuse = |problem: &str, fix: String| {
-            Err(source.error(&format!("{key}.{i}"), format_args!("{name:?}"), problem, fix))
+            Err(source.error(
+                &format!("{key}.{i}"),
+                format_args!("{name:?}"),
+                problem,
+                fix,
+            ))
         };
         match links.iter().position(|link| link == name) {
             None => {
@@ -84,7 +117,10 @@ pub(crate) fn route(leaf: &Leaf<Route>, key: &str, links: &[&str], source: &Sour
                 return refuse("no link of this name", fix);
             }
             Some(link) if route.contains(&link) => {
-                return refuse("the route leads over this link already", "name each link once".to_owned());
+                return refuse(
+                    "the route leads over this link already",
+                    "name each link once".to_owned(),
+                );
             }
             Some(link) => route.push(link),
         }
@@ -99,7 +135,9 @@ pub(crate) fn check_used<'a>(
     source: &Source,
 ) -> Result<(), Error> {
     let mut used = vec![false; MOST_LINKS + 1];
-    flows.flat_map(|flow| flow.route.iter().chain(&flow.reverse_route)).for_each(|link| used[*link] = true);
+    flows
+        .flat_map(|flow| flow.route.iter().chain(&flow.reverse_route))
+        .for_each(|link| used[*link] = true);
     match links.zip(used).find(|(_, used)| !used) {
         None => Ok(()),
         Some((Link { name, table, .. }, _)) => {

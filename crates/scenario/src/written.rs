@@ -11,7 +11,9 @@ use crate::impairment::InOrder;
 use crate::kinds::{Algorithm, Delay, Extra, Name, Percent, Whole};
 use crate::leaf::{Kind, Leaf};
 use crate::model::{self, Value};
-use crate::raw::{Change, Flow, Host, Link, NamedLink, Path, Quic, Scenario, Tcp, Workload, one_flow};
+use crate::raw::{
+    Change, Flow, Host, Link, NamedLink, Path, Quic, Scenario, Tcp, Workload, one_flow,
+};
 use crate::topology::Route;
 use crate::workload::{Load, Text};
 
@@ -23,13 +25,22 @@ impl From<&model::Scenario> for Scenario {
             seed: Leaf::of(&Whole(scenario.seed)),
             start_jitter: Leaf::of(&scenario.start_jitter),
             send_jitter: Leaf::of(&Delay(scenario.send_jitter)),
-            expect: (!scenario.expect.is_empty()).then(|| Leaf::of(&Conditions(scenario.expect.clone()))),
+            expect: (!scenario.expect.is_empty())
+                .then(|| Leaf::of(&Conditions(scenario.expect.clone()))),
             path: Path::from(&scenario.path),
             link: scenario.links().skip(1).map(NamedLink::from).collect(),
             host: scenario.host.as_ref().map(Host::from),
             quic: (scenario.quic != model::Quic::default()).then(|| Quic::from(&scenario.quic)),
-            flow: scenario.flows.iter().map(|flow| Flow::of(flow, scenario)).collect(),
-            workload: scenario.workloads.iter().map(|workload| Workload::of(workload, scenario)).collect(),
+            flow: scenario
+                .flows
+                .iter()
+                .map(|flow| Flow::of(flow, scenario))
+                .collect(),
+            workload: scenario
+                .workloads
+                .iter()
+                .map(|workload| Workload::of(workload, scenario))
+                .collect(),
             sweep: None,
         }
     }
@@ -37,7 +48,9 @@ impl From<&model::Scenario> for Scenario {
 
 impl From<&model::Host> for Host {
     fn from(host: &model::Host) -> Host {
-        let wake = |of: fn(&model::Wake) -> Span| host.wake.as_ref().map(|wake| Leaf::of(&Delay(of(wake))));
+        let wake = |of: fn(&model::Wake) -> Span| {
+            host.wake.as_ref().map(|wake| Leaf::of(&Delay(of(wake))))
+        };
         Host {
             send: Leaf::of(&Delay(host.send)),
             receive: Leaf::of(&Delay(host.receive)),
@@ -135,7 +148,10 @@ fn optional<T: Kind>(value: &Option<T>) -> Option<Leaf<T>> {
 }
 
 fn written(params: &BTreeMap<String, Value>) -> BTreeMap<String, Leaf<Value>> {
-    params.iter().map(|(name, value)| (name.clone(), Leaf::of(value))).collect()
+    params
+        .iter()
+        .map(|(name, value)| (name.clone(), Leaf::of(value)))
+        .collect()
 }
 
 impl Flow {
@@ -148,7 +164,8 @@ impl Flow {
             app: optional(&flow.app),
             bytes: optional(&flow.bytes),
             app_rate: optional(&flow.app_rate),
-            app_schedule: (!flow.app_schedule.is_empty()).then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),
+            app_schedule: (!flow.app_schedule.is_empty())
+                .then(|| Leaf::of(&AppSchedule(flow.app_schedule.clone()))),
             rtt: Leaf::of(&Extra(flow.extra_rtt)),
             count: one_flow(),
         }
@@ -157,14 +174,24 @@ impl Flow {
 
 impl Tcp {
     fn of(flow: &model::Flow, scenario: &model::Scenario) -> Tcp {
-        let names = |route: &[usize]| Leaf::of(&Route(scenario.route(route).map(|link| link.name.clone()).collect()));
+        let names = |route: &[usize]| {
+            Leaf::of(&Route(
+                scenario
+                    .route(route)
+                    .map(|link| link.name.clone())
+                    .collect(),
+            ))
+        };
         Tcp {
             ecn: Leaf::of(&flow.ecn),
             ecn_feedback: Leaf::of(&flow.ecn_feedback),
             route: names(&flow.route),
             reverse_route: names(&flow.reverse_route),
             pacing: Leaf::of(&flow.pacing),
-            receiver: flow.receiver.clone().map(|receiver| Leaf::of(&Name(receiver))),
+            receiver: flow
+                .receiver
+                .clone()
+                .map(|receiver| Leaf::of(&Name(receiver))),
             receiver_params: written(&flow.receiver_params),
             receive_window: optional(&flow.receive_window),
             delayed_ack: Leaf::of(&Whole(u64::from(flow.delayed_ack))),

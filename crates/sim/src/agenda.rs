@@ -1,4 +1,5 @@
-//! What is due: one heap entry for each thing that can happen next to a flow, whatever it has in flight.
+//! What is due: one heap entry for each thing that can happen next to a flow, whatever it has in
+//! flight.
 
 use units::{Span, Time};
 
@@ -16,9 +17,11 @@ pub(crate) enum Class {
     Segment,
     /// The first data packet on the way to the receiver on a line that reorders arrives there.
     Arrival,
-    /// The first ACK on the way to a hop of the flow's reverse route, or to the sender, arrives there.
+    /// The first ACK on the way to a hop of the flow's reverse route, or to the sender, arrives
+    /// there.
     Ack,
-    /// A program on a host at one of the flow's ends takes a turn: the sender's (hop 0) or the receiver's.
+    /// A program on a host at one of the flow's ends takes a turn: the sender's (hop 0) or the
+    /// receiver's.
     Turn,
     /// The receiver's delayed ACK.
     DelayedAck,
@@ -32,7 +35,8 @@ pub(crate) enum Class {
     Pause,
 }
 
-/// A flow: its number, by which ties are broken, and the slot where it lies. Numbers are never used again, slots are.
+/// A flow: its number, by which ties are broken, and the slot where it lies. Numbers are never used
+/// again, slots are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Who(u64);
 
@@ -120,12 +124,12 @@ impl Entry {
 /// Children a node: four entries are one cache line.
 const ARITY: usize = 4;
 
-/// The entries, earliest first. Of ten thousand flows most are due [later](Later); those of the nearest stretch of time
-/// stand in order, so it is known which flows come next; and what is added to that stretch is in a heap of four children
-/// a node, which stays small.
+/// The entries, earliest first. Of ten thousand flows most are due [later](Later); those of the
+/// nearest stretch of time stand in order, so it is known which flows come next; and what is added
+/// to that stretch is in a heap of four children a node, which stays small.
 ///
-/// What happens mostly puts an entry of its own in its place, so one taken from the heap leaves a hole at the root that
-/// the next one added fills: one walk down the heap for the two.
+/// What happens mostly puts an entry of its own in its place, so one taken from the heap leaves a
+/// hole at the root that the next one added fills: one walk down the heap for the two.
 #[derive(Debug)]
 pub(crate) struct Agenda {
     /// Latest first.
@@ -136,7 +140,8 @@ pub(crate) struct Agenda {
     hole: bool,
     /// The earliest of the others.
     next: Option<Entry>,
-    /// Take no short cut: everything goes through the agenda. For the test that the short cuts change nothing.
+    /// Take no short cut: everything goes through the agenda. For the test that the short cuts
+    /// change nothing.
     pub(crate) stepping: bool,
 }
 
@@ -187,18 +192,30 @@ impl Agenda {
         if self.stretch.is_empty() && self.heap.len() == usize::from(self.hole) {
             self.stretch = self.later.next();
         }
-        let roots = if self.hole { 1..self.heap.len().min(ARITY + 1) } else { 0..self.heap.len().min(1) };
-        self.next = self.heap[roots].iter().chain(self.stretch.last()).copied().min();
+        let roots = if self.hole {
+            1..self.heap.len().min(ARITY + 1)
+        } else {
+            0..self.heap.len().min(1)
+        };
+        self.next = self.heap[roots]
+            .iter()
+            .chain(self.stretch.last())
+            .copied()
+            .min();
         first
     }
 
     /// What comes so many entries after the one taken last, unless something is added before it.
     #[inline]
     pub(crate) fn ahead(&self, entries: usize) -> Option<Entry> {
-        self.stretch.len().checked_sub(entries).map(|place| self.stretch[place])
+        self.stretch
+            .len()
+            .checked_sub(entries)
+            .map(|place| self.stretch[place])
     }
 
-    /// Whether what happens at `at` surely comes before everything that is due: then it may happen right away.
+    /// Whether what happens at `at` surely comes before everything that is due: then it may happen
+    /// right away.
     #[inline]
     pub(crate) fn is_first(&self, at: Time) -> bool {
         !self.stepping && self.next.is_none_or(|next| at < next.at())
@@ -223,7 +240,11 @@ impl Agenda {
         let least = |children: &[Entry]| {
             let mut least = (children[0], 0);
             for (offset, child) in children.iter().enumerate().skip(1) {
-                least = if *child < least.0 { (*child, offset) } else { least };
+                least = if *child < least.0 {
+                    (*child, offset)
+                } else {
+                    least
+                };
             }
             least
         };
@@ -248,8 +269,8 @@ impl Agenda {
 /// Stretches of time that are told apart.
 const STRETCHES: usize = 512;
 
-/// What is due later, sorted by stretches of time only: a heap of everything that ten thousand flows wait for would not
-/// stay in the cache, and each step down it would wait for memory.
+/// What is due later, sorted by stretches of time only: a heap of everything that ten thousand
+/// flows wait for would not stay in the cache, and each step down it would wait for memory.
 #[derive(Debug)]
 struct Later {
     stretches: Box<[Vec<Entry>]>,
@@ -264,10 +285,17 @@ struct Later {
 
 impl Later {
     fn new(flows: usize) -> Later {
-        // Few enough entries a stretch for a small heap, and yet all of them together longer than most timers.
+        // Few enough entries a stretch for a small heap, and yet all of them together longer than
+        // most timers.
         let shift = 33_u32.saturating_sub(flows.max(1).ilog2());
         let stretches = vec![Vec::new(); STRETCHES].into();
-        Later { stretches, shift, first: STRETCHES, from: Time::ZERO, beyond: Vec::new() }
+        Later {
+            stretches,
+            shift,
+            first: STRETCHES,
+            from: Time::ZERO,
+            beyond: Vec::new(),
+        }
     }
 
     /// Adds what is not due before `from`.
@@ -293,7 +321,9 @@ impl Later {
                     return entries;
                 }
             }
-            let Some(earliest) = self.beyond.iter().min() else { return Vec::new() };
+            let Some(earliest) = self.beyond.iter().min() else {
+                return Vec::new();
+            };
             (self.first, self.from) = (0, earliest.at());
             for entry in core::mem::take(&mut self.beyond) {
                 self.push(entry);
@@ -317,10 +347,16 @@ mod tests {
         agenda.push(early, Class::Ack, who(9), 1);
         agenda.push(early, Class::Ack, who(9), 0);
         agenda.push(early, Class::Ack, who(3), 0);
-        let order: Vec<_> =
-            std::iter::from_fn(|| agenda.pop()).map(|e| (e.class(), e.who().number(), e.hop())).collect();
-        let expected =
-            [(Class::Ack, 3, 0), (Class::Ack, 9, 0), (Class::Ack, 9, 1), (Class::Timer, 7, 0), (Class::Start, 0, 0)];
+        let order: Vec<_> = std::iter::from_fn(|| agenda.pop())
+            .map(|e| (e.class(), e.who().number(), e.hop()))
+            .collect();
+        let expected = [
+            (Class::Ack, 3, 0),
+            (Class::Ack, 9, 0),
+            (Class::Ack, 9, 1),
+            (Class::Timer, 7, 0),
+            (Class::Start, 0, 0),
+        ];
         assert_eq!(order, expected);
     }
 

@@ -18,9 +18,12 @@ pub const PROVIDES: Signals = Signals::RATE_SAMPLE
 /// The signals that a flow's controller gets: marks as its `ecn` and `ecn_feedback` allow.
 fn provides(spec: &Flow) -> Signals {
     let counts = spec.ecn != Ecn::Off && spec.ecn_feedback != EcnFeedback::Classic;
-    let ect1 = matches!(spec.ecn, Ecn::Auto | Ecn::Ect1) && spec.ecn_feedback == EcnFeedback::Accurate;
+    let ect1 =
+        matches!(spec.ecn, Ecn::Auto | Ecn::Ect1) && spec.ecn_feedback == EcnFeedback::Accurate;
     let with = |yes: bool, signal: Signals| if yes { signal } else { Signals::NONE };
-    PROVIDES.and(with(counts, Signals::ECN_COUNTS)).and(with(ect1, Signals::ECT1))
+    PROVIDES
+        .and(with(counts, Signals::ECN_COUNTS))
+        .and(with(ect1, Signals::ECT1))
 }
 
 /// What a runner gives the controllers of its senders.
@@ -45,30 +48,54 @@ pub(crate) struct Algorithms {
 }
 
 /// What `spec` asks for; `cc = "rledbat"` is short for that receiver over CUBIC.
-pub(crate) fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<Algorithms, Error> {
-    let receiver = spec.receiver.as_ref().map(|name| receiver(scenario, spec, registry, name)).transpose()?;
+pub(crate) fn choose(
+    scenario: &Scenario,
+    spec: &Flow,
+    registry: &Registry,
+) -> Result<Algorithms, Error> {
+    let receiver = spec
+        .receiver
+        .as_ref()
+        .map(|name| receiver(scenario, spec, registry, name))
+        .transpose()?;
     let Some(window) = registry.window(&spec.cc) else {
-        return Ok(Algorithms { sender: sender(scenario, spec, registry)?, receiver });
+        return Ok(Algorithms {
+            sender: sender(scenario, spec, registry)?,
+            receiver,
+        });
     };
     if receiver.is_some() {
         let problem = format!("cc = {:?} is an algorithm of the receiver already", spec.cc);
         let fix = "remove receiver, or name the sender's algorithm as cc, like \"cubic\"";
-        return Err(scenario.error(&spec.key("receiver"), quoted(spec.receiver.as_deref()), problem, fix));
+        return Err(scenario.error(
+            &spec.key("receiver"),
+            quoted(spec.receiver.as_deref()),
+            problem,
+            fix,
+        ));
     }
     provided(scenario, spec, "cc", window, &of_flow(spec))?;
     let usual = registry.get(USUAL).expect("CUBIC is built in");
     let config = config(scenario, spec, "params", &spec.params, window, SMSS)?;
-    Ok(Algorithms { sender: (usual, Config::defaults(usual)), receiver: Some((window, config)) })
+    Ok(Algorithms {
+        sender: (usual, Config::defaults(usual)),
+        receiver: Some((window, config)),
+    })
 }
 
-fn sender(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<(&'static Descriptor, Config), Error> {
+fn sender(
+    scenario: &Scenario,
+    spec: &Flow,
+    registry: &Registry,
+) -> Result<(&'static Descriptor, Config), Error> {
     controller(scenario, spec, registry, &of_flow(spec))
 }
 
 /// What the sender of `spec` runs, under any runner.
 ///
 /// # Errors
-/// When there is no such algorithm, or it needs what the runner does not give, or refuses a parameter.
+/// When there is no such algorithm, or it needs what the runner does not give, or refuses a
+/// parameter.
 pub fn controller(
     scenario: &Scenario,
     spec: &Flow,
@@ -82,11 +109,26 @@ pub fn controller(
             Some(near) => format!("did you mean \"{near}\"? there are {list} (and \"none\")"),
             None => format!("use one of {list} (or \"none\")"),
         };
-        return Err(scenario.error(&spec.key("cc"), quoted(Some(&spec.cc)), "no algorithm of this name", &fix));
+        return Err(scenario.error(
+            &spec.key("cc"),
+            quoted(Some(&spec.cc)),
+            "no algorithm of this name",
+            &fix,
+        ));
     };
     provided(scenario, spec, "cc", descriptor, runner)?;
     not_stripped(scenario, spec, "cc", descriptor)?;
-    Ok((descriptor, config(scenario, spec, "params", &spec.params, descriptor, runner.smss)?))
+    Ok((
+        descriptor,
+        config(
+            scenario,
+            spec,
+            "params",
+            &spec.params,
+            descriptor,
+            runner.smss,
+        )?,
+    ))
 }
 
 fn receiver(
@@ -102,37 +144,64 @@ fn receiver(
         return Err(scenario.error(&spec.key("receiver"), quoted(Some(name)), problem, fix));
     };
     provided(scenario, spec, "receiver", descriptor, &of_flow(spec))?;
-    Ok((descriptor, config(scenario, spec, "receiver_params", &spec.receiver_params, descriptor, SMSS)?))
+    Ok((
+        descriptor,
+        config(
+            scenario,
+            spec,
+            "receiver_params",
+            &spec.receiver_params,
+            descriptor,
+            SMSS,
+        )?,
+    ))
 }
 
 fn of_flow(spec: &Flow) -> Runner {
-    Runner { provides: provides(spec), marks: true, smss: SMSS }
+    Runner {
+        provides: provides(spec),
+        marks: true,
+        smss: SMSS,
+    }
 }
 
-/// Refuses an algorithm, named by `key`, that can't do without a signal which the runner does not give.
+/// Refuses an algorithm, named by `key`, that can't do without a signal which the runner does not
+/// give.
 fn provided<Build>(
     scenario: &Scenario,
     spec: &Flow,
     key: &str,
     descriptor: &Descriptor<Build>,
-    &Runner { provides, marks, .. }: &Runner,
+    &Runner {
+        provides, marks, ..
+    }: &Runner,
 ) -> Result<(), Error> {
     let missing = descriptor.needs.missing_from(provides);
     if missing.is_empty() {
         return Ok(());
     }
     let (name, what) = (descriptor.name, missing.join(" and "));
-    let by_choice =
-        marks && descriptor.needs.missing_from(provides.and(Signals::ECN_COUNTS).and(Signals::ECT1)).is_empty();
+    let by_choice = marks
+        && descriptor
+            .needs
+            .missing_from(provides.and(Signals::ECN_COUNTS).and(Signals::ECT1))
+            .is_empty();
     let (who, fix) = match by_choice {
-        true => ("this flow's ecn and ecn_feedback do not give", "remove them, or use another algorithm"),
-        false => ("this runner does not give", "use another runner or algorithm"),
+        true => (
+            "this flow's ecn and ecn_feedback do not give",
+            "remove them, or use another algorithm",
+        ),
+        false => (
+            "this runner does not give",
+            "use another runner or algorithm",
+        ),
     };
     let problem = format!("{name} can't do without {what}, which {who}");
     Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
 }
 
-/// Refuses an algorithm, named by `key`, that can't do without marks on a route with a link that clears ECN fields.
+/// Refuses an algorithm, named by `key`, that can't do without marks on a route with a link that
+/// clears ECN fields.
 fn not_stripped<Build>(
     scenario: &Scenario,
     spec: &Flow,
@@ -140,7 +209,9 @@ fn not_stripped<Build>(
     descriptor: &Descriptor<Build>,
 ) -> Result<(), Error> {
     let missing = descriptor.needs.missing_from(PROVIDES);
-    let strips = scenario.route(&spec.route).find(|link| link.ecn == EcnField::Strip);
+    let strips = scenario
+        .route(&spec.route)
+        .find(|link| link.ecn == EcnField::Strip);
     match strips {
         Some(link) if !missing.is_empty() => {
             let (name, what) = (descriptor.name, missing.join(" and "));
@@ -148,8 +219,10 @@ fn not_stripped<Build>(
                 "{name} can't do without {what}, and the link \"{}\" on the flow's route clears ECN fields",
                 link.name
             );
-            let fix =
-                format!("use another algorithm, lead the route around the link, or set {} = \"keep\"", link.key("ecn"));
+            let fix = format!(
+                "use another algorithm, lead the route around the link, or set {} = \"keep\"",
+                link.key("ecn")
+            );
             Err(scenario.error(&spec.key(key), quoted(Some(name)), problem, fix))
         }
         _ => Ok(()),
@@ -182,19 +255,33 @@ fn quoted(name: Option<&str>) -> String {
     format!("{:?}", name.unwrap_or_default())
 }
 
-/// The scenario with what it leaves to others filled in: every parameter of its algorithms, and receive windows. What
-/// can't run is left as it is.
+/// The scenario with what it leaves to others filled in: every parameter of its algorithms, and
+/// receive windows. What can't run is left as it is.
 pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
     let mut resolved = scenario.clone();
     // The windows of those that arrive are by the RTT of each.
-    for (flow, spec) in resolved.flows.iter_mut().zip(&scenario.flows).filter(|(_, spec)| !spec.is_unresponsive()) {
-        flow.receive_window.get_or_insert(ReceiveWindow::Fixed(scenario.receive_window(spec)));
+    for (flow, spec) in resolved
+        .flows
+        .iter_mut()
+        .zip(&scenario.flows)
+        .filter(|(_, spec)| !spec.is_unresponsive())
+    {
+        flow.receive_window
+            .get_or_insert(ReceiveWindow::Fixed(scenario.receive_window(spec)));
     }
-    let arriving = resolved.workloads.iter_mut().map(|workload| &mut workload.flow);
-    let specs = scenario.flows.iter().chain(scenario.workloads.iter().map(|workload| &workload.flow));
+    let arriving = resolved
+        .workloads
+        .iter_mut()
+        .map(|workload| &mut workload.flow);
+    let specs = scenario
+        .flows
+        .iter()
+        .chain(scenario.workloads.iter().map(|workload| &workload.flow));
     let flows = resolved.flows.iter_mut().chain(arriving).zip(specs);
     for (flow, spec) in flows.filter(|(_, spec)| !spec.is_unresponsive()) {
-        let Ok(Algorithms { sender, receiver }) = choose(scenario, spec, registry) else { continue };
+        let Ok(Algorithms { sender, receiver }) = choose(scenario, spec, registry) else {
+            continue;
+        };
         match receiver {
             Some((_, config)) if spec.receiver.is_none() => flow.params = written(&config),
             Some((_, config)) => {
@@ -213,7 +300,10 @@ fn written(config: &Config) -> BTreeMap<String, Value> {
         ParamValue::Flag(flag) => Value::Flag(*flag),
         ParamValue::Word(word) => Value::Word(word.clone()),
     };
-    config.params().map(|(name, given)| (name.to_owned(), value(given))).collect()
+    config
+        .params()
+        .map(|(name, given)| (name.to_owned(), value(given)))
+        .collect()
 }
 
 #[cfg(test)]
@@ -225,9 +315,15 @@ mod tests {
         let text = "duration = \"1s\"\n[path]\nrate = \"1mbit\"\nrtt = \"1ms\"\nbuffer = \"10packets\"\n[[flow]]\n\
                     cc = \"cubic\"\nreceiver = \"rledbat\"\n";
         let scenario = Scenario::parse(text, "test.toml").expect("a valid scenario");
-        let window = Registry::default().window("rledbat").expect("it is built in");
+        let window = Registry::default()
+            .window("rledbat")
+            .expect("it is built in");
         let check = |provides| {
-            let runner = Runner { provides, marks: true, smss: SMSS };
+            let runner = Runner {
+                provides,
+                marks: true,
+                smss: SMSS,
+            };
             provided(&scenario, &scenario.flows[0], "receiver", window, &runner)
         };
         assert!(check(PROVIDES).is_ok());
@@ -246,7 +342,11 @@ mod tests {
             ("dctcp", "ecn_feedback = \"classic\"", Some("ECN counts")),
             ("dctcp", "ecn_feedback = \"dctcp\"", None),
             ("prague", "ecn = \"ect0\"", Some("ECT(1)")),
-            ("prague", "ecn_feedback = \"classic\"", Some("ECN counts and ECT(1)")),
+            (
+                "prague",
+                "ecn_feedback = \"classic\"",
+                Some("ECN counts and ECT(1)"),
+            ),
             ("prague", "ecn = \"ect1\"", None),
             ("cubic", "ecn = \"ect0\"\necn_feedback = \"classic\"", None),
         ] {
@@ -262,7 +362,11 @@ mod tests {
                      ecn_feedback do not give\n  fix: remove them, or use another algorithm"
                 )
             });
-            assert_eq!(refusal.map(|error| error.to_string()), expected, "{cc} with {ecn}");
+            assert_eq!(
+                refusal.map(|error| error.to_string()),
+                expected,
+                "{cc} with {ecn}"
+            );
         }
     }
 
@@ -270,7 +374,11 @@ mod tests {
     fn an_algorithm_for_marks_is_refused_on_a_route_that_strips_them() {
         for (cc, link, missing) in [
             ("dctcp", "bottleneck", Some(("ECN counts", "path.ecn"))),
-            ("prague", "access", Some(("ECN counts and ECT(1)", "link.0.ecn"))),
+            (
+                "prague",
+                "access",
+                Some(("ECN counts and ECT(1)", "link.0.ecn")),
+            ),
             ("cubic", "access", None),
         ] {
             let strips = |name: &str| if link == name { "ecn = \"strip\"" } else { "" };
@@ -291,7 +399,11 @@ mod tests {
                      {key} = \"keep\""
                 )
             });
-            assert_eq!(refusal.map(|error| error.to_string()), expected, "{cc} over {link}");
+            assert_eq!(
+                refusal.map(|error| error.to_string()),
+                expected,
+                "{cc} over {link}"
+            );
         }
     }
 }

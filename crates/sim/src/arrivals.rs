@@ -1,9 +1,10 @@
-//! Flows that arrive while the run goes on. Each lies in a slot, which is another flow's when it is gone: memory goes with how many
-//! are under way.
+//! Flows that arrive while the run goes on. Each lies in a slot, which is another flow's when it is
+//! gone: memory goes with how many are under way.
 //!
-//! A connection is closed when all that it carries was acknowledged. What of it is still on the way then, a packet that was
-//! sent again for nothing or the ACK of one, takes its time and its place on the links that it comes to, and nobody listens to
-//! it. When none of its lanes holds anything, its slot is free.
+//! A connection is closed when all that it carries was acknowledged. What of it is still on the way
+//! then, a packet that was sent again for nothing or the ACK of one, takes its time and its place
+//! on the links that it comes to, and nobody listens to it. When none of its lanes holds anything,
+//! its slot is free.
 
 use cc::Registry;
 use endpoint::{App, LIMITS, Memory, Parts};
@@ -18,7 +19,8 @@ use crate::build;
 use crate::flow::{Armed, Flow, Source, Transitions};
 use crate::slowdown::Servers;
 
-/// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned away.
+/// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned
+/// away.
 const MOST_ACTIVE: usize = 200_000;
 
 /// Lanes keep room for so many packets for the slot's next flow.
@@ -56,7 +58,11 @@ pub(crate) struct Workloads {
 }
 
 impl Workloads {
-    pub(crate) fn new(scenario: &Scenario, registry: &Registry, window: Window) -> Result<Workloads, Error> {
+    pub(crate) fn new(
+        scenario: &Scenario,
+        registry: &Registry,
+        window: Window,
+    ) -> Result<Workloads, Error> {
         let others = scenario.flows.len();
         let all = scenario.workloads.iter().map(|workload| {
             let algorithms = choose(scenario, &workload.flow, registry)?;
@@ -64,19 +70,36 @@ impl Workloads {
                 build::check_window(scenario, &workload.flow)?;
             }
             let meter = WorkloadMeter::new(window, LIMITS.len());
-            Ok::<_, Error>(Workload { algorithms, coming: scenario.coming(workload), meter })
+            Ok::<_, Error>(Workload {
+                algorithms,
+                coming: scenario.coming(workload),
+                meter,
+            })
         });
         let all = all.collect::<Result<_, _>>()?;
         let servers = Servers::new(scenario);
-        Ok(Workloads { all, transfers: Vec::new(), servers, window, others, free: Vec::new(), active: 0, fresh: false })
+        Ok(Workloads {
+            all,
+            transfers: Vec::new(),
+            servers,
+            window,
+            others,
+            free: Vec::new(),
+            active: 0,
+            fresh: false,
+        })
     }
 
     /// Puts the first arrival of each on the agenda.
     pub(crate) fn begin(&self, agenda: &mut Agenda) {
-        self.all.iter().enumerate().for_each(|(index, workload)| workload.announce(index, agenda));
+        self.all
+            .iter()
+            .enumerate()
+            .for_each(|(index, workload)| workload.announce(index, agenda));
     }
 
-    /// The next flow of a workload arrives: its slot, in which it is about to start; none when it is turned away.
+    /// The next flow of a workload arrives: its slot, in which it is about to start; none when it
+    /// is turned away.
     pub(crate) fn arrive(
         &mut self,
         scenario: &Scenario,
@@ -111,9 +134,21 @@ impl Workloads {
         let slot = reused.map_or(flows.len(), |slot| slot as usize);
         let who = Who::new(self.others as u32 + row, slot);
         let account = (self.others + index) as u32;
-        let arrived = Arrived { workload: index as u32, row };
+        let arrived = Arrived {
+            workload: index as u32,
+            row,
+        };
         let old = reused.map(|slot| &mut flows[slot as usize]);
-        let flow = workload.flow(scenario, arrival, arrived, who, account, self.window, now, old);
+        let flow = workload.flow(
+            scenario,
+            arrival,
+            arrived,
+            who,
+            account,
+            self.window,
+            now,
+            old,
+        );
         match reused {
             Some(slot) => flows[slot as usize] = flow,
             None => flows.push(flow),
@@ -121,8 +156,8 @@ impl Workloads {
         Some(slot)
     }
 
-    /// Something has happened to a flow that is closed: takes over what was measured, and frees its slot if nothing of it is on
-    /// the way any more.
+    /// Something has happened to a flow that is closed: takes over what was measured, and frees its
+    /// slot if nothing of it is on the way any more.
     #[cold]
     pub(crate) fn tidy(&mut self, flow: &mut Flow) {
         let Some(arrived) = flow.arrived else { return };
@@ -130,7 +165,9 @@ impl Workloads {
             self.settle(flow, arrived);
         }
         if flow.wire.is_empty() && flow.wire.gone {
-            self.all[arrived.workload as usize].meter.take(&mut flow.meter);
+            self.all[arrived.workload as usize]
+                .meter
+                .take(&mut flow.meter);
             flow.arrived = None;
             self.free.push(flow.who.slot() as u32);
         }
@@ -159,7 +196,8 @@ impl Workloads {
         (0..).zip(self.all.iter().map(|workload| workload.meter.active()))
     }
 
-    /// The run is over: what of each flow was not taken over yet, then the metrics, what spoils them, and each transfer.
+    /// The run is over: what of each flow was not taken over yet, then the metrics, what spoils
+    /// them, and each transfer.
     pub(crate) fn finish(
         mut self,
         scenario: &Scenario,
@@ -169,17 +207,29 @@ impl Workloads {
         for flow in &mut flows[self.others..] {
             match flow.arrived {
                 Some(arrived) if !flow.settled => self.settle(flow, arrived),
-                Some(arrived) => self.all[arrived.workload as usize].meter.take(&mut flow.meter),
+                Some(arrived) => self.all[arrived.workload as usize]
+                    .meter
+                    .take(&mut flow.meter),
                 None => {}
             }
         }
-        let slowdowns = self.servers.slowdowns(&self.transfers, self.all.len(), self.window);
+        let slowdowns = self
+            .servers
+            .slowdowns(&self.transfers, self.all.len(), self.window);
         let (mut summaries, mut warnings) = (Vec::new(), Vec::new());
         let each = self.all.into_iter().zip(&scenario.workloads).zip(slowdowns);
         for (index, ((mut workload, spec), slowdown)) in each.enumerate() {
-            tally((self.others + index) as u32).into_iter().for_each(|tallied| workload.meter.on_tally(tallied));
+            tally((self.others + index) as u32)
+                .into_iter()
+                .for_each(|tallied| workload.meter.on_tally(tallied));
             let spec = &spec.flow;
-            let summary = WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), workload.meter, slowdown, &LIMITS);
+            let summary = WorkloadSummary::new(
+                spec.name.clone(),
+                spec.cc.clone(),
+                workload.meter,
+                slowdown,
+                &LIMITS,
+            );
             if summary.refused > 0 {
                 warnings.push(format!(
                     "{} flows of {} were turned away: {MOST_ACTIVE} were under way at once",
@@ -201,7 +251,10 @@ impl Workload {
     }
 
     /// The flow that has come, in the memory of another that is gone, if there is one.
-    #[expect(clippy::too_many_arguments, reason = "each is another thing that a flow is made of")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is another thing that a flow is made of"
+    )]
     fn flow(
         &self,
         scenario: &Scenario,
@@ -215,18 +268,33 @@ impl Workload {
     ) -> Flow {
         let spec = self.coming.flow();
         let app = match self.coming.chunks(arrival) {
-            [] => App::Transfer { bytes: arrival.bytes },
-            chunks => App::Parts(Box::new(Parts::new(chunks.iter().map(|chunk| (now + chunk.offset, chunk.bytes))))),
+            [] => App::Transfer {
+                bytes: arrival.bytes,
+            },
+            chunks => App::Parts(Box::new(Parts::new(
+                chunks.iter().map(|chunk| (now + chunk.offset, chunk.bytes)),
+            ))),
         };
         let (mut memory, mut lanes, mut meter) = (Memory::default(), None, None);
         if let Some(old) = old {
             memory = old.source.take_memory();
             lanes = Some(old.wire.take_lanes());
-            meter = Some(std::mem::replace(&mut old.meter, FlowMeter::new(window, now)));
+            meter = Some(std::mem::replace(
+                &mut old.meter,
+                FlowMeter::new(window, now),
+            ));
         }
         let mut meter = meter.unwrap_or_else(|| FlowMeter::new(window, now));
         meter.restart(now);
-        let (source, receiver) = build::connection(scenario, spec, &self.algorithms, app, memory, now, window.from);
+        let (source, receiver) = build::connection(
+            scenario,
+            spec,
+            &self.algorithms,
+            app,
+            memory,
+            now,
+            window.from,
+        );
         let wire = build::wire(scenario, spec, account, now);
         Flow {
             who,
@@ -240,7 +308,11 @@ impl Workload {
             timer: Armed::default(),
             departure: Armed::default(),
             total: Some(arrival.bytes),
-            transitions: Transitions { flow: 0, wanted: false, rows: Vec::new() },
+            transitions: Transitions {
+                flow: 0,
+                wanted: false,
+                rows: Vec::new(),
+            },
             group: 0,
             window_group: None,
             last: endpoint::AckOutcome::default(),

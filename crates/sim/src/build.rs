@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use cc::{Config, Descriptor, Registry};
 use endpoint::{
-    AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Memory, Messages, Pacing, Receiver, SMSS, Schedule,
-    Sender, SenderConfig, Unresponsive, WakeUp,
+    AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Memory, Messages, Pacing,
+    Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive, WakeUp,
 };
 use path::Serialiser;
 use scenario::{Error, On, ReceiveWindow, Scenario};
@@ -30,14 +30,29 @@ const UNDER_WAY: usize = 512;
 /// An access link is this much faster than the fastest link.
 const ACCESS_SPEED: u64 = 10;
 
-pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceLevel) -> Result<Simulation, Error> {
+pub(crate) fn simulation(
+    scenario: &Scenario,
+    registry: &Registry,
+    level: TraceLevel,
+) -> Result<Simulation, Error> {
     let end = Time::ZERO + scenario.duration;
     let from = Time::ZERO + scenario.measure_from;
     let window = Window { from, to: end };
     let mut observer = Observer::new(level);
-    let links = scenario.links().enumerate().map(|(index, link)| network_link(scenario, index, link, window)).collect();
+    let links = scenario
+        .links()
+        .enumerate()
+        .map(|(index, link)| network_link(scenario, index, link, window))
+        .collect();
     let mut network = Network {
-        agenda: Agenda::new(scenario.flows.len() + if scenario.workloads.is_empty() { 0 } else { UNDER_WAY }),
+        agenda: Agenda::new(
+            scenario.flows.len()
+                + if scenario.workloads.is_empty() {
+                    0
+                } else {
+                    UNDER_WAY
+                },
+        ),
         links,
         events: 0,
     };
@@ -60,7 +75,15 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
                     check_window(scenario, spec)?;
                     window_group = Some(declare(&mut groups, &mut observer, descriptor));
                 }
-                connection(scenario, spec, &algorithms, app(scenario, spec), Memory::default(), start, from)
+                connection(
+                    scenario,
+                    spec,
+                    &algorithms,
+                    app(scenario, spec),
+                    Memory::default(),
+                    start,
+                    from,
+                )
             }
         };
         let (index, who) = (index as u32, Who::new(index as u32, index));
@@ -68,7 +91,12 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
         let mut total = spec.bytes;
         if let Some(scenario::App::Request { size, think }) = spec.app {
             let think_rng = Rng::stream(scenario.seed, &spec.name, "think");
-            receiver = receiver.with_client(Client::new(messages(scenario, spec, size), think, think_rng, start));
+            receiver = receiver.with_client(Client::new(
+                messages(scenario, spec, size),
+                think,
+                think_rng,
+                start,
+            ));
             meter = meter.with_responses(observer.records());
             total = receiver.expects();
         }
@@ -81,7 +109,11 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
             timer: Armed::default(),
             departure: Armed::default(),
             total,
-            transitions: Transitions { flow: index, wanted: observer.records(), rows: Vec::new() },
+            transitions: Transitions {
+                flow: index,
+                wanted: observer.records(),
+                rows: Vec::new(),
+            },
             group,
             window_group,
             last: endpoint::AckOutcome::default(),
@@ -96,11 +128,23 @@ pub(crate) fn simulation(scenario: &Scenario, registry: &Registry, level: TraceL
     let workloads = Workloads::new(scenario, registry, window)?;
     workloads.begin(&mut network.agenda);
     // Nothing that a short cut lets happen is after the end.
-    network.agenda.push(end + Span::from_nanos(1), Class::Sample, Who::other(0), 0);
+    network
+        .agenda
+        .push(end + Span::from_nanos(1), Class::Sample, Who::other(0), 0);
     if let Some(interval) = observer.interval() {
-        network.agenda.push(Time::ZERO + interval, Class::Sample, Who::other(0), 0);
+        network
+            .agenda
+            .push(Time::ZERO + interval, Class::Sample, Who::other(0), 0);
     }
-    Ok(Simulation { scenario: scenario.clone(), network, flows, workloads, observer, now: Time::ZERO, end })
+    Ok(Simulation {
+        scenario: scenario.clone(),
+        network,
+        flows,
+        workloads,
+        observer,
+        now: Time::ZERO,
+        end,
+    })
 }
 
 /// A TCP connection that begins at `start`: sender and receiver.
@@ -151,17 +195,27 @@ fn declare<'a, Build>(
     observer: &mut Observer,
     descriptor: &'a Descriptor<Build>,
 ) -> usize {
-    *groups.entry(descriptor.name).or_insert_with(|| observer.declare(descriptor))
+    *groups
+        .entry(descriptor.name)
+        .or_insert_with(|| observer.declare(descriptor))
 }
 
-/// A link of the network. The path's propagation delay lies in each flow's [`wire`], behind the last link.
-fn network_link(scenario: &Scenario, index: usize, link: &scenario::Link, window: Window) -> NetworkLink {
+/// A link of the network. The path's propagation delay lies in each flow's [`wire`], behind the
+/// last link.
+fn network_link(
+    scenario: &Scenario,
+    index: usize,
+    link: &scenario::Link,
+    window: Window,
+) -> NetworkLink {
     let element = match scenario.element(index) {
         scenario::Element::Constant(link) => Element::Constant(link),
         scenario::Element::Varying(link) => Element::Varying(link),
-        scenario::Element::Managed(link) => {
-            Element::Managed(Box::new(Managed::new(*link, window, scenario.flows.len() + scenario.workloads.len())))
-        }
+        scenario::Element::Managed(link) => Element::Managed(Box::new(Managed::new(
+            *link,
+            window,
+            scenario.flows.len() + scenario.workloads.len(),
+        ))),
     };
     NetworkLink::new(link, element, window, scenario.path.rtt)
 }
@@ -174,13 +228,17 @@ fn access_rate(scenario: &Scenario) -> Rate {
     Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED))
 }
 
-/// The rate of unresponsive traffic. What its access link can't carry would wait in front of it without end.
+/// The rate of unresponsive traffic. What its access link can't carry would wait in front of it
+/// without end.
 fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Error> {
-    let rate = spec.app_rate.expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
+    let rate = spec
+        .app_rate
+        .expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
     let most = access_rate(scenario).mul_f64(SMSS.as_f64() / scenario::PACKET.as_f64());
     if rate > most {
-        let problem =
-            format!("faster than its access link, which is {ACCESS_SPEED} x the fastest link, headers included");
+        let problem = format!(
+            "faster than its access link, which is {ACCESS_SPEED} x the fastest link, headers included"
+        );
         return Err(scenario.error(
             &spec.key("app_rate"),
             format_args!("\"{rate}\""),
@@ -225,25 +283,55 @@ fn sender(
     let rng = Rng::stream(scenario.seed, &spec.name, "controller");
     let controller = (descriptor.build)(config);
     let hosted = scenario.host.is_some();
-    let rate_interval = scenario.host.as_ref().map_or(Span::ZERO, |host| host.rate_interval);
-    let config = SenderConfig { controller, owner: descriptor.recovery, app, pacing, hosted, rate_interval, rng };
+    let rate_interval = scenario
+        .host
+        .as_ref()
+        .map_or(Span::ZERO, |host| host.rate_interval);
+    let config = SenderConfig {
+        controller,
+        owner: descriptor.recovery,
+        app,
+        pacing,
+        hosted,
+        rate_interval,
+        rng,
+    };
     Sender::within(memory, config, start).with_ecn(feedback(spec), codepoint(spec.ecn))
 }
 
 fn app(scenario: &Scenario, spec: &scenario::Flow) -> App {
     let pauses = || Rng::stream(scenario.seed, &spec.name, "app pauses");
     match (spec.app, spec.app_rate, spec.bytes) {
-        (Some(scenario::App::OnOff { on: On::Time(on), off }), rate, bytes) => {
-            App::Scheduled(Box::new(Schedule::cycle(Cycle::new(on, off, rate, pauses()), bytes)))
-        }
-        (Some(scenario::App::OnOff { on: On::Size(size), off }), ..) => {
-            App::Bursts(Box::new(Bursts::new(messages(scenario, spec, size), off, pauses())))
-        }
+        (
+            Some(scenario::App::OnOff {
+                on: On::Time(on),
+                off,
+            }),
+            rate,
+            bytes,
+        ) => App::Scheduled(Box::new(Schedule::cycle(
+            Cycle::new(on, off, rate, pauses()),
+            bytes,
+        ))),
+        (
+            Some(scenario::App::OnOff {
+                on: On::Size(size),
+                off,
+            }),
+            ..,
+        ) => App::Bursts(Box::new(Bursts::new(
+            messages(scenario, spec, size),
+            off,
+            pauses(),
+        ))),
         (Some(scenario::App::Request { size, .. }), ..) => {
             App::Answers(Box::new(messages(scenario, spec, size).with_first()))
         }
         (None, rate, bytes) if !spec.app_schedule.is_empty() => {
-            let changes = spec.app_schedule.iter().map(|(at, rate)| (Time::ZERO + *at, *rate));
+            let changes = spec
+                .app_schedule
+                .iter()
+                .map(|(at, rate)| (Time::ZERO + *at, *rate));
             App::Scheduled(Box::new(Schedule::new(rate, changes, bytes)))
         }
         (None, Some(rate), bytes) => App::Paced { rate, bytes },
@@ -266,15 +354,38 @@ fn program(
     start: Time,
 ) -> (Cpu, Costs) {
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
-    let wake = host.wake.map_or(WakeUp::NONE, |wake| WakeUp::new(wake.min, wake.median, wake.max));
+    let wake = host.wake.map_or(WakeUp::NONE, |wake| {
+        WakeUp::new(wake.min, wake.median, wake.max)
+    });
     let factor = 1.0 + host.variation * (2.0 * stream("host's speed").unit() - 1.0);
-    let scenario::Host { send, receive, ack, call, batch, .. } = *host;
-    (Cpu::new(wake, stream(usage), start), Costs { send, receive, ack, call, batch }.scaled(factor))
+    let scenario::Host {
+        send,
+        receive,
+        ack,
+        call,
+        batch,
+        ..
+    } = *host;
+    (
+        Cpu::new(wake, stream(usage), start),
+        Costs {
+            send,
+            receive,
+            ack,
+            call,
+            batch,
+        }
+        .scaled(factor),
+    )
 }
 
 fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
-    let policy =
-        AckPolicy { every: spec.delayed_ack, quick: spec.quick_acks, delay: spec.ack_delay, coalesce: spec.gro };
+    let policy = AckPolicy {
+        every: spec.delayed_ack,
+        quick: spec.quick_acks,
+        delay: spec.ack_delay,
+        coalesce: spec.gro,
+    };
     let receiver = Receiver::new(policy, scenario.receive_window(spec));
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => receiver.with_auto_tuning(),
@@ -285,12 +396,21 @@ fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
 /// What lies between the ends of a flow, and where it is counted.
 pub(crate) fn wire(scenario: &Scenario, spec: &scenario::Flow, account: u32, start: Time) -> Wire {
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
-    let jitter = (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
-    let host = scenario.host.as_ref().filter(|_| !spec.is_unresponsive()).map(|host| {
-        let (cpu, costs) = program(scenario, spec, host, "receiver's host", start);
-        Box::new(ReceivingHost::new(cpu, costs))
-    });
-    let losses: Box<[_]> = spec.route.iter().map(|link| scenario.loss(spec, *link)).collect();
+    let jitter =
+        (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
+    let host = scenario
+        .host
+        .as_ref()
+        .filter(|_| !spec.is_unresponsive())
+        .map(|host| {
+            let (cpu, costs) = program(scenario, spec, host, "receiver's host", start);
+            Box::new(ReceivingHost::new(cpu, costs))
+        });
+    let losses: Box<[_]> = spec
+        .route
+        .iter()
+        .map(|link| scenario.loss(spec, *link))
+        .collect();
     let back = |link: &usize| ReverseHop::new(*link, scenario.ack_loss(spec, *link));
     let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
     Wire {
@@ -307,7 +427,10 @@ pub(crate) fn wire(scenario: &Scenario, spec: &scenario::Flow, account: u32, sta
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
         reverse_line: scenario.reverse_line(spec),
-        reverse_hazards: Hazards::new(Box::new([scenario.reverse_loss(spec)]), scenario.reverse_copies(spec)),
+        reverse_hazards: Hazards::new(
+            Box::new([scenario.reverse_loss(spec)]),
+            scenario.reverse_copies(spec),
+        ),
         delayed_ack: Armed::default(),
         host,
         account,

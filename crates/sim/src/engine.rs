@@ -1,4 +1,5 @@
-//! The loop: takes what is due first, lets it happen, and goes on inside a flow for as long as nothing else can come before.
+//! The loop: takes what is due first, lets it happen, and goes on inside a flow for as long as
+//! nothing else can come before.
 
 use std::collections::BTreeMap;
 
@@ -33,18 +34,22 @@ impl Simulation {
     ///
     /// # Errors
     /// As of [`run`](crate::run).
-    pub fn new(scenario: &Scenario, registry: &cc::Registry, level: TraceLevel) -> Result<Simulation, Error> {
+    pub fn new(
+        scenario: &Scenario,
+        registry: &cc::Registry,
+        level: TraceLevel,
+    ) -> Result<Simulation, Error> {
         build::simulation(scenario, registry, level)
     }
 
-    /// Takes no short cuts from now on: every packet and ACK goes through the agenda. Slower, and the same to the bit;
-    /// a test holds the two against each other.
+    /// Takes no short cuts from now on: every packet and ACK goes through the agenda. Slower, and
+    /// the same to the bit; a test holds the two against each other.
     pub fn step_by_step(&mut self) {
         self.network.agenda.stepping = true;
     }
 
-    /// Lets no arriving flow lie where another lay, from now on. Takes more memory, and is the same to the bit; a test holds the
-    /// two against each other.
+    /// Lets no arriving flow lie where another lay, from now on. Takes more memory, and is the same
+    /// to the bit; a test holds the two against each other.
     pub fn with_fresh_state(&mut self) {
         self.workloads.fresh = true;
     }
@@ -67,7 +72,8 @@ impl Simulation {
         false
     }
 
-    /// Goes on to `at`, past all that happens then; true when the run is over. Nothing else changes of the run by it.
+    /// Goes on to `at`, past all that happens then; true when the run is over. Nothing else changes
+    /// of the run by it.
     pub fn advance_to(&mut self, at: Time) -> bool {
         self.network.agenda.push(at, Class::Pause, Who::other(0), 0);
         loop {
@@ -88,8 +94,8 @@ impl Simulation {
         }
     }
 
-    /// Fetches the flows that come soon: first what of them lies at a known place, and when that has arrived, what it
-    /// points to.
+    /// Fetches the flows that come soon: first what of them lies at a known place, and when that
+    /// has arrived, what it points to.
     #[inline]
     fn anticipate(&self) {
         if let Some(entry) = self.network.agenda.ahead(4) {
@@ -100,7 +106,12 @@ impl Simulation {
                 _ => prefetch(&self.flows[entry.slot()].timer),
             }
         }
-        if let Some(entry) = self.network.agenda.ahead(2).filter(|entry| entry.class() == Class::Ack) {
+        if let Some(entry) = self
+            .network
+            .agenda
+            .ahead(2)
+            .filter(|entry| entry.class() == Class::Ack)
+        {
             self.flows[entry.slot()].prefetch_rings();
         }
     }
@@ -120,7 +131,10 @@ impl Simulation {
         let (now, class) = (entry.at(), entry.class());
         self.now = now;
         // One test for what concerns no flow that is there.
-        if matches!(class, Class::Transmit | Class::Arrive | Class::Sample | Class::Pause) {
+        if matches!(
+            class,
+            Class::Transmit | Class::Arrive | Class::Sample | Class::Pause
+        ) {
             return match class {
                 Class::Transmit => self.transmit(entry.slot(), now),
                 Class::Arrive => self.arrive(entry.slot(), now),
@@ -134,7 +148,10 @@ impl Simulation {
         if watched && flow.who != entry.who() {
             return;
         }
-        let step = Step { network: &mut self.network, observer: &mut self.observer };
+        let step = Step {
+            network: &mut self.network,
+            observer: &mut self.observer,
+        };
         match class {
             Class::Start => step.start(flow, now),
             Class::Segment => step.segments(flow, now, entry.hop()),
@@ -165,25 +182,39 @@ impl Simulation {
     fn sample(&mut self, now: Time) {
         self.network.events += 1;
         let others = &mut self.flows[..self.workloads.others];
-        self.observer.sample(now, others, &self.workloads, &mut self.network);
+        self.observer
+            .sample(now, others, &self.workloads, &mut self.network);
     }
 
     /// A flow of a workload arrives, and begins.
     #[cold]
     fn arrive(&mut self, workload: usize, now: Time) {
-        let Simulation { scenario, network, flows, workloads, observer, .. } = self;
+        let Simulation {
+            scenario,
+            network,
+            flows,
+            workloads,
+            observer,
+            ..
+        } = self;
         network.events += 1;
         if let Some(slot) = workloads.arrive(scenario, flows, &mut network.agenda, workload, now) {
             Step { network, observer }.start(&mut flows[slot], now);
         }
     }
 
-    /// A link whose queue decides can send: the next packet, and those behind it while nothing else can come before.
+    /// A link whose queue decides can send: the next packet, and those behind it while nothing else
+    /// can come before.
     fn transmit(&mut self, link: usize, mut now: Time) {
         loop {
             self.network.events += 1;
             match self.network.links[link].send(now) {
-                Some(Sent::Data { who, hop, packet, at }) => {
+                Some(Sent::Data {
+                    who,
+                    hop,
+                    packet,
+                    at,
+                }) => {
                     let flow = &mut self.flows[who.slot()];
                     if flow.who == who && !flow.wire.gone {
                         flow.far().pass_on(&mut self.network, hop, at, packet);
@@ -193,14 +224,26 @@ impl Simulation {
                     let sent = self.network.links[link].take_ack(place);
                     let flow = &mut self.flows[sent.who.slot()];
                     if flow.who == sent.who && !flow.wire.gone {
-                        flow.wire.ack_hop(&mut self.network, sent.who, sent.hop + 1, at, sent.ack, sent.blocks());
+                        flow.wire.ack_hop(
+                            &mut self.network,
+                            sent.who,
+                            sent.hop + 1,
+                            at,
+                            sent.ack,
+                            sent.blocks(),
+                        );
                     }
                 }
                 None => {}
             }
-            let Some(next) = self.network.links[link].call_again_at() else { return };
+            let Some(next) = self.network.links[link].call_again_at() else {
+                return;
+            };
             if !self.network.agenda.is_first(next) {
-                return self.network.agenda.push(next, Class::Transmit, Who::other(link), 0);
+                return self
+                    .network
+                    .agenda
+                    .push(next, Class::Transmit, Who::other(link), 0);
             }
             now = next;
         }
@@ -217,11 +260,30 @@ impl Simulation {
                 rates.push(flow.meter.goodput().as_f64());
             }
             let held = flow.limits_held(self.end);
-            flows.push(FlowSummary::new(spec.name.clone(), spec.cc.clone(), &flow.meter, &LIMITS, &held));
+            flows.push(FlowSummary::new(
+                spec.name.clone(),
+                spec.cc.clone(),
+                &flow.meter,
+                &LIMITS,
+                &held,
+            ));
         }
-        let links = self.network.links.iter().map(|link| LinkSummary::new(link.name.clone(), &link.meter)).collect();
-        let tally = |account| self.network.links.iter().map(|link| link.tally(account)).collect();
-        let (workloads, warnings, transfers) = self.workloads.finish(&self.scenario, &mut self.flows, tally);
+        let links = self
+            .network
+            .links
+            .iter()
+            .map(|link| LinkSummary::new(link.name.clone(), &link.meter))
+            .collect();
+        let tally = |account| {
+            self.network
+                .links
+                .iter()
+                .map(|link| link.tally(account))
+                .collect()
+        };
+        let (workloads, warnings, transfers) =
+            self.workloads
+                .finish(&self.scenario, &mut self.flows, tally);
         let summary = Summary {
             version: env!("CARGO_PKG_VERSION"),
             runner: "sim".to_owned(),
@@ -238,7 +300,10 @@ impl Simulation {
             events: self.network.events,
         };
         let transfers = (!self.scenario.workloads.is_empty()).then_some(transfers);
-        Run { summary, trace: self.observer.finish(&mut self.flows, transfers) }
+        Run {
+            summary,
+            trace: self.observer.finish(&mut self.flows, transfers),
+        }
     }
 }
 
@@ -263,7 +328,8 @@ impl Step<'_> {
         }
     }
 
-    /// A program on a host at one of the flow's ends takes a turn. Out of line: `happen` has to stay small.
+    /// A program on a host at one of the flow's ends takes a turn. Out of line: `happen` has to
+    /// stay small.
     #[cold]
     #[inline(never)]
     fn turn(mut self, flow: &mut Flow, now: Time, side: usize) {
@@ -276,9 +342,14 @@ impl Step<'_> {
     fn segments(self, flow: &mut Flow, mut now: Time, hop: usize) {
         while let Some(packet) = flow.wire.lanes[hop].front() {
             flow.far().arrive(self.network, hop, now, packet);
-            let Some(next) = flow.wire.lanes[hop].advance() else { return };
+            let Some(next) = flow.wire.lanes[hop].advance() else {
+                return;
+            };
             if !self.network.agenda.is_first(next) {
-                return self.network.agenda.push(next, Class::Segment, flow.who, hop as u8);
+                return self
+                    .network
+                    .agenda
+                    .push(next, Class::Segment, flow.who, hop as u8);
             }
             now = next;
         }
@@ -298,18 +369,26 @@ impl Step<'_> {
             let mut blocks = [Block::default(); MAX_BLOCKS];
             let count = usize::from(ack.blocks);
             for block in &mut blocks[..count] {
-                *block = flow.wire.blocks[hop].pop_front().expect("an ACK's blocks travel with it");
+                *block = flow.wire.blocks[hop]
+                    .pop_front()
+                    .expect("an ACK's blocks travel with it");
             }
             self.network.events += 1;
             if hop < flow.wire.reverse_route.len() {
                 let ack = WaitingAck::new(flow.who, flow.wire.account, hop, ack, &blocks[..count]);
-                flow.wire.ack_at_link(self.network, &mut flow.meter, now, ack);
+                flow.wire
+                    .ack_at_link(self.network, &mut flow.meter, now, ack);
             } else {
                 self.ack_at_sender(flow, now, &ack, &blocks[..count]);
             }
-            let Some(next) = flow.wire.ack_lanes[hop].advance() else { return };
+            let Some(next) = flow.wire.ack_lanes[hop].advance() else {
+                return;
+            };
             if !self.network.agenda.is_first(next) {
-                return self.network.agenda.push(next, Class::Ack, flow.who, hop as u8);
+                return self
+                    .network
+                    .agenda
+                    .push(next, Class::Ack, flow.who, hop as u8);
             }
             now = next;
         }
@@ -317,7 +396,9 @@ impl Step<'_> {
 
     #[inline]
     fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
-        let Source::Tcp(sender) = &mut flow.source else { return flow.ack_at_host(self.network, now, ack, blocks) };
+        let Source::Tcp(sender) = &mut flow.source else {
+            return flow.ack_at_host(self.network, now, ack, blocks);
+        };
         flow.last = sender.on_ack(now, ack, blocks, &mut flow.transitions);
         if let Some(rtt) = flow.last.rtt {
             flow.meter.on_rtt(now, rtt);
@@ -350,14 +431,22 @@ impl Step<'_> {
             return;
         }
         self.network.events += 1;
-        let Flow { source: Source::Tcp(sender), .. } = flow else { return };
+        let Flow {
+            source: Source::Tcp(sender),
+            ..
+        } = flow
+        else {
+            return;
+        };
         if sender.must_resend_syn(now) {
             let syn = sender.syn(now);
             flow.far().enter(self.network, now, syn);
             return self.rearm(flow, now);
         }
         let (sender, transitions, mut far) = flow.split();
-        sender.on_timer(now, transitions, |segment| far.enter(self.network, now, segment));
+        sender.on_timer(now, transitions, |segment| {
+            far.enter(self.network, now, segment)
+        });
         self.transmit(flow, now);
     }
 
@@ -375,12 +464,19 @@ impl Step<'_> {
 
     fn emit_unresponsive(&mut self, flow: &mut Flow, mut now: Time) {
         loop {
-            let Source::Unresponsive(source) = &mut flow.source else { return };
+            let Source::Unresponsive(source) = &mut flow.source else {
+                return;
+            };
             let segment = source.send(now);
             let next = source.next_at();
             flow.far().enter(self.network, now, segment);
             if !self.network.agenda.is_first(next) {
-                return flow.departure.arm(&mut self.network.agenda, next, Class::Departure, flow.who);
+                return flow.departure.arm(
+                    &mut self.network.agenda,
+                    next,
+                    Class::Departure,
+                    flow.who,
+                );
             }
             self.network.events += 1;
             now = next;
@@ -390,16 +486,30 @@ impl Step<'_> {
     #[inline]
     fn transmit(&mut self, flow: &mut Flow, now: Time) {
         let (sender, transitions, mut far) = flow.split();
-        sender.transmit(now, transitions, |segment| far.enter(self.network, now, segment));
+        sender.transmit(now, transitions, |segment| {
+            far.enter(self.network, now, segment)
+        });
         self.rearm(flow, now);
     }
 
     /// Sees to it that the sender is called when it wants to be.
     #[inline]
     fn rearm(&mut self, flow: &mut Flow, now: Time) {
-        let Source::Tcp(sender) = &flow.source else { return };
-        flow.timer.arm(&mut self.network.agenda, sender.timer_at().max(now), Class::Timer, flow.who);
-        flow.departure.arm(&mut self.network.agenda, sender.departure_at().max(now), Class::Departure, flow.who);
+        let Source::Tcp(sender) = &flow.source else {
+            return;
+        };
+        flow.timer.arm(
+            &mut self.network.agenda,
+            sender.timer_at().max(now),
+            Class::Timer,
+            flow.who,
+        );
+        flow.departure.arm(
+            &mut self.network.agenda,
+            sender.departure_at().max(now),
+            Class::Departure,
+            flow.who,
+        );
     }
 }
 
@@ -420,10 +530,19 @@ impl Flow {
     /// Sender and far side, both to change.
     ///
     /// # Panics
-    /// For other sources: unresponsive traffic has no sender of this kind, and one on a host takes turns.
+    /// For other sources: unresponsive traffic has no sender of this kind, and one on a host takes
+    /// turns.
     #[inline]
-    fn split(&mut self) -> (&mut endpoint::Sender<cc::AnyController>, &mut crate::flow::Transitions, Far<'_>) {
-        let Source::Tcp(sender) = &mut self.source else { unreachable!("only a TCP sender transmits here") };
+    fn split(
+        &mut self,
+    ) -> (
+        &mut endpoint::Sender<cc::AnyController>,
+        &mut crate::flow::Transitions,
+        Far<'_>,
+    ) {
+        let Source::Tcp(sender) = &mut self.source else {
+            unreachable!("only a TCP sender transmits here")
+        };
         let far = Far {
             who: self.who,
             wire: &mut self.wire,

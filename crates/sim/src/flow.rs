@@ -54,7 +54,8 @@ pub(crate) struct Flow {
     /// What is in order when the transfer, or the answer, is complete, if it ends.
     pub(crate) total: Option<units::Bytes>,
     pub(crate) transitions: Transitions,
-    /// The trace's groups of columns, of the sender's and the receiver's algorithm, and what the last ACK told.
+    /// The trace's groups of columns, of the sender's and the receiver's algorithm, and what the
+    /// last ACK told.
     pub(crate) group: usize,
     pub(crate) window_group: Option<usize>,
     pub(crate) last: endpoint::AckOutcome,
@@ -62,13 +63,15 @@ pub(crate) struct Flow {
     pub(crate) finished: bool,
     /// Somebody is told of each of its ACKs: the trace, or those that wait for its end.
     pub(crate) watched: bool,
-    /// Which one it is of those that arrive, if it is one of them; when its connection was over, and that this was noticed.
+    /// Which one it is of those that arrive, if it is one of them; when its connection was over,
+    /// and that this was noticed.
     pub(crate) arrived: Option<Arrived>,
     pub(crate) closed: Option<Time>,
     pub(crate) settled: bool,
 }
 
-/// What lies between the endpoints: its own access link and delays, and the lanes to the network's links.
+/// What lies between the endpoints: its own access link and delays, and the lanes to the network's
+/// links.
 #[derive(Debug)]
 pub(crate) struct Wire {
     pub(crate) access: Serialiser,
@@ -101,8 +104,8 @@ pub(crate) struct Wire {
     pub(crate) gone: bool,
 }
 
-/// A lazy deadline: the agenda entry that is armed, if any. An entry that fires early is armed anew, one that is no
-/// longer the armed one is ignored.
+/// A lazy deadline: the agenda entry that is armed, if any. An entry that fires early is armed
+/// anew, one that is no longer the armed one is ignored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Armed(Time);
 
@@ -121,7 +124,14 @@ impl Armed {
 
     /// The same with a hop.
     #[inline]
-    pub(crate) fn arm_at(&mut self, agenda: &mut Agenda, at: Time, class: Class, who: Who, hop: u8) {
+    pub(crate) fn arm_at(
+        &mut self,
+        agenda: &mut Agenda,
+        at: Time,
+        class: Class,
+        who: Who,
+        hop: u8,
+    ) {
         if at < self.0 {
             self.0 = at;
             agenda.push(at, class, who, hop);
@@ -150,7 +160,13 @@ pub(crate) struct Transitions {
 impl Probe for Transitions {
     fn transition(&mut self, time: Time, Transition { from, to, reason }: Transition) {
         if self.wanted {
-            self.rows.push(TransitionRow { time, flow: self.flow, from, to, reason });
+            self.rows.push(TransitionRow {
+                time,
+                flow: self.flow,
+                from,
+                to,
+                reason,
+            });
         }
     }
 }
@@ -184,9 +200,18 @@ pub(crate) enum Fate {
 
 impl Hazards {
     /// None if nothing ever happens.
-    pub(crate) fn new(losses: Box<[Option<Losses>]>, copies: Option<Copies>) -> Option<Box<Hazards>> {
+    pub(crate) fn new(
+        losses: Box<[Option<Losses>]>,
+        copies: Option<Copies>,
+    ) -> Option<Box<Hazards>> {
         let any = copies.is_some() || losses.iter().any(Option::is_some);
-        any.then(|| Box::new(Hazards { losses, copies, doubled: false }))
+        any.then(|| {
+            Box::new(Hazards {
+                losses,
+                copies,
+                doubled: false,
+            })
+        })
     }
 
     /// The fate of a packet that comes to hop `hop`. What is no data is lost, but never doubled.
@@ -202,9 +227,18 @@ impl Hazards {
     /// What chance has for a packet that is asked about once.
     #[inline(never)] // few paths have hazards
     pub(crate) fn draw(&mut self, hop: usize, now: Time, data: bool) -> Fate {
-        if self.losses[hop].as_mut().is_some_and(|loss| loss.takes(now, data)) {
+        if self.losses[hop]
+            .as_mut()
+            .is_some_and(|loss| loss.takes(now, data))
+        {
             Fate::Lost
-        } else if hop == 0 && data && self.copies.as_mut().is_some_and(|copies| copies.doubles(now)) {
+        } else if hop == 0
+            && data
+            && self
+                .copies
+                .as_mut()
+                .is_some_and(|copies| copies.doubles(now))
+        {
             Fate::Doubled
         } else {
             Fate::Passes
@@ -212,7 +246,8 @@ impl Hazards {
     }
 }
 
-/// The receiving side of a flow, for the time of a step: what a data packet meets once it has left the sender.
+/// The receiving side of a flow, for the time of a step: what a data packet meets once it has left
+/// the sender.
 pub(crate) struct Far<'a> {
     pub(crate) who: Who,
     pub(crate) wire: &'a mut Wire,
@@ -250,7 +285,11 @@ impl Flow {
 }
 
 /// The lanes of a wire, with the room that they have.
-pub(crate) type Lanes = (PerHop<Lane<Travelling>>, PerHop<Lane<Ack>>, PerHop<VecDeque<Block>>);
+pub(crate) type Lanes = (
+    PerHop<Lane<Travelling>>,
+    PerHop<Lane<Ack>>,
+    PerHop<VecDeque<Block>>,
+);
 
 impl Wire {
     /// Nobody listens at either end any more, nor does a timer.
@@ -267,14 +306,23 @@ impl Wire {
 
     /// The empty lanes, for another flow.
     pub(crate) fn take_lanes(&mut self) -> Lanes {
-        let Wire { lanes, ack_lanes, blocks, .. } = self;
+        let Wire {
+            lanes,
+            ack_lanes,
+            blocks,
+            ..
+        } = self;
         lanes.iter_mut().for_each(|lane| lane.shrink_to(KEPT));
         ack_lanes.iter_mut().for_each(|lane| lane.shrink_to(KEPT));
         for blocks in blocks.iter_mut() {
             blocks.clear();
             blocks.shrink_to(KEPT);
         }
-        (std::mem::take(lanes), std::mem::take(ack_lanes), std::mem::take(blocks))
+        (
+            std::mem::take(lanes),
+            std::mem::take(ack_lanes),
+            std::mem::take(blocks),
+        )
     }
 
     /// The same with lanes that another flow has left, perhaps on a route of another length.
@@ -282,7 +330,12 @@ impl Wire {
         lanes.resize_with(self.lanes.len(), Lane::default);
         ack_lanes.resize_with(self.ack_lanes.len(), Lane::default);
         blocks.resize_with(self.blocks.len(), VecDeque::new);
-        Wire { lanes, ack_lanes, blocks, ..self }
+        Wire {
+            lanes,
+            ack_lanes,
+            blocks,
+            ..self
+        }
     }
 }
 
@@ -299,10 +352,19 @@ impl Far<'_> {
             at = (at + late).max(self.wire.last_entry);
             self.wire.last_entry = at;
         }
-        self.hop(network, 0, at, Travelling { segment, waited: Span::ZERO });
+        self.hop(
+            network,
+            0,
+            at,
+            Travelling {
+                segment,
+                waited: Span::ZERO,
+            },
+        );
     }
 
-    /// A packet is on its way to hop `hop`, where it will be at `at`: it arrives now if nothing can come before.
+    /// A packet is on its way to hop `hop`, where it will be at `at`: it arrives now if nothing can
+    /// come before.
     #[inline]
     fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: Travelling) {
         let lane = &mut self.wire.lanes[hop];
@@ -315,7 +377,13 @@ impl Far<'_> {
 
     /// A packet arrives at the link of hop `hop`, or behind the last one at the receiver.
     #[inline]
-    pub(crate) fn arrive(&mut self, network: &mut Network, hop: usize, now: Time, mut packet: Travelling) {
+    pub(crate) fn arrive(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        mut packet: Travelling,
+    ) {
         let mut at = now;
         if let Some(link) = self.wire.route.get(hop) {
             network.events += 1;
@@ -331,7 +399,8 @@ impl Far<'_> {
                     return self.offer(network, hop, now, packet);
                 }
             }
-            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data) else {
+            let Some((waited, departure)) = link.arrive(now, packet.segment.wire_size(), data)
+            else {
                 if data {
                     self.meter.on_dropped(now);
                 }
@@ -350,11 +419,22 @@ impl Far<'_> {
         self.receive(network, at, packet);
     }
 
-    /// Whether a packet is lost in front of the link of hop `hop`. If it comes twice there, its first self goes its way here.
+    /// Whether a packet is lost in front of the link of hop `hop`. If it comes twice there, its
+    /// first self goes its way here.
     #[inline(never)] // few paths have hazards
-    fn is_lost(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) -> bool {
+    fn is_lost(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        now: Time,
+        packet: Travelling,
+    ) -> bool {
         let data = !packet.segment.syn;
-        let fate = self.wire.hazards.as_mut().map_or(Fate::Passes, |hazards| hazards.fate(hop, now, data));
+        let fate = self
+            .wire
+            .hazards
+            .as_mut()
+            .map_or(Fate::Passes, |hazards| hazards.fate(hop, now, data));
         let meter = &mut network.links[self.wire.route[hop]].meter;
         match fate {
             Fate::Passes => {}
@@ -376,22 +456,34 @@ impl Far<'_> {
     fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) {
         let link = self.wire.route[hop];
         match network.links[link].offer(now, self.wire.account, self.who, hop, packet) {
-            Offer::Sent(Sent::Data { hop, packet, at, .. }) => self.pass_on(network, hop, at, packet),
+            Offer::Sent(Sent::Data {
+                hop, packet, at, ..
+            }) => self.pass_on(network, hop, at, packet),
             Offer::Sent(Sent::Ack { .. }) => unreachable!("nothing waited before this packet"),
             Offer::Taken(None) => {}
-            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, Who::other(link), 0),
+            Offer::Taken(Some(at)) => network
+                .agenda
+                .push(at, Class::Transmit, Who::other(link), 0),
             Offer::Policed if packet.segment.syn => {}
             Offer::Policed => self.meter.on_dropped(now),
         }
     }
 
-    /// A packet is at the far end of the link of hop `hop` at `at`: sent by a queue that decides, so it goes on whenever the
-    /// agenda says.
-    pub(crate) fn pass_on(&mut self, network: &mut Network, hop: usize, at: Time, packet: Travelling) {
+    /// A packet is at the far end of the link of hop `hop` at `at`: sent by a queue that decides,
+    /// so it goes on whenever the agenda says.
+    pub(crate) fn pass_on(
+        &mut self,
+        network: &mut Network,
+        hop: usize,
+        at: Time,
+        packet: Travelling,
+    ) {
         let next = hop + 1;
         if next < self.wire.route.len() {
             if self.wire.lanes[next].push(at, packet) {
-                network.agenda.push(at, Class::Segment, self.who, next as u8);
+                network
+                    .agenda
+                    .push(at, Class::Segment, self.who, next as u8);
             }
             return;
         }
@@ -403,14 +495,20 @@ impl Far<'_> {
         }
     }
 
-    /// A packet is on a line to the receiver that reorders, or to one whose decisions are traced: it is received when its
-    /// time comes.
+    /// A packet is on a line to the receiver that reorders, or to one whose decisions are traced:
+    /// it is received when its time comes.
     #[cold]
     fn receive_later(&mut self, network: &mut Network, at: Time, packet: Travelling) {
-        let same = self.wire.reordered.range((at, 0)..=(at, u64::MAX)).next_back();
+        let same = self
+            .wire
+            .reordered
+            .range((at, 0)..=(at, u64::MAX))
+            .next_back();
         let order = same.map_or(0, |((_, order), _)| order + 1);
         self.wire.reordered.insert((at, order), packet);
-        self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.who);
+        self.wire
+            .arrivals
+            .arm(&mut network.agenda, at, Class::Arrival, self.who);
     }
 
     /// What is on that line arrives as far as it is time.
@@ -419,15 +517,18 @@ impl Far<'_> {
         while let Some(first) = self.wire.reordered.first_entry() {
             let (at, _) = *first.key();
             if at > now {
-                return self.wire.arrivals.arm(&mut network.agenda, at, Class::Arrival, self.who);
+                return self
+                    .wire
+                    .arrivals
+                    .arm(&mut network.agenda, at, Class::Arrival, self.who);
             }
             let packet = first.remove();
             self.arrive(network, self.wire.route.len(), at, packet);
         }
     }
 
-    /// The receiver gets a packet that arrives at `at`, known before that time comes: arrivals are in order, and nothing
-    /// else that happens until then can reach the receiver.
+    /// The receiver gets a packet that arrives at `at`, known before that time comes: arrivals are
+    /// in order, and nothing else that happens until then can reach the receiver.
     #[inline]
     fn receive(&mut self, network: &mut Network, at: Time, packet: Travelling) {
         network.events += 1;
@@ -435,9 +536,13 @@ impl Far<'_> {
             return self.receive_otherwise(network, at, packet);
         }
         let who = self.who;
-        self.take(at, &packet, |wire, meter, at, ack, blocks| wire.acknowledge(network, meter, who, at, ack, blocks));
+        self.take(at, &packet, |wire, meter, at, ack, blocks| {
+            wire.acknowledge(network, meter, who, at, ack, blocks)
+        });
         if let Some(due) = self.receiver.ack_due() {
-            self.wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, who);
+            self.wire
+                .delayed_ack
+                .arm(&mut network.agenda, due, Class::DelayedAck, who);
         }
     }
 
@@ -449,9 +554,17 @@ impl Far<'_> {
         packet: &Travelling,
         mut acknowledge: impl FnMut(&mut Wire, &mut FlowMeter, Time, Ack, &[Block]),
     ) {
-        let Far { wire, receiver, meter, total, .. } = self;
+        let Far {
+            wire,
+            receiver,
+            meter,
+            total,
+            ..
+        } = self;
         let before = receiver.in_order();
-        receiver.on_segment(now, &packet.segment, |at, ack, blocks| acknowledge(wire, meter, at, ack, blocks));
+        receiver.on_segment(now, &packet.segment, |at, ack, blocks| {
+            acknowledge(wire, meter, at, ack, blocks)
+        });
         if !packet.segment.syn {
             let in_order = receiver.in_order();
             meter.on_delivered(now, packet.waited, in_order - before);
@@ -466,7 +579,11 @@ impl Far<'_> {
     fn complete(&mut self, now: Time) {
         match self.receiver.take_answer(now) {
             None => self.meter.on_complete(now),
-            Some(Answer { asked: start, arrived: end, size: bytes }) => {
+            Some(Answer {
+                asked: start,
+                arrived: end,
+                size: bytes,
+            }) => {
                 self.meter.on_response(Response { start, end, bytes });
                 *self.total = self.receiver.expects();
             }
@@ -482,16 +599,29 @@ impl Far<'_> {
         if self.wire.host.is_some() {
             self.wait(network, at, packet);
         } else {
-            self.meter.on_delivered(at, packet.waited, units::Bytes::new(u64::from(packet.segment.size)));
+            self.meter.on_delivered(
+                at,
+                packet.waited,
+                units::Bytes::new(u64::from(packet.segment.size)),
+            );
         }
     }
 
     /// The delayed ACK may be due.
     pub(crate) fn on_time(&mut self, network: &mut Network, now: Time) {
-        let Far { who, wire, receiver, meter, .. } = self;
-        receiver.on_time(now, |at, ack, blocks| wire.acknowledge(network, meter, *who, at, ack, blocks));
+        let Far {
+            who,
+            wire,
+            receiver,
+            meter,
+            ..
+        } = self;
+        receiver.on_time(now, |at, ack, blocks| {
+            wire.acknowledge(network, meter, *who, at, ack, blocks)
+        });
         if let Some(due) = receiver.ack_due() {
-            wire.delayed_ack.arm(&mut network.agenda, due, Class::DelayedAck, *who);
+            wire.delayed_ack
+                .arm(&mut network.agenda, due, Class::DelayedAck, *who);
         }
     }
 }

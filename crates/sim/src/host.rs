@@ -1,7 +1,9 @@
-//! Flows whose ends run on hosts that take time: a program at each end that wakes, takes turns and sleeps.
+//! Flows whose ends run on hosts that take time: a program at each end that wakes, takes turns and
+//! sleeps.
 //!
-//! A turn reads a batch of what has come, does what is due, and sends a batch. It reads the clock once, when it begins,
-//! as event loops do; what it sends leaves when its work is done. The model's page is `docs/models/host.md`.
+//! A turn reads a batch of what has come, does what is due, and sends a batch. It reads the clock
+//! once, when it begins, as event loops do; what it sends leaves when its work is done. The model's
+//! page is `docs/models/host.md`.
 
 use std::collections::VecDeque;
 
@@ -47,18 +49,33 @@ struct Program<T> {
 
 impl<T> Program<T> {
     fn new(cpu: Cpu, costs: Costs) -> Program<T> {
-        Program { cpu, costs, inbox: VecDeque::new(), turn: Armed::default() }
+        Program {
+            cpu,
+            costs,
+            inbox: VecDeque::new(),
+            turn: Armed::default(),
+        }
     }
 
     /// Sees to it that the next turn comes when `event` calls for it.
     fn arm(&mut self, agenda: &mut Agenda, event: Time, who: Who, side: usize) {
-        self.turn.arm_at(agenda, self.cpu.turn_at(event), Class::Turn, who, side as u8);
+        self.turn.arm_at(
+            agenda,
+            self.cpu.turn_at(event),
+            Class::Turn,
+            who,
+            side as u8,
+        );
     }
 }
 
 impl SendingHost {
     pub(crate) fn new(sender: Sender<AnyController>, cpu: Cpu, costs: Costs) -> SendingHost {
-        SendingHost { sender, program: Program::new(cpu, costs), leaving: Vec::new() }
+        SendingHost {
+            sender,
+            program: Program::new(cpu, costs),
+            leaving: Vec::new(),
+        }
     }
 
     /// The sender alone, where nothing is left to be done.
@@ -69,7 +86,9 @@ impl SendingHost {
     /// What comes first: an ACK to read, a timer, or something that may be sent.
     fn next_event(&self) -> Time {
         let arrival = self.program.inbox.front().map_or(Time::MAX, |(at, ..)| *at);
-        arrival.min(self.sender.timer_at()).min(self.sender.departure_at())
+        arrival
+            .min(self.sender.timer_at())
+            .min(self.sender.departure_at())
     }
 
     /// The connection begins with a turn of its own.
@@ -80,7 +99,14 @@ impl SendingHost {
     }
 
     /// An ACK arrives: it waits for the next turn.
-    pub(crate) fn arrive(&mut self, network: &mut Network, now: Time, ack: Ack, blocks: &[Block], who: Who) {
+    pub(crate) fn arrive(
+        &mut self,
+        network: &mut Network,
+        now: Time,
+        ack: Ack,
+        blocks: &[Block],
+        who: Who,
+    ) {
         let mut kept = [Block::default(); MAX_BLOCKS];
         kept[..blocks.len()].copy_from_slice(blocks);
         self.program.inbox.push_back((now, ack, kept));
@@ -107,13 +133,20 @@ impl SendingHost {
             self.sender.limits().set(overdue, Limit::Host);
         }
 
-        let Program { cpu, costs, inbox, .. } = &mut self.program;
+        let Program {
+            cpu, costs, inbox, ..
+        } = &mut self.program;
         cpu.begin(now);
         let mut read = 0;
         while read < costs.batch as usize && inbox.front().is_some_and(|(at, ..)| *at <= now) {
             let (_, ack, blocks) = inbox.pop_front().expect("there is one");
             read += 1;
-            let outcome = self.sender.on_ack_in_turn(now, &ack, &blocks[..usize::from(ack.blocks)], transitions);
+            let outcome = self.sender.on_ack_in_turn(
+                now,
+                &ack,
+                &blocks[..usize::from(ack.blocks)],
+                transitions,
+            );
             on_ack(&mut far, outcome);
         }
         cpu.work(costs.of_call(read, costs.ack));
@@ -122,9 +155,12 @@ impl SendingHost {
         if self.sender.must_resend_syn(now) {
             leaving.push(self.sender.syn(now));
         } else if self.sender.timer_at() <= now {
-            self.sender.on_timer(now, transitions, |segment| leaving.push(segment));
+            self.sender
+                .on_timer(now, transitions, |segment| leaving.push(segment));
         }
-        let limit = self.sender.transmit_batch(now, batch, transitions, |segment| leaving.push(segment));
+        let limit = self
+            .sender
+            .transmit_batch(now, batch, transitions, |segment| leaving.push(segment));
         if let Some(limit) = limit {
             self.sender.limits().set(now, limit);
         }
@@ -140,42 +176,62 @@ impl SendingHost {
             far.enter(network, done, segment);
         }
         let event = self.next_event();
-        self.program.arm(&mut network.agenda, event, far.who, SENDER);
+        self.program
+            .arm(&mut network.agenda, event, far.who, SENDER);
     }
 }
 
 impl ReceivingHost {
     pub(crate) fn new(cpu: Cpu, costs: Costs) -> ReceivingHost {
-        ReceivingHost { program: Program::new(cpu, costs), leaving: Vec::new() }
+        ReceivingHost {
+            program: Program::new(cpu, costs),
+            leaving: Vec::new(),
+        }
     }
 }
 
 impl Far<'_> {
-    /// A packet will be at the receiver's host at `at`, which may be yet to come: it waits for a turn.
+    /// A packet will be at the receiver's host at `at`, which may be yet to come: it waits for a
+    /// turn.
     pub(crate) fn wait(&mut self, network: &mut Network, at: Time, packet: Travelling) {
-        let Some(host) = &mut self.wire.host else { return };
+        let Some(host) = &mut self.wire.host else {
+            return;
+        };
         host.program.inbox.push_back((at, packet));
         self.arm_receiver(network);
     }
 
     fn arm_receiver(&mut self, network: &mut Network) {
-        let Some(host) = &mut self.wire.host else { return };
+        let Some(host) = &mut self.wire.host else {
+            return;
+        };
         let arrival = host.program.inbox.front().map_or(Time::MAX, |(at, _)| *at);
         let event = arrival.min(self.receiver.ack_due().unwrap_or(Time::MAX));
-        host.program.arm(&mut network.agenda, event, self.who, RECEIVER);
+        host.program
+            .arm(&mut network.agenda, event, self.who, RECEIVER);
     }
 
     /// The receiver's turn, if one is due.
     pub(crate) fn receivers_turn(&mut self, network: &mut Network, now: Time) {
-        let Some(mut host) = self.wire.host.take_if(|host| host.program.turn.fired(now)) else { return };
+        let Some(mut host) = self.wire.host.take_if(|host| host.program.turn.fired(now)) else {
+            return;
+        };
         network.events += 1;
-        let ReceivingHost { program: Program { cpu, costs, inbox, .. }, leaving } = &mut *host;
+        let ReceivingHost {
+            program: Program {
+                cpu, costs, inbox, ..
+            },
+            leaving,
+        } = &mut *host;
         cpu.begin(now);
         // One turn sends one ACK, the last, unless an earlier one tells more.
         let mut emit = |ack: Ack, blocks: &[Block]| {
             let mut kept = [Block::default(); MAX_BLOCKS];
             kept[..blocks.len()].copy_from_slice(blocks);
-            if leaving.last().is_some_and(|(last, _)| last.blocks == 0 && last.kind == endpoint::AckKind::Plain) {
+            if leaving
+                .last()
+                .is_some_and(|(last, _)| last.blocks == 0 && last.kind == endpoint::AckKind::Plain)
+            {
                 leaving.pop();
             }
             leaving.push((ack, kept));
@@ -186,12 +242,20 @@ impl Far<'_> {
             read += 1;
             self.take(now, &packet, |_, _, _, ack, blocks| emit(ack, blocks));
         }
-        self.receiver.on_time(now, |_, ack, blocks| emit(ack, blocks));
+        self.receiver
+            .on_time(now, |_, ack, blocks| emit(ack, blocks));
         cpu.work(costs.of_call(read, costs.receive));
         let done = cpu.work(costs.of_call(leaving.len(), costs.ack));
         cpu.rest();
         for (ack, blocks) in leaving.drain(..) {
-            self.wire.acknowledge(network, self.meter, self.who, done, ack, &blocks[..usize::from(ack.blocks)]);
+            self.wire.acknowledge(
+                network,
+                self.meter,
+                self.who,
+                done,
+                ack,
+                &blocks[..usize::from(ack.blocks)],
+            );
         }
         self.wire.host = Some(host);
         self.arm_receiver(network);
@@ -203,14 +267,37 @@ impl Flow {
     #[cold]
     #[inline(never)]
     pub(crate) fn start_host(&mut self, network: &mut Network, now: Time) {
-        let Flow { source: Source::Hosted(host), wire, receiver, meter, total, .. } = self else { return };
-        let mut far = Far { who: self.who, wire, receiver, meter, total, at_once: false };
+        let Flow {
+            source: Source::Hosted(host),
+            wire,
+            receiver,
+            meter,
+            total,
+            ..
+        } = self
+        else {
+            return;
+        };
+        let mut far = Far {
+            who: self.who,
+            wire,
+            receiver,
+            meter,
+            total,
+            at_once: false,
+        };
         host.start(network, now, &mut far);
     }
 
     /// An ACK arrives where no sender takes it at once.
     #[cold]
-    pub(crate) fn ack_at_host(&mut self, network: &mut Network, now: Time, ack: &Ack, blocks: &[Block]) {
+    pub(crate) fn ack_at_host(
+        &mut self,
+        network: &mut Network,
+        now: Time,
+        ack: &Ack,
+        blocks: &[Block],
+    ) {
         if let Source::Hosted(host) = &mut self.source {
             host.arrive(network, now, *ack, blocks, self.who);
         }
@@ -222,10 +309,27 @@ impl Flow {
             self.far().receivers_turn(network, now);
             return false;
         }
-        let Flow { source: Source::Hosted(host), wire, receiver, meter, total, transitions, last, .. } = self else {
+        let Flow {
+            source: Source::Hosted(host),
+            wire,
+            receiver,
+            meter,
+            total,
+            transitions,
+            last,
+            ..
+        } = self
+        else {
             return false;
         };
-        let far = Far { who: self.who, wire, receiver, meter, total, at_once: false };
+        let far = Far {
+            who: self.who,
+            wire,
+            receiver,
+            meter,
+            total,
+            at_once: false,
+        };
         let read = host.turn(network, now, transitions, far, |far, outcome| {
             *last = outcome;
             if let Some(rtt) = outcome.rtt {

@@ -1,4 +1,5 @@
-//! What one flow has on the way to one place: first in, first out, with one agenda entry for the first.
+//! What one flow has on the way to one place: first in, first out, with one agenda entry for the
+//! first.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,9 @@ pub(crate) struct Lane<T> {
 
 impl<T> Default for Lane<T> {
     fn default() -> Lane<T> {
-        Lane { items: VecDeque::new() }
+        Lane {
+            items: VecDeque::new(),
+        }
     }
 }
 
@@ -20,7 +23,11 @@ impl<T: Copy> Lane<T> {
     /// The first two and the last: what dealing with the first will touch.
     #[inline]
     pub(crate) fn ends(&self) -> impl Iterator<Item = &(Time, T)> {
-        self.items.front().into_iter().chain(self.items.get(1)).chain(self.items.back())
+        self.items
+            .front()
+            .into_iter()
+            .chain(self.items.get(1))
+            .chain(self.items.back())
     }
 
     #[inline]
@@ -33,15 +40,20 @@ impl<T: Copy> Lane<T> {
         self.items.shrink_to(most);
     }
 
-    /// Adds what arrives at `at`, not before what was added last; true when it is the first, so must be put on the agenda.
+    /// Adds what arrives at `at`, not before what was added last; true when it is the first, so
+    /// must be put on the agenda.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, item: T) -> bool {
-        debug_assert!(self.items.back().is_none_or(|(last, _)| *last <= at), "a lane keeps its order");
+        debug_assert!(
+            self.items.back().is_none_or(|(last, _)| *last <= at),
+            "a lane keeps its order"
+        );
         self.items.push_back((at, item));
         self.items.len() == 1
     }
 
-    /// What arrives first. It stays while it is dealt with, so that what is added meanwhile does not count as the first.
+    /// What arrives first. It stays while it is dealt with, so that what is added meanwhile does
+    /// not count as the first.
     #[inline]
     pub(crate) fn front(&self) -> Option<T> {
         self.items.front().map(|(_, item)| *item)
@@ -71,7 +83,10 @@ mod tests {
         assert!(!lane.push(Time::from_nanos(2), 'b'));
         assert_eq!(lane.advance(), Some(Time::from_nanos(2)));
         assert_eq!(lane.front(), Some('b'));
-        assert!(!lane.push(Time::from_nanos(9), 'c'), "added while the last one is dealt with: it is taken from there");
+        assert!(
+            !lane.push(Time::from_nanos(9), 'c'),
+            "added while the last one is dealt with: it is taken from there"
+        );
         assert_eq!(lane.advance(), Some(Time::from_nanos(9)));
         assert_eq!(lane.advance(), None);
         assert!(lane.push(Time::from_nanos(10), 'd'));

@@ -63,59 +63,105 @@ pub struct Run {
     pub trace: Option<Trace>,
 }
 
-/// Whether another seed can give another run: by jitter, by random loss, by hosts, or by a queue, an algorithm or an
-/// application that draws.
+/// Whether another seed can give another run: by jitter, by random loss, by hosts, or by a queue,
+/// an algorithm or an application that draws.
 pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let starts = scenario.start_jitter > Span::ZERO && !scenario.flows.is_empty();
     let jitter = starts || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
-    let losses = path.changes.iter().flat_map(|change| change.loss.iter().chain(&change.reverse_loss));
-    let loss =
-        losses.chain(scenario.links().map(|link| &link.loss)).chain([&path.reverse_loss]).any(path::Loss::is_random);
-    let jitters = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
-    let late = jitters.chain([&path.jitter, &path.reverse_jitter]).any(path::Jitter::is_random);
-    let copies = path.changes.iter().flat_map(|change| change.duplicate.iter().chain(&change.reverse_duplicate));
-    let doubled = copies.chain([&path.duplicate, &path.reverse_duplicate]).any(|p| *p > 0.0);
-    let backoff = path.schedule(|change| change.wifi).map(|(_, wifi)| wifi).chain([path.wifi]).flatten();
+    let losses = path
+        .changes
+        .iter()
+        .flat_map(|change| change.loss.iter().chain(&change.reverse_loss));
+    let loss = losses
+        .chain(scenario.links().map(|link| &link.loss))
+        .chain([&path.reverse_loss])
+        .any(path::Loss::is_random);
+    let jitters = path
+        .changes
+        .iter()
+        .flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
+    let late = jitters
+        .chain([&path.jitter, &path.reverse_jitter])
+        .any(path::Jitter::is_random);
+    let copies = path
+        .changes
+        .iter()
+        .flat_map(|change| change.duplicate.iter().chain(&change.reverse_duplicate));
+    let doubled = copies
+        .chain([&path.duplicate, &path.reverse_duplicate])
+        .any(|p| *p > 0.0);
+    let backoff = path
+        .schedule(|change| change.wifi)
+        .map(|(_, wifi)| wifi)
+        .chain([path.wifi])
+        .flatten();
     let contends = backoff.into_iter().any(|wifi| wifi.backoff > Span::ZERO);
-    let suspends = path.schedule(|change| change.suspend).map(|(_, suspend)| suspend).chain([path.suspend]).flatten();
+    let suspends = path
+        .schedule(|change| change.suspend)
+        .map(|(_, suspend)| suspend)
+        .chain([path.suspend])
+        .flatten();
     let radio = contends || suspends.into_iter().any(|suspend| suspend.random);
     let draws = |cc: &str| registry.get(cc).is_some_and(|descriptor| descriptor.random);
-    let host = scenario.host.as_ref().is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
+    let host = scenario
+        .host
+        .as_ref()
+        .is_some_and(|host| host.wake.is_some() || host.variation > 0.0);
     let queue = scenario.links().any(|link| link.queue.descriptor().random);
-    let pattern = scenario.links().filter_map(|link| link.rate_pattern.as_ref()).any(path::RatePattern::is_random);
-    let flow = |flow: &scenario::Flow| draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random());
+    let pattern = scenario
+        .links()
+        .filter_map(|link| link.rate_pattern.as_ref())
+        .any(path::RatePattern::is_random);
+    let flow =
+        |flow: &scenario::Flow| draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random());
     let flows = scenario.flows.iter().any(flow);
     let arrives = |workload: &scenario::Workload| workload.is_random || flow(&workload.flow);
     let workloads = scenario.workloads.iter().any(arrives);
     jitter || loss || late || doubled || radio || host || queue || pattern || flows || workloads
 }
 
-/// The rate at which the bottleneck can send over time: (from, rate) each, of a rate that varies by a pattern the means of
-/// `bins` equal parts of the run. Where a shaper is slower, it is the shaper's.
+/// The rate at which the bottleneck can send over time: (from, rate) each, of a rate that varies by
+/// a pattern the means of `bins` equal parts of the run. Where a shaper is slower, it is the
+/// shaper's.
 pub fn rate_over_time(scenario: &Scenario, bins: u64) -> Vec<(Time, Rate)> {
     let path = &scenario.path;
-    let mut times: Vec<Time> = path.changes.iter().map(|change| Time::ZERO + change.at).collect();
+    let mut times: Vec<Time> = path
+        .changes
+        .iter()
+        .map(|change| Time::ZERO + change.at)
+        .collect();
     let end = Time::ZERO + scenario.duration;
     if path.link.rate_pattern.is_some() {
-        times.extend((1..bins).map(|bin| Time::ZERO + scenario.duration.mul_f64(bin as f64 / bins as f64)));
+        times.extend(
+            (1..bins).map(|bin| Time::ZERO + scenario.duration.mul_f64(bin as f64 / bins as f64)),
+        );
     }
     times.extend([Time::ZERO, end]);
     times.sort_unstable();
     times.dedup();
     let rates = scenario.transmitter(build::BOTTLENECK).mean_rates(&times);
     let shaped = |at: Time| {
-        let changed = path.schedule(|change| change.shaper).take_while(|(from, _)| Time::ZERO + *from <= at).last();
-        changed.map_or(path.link.shaper, |(_, shaper)| shaper).map_or(Rate::MAX, |shaper| shaper.rate)
+        let changed = path
+            .schedule(|change| change.shaper)
+            .take_while(|(from, _)| Time::ZERO + *from <= at)
+            .last();
+        changed
+            .map_or(path.link.shaper, |(_, shaper)| shaper)
+            .map_or(Rate::MAX, |shaper| shaper.rate)
     };
-    times.iter().zip(rates).map(|(at, rate)| (*at, rate.min(shaped(*at)))).collect()
+    times
+        .iter()
+        .zip(rates)
+        .map(|(at, rate)| (*at, rate.min(shaped(*at))))
+        .collect()
 }
 
 /// Runs a scenario to its end.
 ///
 /// # Errors
-/// When the scenario names an algorithm that `registry` does not have, or one that can't run here, or a parameter that
-/// the algorithm refuses.
+/// When the scenario names an algorithm that `registry` does not have, or one that can't run here,
+/// or a parameter that the algorithm refuses.
 pub fn run(scenario: &Scenario, registry: &cc::Registry, level: TraceLevel) -> Result<Run, Error> {
     let mut simulation = Simulation::new(scenario, registry, level)?;
     while !simulation.advance(u64::MAX) {}

@@ -33,12 +33,17 @@ pub(crate) struct Managed {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Held {
     /// A packet of a flow, in whose counts it is, and on which hop of its route.
-    Data { packet: Travelling, account: u32, place: Place },
+    Data {
+        packet: Travelling,
+        account: u32,
+        place: Place,
+    },
     /// An ACK, by its place on the shelf.
     Ack { place: u32 },
 }
 
-/// The slot of a flow and a hop of its route: in four bytes, since queues move what they hold. The flow's number is the packet's.
+/// The slot of a flow and a hop of its route: in four bytes, since queues move what they hold. The
+/// flow's number is the packet's.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(u32);
 
@@ -61,7 +66,8 @@ impl Place {
 pub(crate) enum Offer {
     /// It is sent at once.
     Sent(Sent),
-    /// It waits, or the queue dropped it, which is counted; if a time is given, the link is to be called then.
+    /// It waits, or the queue dropped it, which is counted; if a time is given, the link is to be
+    /// called then.
     Taken(Option<Time>),
     /// The policer dropped it.
     Policed,
@@ -77,13 +83,11 @@ pub(crate) enum Sent {
         at: Time,
     },
     /// To be [taken](NetworkLink::take_ack) from the shelf.
-    Ack {
-        place: u32,
-        at: Time,
-    },
+    Ack { place: u32, at: Time },
 }
 
-/// Queues that tell flows apart see a flow's ACKs as another one than its data: they have other addresses and ports.
+/// Queues that tell flows apart see a flow's ACKs as another one than its data: they have other
+/// addresses and ports.
 const OF_ACKS: u32 = 1 << 31;
 
 /// A link, its meter, and the propagation delay behind it.
@@ -106,12 +110,22 @@ pub(crate) struct NetworkLink {
 
 impl Managed {
     pub(crate) fn new(link: ManagedLink<Held>, window: Window, accounts: usize) -> Managed {
-        Managed { link, armed: false, shelf: Shelf::default(), tally: Tally::new(window, accounts) }
+        Managed {
+            link,
+            armed: false,
+            shelf: Shelf::default(),
+            tally: Tally::new(window, accounts),
+        }
     }
 }
 
 impl NetworkLink {
-    pub(crate) fn new(link: &scenario::Link, element: Element, window: Window, rtt: Span) -> NetworkLink {
+    pub(crate) fn new(
+        link: &scenario::Link,
+        element: Element,
+        window: Window,
+        rtt: Span,
+    ) -> NetworkLink {
         let strips = link.ecn == EcnField::Strip;
         let Window { from, to } = window;
         let offered = match &element {
@@ -152,8 +166,8 @@ impl NetworkLink {
         matches!(self.element, Element::Managed(_))
     }
 
-    /// A packet arrives: (how long it waits, when it is at the far end), or nothing when it is dropped. What is not data
-    /// takes its time and its place, but no part in the counts.
+    /// A packet arrives: (how long it waits, when it is at the far end), or nothing when it is
+    /// dropped. What is not data takes its time and its place, but no part in the counts.
     #[inline]
     pub(crate) fn arrive(&mut self, now: Time, size: Bytes, data: bool) -> Option<(Span, Time)> {
         match &mut self.element {
@@ -166,8 +180,8 @@ impl NetworkLink {
         }
     }
 
-    /// An ACK, or with `data` false the answer to a SYN, arrives: (when its transmission starts, when it is at the far end),
-    /// or nothing when it is dropped.
+    /// An ACK, or with `data` false the answer to a SYN, arrives: (when its transmission starts,
+    /// when it is at the far end), or nothing when it is dropped.
     pub(crate) fn arrive_ack(&mut self, now: Time, data: bool) -> Option<(Time, Time)> {
         let Some((waited, at)) = self.arrive(now, ACK_SIZE, false) else {
             self.count_ack_drop(now, data);
@@ -186,14 +200,18 @@ impl NetworkLink {
     /// Apart from the usual case, which it must not slow down.
     #[inline(never)]
     fn arrive_varying(&mut self, now: Time, size: Bytes, data: bool) -> Option<(Span, Time)> {
-        let Element::Varying(link) = &mut self.element else { unreachable!("called for a varying link alone") };
+        let Element::Varying(link) = &mut self.element else {
+            unreachable!("called for a varying link alone")
+        };
         let verdict = link.arrive(now, size);
         let measured = link.measured();
         self.conclude(now, verdict, Some(measured), data)
     }
 
-    /// What comes of a verdict. If nothing else is measured, a packet counts from its first bit to its last.
-    #[inline(always)] // both callers are worth it: a verdict that goes through memory costs them a percent of a run
+    /// What comes of a verdict. If nothing else is measured, a packet counts from its first bit to
+    /// its last.
+    // both callers are worth it: a verdict that goes through memory costs them a percent of a run
+    #[inline(always)]
     fn conclude(
         &mut self,
         now: Time,
@@ -207,7 +225,10 @@ impl NetworkLink {
                 self.last_wait = waited;
                 let sent_from = measured.map_or(start, |measured| measured.sent_from);
                 self.meter.on_transmission(waited, sent_from, end, data);
-                if let Some(Measured { held_since, start, .. }) = measured.filter(|it| it.held_since < it.start) {
+                if let Some(Measured {
+                    held_since, start, ..
+                }) = measured.filter(|it| it.held_since < it.start)
+                {
                     self.meter.on_held(waited, held_since, start);
                 }
                 Some((waited, end + self.propagation))
@@ -232,9 +253,26 @@ impl NetworkLink {
 
     /// A packet of `flow` arrives on hop `hop` of its route.
     #[inline]
-    pub(crate) fn offer(&mut self, now: Time, account: u32, who: Who, hop: usize, packet: Travelling) -> Offer {
-        let held = Held::Data { packet, account, place: Place::new(who, hop) };
-        let arriving = Packet::new(who.number(), packet.segment.wire_size(), ecn(&packet), now, held);
+    pub(crate) fn offer(
+        &mut self,
+        now: Time,
+        account: u32,
+        who: Who,
+        hop: usize,
+        packet: Travelling,
+    ) -> Offer {
+        let held = Held::Data {
+            packet,
+            account,
+            place: Place::new(who, hop),
+        };
+        let arriving = Packet::new(
+            who.number(),
+            packet.segment.wire_size(),
+            ecn(&packet),
+            now,
+            held,
+        );
         let offer = self.take(now, arriving);
         if matches!(offer, Offer::Policed) && !packet.segment.syn {
             self.count_drop(now, true);
@@ -242,11 +280,15 @@ impl NetworkLink {
         offer
     }
 
-    /// An ACK arrives: its place on the shelf, and what becomes of it. It is not ECN-capable (RFC 3168 §6.1.4).
+    /// An ACK arrives: its place on the shelf, and what becomes of it. It is not ECN-capable (RFC
+    /// 3168 §6.1.4).
     pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Offer) {
         let (flow, data) = (ack.who.number() | OF_ACKS, ack.ack.kind != AckKind::Syn);
         let place = self.managed().shelf.put(ack);
-        let offer = self.take(now, Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Held::Ack { place }));
+        let offer = self.take(
+            now,
+            Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Held::Ack { place }),
+        );
         if matches!(offer, Offer::Policed) {
             self.managed().shelf.take(place);
             self.count_ack_drop(now, data);
@@ -274,11 +316,23 @@ impl NetworkLink {
     /// What becomes of a packet that arrives.
     #[inline]
     fn take(&mut self, now: Time, arriving: Packet<Held>) -> Offer {
-        let NetworkLink { element: Element::Managed(managed), meter, total_drops, .. } = self else {
+        let NetworkLink {
+            element: Element::Managed(managed),
+            meter,
+            total_drops,
+            ..
+        } = self
+        else {
             unreachable!("only a link whose queue decides is offered packets")
         };
-        let Managed { link, armed, shelf, tally } = &mut **managed;
-        let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
+        let Managed {
+            link,
+            armed,
+            shelf,
+            tally,
+        } = &mut **managed;
+        let mut count =
+            |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
         if !link.arrive(arriving, &mut count) {
             return Offer::Policed;
         }
@@ -298,20 +352,37 @@ impl NetworkLink {
 
     /// A link whose queue decides can send: what it sends.
     pub(crate) fn send(&mut self, now: Time) -> Option<Sent> {
-        let NetworkLink { element: Element::Managed(managed), meter, total_drops, .. } = self else {
+        let NetworkLink {
+            element: Element::Managed(managed),
+            meter,
+            total_drops,
+            ..
+        } = self
+        else {
             unreachable!("only a link whose queue decides is called to send")
         };
-        let Managed { link, shelf, tally, .. } = &mut **managed;
-        let mut count = |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
+        let Managed {
+            link, shelf, tally, ..
+        } = &mut **managed;
+        let mut count =
+            |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
         let (sent, end) = link.send(now, &mut count)?;
-        let Measured { held_since, start, sent_from } = link.measured();
+        let Measured {
+            held_since,
+            start,
+            sent_from,
+        } = link.measured();
         let (waited, at) = (now - sent.arrived, end + self.propagation);
         self.last_wait = waited;
         if held_since < start {
             meter.on_held(waited, held_since, start);
         }
         let (mut packet, account, place) = match sent.payload {
-            Held::Data { packet, account, place } => (packet, account, place),
+            Held::Data {
+                packet,
+                account,
+                place,
+            } => (packet, account, place),
             Held::Ack { place } => {
                 meter.on_transmission(waited, sent_from, end, false);
                 meter.on_ack_transmission(end, shelf.at(place).ack.kind != AckKind::Syn);
@@ -329,12 +400,19 @@ impl NetworkLink {
             }
         }
         packet.waited += waited;
-        Some(Sent::Data { who: Who::new(sent.flow, place.slot()), hop: place.hop(), packet, at })
+        Some(Sent::Data {
+            who: Who::new(sent.flow, place.slot()),
+            hop: place.hop(),
+            packet,
+            at,
+        })
     }
 
     /// When it is to be called again, if it is.
     pub(crate) fn call_again_at(&mut self) -> Option<Time> {
-        let Element::Managed(managed) = &mut self.element else { return None };
+        let Element::Managed(managed) = &mut self.element else {
+            return None;
+        };
         let at = managed.link.ready_at();
         managed.armed = at.is_some();
         at
@@ -355,9 +433,21 @@ impl NetworkLink {
             Element::Varying(link) => link.backlog(now),
             Element::Managed(managed) => managed.link.backlog(),
         };
-        let sojourn = if queue_packets == 0 { Span::ZERO } else { self.last_wait };
+        let sojourn = if queue_packets == 0 {
+            Span::ZERO
+        } else {
+            self.last_wait
+        };
         let (drops, marks) = (self.total_drops, self.total_marks);
-        LinkRow { time: now, link: index, queue_packets, queue_bytes, sojourn, drops, marks }
+        LinkRow {
+            time: now,
+            link: index,
+            queue_packets,
+            queue_bytes,
+            sojourn,
+            drops,
+            marks,
+        }
     }
 }
 
@@ -371,7 +461,9 @@ fn count_drop(
     total: &mut u64,
 ) {
     match dropped.payload {
-        Held::Data { packet, account, .. } if !packet.segment.syn => {
+        Held::Data {
+            packet, account, ..
+        } if !packet.segment.syn => {
             meter.on_drop(now);
             tally.on_drop(now, account);
             *total += 1;

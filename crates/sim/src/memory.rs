@@ -7,8 +7,8 @@ use units::{Bytes, Rate, Span};
 use crate::TraceLevel;
 use crate::observe::LINK_INTERVAL;
 
-/// Of each segment in flight: its record, its share of a burst, its ACK on the way; twice, since rings and queues double
-/// when they grow.
+/// Of each segment in flight: its record, its share of a burst, its ACK on the way; twice, since
+/// rings and queues double when they grow.
 const PER_SEGMENT: u64 = 2 * (16 + 32 + 20);
 /// Of each packet in the link's queue: its place, or, where the queue decides, all of it.
 const PER_PLACE: u64 = 2 * 16;
@@ -17,12 +17,14 @@ const PER_PACKET: u64 = 2 * 72;
 const PER_ACK: u64 = 2 * (72 + 112);
 /// Of each flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;
-/// Of each flow that arrives: its row among the transfers, what its source holds of it, and what the servers beside it are told;
-/// all may double when they grow. At the end there is its slowdown, and when each server is done with it.
+/// Of each flow that arrives: its row among the transfers, what its source holds of it, and what
+/// the servers beside it are told; all may double when they grow. At the end there is its slowdown,
+/// and when each server is done with it.
 const PER_ARRIVAL: u64 = 2 * (56 + 40 + 40) + 56 + 2 * 24;
 /// Arriving flows that are under way at once: many more than any load that a link carries leads to.
 const UNDER_WAY: u64 = 10_000;
-/// Of each row of a flow in a trace: its own columns and those of three algorithms; twice, since columns double, too.
+/// Of each row of a flow in a trace: its own columns and those of three algorithms; twice, since
+/// columns double, too.
 const PER_ROW: u64 = 2 * (69 + 3 * 30);
 /// Of each row of a link or a workload, which becomes columns at the end.
 const PER_LINK_ROW: u64 = 2 * 56 + 48;
@@ -31,48 +33,112 @@ const PER_LINK_ROW: u64 = 2 * 56 + 48;
 pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
     let path = &scenario.path;
     // The path at its largest: whatever of its schedule may coincide.
-    let rtt = path.schedule(|change| change.rtt).map(|(_, rtt)| rtt).fold(path.rtt, Span::max);
-    let changed = path.changes.iter().flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
+    let rtt = path
+        .schedule(|change| change.rtt)
+        .map(|(_, rtt)| rtt)
+        .fold(path.rtt, Span::max);
+    let changed = path
+        .changes
+        .iter()
+        .flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
     let jitters = changed.chain([&path.jitter, &path.reverse_jitter]);
-    let late = jitters.map(path::Jitter::latest).max().unwrap_or(Span::ZERO) * 2;
-    let suspends = path.schedule(|change| change.suspend).map(|(_, suspend)| suspend).chain([path.suspend]).flatten();
-    let late = late + suspends.map(|suspend| suspend.hold).max().unwrap_or(Span::ZERO);
-    let links: Vec<Largest> = scenario.links().enumerate().map(|(i, link)| Largest::new(path, i, link)).collect();
+    let late = jitters
+        .map(path::Jitter::latest)
+        .max()
+        .unwrap_or(Span::ZERO)
+        * 2;
+    let suspends = path
+        .schedule(|change| change.suspend)
+        .map(|(_, suspend)| suspend)
+        .chain([path.suspend])
+        .flatten();
+    let late = late
+        + suspends
+            .map(|suspend| suspend.hold)
+            .max()
+            .unwrap_or(Span::ZERO);
+    let links: Vec<Largest> = scenario
+        .links()
+        .enumerate()
+        .map(|(i, link)| Largest::new(path, i, link))
+        .collect();
 
     let mut segments = 0_u64;
-    for flow in scenario.flows.iter().chain(scenario.workloads.iter().map(|workload| &workload.flow)) {
-        let back = flow.reverse_route.iter().map(|link| links[*link].wait).fold(Span::ZERO, |sum, wait| sum + wait);
+    for flow in scenario
+        .flows
+        .iter()
+        .chain(scenario.workloads.iter().map(|workload| &workload.flow))
+    {
+        let back = flow
+            .reverse_route
+            .iter()
+            .map(|link| links[*link].wait)
+            .fold(Span::ZERO, |sum, wait| sum + wait);
         // What its RTT has beyond the path's at the start, it has beyond the longest.
         let longest = rtt + scenario.rtt(flow).saturating_sub(path.rtt) + late + back;
-        let rate = flow.route.iter().map(|link| links[*link].rate).min().expect("a route has a link");
-        let buffers = flow.route.iter().map(|link| links[*link].buffer).fold(Bytes::ZERO, |sum, buffer| sum + buffer);
-        // Not more than the path and its buffers hold, even when the window would allow it; a slow start may overshoot it
-        // twofold before it notices.
-        let most = scenario.receive_window(flow).min((rate.bytes_in(longest) + buffers) * 2);
+        let rate = flow
+            .route
+            .iter()
+            .map(|link| links[*link].rate)
+            .min()
+            .expect("a route has a link");
+        let buffers = flow
+            .route
+            .iter()
+            .map(|link| links[*link].buffer)
+            .fold(Bytes::ZERO, |sum, buffer| sum + buffer);
+        // Not more than the path and its buffers hold, even when the window would allow it; a slow
+        // start may overshoot it twofold before it notices.
+        let most = scenario
+            .receive_window(flow)
+            .min((rate.bytes_in(longest) + buffers) * 2);
         segments = segments.saturating_add(most.get() / SMSS.get());
     }
     // All flows together can't hold more than that either.
-    let delays = scenario.links().fold(rtt + late, |sum, link| sum + link.delay);
-    let back = links.iter().map(|link| link.wait).max().filter(|_| scenario.flows.iter().any(has_way_back));
+    let delays = scenario
+        .links()
+        .fold(rtt + late, |sum, link| sum + link.delay);
+    let back = links
+        .iter()
+        .map(|link| link.wait)
+        .max()
+        .filter(|_| scenario.flows.iter().any(has_way_back));
     let longest = delays + back.unwrap_or(Span::ZERO);
-    let capacity =
-        links.iter().map(|link| link.rate.bytes_in(longest) + link.buffer).fold(Bytes::ZERO, |sum, a| sum + a);
-    let arrivals: u64 = scenario.workloads.iter().map(|workload| scenario.arrivals(workload)).sum();
+    let capacity = links
+        .iter()
+        .map(|link| link.rate.bytes_in(longest) + link.buffer)
+        .fold(Bytes::ZERO, |sum, a| sum + a);
+    let arrivals: u64 = scenario
+        .workloads
+        .iter()
+        .map(|workload| scenario.arrivals(workload))
+        .sum();
     let flows = scenario.flows.len() as u64 + arrivals.min(UNDER_WAY);
-    let shared = (capacity.get() / SMSS.get()).saturating_mul(4).saturating_add(flows.saturating_mul(64));
+    let shared = (capacity.get() / SMSS.get())
+        .saturating_mul(4)
+        .saturating_add(flows.saturating_mul(64));
     let samples = |interval: Span| scenario.duration.as_secs_f64() / interval.as_secs_f64();
     // Rows of flows, and how often there is one of each link and workload.
     let (rows, sampled) = match level {
         TraceLevel::Off => (0.0, 0.0),
-        TraceLevel::Every(interval) => (samples(interval) * scenario.flows.len() as f64, samples(interval)),
+        TraceLevel::Every(interval) => (
+            samples(interval) * scenario.flows.len() as f64,
+            samples(interval),
+        ),
         TraceLevel::Acks => {
-            let carried = links.iter().map(|link| link.carried.as_f64()).sum::<f64>() / 8.0 / 1500.0;
-            ((carried * scenario.duration.as_secs_f64()).min(acks(scenario)), samples(LINK_INTERVAL))
+            let carried =
+                links.iter().map(|link| link.carried.as_f64()).sum::<f64>() / 8.0 / 1500.0;
+            (
+                (carried * scenario.duration.as_secs_f64()).min(acks(scenario)),
+                samples(LINK_INTERVAL),
+            )
         }
     };
     let others = sampled * (links.len() + scenario.workloads.len()) as f64;
     let trace = Bytes::from_f64(rows * PER_ROW as f64 + others * PER_LINK_ROW as f64);
-    let decides = scenario.links().any(|link| link.queue.descriptor().decides());
+    let decides = scenario
+        .links()
+        .any(|link| link.queue.descriptor().decides());
     let queued = match (decides, scenario.flows.iter().any(has_way_back)) {
         (true, true) => PER_PACKET + PER_ACK,
         (true, false) => PER_PACKET,
@@ -84,10 +150,15 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         + trace
 }
 
-/// ACKs that may have a row, where every flow is a transfer that ends: a segment has one for each time that it arrives.
+/// ACKs that may have a row, where every flow is a transfer that ends: a segment has one for each
+/// time that it arrives.
 fn acks(scenario: &Scenario) -> f64 {
     let path = &scenario.path;
-    let most = |each: fn(&Change) -> Option<f64>, first| path.schedule(each).map(|(_, now)| now).fold(first, f64::max);
+    let most = |each: fn(&Change) -> Option<f64>, first| {
+        path.schedule(each)
+            .map(|(_, now)| now)
+            .fold(first, f64::max)
+    };
     let copies = (1.0 + most(|change| change.duplicate, path.duplicate))
         * (1.0 + most(|change| change.reverse_duplicate, path.reverse_duplicate));
     let responsive = scenario.flows.iter().filter(|flow| !flow.is_unresponsive());
@@ -112,21 +183,36 @@ struct Largest {
 impl Largest {
     fn new(path: &Path, index: usize, link: &Link) -> Largest {
         let bottleneck = index == 0;
-        let changed = path.schedule(|change| change.buffer).map(|(_, buffer)| buffer).filter(|_| bottleneck);
+        let changed = path
+            .schedule(|change| change.buffer)
+            .map(|(_, buffer)| buffer)
+            .filter(|_| bottleneck);
         let buffer = changed
             .chain([link.buffer])
             .map(|buffer| link.limit(buffer, path.rtt).bytes(scenario::PACKET))
             .max()
             .unwrap_or(Bytes::ZERO);
-        let rates = path.schedule(|change| change.rate).map(|(_, rate)| rate).filter(|_| bottleneck);
+        let rates = path
+            .schedule(|change| change.rate)
+            .map(|(_, rate)| rate)
+            .filter(|_| bottleneck);
         let slowest = rates.fold(link.sustained(), Rate::min);
-        let rate = if bottleneck { path.fastest() } else { link.fastest() };
+        let rate = if bottleneck {
+            path.fastest()
+        } else {
+            link.fastest()
+        };
         // The fullest millisecond of a trace says nothing of the whole.
         let carried = match &link.rate_pattern {
             Some(pattern @ path::RatePattern::Mahimahi(_)) => pattern.mean(),
             _ => rate,
         };
-        Largest { rate, carried, buffer, wait: slowest.time_for(buffer) }
+        Largest {
+            rate,
+            carried,
+            buffer,
+            wait: slowest.time_for(buffer),
+        }
     }
 }
 

@@ -27,8 +27,13 @@ impl Observer {
 
     /// Declares an algorithm's columns; gives their group.
     pub(crate) fn declare<Build>(&mut self, descriptor: &cc::Descriptor<Build>) -> usize {
-        let fields = descriptor.fields.iter().map(|field| (field.name, field.unit, field.labels));
-        self.recorder.as_mut().map_or(0, |recorder| recorder.declare(descriptor.name, fields))
+        let fields = descriptor
+            .fields
+            .iter()
+            .map(|field| (field.name, field.unit, field.labels));
+        self.recorder
+            .as_mut()
+            .map_or(0, |recorder| recorder.declare(descriptor.name, fields))
     }
 
     /// Whether there is a trace.
@@ -51,7 +56,13 @@ impl Observer {
     }
 
     /// A sample is due.
-    pub(crate) fn sample(&mut self, now: Time, flows: &mut [Flow], workloads: &Workloads, network: &mut Network) {
+    pub(crate) fn sample(
+        &mut self,
+        now: Time,
+        flows: &mut [Flow],
+        workloads: &Workloads,
+        network: &mut Network,
+    ) {
         if !self.every_ack() {
             for flow in flows {
                 self.flow(now, flow);
@@ -59,20 +70,28 @@ impl Observer {
         }
         if let Some(recorder) = &mut self.recorder {
             for (workload, active) in workloads.active() {
-                recorder.active(ActiveRow { time: now, workload, active });
+                recorder.active(ActiveRow {
+                    time: now,
+                    workload,
+                    active,
+                });
             }
             for (index, link) in network.links.iter_mut().enumerate() {
                 recorder.link(link.observe(now, index as u32));
             }
         }
         if let Some(interval) = self.interval() {
-            network.agenda.push(now + interval, Class::Sample, Who::other(0), 0);
+            network
+                .agenda
+                .push(now + interval, Class::Sample, Who::other(0), 0);
         }
     }
 
     /// A flow's row.
     pub(crate) fn flow(&mut self, now: Time, flow: &mut Flow) {
-        let (Some(recorder), Some(sender)) = (&mut self.recorder, flow.source.tcp()) else { return };
+        let (Some(recorder), Some(sender)) = (&mut self.recorder, flow.source.tcp()) else {
+            return;
+        };
         // A flow has rows from its start to its last ACK.
         if now < flow.meter.started() || flow.finished {
             return;
@@ -95,21 +114,34 @@ impl Observer {
             lost: conn.lost,
             limited_by,
         };
-        recorder.flow(row, flow.group, |values| cc::Controller::observe(sender.controller(), values));
-        if let (Some(group), Some(controller)) = (flow.window_group, flow.receiver.window_controller()) {
+        recorder.flow(row, flow.group, |values| {
+            cc::Controller::observe(sender.controller(), values)
+        });
+        if let (Some(group), Some(controller)) =
+            (flow.window_group, flow.receiver.window_controller())
+        {
             recorder.more(group, |values| controller.observe(values));
         }
     }
 
     /// The trace.
-    pub(crate) fn finish(self, flows: &mut [Flow], transfers: Option<Vec<Transfer>>) -> Option<Trace> {
+    pub(crate) fn finish(
+        self,
+        flows: &mut [Flow],
+        transfers: Option<Vec<Transfer>>,
+    ) -> Option<Trace> {
         let mut recorder = self.recorder?;
         if let Some(transfers) = transfers {
             recorder.transfers(transfers);
         }
-        let mut transitions: Vec<_> = flows.iter_mut().flat_map(|flow| flow.transitions.rows.drain(..)).collect();
+        let mut transitions: Vec<_> = flows
+            .iter_mut()
+            .flat_map(|flow| flow.transitions.rows.drain(..))
+            .collect();
         transitions.sort_by_key(|row| (row.time, row.flow));
-        transitions.into_iter().for_each(|row| recorder.transition(row));
+        transitions
+            .into_iter()
+            .for_each(|row| recorder.transition(row));
         let of = |flow: &mut Flow| Some((flow.who.number(), flow.meter.take_responses()?));
         let responses: Vec<_> = flows.iter_mut().filter_map(of).collect();
         if !responses.is_empty() {

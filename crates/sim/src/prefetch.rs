@@ -1,7 +1,7 @@
 //! Bringing the state of the next flows into the cache while the present one's event is handled.
 //!
-//! With ten thousand flows each event begins with memory that no cache holds; what comes next is known, so its loads can
-//! overlap. `docs/performance.md` has the figure.
+//! With ten thousand flows each event begins with memory that no cache holds; what comes next is
+//! known, so its loads can overlap. `docs/performance.md` has the figure.
 
 /// Asks for the cache lines of `value`; changes nothing.
 #[inline]
@@ -14,7 +14,10 @@ pub(crate) fn prefetch<T>(value: &T) {
 
 /// Asks for the cache line at `address`.
 #[inline]
-#[allow(unsafe_code, reason = "a prefetch has no safe form on stable Rust; it may be given any address")]
+#[allow(
+    unsafe_code,
+    reason = "a prefetch has no safe form on stable Rust; it may be given any address"
+)]
 pub(crate) fn prefetch_at(address: *const ()) {
     #[cfg(target_arch = "x86_64")]
     {

@@ -30,16 +30,25 @@ pub(crate) enum LastAck {
 
 impl ReverseHop {
     pub(crate) fn new(link: usize, loss: Option<Losses>) -> ReverseHop {
-        ReverseHop { link, loss, last: LastAck::Until(Time::ZERO) }
+        ReverseHop {
+            link,
+            loss,
+            last: LastAck::Until(Time::ZERO),
+        }
     }
 }
 
-/// Whether `new` says all that `old` does, and more: nothing is lost with the old one, neither SACKed data nor a report of a
-/// duplicate, nor another count of marks, nor the answer to a SYN, nor a request. (tc-cake(8) has its `ack-filter` do the same.)
+/// Whether `new` says all that `old` does, and more: nothing is lost with the old one, neither
+/// SACKed data nor a report of a duplicate, nor another count of marks, nor the answer to a SYN,
+/// nor a request. (tc-cake(8) has its `ack-filter` do the same.)
 fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
     let ack = &new.ack;
     let known = |block: &Block| {
-        block.end <= ack.next || new.blocks().iter().any(|ours| ours.start <= block.start && block.end <= ours.end)
+        block.end <= ack.next
+            || new
+                .blocks()
+                .iter()
+                .any(|ours| ours.start <= block.start && block.end <= ours.end)
     };
     let more = ack.next > old.next || ack.next == old.next && new.blocks() != old_blocks;
     let plain = old.kind == AckKind::Plain && ack.kind == AckKind::Plain;
@@ -81,7 +90,11 @@ impl Wire {
         ack: Ack,
         blocks: &[Block],
     ) {
-        let at = if hop == self.reverse_route.len() { self.reverse_line.arrival(at).0 } else { at };
+        let at = if hop == self.reverse_route.len() {
+            self.reverse_line.arrival(at).0
+        } else {
+            at
+        };
         if !blocks.is_empty() {
             self.blocks[hop].extend(blocks);
         }
@@ -92,10 +105,18 @@ impl Wire {
 
     /// An ACK arrives at the link of hop `hop`.
     #[inline(never)] // apart from the usual case, in which ACKs meet no link
-    pub(crate) fn ack_at_link(&mut self, network: &mut Network, meter: &mut FlowMeter, now: Time, waiting: WaitingAck) {
+    pub(crate) fn ack_at_link(
+        &mut self,
+        network: &mut Network,
+        meter: &mut FlowMeter,
+        now: Time,
+        waiting: WaitingAck,
+    ) {
         let WaitingAck { who, hop, ack, .. } = waiting;
         let data = ack.kind != AckKind::Syn;
-        let ReverseHop { link: index, loss, .. } = &mut self.reverse_route[hop];
+        let ReverseHop {
+            link: index, loss, ..
+        } = &mut self.reverse_route[hop];
         let (index, link) = (*index, &mut network.links[*index]);
         if loss.as_mut().is_some_and(|loss| loss.takes(now, data)) {
             if data {
@@ -129,19 +150,26 @@ impl Wire {
             }
             Offer::Sent(Sent::Data { .. }) => unreachable!("nothing waited before this ACK"),
             Offer::Taken(None) => {}
-            Offer::Taken(Some(at)) => network.agenda.push(at, Class::Transmit, Who::other(index), 0),
+            Offer::Taken(Some(at)) => {
+                network
+                    .agenda
+                    .push(at, Class::Transmit, Who::other(index), 0)
+            }
             Offer::Policed if data => meter.on_ack_dropped(now),
             Offer::Policed => {}
         }
     }
 
-    /// Puts an ACK in the place of the flow's last one at this hop, if that waits and says nothing else.
+    /// Puts an ACK in the place of the flow's last one at this hop, if that waits and says nothing
+    /// else.
     fn replace(&mut self, network: &mut Network, now: Time, new: &WaitingAck) -> bool {
         let ReverseHop { link, last, .. } = &self.reverse_route[new.hop];
         match *last {
             LastAck::Until(start) if start > now => {
                 let behind = new.hop + 1;
-                let old = self.ack_lanes[behind].last_mut().expect("what waits for its transmission has not arrived");
+                let old = self.ack_lanes[behind]
+                    .last_mut()
+                    .expect("what waits for its transmission has not arrived");
                 let blocks = &mut self.blocks[behind];
                 let first = blocks.len() - usize::from(old.blocks);
                 let replaces = supersedes(new, old, &blocks.make_contiguous()[first..]);
@@ -153,13 +181,15 @@ impl Wire {
                 replaces
             }
             LastAck::Until(_) => false,
-            LastAck::Shelved(place) => match network.links[*link].shelved(place, new.who, new.hop) {
-                Some(old) if supersedes(new, &old.ack, old.blocks()) => {
-                    *old = *new;
-                    true
+            LastAck::Shelved(place) => {
+                match network.links[*link].shelved(place, new.who, new.hop) {
+                    Some(old) if supersedes(new, &old.ack, old.blocks()) => {
+                        *old = *new;
+                        true
+                    }
+                    _ => false,
                 }
-                _ => false,
-            },
+            }
         }
     }
 }

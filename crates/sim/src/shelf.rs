@@ -1,4 +1,5 @@
-//! Where ACKs lie while they wait in a queue that decides: the queue holds their places on the shelf.
+//! Where ACKs lie while they wait in a queue that decides: the queue holds their places on the
+//! shelf.
 
 use endpoint::{Ack, Block, MAX_BLOCKS};
 
@@ -17,10 +18,22 @@ pub(crate) struct WaitingAck {
 }
 
 impl WaitingAck {
-    pub(crate) fn new(who: Who, account: u32, hop: usize, ack: Ack, blocks: &[Block]) -> WaitingAck {
+    pub(crate) fn new(
+        who: Who,
+        account: u32,
+        hop: usize,
+        ack: Ack,
+        blocks: &[Block],
+    ) -> WaitingAck {
         let mut kept = [Block::default(); MAX_BLOCKS];
         kept[..blocks.len()].copy_from_slice(blocks);
-        WaitingAck { who, account, hop, ack, blocks: kept }
+        WaitingAck {
+            who,
+            account,
+            hop,
+            ack,
+            blocks: kept,
+        }
     }
 
     pub(crate) fn blocks(&self) -> &[Block] {
@@ -47,12 +60,16 @@ impl Shelf {
 
     pub(crate) fn take(&mut self, place: u32) -> WaitingAck {
         self.free.push(place);
-        self.places[place as usize].take().expect("an ACK is taken once")
+        self.places[place as usize]
+            .take()
+            .expect("an ACK is taken once")
     }
 
     /// The ACK at a place.
     pub(crate) fn at(&self, place: u32) -> &WaitingAck {
-        self.places[place as usize].as_ref().expect("an ACK that waits")
+        self.places[place as usize]
+            .as_ref()
+            .expect("an ACK that waits")
     }
 
     /// The ACK at a place, if it is of that flow and hop still.

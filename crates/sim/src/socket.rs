@@ -14,7 +14,8 @@ pub struct Socket {
     pub smss: Bytes,
     /// Everything that there is to send was acknowledged.
     pub done: bool,
-    /// When its receiver had the last byte of the transfer. The receiver is told ahead of time: it may be yet to come.
+    /// When its receiver had the last byte of the transfer. The receiver is told ahead of time: it
+    /// may be yet to come.
     pub last_byte: Option<Time>,
     /// The window in force.
     pub cwnd: Bytes,
@@ -38,7 +39,10 @@ impl Simulation {
     /// Leaves out what is measured for a summary, in all that comes: for who looks at sockets only.
     pub fn without_summary(&mut self) {
         self.flows.iter_mut().for_each(|flow| flow.meter.stop());
-        self.network.links.iter_mut().for_each(|link| link.meter.stop());
+        self.network
+            .links
+            .iter_mut()
+            .for_each(|link| link.meter.stop());
     }
 
     /// What a flow's sender is like now; none of traffic that has no TCP.
@@ -65,7 +69,8 @@ impl Simulation {
         })
     }
 
-    /// What a flow's congestion control has to say of itself: the values of its `Descriptor::fields`.
+    /// What a flow's congestion control has to say of itself: the values of its
+    /// `Descriptor::fields`.
     pub fn controller_fields(&mut self, flow: usize, values: &mut Vec<f64>) {
         values.clear();
         if let Some(sender) = self.flows[flow].source.tcp() {

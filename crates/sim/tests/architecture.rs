@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
-/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace, workload} <- endpoint <- sim <- { conformance, sweep, testbed } <- python`.
-/// `cc` knows nothing but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues there are,
-/// with their options. A new crate is added here, with its reason.
+/// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace,
+/// workload} <- endpoint <- sim <- { conformance, sweep, testbed } <- python`. `cc` knows nothing
+/// but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues
+/// there are, with their options. A new crate is added here, with its reason.
 const ALLOWED: [(&str, &[&str]); 18] = [
     ("units", &[]),
     ("scenario", &["units", "path", "workload"]),
@@ -14,20 +15,37 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ("trace", &["units"]),
     // Flows that arrive: the scenario names their models, the engine opens them.
     ("workload", &["units"]),
-    // Flows of captures. Not part of `workload`: parsers have no place under the simulator, which reads what is made here.
+    // Flows of captures. Not part of `workload`: parsers have no place under the simulator, which
+    // reads what is made here.
     ("capture", &["units", "source"]),
     ("endpoint", &["units", "cc"]),
     // The path of a scenario for packets from outside; its tests hold it against `sim`.
-    ("emulator", &["units", "scenario", "path", "trace", "cc", "sim"]),
-    ("sim", &["units", "scenario", "path", "cc", "trace", "endpoint", "workload"]),
+    (
+        "emulator",
+        &["units", "scenario", "path", "trace", "cc", "sim"],
+    ),
+    (
+        "sim",
+        &[
+            "units", "scenario", "path", "cc", "trace", "endpoint", "workload",
+        ],
+    ),
     // Cases with conditions on what runs show.
-    ("conformance", &["units", "scenario", "cc", "trace", "endpoint", "sim"]),
+    (
+        "conformance",
+        &["units", "scenario", "cc", "trace", "endpoint", "sim"],
+    ),
     // Many runs, point by point, on threads.
     ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
     // A population of paths, on the threads of a sweep.
     ("edge", &["units", "scenario", "cc", "sim", "sweep"]),
     // Real packets on the real clock: `path` as the simulator builds it, metrics by `trace`.
-    ("testbed", &["emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim", "workload"]),
+    (
+        "testbed",
+        &[
+            "emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim", "workload",
+        ],
+    ),
     // What hosts say of their connections: text in, columns out. It knows nothing of simulations.
     ("fleet", &["source"]),
     // What is in a file, whatever compresses it: of captures, and of what hosts wrote.
@@ -52,14 +70,30 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "source",
         ],
     ),
-    ("benches", &["units", "scenario", "path", "cc", "trace", "sim", "sweep", "edge"]),
+    (
+        "benches",
+        &[
+            "units", "scenario", "path", "cc", "trace", "sim", "sweep", "edge",
+        ],
+    ),
 ];
 
 /// Crates that no crate of the default build may pull in: they would make set-up slow.
-const BANNED: [&str; 8] = ["arrow", "arrow-array", "parquet", "polars", "tokio", "quinn", "noq", "noq-proto"];
+const BANNED: [&str; 8] = [
+    "arrow",
+    "arrow-array",
+    "parquet",
+    "polars",
+    "tokio",
+    "quinn",
+    "noq",
+    "noq-proto",
+];
 
 /// The crate with a workspace of its own: real QUIC.
-const QUIC: &[&str] = &["units", "scenario", "path", "cc", "trace", "endpoint", "emulator", "sim", "testbed"];
+const QUIC: &[&str] = &[
+    "units", "scenario", "path", "cc", "trace", "endpoint", "emulator", "sim", "testbed",
+];
 
 fn metadata() -> serde_json::Value {
     metadata_of("Cargo.toml", &[])
@@ -73,7 +107,11 @@ fn metadata_of(manifest: &str, further: &[&str]) -> serde_json::Value {
         .arg(format!("{}/../../{manifest}", env!("CARGO_MANIFEST_DIR")))
         .output()
         .expect("cargo runs, since it runs this test");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
 }
 
@@ -88,20 +126,33 @@ fn list(value: &serde_json::Value) -> &[serde_json::Value] {
 #[test]
 fn crates_depend_only_along_the_arrows() {
     let metadata = metadata();
-    let allowed: BTreeMap<&str, BTreeSet<&str>> =
-        ALLOWED.iter().map(|(name, on)| (*name, on.iter().copied().collect())).collect();
+    let allowed: BTreeMap<&str, BTreeSet<&str>> = ALLOWED
+        .iter()
+        .map(|(name, on)| (*name, on.iter().copied().collect()))
+        .collect();
     let mut seen = BTreeSet::new();
     for package in list(&metadata["packages"]) {
-        let Some(name) = text(&package["name"]).strip_prefix("fullpipe-") else { continue };
-        let may = allowed.get(name).unwrap_or_else(|| panic!("crates/{name} has no place in ARCHITECTURE.md's arrows"));
+        let Some(name) = text(&package["name"]).strip_prefix("fullpipe-") else {
+            continue;
+        };
+        let may = allowed
+            .get(name)
+            .unwrap_or_else(|| panic!("crates/{name} has no place in ARCHITECTURE.md's arrows"));
         for dependency in list(&package["dependencies"]) {
             if let Some(on) = text(&dependency["name"]).strip_prefix("fullpipe-") {
-                assert!(may.contains(on), "{name} must not depend on {on}: see the arrows in ARCHITECTURE.md");
+                assert!(
+                    may.contains(on),
+                    "{name} must not depend on {on}: see the arrows in ARCHITECTURE.md"
+                );
             }
         }
         seen.insert(name);
     }
-    assert_eq!(seen, allowed.keys().copied().collect(), "every crate of the arrows exists");
+    assert_eq!(
+        seen,
+        allowed.keys().copied().collect(),
+        "every crate of the arrows exists"
+    );
 }
 
 #[test]
@@ -110,7 +161,10 @@ fn what_is_outside_the_workspace_keeps_to_the_arrows() {
     for package in list(&metadata["packages"]) {
         for dependency in list(&package["dependencies"]) {
             if let Some(on) = text(&dependency["name"]).strip_prefix("fullpipe-") {
-                assert!(QUIC.contains(&on), "quic must not depend on {on}: see the arrows in ARCHITECTURE.md");
+                assert!(
+                    QUIC.contains(&on),
+                    "quic must not depend on {on}: see the arrows in ARCHITECTURE.md"
+                );
             }
         }
     }
@@ -121,6 +175,9 @@ fn the_default_build_stays_small() {
     let metadata = metadata();
     for package in list(&metadata["packages"]) {
         let name = text(&package["name"]);
-        assert!(!BANNED.contains(&name), "{name} has no place in the default build");
+        assert!(
+            !BANNED.contains(&name),
+            "{name} has no place in the default build"
+        );
     }
 }

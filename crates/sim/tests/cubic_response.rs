@@ -1,11 +1,13 @@
 //! CUBIC's mean window under periodic loss: the table of RFC 9438 §5.1.
 //!
-//! Sender and receiver of the simulator on a path of constant delay and no bottleneck, which drops every 1/p-th packet;
-//! no delayed ACKs. The mean window is throughput times RTT over whole loss epochs.
+//! Sender and receiver of the simulator on a path of constant delay and no bottleneck, which drops
+//! every 1/p-th packet; no delayed ACKs. The mean window is throughput times RTT over whole loss
+//! epochs.
 //!
-//! In the cubic region the table is a fixed point that the window approaches ever more slowly: an error of x segments
-//! changes by about x³ an epoch. So slow start is ended by one loss 5 % below the fixed point's maximum, mean / 0.925,
-//! and the window has to rise from one loss to the next; and then 5 % above, where it has to fall.
+//! In the cubic region the table is a fixed point that the window approaches ever more slowly: an
+//! error of x segments changes by about x³ an epoch. So slow start is ended by one loss 5 % below
+//! the fixed point's maximum, mean / 0.925, and the window has to rise from one loss to the next;
+//! and then 5 % above, where it has to fall.
 
 use std::collections::VecDeque;
 
@@ -21,7 +23,8 @@ struct Response {
     peaks: Vec<f64>,
 }
 
-/// Of `2 * epochs` losses; the loss of packet `start` ends slow start before, at a window of about ten more.
+/// Of `2 * epochs` losses; the loss of packet `start` ends slow start before, at a window of about
+/// ten more.
 fn respond(
     algorithm: &str,
     params: &[(&str, ParamValue)],
@@ -32,7 +35,10 @@ fn respond(
 ) -> Response {
     let registry = Registry::default();
     let descriptor = registry.get(algorithm).expect("a built-in algorithm");
-    let params = params.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+    let params = params
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), value.clone()))
+        .collect();
     let config = Config::new(descriptor, &params, SMSS, SMSS * 10).expect("valid parameters");
     let mut sender = Sender::new(
         SenderConfig {
@@ -46,7 +52,12 @@ fn respond(
         },
         Time::ZERO,
     );
-    let policy = AckPolicy { every: 1, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
+    let policy = AckPolicy {
+        every: 1,
+        quick: 16,
+        delay: Span::from_millis(40),
+        coalesce: Span::ZERO,
+    };
     let mut receiver = Receiver::new(policy, Bytes::new(1 << 40));
     let mut acks: VecDeque<(Time, Ack, Vec<Block>)> = VecDeque::new();
     let (mut now, mut sent, mut dropped) = (Time::ZERO, 0_u64, 0_u64);
@@ -54,7 +65,9 @@ fn respond(
     let mut peaks = Vec::new();
 
     let syn = sender.syn(now);
-    receiver.on_segment(now, &syn, |at, ack, blocks| acks.push_back((at + rtt, ack, blocks.to_vec())));
+    receiver.on_segment(now, &syn, |at, ack, blocks| {
+        acks.push_back((at + rtt, ack, blocks.to_vec()))
+    });
     while end.is_none() {
         let due = acks.front().map_or(Time::MAX, |(at, ..)| *at);
         let mut leaving: Vec<Segment> = Vec::new();
@@ -83,26 +96,45 @@ fn respond(
                 }
                 continue;
             }
-            receiver.on_segment(now, &segment, |at, ack, blocks| acks.push_back((at + rtt, ack, blocks.to_vec())));
+            receiver.on_segment(now, &segment, |at, ack, blocks| {
+                acks.push_back((at + rtt, ack, blocks.to_vec()))
+            });
         }
     }
     let ((from, before), (to, after)) = begin.zip(end).expect("both marks were passed");
     let segments = (after - before).as_f64() / SMSS.as_f64();
-    Response { mean: segments / (to - from).as_secs_f64() * rtt.as_secs_f64(), peaks }
+    Response {
+        mean: segments / (to - from).as_secs_f64() * rtt.as_secs_f64(),
+        peaks,
+    }
 }
 
 /// CUBIC as in the RFC's model, which has no fast convergence: all its losses are at one window.
 fn cubic(rtt_ms: u64, period: u64, epochs: u64, start: f64) -> Response {
-    let params =
-        [("slow_start", ParamValue::Word("classic".to_owned())), ("fast_convergence", ParamValue::Flag(false))];
-    respond("cubic", &params, Span::from_millis(rtt_ms), period, epochs, start as u64 - 10)
+    let params = [
+        ("slow_start", ParamValue::Word("classic".to_owned())),
+        ("fast_convergence", ParamValue::Flag(false)),
+    ];
+    respond(
+        "cubic",
+        &params,
+        Span::from_millis(rtt_ms),
+        period,
+        epochs,
+        start as u64 - 10,
+    )
 }
 
 fn check(rtt_ms: u64, period: u64, epochs: u64, published: f64, tolerance: f64) {
     let ours = cubic(rtt_ms, period, epochs, published / 0.925).mean;
     let ratio = ours / published;
-    println!("RTT {rtt_ms} ms, p 1/{period}: {ours:.1} segments, RFC 9438 {published}, ratio {ratio:.3}");
-    assert!((ratio - 1.0).abs() <= tolerance, "RTT {rtt_ms} ms, p 1/{period}: {ours:.1} segments for {published}");
+    println!(
+        "RTT {rtt_ms} ms, p 1/{period}: {ours:.1} segments, RFC 9438 {published}, ratio {ratio:.3}"
+    );
+    assert!(
+        (ratio - 1.0).abs() <= tolerance,
+        "RTT {rtt_ms} ms, p 1/{period}: {ours:.1} segments for {published}"
+    );
 }
 
 /// 1.054·(RTT/p)^0.75: within 5 %.
@@ -110,10 +142,17 @@ fn check(rtt_ms: u64, period: u64, epochs: u64, published: f64, tolerance: f64) 
 fn in_the_cubic_region_the_mean_window_is_the_rfcs() {
     check(100, 10_000, 60, 187.0, 0.05);
     for (period, published) in [(10_000, 187.0), (100_000, 1_054.0), (1_000_000, 5_926.0)] {
-        let [below, above] = [0.95, 1.05].map(|part| cubic(100, period, 2, part * published / 0.925).peaks);
+        let [below, above] =
+            [0.95, 1.05].map(|part| cubic(100, period, 2, part * published / 0.925).peaks);
         println!("p 1/{period}: {below:.1?} {above:.1?}");
-        assert!(below.is_sorted() && below[0] < below[3], "p 1/{period}, from 5 % below: {below:?}");
-        assert!(above.is_sorted_by(|a, b| a >= b) && above[0] > above[3], "p 1/{period}, from 5 % above: {above:?}");
+        assert!(
+            below.is_sorted() && below[0] < below[3],
+            "p 1/{period}, from 5 % below: {below:?}"
+        );
+        assert!(
+            above.is_sorted_by(|a, b| a >= b) && above[0] > above[3],
+            "p 1/{period}, from 5 % above: {above:?}"
+        );
     }
 }
 
@@ -133,6 +172,9 @@ fn newreno_follows_the_square_root_law() {
     for (period, epochs) in [(1_000, 200), (10_000, 60)] {
         let ours = respond("newreno", &[], Span::from_millis(50), period, epochs, 50).mean;
         let law = (1.5 * period as f64).sqrt();
-        assert!((ours / law - 1.0).abs() <= 0.1, "p 1/{period}: {ours:.1} segments, the law has {law:.1}");
+        assert!(
+            (ours / law - 1.0).abs() <= 0.1,
+            "p 1/{period}: {ours:.1} segments, the law has {law:.1}"
+        );
     }
 }

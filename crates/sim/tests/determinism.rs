@@ -10,7 +10,8 @@ fn scenario(text: &str) -> Scenario {
 }
 
 fn run(scenario: &Scenario, stepping: bool) -> Run {
-    let mut simulation = Simulation::new(scenario, &Registry::default(), TraceLevel::Acks).expect("a valid scenario");
+    let mut simulation = Simulation::new(scenario, &Registry::default(), TraceLevel::Acks)
+        .expect("a valid scenario");
     if stepping {
         simulation.step_by_step();
     }
@@ -84,7 +85,10 @@ const VARYING: &str = r#"
 "#;
 
 fn mixed_varying() -> String {
-    MIXED.replace("reverse_loss = \"0.5%\"", &format!("reverse_loss = \"0.5%\"{VARYING}"))
+    MIXED.replace(
+        "reverse_loss = \"0.5%\"",
+        &format!("reverse_loss = \"0.5%\"{VARYING}"),
+    )
 }
 
 #[test]
@@ -101,18 +105,21 @@ fn one_seed_gives_one_trace_and_another_seed_another() {
 
 #[test]
 fn without_randomness_the_seed_does_not_matter() {
-    let text =
-        "duration = \"3s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\n[[flow]]\ncc = \"cubic\"\n";
-    let seeds = [1, 2].map(|seed| Scenario::parse_with(text, "test.toml", &[], Some(seed)).expect("a valid scenario"));
+    let text = "duration = \"3s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\n[[flow]]\ncc = \"cubic\"\n";
+    let seeds = [1, 2].map(|seed| {
+        Scenario::parse_with(text, "test.toml", &[], Some(seed)).expect("a valid scenario")
+    });
     assert_eq!(hash(&run(&seeds[0], false)), hash(&run(&seeds[1], false)));
     assert!(!sim::is_random(&seeds[0], &Registry::default()));
 }
 
 #[test]
 fn with_randomness_of_any_kind_the_seed_matters() {
-    let plain =
-        "duration = \"3s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
-    let plain = &plain.replace("[[flow]]", "[[path.change]]\nat = \"1s\"\nrtt = \"20ms\"\n[[flow]]");
+    let plain = "duration = \"3s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
+    let plain = &plain.replace(
+        "[[flow]]",
+        "[[path.change]]\nat = \"1s\"\nrtt = \"20ms\"\n[[flow]]",
+    );
     assert!(!sim::is_random(&scenario(plain), &Registry::default()));
     for (key, value) in [
         ("start_jitter", "10ms"),
@@ -144,12 +151,20 @@ fn with_randomness_of_any_kind_the_seed_matters() {
     ] {
         let wake = [("host.wake_min", "5us"), ("host.wake_median", "20us")];
         let wake = wake.iter().filter(|_| key == "host.wake_max");
-        let overrides: Vec<(String, String)> =
-            wake.chain(&[(key, value)]).map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
-        let seeds = [1, 2]
-            .map(|seed| Scenario::parse_with(plain, "test.toml", &overrides, Some(seed)).expect("a valid scenario"));
+        let overrides: Vec<(String, String)> = wake
+            .chain(&[(key, value)])
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+            .collect();
+        let seeds = [1, 2].map(|seed| {
+            Scenario::parse_with(plain, "test.toml", &overrides, Some(seed))
+                .expect("a valid scenario")
+        });
         assert!(sim::is_random(&seeds[0], &Registry::default()), "{key}");
-        assert_ne!(hash(&run(&seeds[0], false)), hash(&run(&seeds[1], false)), "{key}");
+        assert_ne!(
+            hash(&run(&seeds[0], false)),
+            hash(&run(&seeds[1], false)),
+            "{key}"
+        );
     }
 }
 
@@ -159,7 +174,11 @@ fn adding_a_flow_does_not_change_what_others_draw() {
     let alone = "duration = \"4s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\nloss = \"1%\"\n\
                  [[flow]]\nname = \"a\"\ncc = \"cubic\"\nbytes = \"200kB\"\n";
     let joined = format!("{alone}[[flow]]\nname = \"b\"\ncc = \"cubic\"\nstart = \"3900ms\"\n");
-    let completion = |text: &str| run(&scenario(text), false).summary.flows[0].completion_s.expect("it completes");
+    let completion = |text: &str| {
+        run(&scenario(text), false).summary.flows[0]
+            .completion_s
+            .expect("it completes")
+    };
     assert_eq!(completion(alone), completion(&joined));
 }
 
@@ -178,7 +197,10 @@ fn a_schedule_that_changes_nothing_changes_nothing() {
     // The elements that may vary give what the constant ones give.
     let same = "[[path.change]]\nat = \"2s\"\nrate = \"20mbit\"\nrtt = \"30ms\"\nbuffer = \"1bdp\"\nloss = \"0.2%\"\n\
                 reverse_loss = \"0.5%\"\npolicer = \"off\"\njitter = \"off\"\nreverse_jitter = \"off\"\n[[flow]]";
-    let (plain, varying) = (scenario(MIXED), scenario(&MIXED.replacen("[[flow]]", same, 1)));
+    let (plain, varying) = (
+        scenario(MIXED),
+        scenario(&MIXED.replacen("[[flow]]", same, 1)),
+    );
     let (plain, varying) = (run(&plain, false), run(&varying, false));
     assert_eq!(hash(&plain), hash(&varying));
     assert_eq!(plain.summary, varying.summary);
@@ -190,13 +212,20 @@ fn impairments() -> impl Strategy<Value = String> {
         prop_oneof![
             Just("off".to_owned()),
             (1_u32..20).prop_map(|ms| format!("{ms}ms")),
-            (1_u32..20, 0_u32..30).prop_map(|(hold, more)| format!("hold {hold}ms every {}ms", hold + more)),
+            (1_u32..20, 0_u32..30)
+                .prop_map(|(hold, more)| format!("hold {hold}ms every {}ms", hold + more)),
         ]
     };
     let jitter = || {
-        let names = prop_oneof![Just("normal"), Just("pareto"), Just("paretonormal"), Just("gamma")];
-        let random = (names, 2_u32..10, 1_u32..8, 0_u32..99)
-            .prop_map(|(name, mean, sigma, c)| format!("{name} {mean}ms sigma {sigma}ms correlation {c}%"));
+        let names = prop_oneof![
+            Just("normal"),
+            Just("pareto"),
+            Just("paretonormal"),
+            Just("gamma")
+        ];
+        let random = (names, 2_u32..10, 1_u32..8, 0_u32..99).prop_map(|(name, mean, sigma, c)| {
+            format!("{name} {mean}ms sigma {sigma}ms correlation {c}%")
+        });
         prop_oneof![3 => jitter(), 2 => random, 1 => Just("histogram 0ms 5, 1ms 3, 4ms 0".to_owned())]
     };
     let reordering = prop_oneof![
@@ -222,15 +251,24 @@ fn impairments() -> impl Strategy<Value = String> {
         2 => Just("off".to_owned()),
         1 => (1_u32..40, 2_u32..60).prop_map(|(rate, burst)| format!("{rate}mbit burst {burst}kB")),
     ];
-    let copies = (0_u32..4, 0_u32..4)
-        .prop_map(|(data, acks)| format!("duplicate = \"{data}%\"\nreverse_duplicate = \"{acks}%\"\n"));
-    let wifi = (1_u32..30, 1_u32..900, 0_u32..300)
-        .prop_map(|(frames, us, more)| format!("frames {frames} overhead {us}us backoff {more}us bytes 20kB"));
+    let copies = (0_u32..4, 0_u32..4).prop_map(|(data, acks)| {
+        format!("duplicate = \"{data}%\"\nreverse_duplicate = \"{acks}%\"\n")
+    });
+    let wifi = (1_u32..30, 1_u32..900, 0_u32..300).prop_map(|(frames, us, more)| {
+        format!("frames {frames} overhead {us}us backoff {more}us bytes 20kB")
+    });
     let suspend = (1_u32..60, 1_u32..200, any::<bool>()).prop_map(|(hold, more, random)| {
-        format!("{hold}ms every {}ms{}", hold + more, if random { " random" } else { "" })
+        format!(
+            "{hold}ms every {}ms{}",
+            hold + more,
+            if random { " random" } else { "" }
+        )
     });
     let off = || Just("off".to_owned());
-    let radio = (prop_oneof![2 => off(), 1 => wifi], prop_oneof![2 => off(), 1 => suspend]);
+    let radio = (
+        prop_oneof![2 => off(), 1 => wifi],
+        prop_oneof![2 => off(), 1 => suspend],
+    );
     (reordering, jitter(), (policer, shaper, radio), loss(), loss(), copies).prop_map(
         |(jitter, reverse, (policer, shaper, (wifi, suspend)), loss, reverse_loss, copies)| {
             copies
@@ -253,18 +291,24 @@ fn pattern() -> impl Strategy<Value = String> {
     let schedule = (1_u32..40, 1_u32..1_400, 1_u32..40)
         .prop_map(|(first, at, then)| format!("schedule 0s {first}mbit, {at}ms {then}mbit"));
     let trace = prop::collection::vec(0_u32..30, 1..40).prop_map(|gaps| {
-        let times = gaps.iter().map(|gap| gap % 4 * (gap / 4)).scan(1, |at, gap| {
-            *at += gap;
-            Some(at.to_string())
-        });
+        let times = gaps
+            .iter()
+            .map(|gap| gap % 4 * (gap / 4))
+            .scan(1, |at, gap| {
+                *at += gap;
+                Some(at.to_string())
+            });
         format!("mahimahi {}", times.collect::<Vec<_>>().join(", "))
     });
-    prop_oneof![swing, schedule, trace].prop_map(|pattern| format!("rate_pattern = \"{pattern}\"\n"))
+    prop_oneof![swing, schedule, trace]
+        .prop_map(|pattern| format!("rate_pattern = \"{pattern}\"\n"))
 }
 
 fn change() -> impl Strategy<Value = String> {
     (1_u32..50, 0_u32..60, 1_u32..80, impairments()).prop_map(|(rate, rtt, buffer, impairments)| {
-        format!("rate = \"{rate}mbit\"\nrtt = \"{rtt}ms\"\nbuffer = \"{buffer}packets\"\n{impairments}")
+        format!(
+            "rate = \"{rate}mbit\"\nrtt = \"{rtt}ms\"\nbuffer = \"{buffer}packets\"\n{impairments}"
+        )
     })
 }
 
@@ -277,7 +321,9 @@ fn queue() -> impl Strategy<Value = &'static str> {
         Just("{ kind = \"codel\", target = \"1ms\", interval = \"10ms\", ecn = true }"),
         Just("{ kind = \"fq_codel\", flows = 3, target = \"1ms\", interval = \"10ms\" }"),
         Just("{ kind = \"pie\", target = \"1ms\", tupdate = \"3ms\", ecn = true }"),
-        Just("{ kind = \"dualpi2\", target = \"1ms\", tupdate = \"3ms\", step_thresh = \"1packets\" }"),
+        Just(
+            "{ kind = \"dualpi2\", target = \"1ms\", tupdate = \"3ms\", step_thresh = \"1packets\" }"
+        ),
         Just("{ kind = \"cake\", rtt = \"10ms\" }"),
         Just("{ kind = \"cake\", rtt = \"10ms\", bandwidth = \"4mbit\" }"),
         Just("{ kind = \"step_ecn\", threshold = \"2packets\", drop_not_ect = true }"),
@@ -328,13 +374,19 @@ fn flow() -> impl Strategy<Value = String> {
         Just("app = \"request exp 5kB think 60ms\"\ndelayed_ack = 4\nreceive_window = \"30kB\"\n"),
     ];
     let window = prop_oneof![3 => Just(""), 1 => Just("receive_window = \"auto max 300kB\"\n")];
-    let responsive = (algorithm, options, window, 0_u32..500).prop_map(|(algorithm, options, window, start)| {
-        let window = if algorithm == "rledbat" || options.contains("receive_window") { "" } else { window };
-        format!("[[flow]]\ncc = \"{algorithm}\"\nstart = \"{start}ms\"\n{options}{window}")
-    });
+    let responsive =
+        (algorithm, options, window, 0_u32..500).prop_map(|(algorithm, options, window, start)| {
+            let window = if algorithm == "rledbat" || options.contains("receive_window") {
+                ""
+            } else {
+                window
+            };
+            format!("[[flow]]\ncc = \"{algorithm}\"\nstart = \"{start}ms\"\n{options}{window}")
+        });
     let codepoint = prop_oneof![Just("off"), Just("ect0"), Just("ect1")];
-    let unresponsive =
-        codepoint.prop_map(|ecn| format!("[[flow]]\ncc = \"none\"\napp_rate = \"3mbit\"\necn = \"{ecn}\"\n"));
+    let unresponsive = codepoint.prop_map(|ecn| {
+        format!("[[flow]]\ncc = \"none\"\napp_rate = \"3mbit\"\necn = \"{ecn}\"\n")
+    });
     prop_oneof![5 => responsive, 1 => unresponsive]
 }
 
@@ -357,7 +409,8 @@ fn link(name: &'static str) -> impl Strategy<Value = String> {
 
 /// A way over some links, there and back; the first flow goes over all of them.
 fn routes() -> impl Strategy<Value = (String, String)> {
-    let links = || prop::sample::subsequence(vec!["bottleneck", "a", "b", "c"], 1..=4).prop_shuffle();
+    let links =
+        || prop::sample::subsequence(vec!["bottleneck", "a", "b", "c"], 1..=4).prop_shuffle();
     (links(), prop_oneof![Just(Vec::new()), links()])
         .prop_map(|(there, back)| (format!("{there:?}"), format!("{back:?}")))
 }

@@ -26,12 +26,22 @@ const GIVEN: [&str; 13] = [
 ];
 
 fn names(value: &Json) -> BTreeSet<String> {
-    let Json::Object(metrics) = value else { panic!("metrics have names: {value}") };
-    metrics.keys().filter(|name| !GIVEN.contains(&name.as_str())).cloned().collect()
+    let Json::Object(metrics) = value else {
+        panic!("metrics have names: {value}")
+    };
+    metrics
+        .keys()
+        .filter(|name| !GIVEN.contains(&name.as_str()))
+        .cloned()
+        .collect()
 }
 
 fn known(metrics: Metrics) -> BTreeSet<String> {
-    metrics.all.iter().map(|(name, _)| (*name).to_owned()).collect()
+    metrics
+        .all
+        .iter()
+        .map(|(name, _)| (*name).to_owned())
+        .collect()
 }
 
 fn set(names: &[&str]) -> BTreeSet<String> {
@@ -43,7 +53,9 @@ fn every_metric_of_a_run_can_be_expected_and_nothing_else() {
     let text = "duration = \"1s\"\npath = { rate = \"1mbit\", rtt = \"20ms\", buffer = \"1bdp\" }\n[[flow]]\ncc = \"cubic\"\n\
          [[workload]]\ncc = \"cubic\"\nmodel = \"bounded_pareto shape 1.2 min 100B max 1kB\"\nload = 0.3\n";
     let scenario = Scenario::parse(text, "test.toml").unwrap();
-    let summary = run(&scenario, &Registry::default(), TraceLevel::Off).unwrap().summary;
+    let summary = run(&scenario, &Registry::default(), TraceLevel::Off)
+        .unwrap()
+        .summary;
     let json = serde_json::to_value(&summary).unwrap();
     let (flow, link) = (&json["flows"][0], &json["links"][0]);
     assert_eq!(names(&json), known(RUN));
@@ -55,7 +67,11 @@ fn every_metric_of_a_run_can_be_expected_and_nothing_else() {
         // `host` is a limit here, and given there.
         let limits = of["limited_by"].as_object().unwrap();
         assert_eq!(limits.keys().cloned().collect::<BTreeSet<_>>(), set(LIMITS));
-        for distributed in metrics.distributed.iter().filter(|name| **name != "slowdown") {
+        for distributed in metrics
+            .distributed
+            .iter()
+            .filter(|name| **name != "slowdown")
+        {
             assert_eq!(names(&of[distributed]), set(STATISTICS), "{distributed}");
         }
     }

@@ -1,4 +1,5 @@
-//! Hosts that take time: what a CPU allows is sent, what sleeps adds to the RTT, and the flow says that it is the host.
+//! Hosts that take time: what a CPU allows is sent, what sleeps adds to the RTT, and the flow says
+//! that it is the host.
 
 use cc::Registry;
 use scenario::Scenario;
@@ -25,7 +26,11 @@ const LOOPBACK: &str = "rate = \"40gbit\"\nrtt = \"4us\"\nbuffer = \"8MB\"";
 #[test]
 fn a_cpu_bound_sender_sends_what_its_cpu_allows() {
     // 30 packets take 5 us for the call and 4 us each; ACKs cost nothing here.
-    let cubic = flow("cubic", "send = \"4us\"\nreceive = \"1us\"\ncall = \"5us\"\nbatch = 30", LOOPBACK);
+    let cubic = flow(
+        "cubic",
+        "send = \"4us\"\nreceive = \"1us\"\ncall = \"5us\"\nbatch = 30",
+        LOOPBACK,
+    );
     let received = 1448.0 * 8.0 * 30.0 / 125e-6;
     // Each turn reads ACKs too: a call, or none.
     assert!(
@@ -47,13 +52,29 @@ fn acks_cost_the_sender_too() {
 
 #[test]
 fn a_slow_receiver_lets_packets_wait_for_it() {
-    let cubic = flow("cubic", "send = \"1us\"\nreceive = \"4us\"\nbatch = 10", LOOPBACK);
+    let cubic = flow(
+        "cubic",
+        "send = \"1us\"\nreceive = \"4us\"\nbatch = 10",
+        LOOPBACK,
+    );
     let read = 1448.0 * 8.0 / 4e-6;
-    assert!((cubic.goodput_bps / read - 1.0).abs() < 0.01, "{}", cubic.goodput_bps / 1e9);
+    assert!(
+        (cubic.goodput_bps / read - 1.0).abs() < 0.01,
+        "{}",
+        cubic.goodput_bps / 1e9
+    );
     // All of the receive window waits in front of it.
     let window = 8e6 * 8.0 / read;
-    assert!((cubic.rtt_s.p50.expect("samples") / window - 1.0).abs() < 0.05, "{:?}", cubic.rtt_s);
-    assert!(cubic.limited_by["receive_window"] > 0.99, "{:?}", cubic.limited_by);
+    assert!(
+        (cubic.rtt_s.p50.expect("samples") / window - 1.0).abs() < 0.05,
+        "{:?}",
+        cubic.rtt_s
+    );
+    assert!(
+        cubic.limited_by["receive_window"] > 0.99,
+        "{:?}",
+        cubic.limited_by
+    );
 }
 
 #[test]
@@ -77,7 +98,10 @@ fn who_wakes_late_still_sends_at_the_paths_rate() {
     let wake = "wake_min = \"5us\"\nwake_median = \"20us\"\nwake_max = \"1ms\"";
     for cc in ["cubic", "bbr1", "bbr3"] {
         let [at_once, late] = ["", wake].map(|host| flow(cc, host, path).goodput_bps);
-        assert!((late / at_once - 1.0).abs() < 0.03, "{cc}: {late} after {at_once}");
+        assert!(
+            (late / at_once - 1.0).abs() < 0.03,
+            "{cc}: {late} after {at_once}"
+        );
     }
 }
 

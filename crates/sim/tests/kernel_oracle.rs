@@ -1,5 +1,6 @@
-//! The simulator against a real kernel: every row of `published/kernel-2026.toml`, run from its scenario. A cell that has
-//! a note is known to differ, and why; it is printed and does not fail. Side by side:
+//! The simulator against a real kernel: every row of `published/kernel-2026.toml`, run from its
+//! scenario. A cell that has a note is known to differ, and why; it is printed and does not fail.
+//! Side by side:
 //!
 //! `cargo test -p fullpipe-sim kernel_oracle:: -- --nocapture`
 
@@ -15,42 +16,74 @@ use toml::{Table, Value};
 use trace::{Data, Trace};
 use units::Span;
 
-static ORACLE: LazyLock<Table> =
-    LazyLock::new(|| read("published/kernel-2026.toml").parse().expect("published/kernel-2026.toml is TOML"));
+static ORACLE: LazyLock<Table> = LazyLock::new(|| {
+    read("published/kernel-2026.toml")
+        .parse()
+        .expect("published/kernel-2026.toml is TOML")
+});
 
 /// A file of the project.
 fn read(file: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(file);
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{file}: {error}"))
 }
 
 fn number(value: &Value) -> f64 {
-    value.as_float().or(value.as_integer().map(|n| n as f64)).expect("a number")
+    value
+        .as_float()
+        .or(value.as_integer().map(|n| n as f64))
+        .expect("a number")
 }
 
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    value.as_array().expect("a list").iter().map(|text| text.as_str().expect("a text"))
+    value
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|text| text.as_str().expect("a text"))
 }
 
 fn tables(key: &str) -> impl Iterator<Item = &'static Table> {
-    ORACLE[key].as_array().expect("a list").iter().map(|table| table.as_table().expect("a table"))
+    ORACLE[key]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|table| table.as_table().expect("a table"))
 }
 
 /// The runs that a row stands for, one a seed.
 fn runs(row: &str) -> Vec<Run> {
     let groups = ORACLE["runs"].as_table().expect("groups of runs");
     let group = groups[row].as_table().expect("a group");
-    let base = group.get("like").map_or(group, |name| groups[name.as_str().expect("a name")].as_table().expect("one"));
+    let base = group.get("like").map_or(group, |name| {
+        groups[name.as_str().expect("a name")]
+            .as_table()
+            .expect("one")
+    });
     let key = |name: &str| group.get(name).or(base.get(name));
-    let file = key("scenario").and_then(Value::as_str).expect("a scenario").trim_start_matches("../");
+    let file = key("scenario")
+        .and_then(Value::as_str)
+        .expect("a scenario")
+        .trim_start_matches("../");
     let text = read(file);
-    let set = group.get("set").and_then(Value::as_table).into_iter().flatten();
-    let overrides: Vec<(String, String)> = set.map(|(key, value)| (key.clone(), value.to_string())).collect();
+    let set = group
+        .get("set")
+        .and_then(Value::as_table)
+        .into_iter()
+        .flatten();
+    let overrides: Vec<(String, String)> = set
+        .map(|(key, value)| (key.clone(), value.to_string()))
+        .collect();
     let level = match key("trace").and_then(Value::as_str) {
         None | Some("off") => TraceLevel::Off,
         Some(_) => TraceLevel::Every(Span::from_secs(1)),
     };
-    let seeds = key("seeds").unwrap_or(&ORACLE["seeds"]).as_integer().expect("a whole number");
+    let seeds = key("seeds")
+        .unwrap_or(&ORACLE["seeds"])
+        .as_integer()
+        .expect("a whole number");
     let run = |seed: i64| {
         let scenario = Scenario::parse_with(&text, file, &overrides, Some(seed as u64));
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
@@ -65,11 +98,22 @@ fn measure(name: &str, run: &Run, flow: usize) -> f64 {
     let sum: f64 = run.summary.flows.iter().map(|flow| flow.goodput_bps).sum();
     let states = || states(run.trace.as_ref().expect("the group has a trace"), flow);
     let entries = |state: &str| -> Vec<f64> {
-        states().into_iter().filter(|(_, to)| *to == state).map(|(time, _)| time).collect()
+        states()
+            .into_iter()
+            .filter(|(_, to)| *to == state)
+            .map(|(time, _)| time)
+            .collect()
     };
     let stays = |state: &str| -> Vec<f64> {
-        let pairs = states().windows(2).map(|pair| (pair[0].1, pair[1].0 - pair[0].0)).collect::<Vec<_>>();
-        pairs.into_iter().filter(|(to, _)| *to == state).map(|(_, stay)| stay * 1e3).collect()
+        let pairs = states()
+            .windows(2)
+            .map(|pair| (pair[0].1, pair[1].0 - pair[0].0))
+            .collect::<Vec<_>>();
+        pairs
+            .into_iter()
+            .filter(|(to, _)| *to == state)
+            .map(|(_, stay)| stay * 1e3)
+            .collect()
     };
     let mean_stay = |state: &str| stays(state).iter().sum::<f64>() / stays(state).len() as f64;
     match name {
@@ -100,8 +144,19 @@ fn measure(name: &str, run: &Run, flow: usize) -> f64 {
 
 /// The states that flow `index` entered, and when, in seconds.
 fn states(trace: &Trace, index: usize) -> Vec<(f64, &str)> {
-    let table = trace.tables.iter().find(|table| table.name == "transitions").expect("the table of transitions");
-    let column = |name: &str| &table.columns.iter().find(|column| column.name == name).expect("a column").data;
+    let table = trace
+        .tables
+        .iter()
+        .find(|table| table.name == "transitions")
+        .expect("the table of transitions");
+    let column = |name: &str| {
+        &table
+            .columns
+            .iter()
+            .find(|column| column.name == name)
+            .expect("a column")
+            .data
+    };
     let (Data::U64(times), Data::U32(flows), Data::Label { codes, labels }) =
         (column("time"), column("flow"), column("to"))
     else {
@@ -120,7 +175,9 @@ fn close_enough(tolerance: &Value, kernel: f64) -> (f64, f64) {
         Some(_) if kernel == 0.0 => (0.0, key("zero").unwrap_or(0.0)),
         Some(factor) => (kernel / factor, kernel * factor),
         None => {
-            let off = key("absolute").unwrap_or(0.0).max(key("relative").unwrap_or(0.0) * kernel);
+            let off = key("absolute")
+                .unwrap_or(0.0)
+                .max(key("relative").unwrap_or(0.0) * kernel);
             (kernel - off, kernel + off)
         }
     }
@@ -131,12 +188,15 @@ fn fits(pattern: &str, name: &str) -> bool {
     let mut rest = name.chars();
     match pattern.chars().next() {
         None => name.is_empty(),
-        Some('*') => {
-            name.char_indices().map(|(at, _)| at).chain([name.len()]).any(|at| fits(&pattern[1..], &name[at..]))
-        }
+        Some('*') => name
+            .char_indices()
+            .map(|(at, _)| at)
+            .chain([name.len()])
+            .any(|at| fits(&pattern[1..], &name[at..])),
         Some(first) => {
             let next = rest.next();
-            (first == '?' && next.is_some() || next == Some(first)) && fits(&pattern[1..], rest.as_str())
+            (first == '?' && next.is_some() || next == Some(first))
+                && fits(&pattern[1..], rest.as_str())
         }
     }
 }
@@ -144,7 +204,8 @@ fn fits(pattern: &str, name: &str) -> bool {
 /// The exceptions for a cell, in their order.
 fn exceptions<'a>(row: &'a str, metric: &'a str) -> impl Iterator<Item = &'static Table> + 'a {
     tables("exception").filter(move |rule| {
-        texts(&rule["cases"]).any(|pattern| fits(pattern, row)) && texts(&rule["metrics"]).any(|name| name == metric)
+        texts(&rule["cases"]).any(|pattern| fits(pattern, row))
+            && texts(&rule["metrics"]).any(|name| name == metric)
     })
 }
 
@@ -152,37 +213,63 @@ fn exceptions<'a>(row: &'a str, metric: &'a str) -> impl Iterator<Item = &'stati
 fn compare(row: &str) {
     let (columns, figures) = tables("table")
         .find_map(|table| {
-            let rows = table["rows"].as_array().expect("rows").iter().map(|row| row.as_array().expect("a row"));
+            let rows = table["rows"]
+                .as_array()
+                .expect("rows")
+                .iter()
+                .map(|row| row.as_array().expect("a row"));
             let mut named = rows.filter(|figures| figures[0].as_str() == Some(row));
-            named.next().map(|figures| (texts(&table["columns"]), figures))
+            named
+                .next()
+                .map(|figures| (texts(&table["columns"]), figures))
         })
         .expect("the row is in a table");
     let runs = runs(row);
     let (mut line, mut outside) = (format!("{row:22}"), Vec::new());
-    for (metric, figure) in columns.zip(figures).skip(1).filter(|(_, figure)| figure.as_str() != Some("")) {
+    for (metric, figure) in columns
+        .zip(figures)
+        .skip(1)
+        .filter(|(_, figure)| figure.as_str() != Some(""))
+    {
         let declared = &ORACLE["metrics"][metric];
-        let flow = declared.get("flow").map_or(0, |flow| number(flow) as usize - 1);
+        let flow = declared
+            .get("flow")
+            .map_or(0, |flow| number(flow) as usize - 1);
         let name = declared["measure"].as_str().expect("a measure");
         let values: Vec<f64> = runs.iter().map(|run| measure(name, run, flow)).collect();
         let ours = values.iter().sum::<f64>() / values.len() as f64;
         let kernel = number(figure);
-        let tolerance = exceptions(row, metric).filter_map(|rule| rule.get("tolerance")).last();
+        let tolerance = exceptions(row, metric)
+            .filter_map(|rule| rule.get("tolerance"))
+            .last();
         let (least, most) = close_enough(tolerance.unwrap_or(&declared["tolerance"]), kernel);
         let _ = write!(line, "  {metric} {ours:.2} | {kernel}");
         if !(least..=most).contains(&ours) {
             match exceptions(row, metric).find_map(|rule| rule.get("note")) {
-                Some(why) => drop(write!(line, " (known: {})", why.as_str().expect("a reason"))),
-                None => outside.push(format!("{metric} {ours:.3} | {kernel}: not within {least:.3} to {most:.3}")),
+                Some(why) => drop(write!(
+                    line,
+                    " (known: {})",
+                    why.as_str().expect("a reason")
+                )),
+                None => outside.push(format!(
+                    "{metric} {ours:.3} | {kernel}: not within {least:.3} to {most:.3}"
+                )),
             }
         }
     }
     println!("{line}");
-    assert!(outside.is_empty(), "{row}: ours | kernel\n{}", outside.join("\n"));
+    assert!(
+        outside.is_empty(),
+        "{row}: ours | kernel\n{}",
+        outside.join("\n")
+    );
 }
 
 /// Every row whose name one of these patterns fits.
 fn compare_all(patterns: &[&str]) {
-    let rows: Vec<&str> = rows().filter(|row| patterns.iter().any(|pattern| fits(pattern, row))).collect();
+    let rows: Vec<&str> = rows()
+        .filter(|row| patterns.iter().any(|pattern| fits(pattern, row)))
+        .collect();
     assert!(!rows.is_empty(), "no row fits {patterns:?}");
     rows.into_iter().for_each(compare);
 }
@@ -234,7 +321,10 @@ fn every_scenario_of_the_oracle_has_its_row() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/oracle");
     for file in fs::read_dir(folder).expect("the scenarios") {
         let path = file.expect("a file").path();
-        let name = path.file_stem().and_then(|name| name.to_str()).expect("a name");
+        let name = path
+            .file_stem()
+            .and_then(|name| name.to_str())
+            .expect("a name");
         assert!(rows().any(|row| row == name), "no row of {name}");
     }
 }

@@ -8,13 +8,18 @@ use units::Span;
 
 /// A run of so many seconds, of which the second half is measured.
 fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary, Option<Trace>) {
-    let flows: String = flows.iter().map(|flow| format!("[[flow]]\n{flow}\n")).collect();
+    let flows: String = flows
+        .iter()
+        .map(|flow| format!("[[flow]]\n{flow}\n"))
+        .collect();
     let text = format!(
         "duration = \"{seconds}s\"\nmeasure_from = \"{}s\"\nstart_jitter = \"40ms\"\n[path]\n{path}\n{flows}",
         seconds / 2
     );
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let run = sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
+    let scenario =
+        Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let run =
+        sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
     (run.summary, run.trace)
 }
 
@@ -28,14 +33,20 @@ fn p99_ms(flow: &FlowSummary) -> f64 {
 
 /// The mean of a column over the second half of the rows.
 fn mean(trace: &Trace, name: &str) -> f64 {
-    let column = trace.tables[0].columns.iter().find(|column| column.name == name).expect("a column");
-    let Data::F32(values) = &column.data else { panic!("{name} is no number") };
+    let column = trace.tables[0]
+        .columns
+        .iter()
+        .find(|column| column.name == name)
+        .expect("a column");
+    let Data::F32(values) = &column.data else {
+        panic!("{name} is no number")
+    };
     let half = &values[values.len() / 2..];
     half.iter().map(|value| f64::from(*value)).sum::<f64>() / half.len() as f64
 }
 
-/// DCTCP's model (SIGCOMM 2010 §3.3): alpha is sqrt(2 / W*), W* = C RTT + K, if everything is marked from the first
-/// packet too many to the answer, as without delayed ACKs.
+/// DCTCP's model (SIGCOMM 2010 §3.3): alpha is sqrt(2 / W*), W* = C RTT + K, if everything is
+/// marked from the first packet too many to the answer, as without delayed ACKs.
 #[test]
 fn dctcp_marks_as_its_model_says_and_holds_the_threshold() {
     for (rate, rtt, k, mbps, ms) in [
@@ -45,40 +56,82 @@ fn dctcp_marks_as_its_model_says_and_holds_the_threshold() {
         ("100mbit", "40ms", 65.0, 100.0, 40.0),
     ] {
         let queue = format!("{{ kind = \"step_ecn\", threshold = \"{k}packets\" }}");
-        let path = format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"2000packets\"\nqueue = {queue}");
+        let path = format!(
+            "rate = \"{rate}\"\nrtt = \"{rtt}\"\nbuffer = \"2000packets\"\nqueue = {queue}"
+        );
         let seconds = if mbps < 1000.0 { 80 } else { 6 };
         for feedback in ["accurate", "dctcp"] {
             let flow = format!("cc = \"dctcp\"\necn_feedback = \"{feedback}\"\ndelayed_ack = 1");
-            let (summary, trace) = run(seconds, &path, &[&flow], TraceLevel::Every(Span::from_millis(10)));
+            let (summary, trace) = run(
+                seconds,
+                &path,
+                &[&flow],
+                TraceLevel::Every(Span::from_millis(10)),
+            );
             let alpha = mean(&trace.expect("traced"), "dctcp.alpha");
             let (packet, link) = (0.012 / mbps, &summary.links[0]);
             let expected = f64::sqrt(2.0 / (ms / 1e3 / packet + k));
-            assert!((alpha / expected - 1.0).abs() < 0.2, "{rate}, {rtt}: alpha {alpha}, not {expected}");
+            assert!(
+                (alpha / expected - 1.0).abs() < 0.2,
+                "{rate}, {rtt}: alpha {alpha}, not {expected}"
+            );
             let longest = link.queue_delay_s.max.expect("samples") / packet;
             assert!(longest < k + 3.0, "{rate}, {rtt}: {longest} packets");
-            assert!(link.utilisation > 0.99 && link.drops == 0 && link.marks > 0, "{}", link.utilisation);
+            assert!(
+                link.utilisation > 0.99 && link.drops == 0 && link.marks > 0,
+                "{}",
+                link.utilisation
+            );
         }
     }
 }
 
-/// `bbr_check_time_to_probe_bw` of tcp_bbr.c (v3): marks of the cycle have ceased when TCP is in TCP_CA_Open again, a round trip
-/// after the first of them at the earliest. A sender that probes with each unmarked ACK had 87 % of its packets marked here.
+/// `bbr_check_time_to_probe_bw` of tcp_bbr.c (v3): marks of the cycle have ceased when TCP is in
+/// TCP_CA_Open again, a round trip after the first of them at the earliest. A sender that probes
+/// with each unmarked ACK had 87 % of its packets marked here.
 #[test]
 fn bbr3_does_not_probe_again_while_marks_go_on() {
     let queue = "{ kind = \"step_ecn\", threshold = \"10packets\" }";
-    let path = format!("rate = \"100mbit\"\nrtt = \"2ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
-    let flow =
-        |gain: f64| format!("cc = \"bbr3\"\nparams = {{ profile = \"linux\", ecn = true, ecn_reprobe_gain = {gain} }}");
+    let path =
+        format!("rate = \"100mbit\"\nrtt = \"2ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
+    let flow = |gain: f64| {
+        format!(
+            "cc = \"bbr3\"\nparams = {{ profile = \"linux\", ecn = true, ecn_reprobe_gain = {gain} }}"
+        )
+    };
     let (found, trace) = run(10, &path, &[&flow(0.5)], TraceLevel::Acks);
     let never = summary(10, &path, &[&flow(0.0)]);
     // Marks are those of the second half, packets are those of the whole run.
-    let marked = |summary: &Summary| 2.0 * summary.links[0].marks as f64 / summary.links[0].packets as f64;
-    assert!((marked(&never)..0.5).contains(&marked(&found)), "{} {}", marked(&never), marked(&found));
-    assert!(found.links[0].utilisation > 0.95, "{}", found.links[0].utilisation);
-    let (probing_ended, ceased) = (reasons(&trace, "probe_bw_down"), reasons(&trace, "probe_bw_refill"));
-    let after = |at: u64| at - probing_ended.iter().map(|(end, _)| *end).filter(|end| *end <= at).max().unwrap_or(0);
+    let marked =
+        |summary: &Summary| 2.0 * summary.links[0].marks as f64 / summary.links[0].packets as f64;
+    assert!(
+        (marked(&never)..0.5).contains(&marked(&found)),
+        "{} {}",
+        marked(&never),
+        marked(&found)
+    );
+    assert!(
+        found.links[0].utilisation > 0.95,
+        "{}",
+        found.links[0].utilisation
+    );
+    let (probing_ended, ceased) = (
+        reasons(&trace, "probe_bw_down"),
+        reasons(&trace, "probe_bw_refill"),
+    );
+    let after = |at: u64| {
+        at - probing_ended
+            .iter()
+            .map(|(end, _)| *end)
+            .filter(|end| *end <= at)
+            .max()
+            .unwrap_or(0)
+    };
     let mut count = 0;
-    for (at, _) in ceased.iter().filter(|(_, reason)| reason == "marks have ceased") {
+    for (at, _) in ceased
+        .iter()
+        .filter(|(_, reason)| reason == "marks have ceased")
+    {
         assert!(after(*at) >= 2_000_000, "{at}: {} ns after UP", after(*at));
         count += 1;
     }
@@ -88,34 +141,80 @@ fn bbr3_does_not_probe_again_while_marks_go_on() {
 /// When a flow came into a state, in nanoseconds, and why.
 fn reasons(trace: &Option<Trace>, state: &str) -> Vec<(u64, String)> {
     let tables = &trace.as_ref().expect("traced").tables;
-    let table = tables.iter().find(|table| table.name == "transitions").expect("a table");
-    let column = |name: &str| &table.columns.iter().find(|column| column.name == name).expect("a column").data;
-    let (Data::U64(times), Data::Label { codes: to, labels: states }) = (column("time"), column("to")) else {
+    let table = tables
+        .iter()
+        .find(|table| table.name == "transitions")
+        .expect("a table");
+    let column = |name: &str| {
+        &table
+            .columns
+            .iter()
+            .find(|column| column.name == name)
+            .expect("a column")
+            .data
+    };
+    let (
+        Data::U64(times),
+        Data::Label {
+            codes: to,
+            labels: states,
+        },
+    ) = (column("time"), column("to"))
+    else {
         panic!("times and words")
     };
-    let Data::Label { codes: why, labels: reasons } = column("reason") else { panic!("words") };
-    let rows = times.iter().zip(to).zip(why).filter(|((_, to), _)| states[usize::from(**to)] == state);
-    rows.map(|((at, _), why)| (*at, reasons[usize::from(*why)].clone())).collect()
+    let Data::Label {
+        codes: why,
+        labels: reasons,
+    } = column("reason")
+    else {
+        panic!("words")
+    };
+    let rows = times
+        .iter()
+        .zip(to)
+        .zip(why)
+        .filter(|((_, to), _)| states[usize::from(**to)] == state);
+    rows.map(|((at, _), why)| (*at, reasons[usize::from(*why)].clone()))
+        .collect()
 }
 
 #[test]
 fn classic_senders_are_marked_instead_of_dropped() {
-    for queue in
-        ["{ kind = \"codel\", ecn = true }", "{ kind = \"pie\", ecn = true }", "{ kind = \"red\", ecn = true }"]
-    {
-        let path = format!("rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
+    for queue in [
+        "{ kind = \"codel\", ecn = true }",
+        "{ kind = \"pie\", ecn = true }",
+        "{ kind = \"red\", ecn = true }",
+    ] {
+        let path =
+            format!("rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
         for cc in ["cubic", "newreno"] {
             for feedback in ["accurate", "classic"] {
-                let flow = |ecn: &str| format!("cc = \"{cc}\"\necn = \"{ecn}\"\necn_feedback = \"{feedback}\"");
+                let flow = |ecn: &str| {
+                    format!("cc = \"{cc}\"\necn = \"{ecn}\"\necn_feedback = \"{feedback}\"")
+                };
                 let capable = summary(60, &path, &[&flow("ect0"), &flow("ect0")]);
                 let dropped = summary(60, &path, &[&flow("off"), &flow("off")]);
                 let (link, other) = (&capable.links[0], &dropped.links[0]);
                 let name = format!("{queue}, {cc}, {feedback}");
-                assert_eq!((link.drops, capable.flows[0].retransmits, other.marks), (0, 0, 0), "{name}");
+                assert_eq!(
+                    (link.drops, capable.flows[0].retransmits, other.marks),
+                    (0, 0, 0),
+                    "{name}"
+                );
                 // RFC 8311: a mark counts as a drop, so there are about as many.
                 let ratio = link.marks as f64 / other.drops as f64;
-                assert!((0.7..1.4).contains(&ratio), "{name}: {} marks, {} drops", link.marks, other.drops);
-                assert!(link.utilisation > other.utilisation - 0.02, "{name}: {}", link.utilisation);
+                assert!(
+                    (0.7..1.4).contains(&ratio),
+                    "{name}: {} marks, {} drops",
+                    link.marks,
+                    other.drops
+                );
+                assert!(
+                    link.utilisation > other.utilisation - 0.02,
+                    "{name}: {}",
+                    link.utilisation
+                );
             }
         }
     }
@@ -134,22 +233,31 @@ fn beside_each_other_the_capable_are_marked_and_the_others_dropped() {
         "{ kind = \"cake\", bandwidth = \"19mbit\" }",
     ];
     for queue in queues {
-        let path = format!("rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
+        let path =
+            format!("rate = \"20mbit\"\nrtt = \"40ms\"\nbuffer = \"1000packets\"\nqueue = {queue}");
         for cc in ["cubic", "newreno"] {
             let flow = |ecn: &str| format!("cc = \"{cc}\"\necn = \"{ecn}\"");
             let summary = summary(60, &path, &[&flow("ect0"), &flow("off")]);
-            let [capable, other] = &summary.flows[..] else { panic!("two flows") };
+            let [capable, other] = &summary.flows[..] else {
+                panic!("two flows")
+            };
             let found = [capable.marks, capable.drops, other.marks, other.drops];
-            assert!(found[0] > 0 && found[3] > 0 && found[1] == 0 && found[2] == 0, "{queue}, {cc}: {found:?}");
+            assert!(
+                found[0] > 0 && found[3] > 0 && found[1] == 0 && found[2] == 0,
+                "{queue}, {cc}: {found:?}"
+            );
             assert_eq!(capable.retransmits, 0, "{queue}, {cc}");
             let ratio = capable.goodput_bps / other.goodput_bps;
-            assert!((0.4..2.5).contains(&ratio), "{queue}, {cc}: a mark is a drop to the sender: {ratio}");
+            assert!(
+                (0.4..2.5).contains(&ratio),
+                "{queue}, {cc}: a mark is a drop to the sender: {ratio}"
+            );
         }
     }
 }
 
-/// docs/models/prague.md has all seeds. At 10 Mbit/s a packet takes 1.2 ms: the step has to spare those alone, and a wait of
-/// two of them can't be below 2 ms.
+/// docs/models/prague.md has all seeds. At 10 Mbit/s a packet takes 1.2 ms: the step has to spare
+/// those alone, and a wait of two of them can't be below 2 ms.
 #[test]
 fn prague_and_cubic_share_a_dual_queue() {
     const SLOW: &str = "{ kind = \"dualpi2\", min_qlen_step = 1 }";
@@ -163,23 +271,46 @@ fn prague_and_cubic_share_a_dual_queue() {
         ("100mbit", "20ms", "\"dualpi2\"", 2.0),
     ] {
         let path = format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = {queue}\n");
-        let summary = summary(120, &path, &["cc = \"prague\"", "cc = \"cubic\"\necn = \"ect0\""]);
-        let [prague, cubic] = &summary.flows[..] else { panic!("two flows") };
+        let summary = summary(
+            120,
+            &path,
+            &["cc = \"prague\"", "cc = \"cubic\"\necn = \"ect0\""],
+        );
+        let [prague, cubic] = &summary.flows[..] else {
+            panic!("two flows")
+        };
         let ratio = prague.goodput_bps / cubic.goodput_bps;
         assert!((0.5..2.0).contains(&ratio), "{rate}, {rtt}: {ratio}");
         assert!(p99_ms(prague) < p99, "{rate}, {rtt}: {} ms", p99_ms(prague));
         assert!(p99_ms(cubic) > 15.0 && summary.links[0].drops == 0);
-        assert!(summary.links[0].utilisation > 0.99, "{rate}, {rtt}: {}", summary.links[0].utilisation);
+        assert!(
+            summary.links[0].utilisation > 0.99,
+            "{rate}, {rtt}: {}",
+            summary.links[0].utilisation
+        );
     }
 }
 
 #[test]
 fn prague_alone_keeps_its_queue_at_a_millisecond() {
-    for (rate, rtt) in [("40mbit", "5ms"), ("40mbit", "20ms"), ("100mbit", "40ms"), ("200mbit", "10ms")] {
+    for (rate, rtt) in [
+        ("40mbit", "5ms"),
+        ("40mbit", "20ms"),
+        ("100mbit", "40ms"),
+        ("200mbit", "10ms"),
+    ] {
         let path = format!("rate = \"{rate}\"\nrtt = \"{rtt}\"\nqueue = \"dualpi2\"\n");
         let summary = summary(60, &path, &["cc = \"prague\""]);
-        assert!(p99_ms(&summary.flows[0]) < 2.0, "{rate}, {rtt}: {} ms", p99_ms(&summary.flows[0]));
-        assert!(summary.links[0].utilisation > 0.98, "{rate}, {rtt}: {}", summary.links[0].utilisation);
+        assert!(
+            p99_ms(&summary.flows[0]) < 2.0,
+            "{rate}, {rtt}: {} ms",
+            p99_ms(&summary.flows[0])
+        );
+        assert!(
+            summary.links[0].utilisation > 0.98,
+            "{rate}, {rtt}: {}",
+            summary.links[0].utilisation
+        );
     }
 }
 
@@ -191,7 +322,11 @@ fn pragues_rate_hardly_depends_on_the_round_trip_and_dctcps_does() {
         let summary = summary(120, path, &[&flows[0], &flows[1]]);
         summary.flows[0].goodput_bps / summary.flows[1].goodput_bps
     };
-    assert!((0.67..1.5).contains(&ratio("cc = \"prague\"")), "{}", ratio("cc = \"prague\""));
+    assert!(
+        (0.67..1.5).contains(&ratio("cc = \"prague\"")),
+        "{}",
+        ratio("cc = \"prague\"")
+    );
     assert!(ratio("cc = \"dctcp\"\necn = \"ect1\"") > 5.0);
 }
 

@@ -5,7 +5,9 @@ use scenario::{Scenario, profiles};
 use sim::{Run, Simulation, TraceLevel};
 
 fn run(profile: &str, duration: &str) -> (Scenario, Run) {
-    let text = format!("duration = \"{duration}\"\n[path]\nprofile = \"{profile}\"\n[[flow]]\ncc = \"cubic\"\n");
+    let text = format!(
+        "duration = \"{duration}\"\n[path]\nprofile = \"{profile}\"\n[[flow]]\ncc = \"cubic\"\n"
+    );
     let scenario = Scenario::parse(&text, "profile.toml").unwrap();
     let mut simulation = Simulation::new(&scenario, &Registry::default(), TraceLevel::Off).unwrap();
     while !simulation.advance(100_000) {}
@@ -23,6 +25,10 @@ fn every_profile_carries_a_flow() {
             profile.name
         );
         let least = flow.rtt_s.min.unwrap();
-        assert!(least >= scenario.path.rtt.as_secs_f64(), "{}: {least}", profile.name);
+        assert!(
+            least >= scenario.path.rtt.as_secs_f64(),
+            "{}: {least}",
+            profile.name
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Queues against a kernel's: the order in which packets leave, whom a full queue drops, and when CoDel drops.
+//! Queues against a kernel's: the order in which packets leave, whom a full queue drops, and when
+//! CoDel drops.
 
 use path::{Config, Ecn, Limit, Packet, QUEUES, Queue, Value};
 use serde::Deserialize;
@@ -27,16 +28,30 @@ struct Drops {
 }
 
 fn oracle() -> Oracle {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/oracle/queues.toml");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../tests/oracle/queues.toml"
+    );
     toml::from_str(&std::fs::read_to_string(file).expect("the file is there")).expect("it is TOML")
 }
 
 fn queue(kind: &str, options: &toml::Table, limit: u64) -> Queue<u64> {
-    let mut config = Config::new(QUEUES.iter().find(|queue| queue.name == kind).expect("a queue"));
+    let mut config = Config::new(
+        QUEUES
+            .iter()
+            .find(|queue| queue.name == kind)
+            .expect("a queue"),
+    );
     for (name, value) in options.iter().filter(|(name, _)| *name != "kind") {
         let value = match value {
             toml::Value::Integer(n) => Value::Count(n.unsigned_abs()),
-            other => Value::Time(other.as_str().expect("a duration").parse().expect("a duration")),
+            other => Value::Time(
+                other
+                    .as_str()
+                    .expect("a duration")
+                    .parse()
+                    .expect("a duration"),
+            ),
         };
         config = config.with(name, value).expect("in range");
     }
@@ -48,14 +63,27 @@ fn queue(kind: &str, options: &toml::Table, limit: u64) -> Queue<u64> {
 fn sent(order: &Order) -> Vec<u64> {
     let kind = order.queue["kind"].as_str().expect("a name");
     let mut queue = queue(kind, &order.queue, order.limit);
-    let burst = order.burst.iter().flat_map(|[number, flow, size]| (0..*number).map(|_| (*flow, *size)));
+    let burst = order
+        .burst
+        .iter()
+        .flat_map(|[number, flow, size]| (0..*number).map(|_| (*flow, *size)));
     let mut number = 0;
     let mut put = |queue: &mut Queue<u64>, flow: u64, size: u64| {
-        let packet = Packet::new(flow as u32, Bytes::new(size), Ecn::NotEct, Time::ZERO, number);
+        let packet = Packet::new(
+            flow as u32,
+            Bytes::new(size),
+            Ecn::NotEct,
+            Time::ZERO,
+            number,
+        );
         number += 1;
         queue.enqueue(Time::ZERO, packet, &mut |_| ());
     };
-    let take = |queue: &mut Queue<u64>| queue.dequeue(Time::ZERO, &mut |_| ()).map(|packet| packet.payload);
+    let take = |queue: &mut Queue<u64>| {
+        queue
+            .dequeue(Time::ZERO, &mut |_| ())
+            .map(|packet| packet.payload)
+    };
     let mut sent = Vec::new();
     for (at, (flow, size)) in burst.enumerate() {
         put(&mut queue, flow, size);
@@ -99,8 +127,9 @@ fn drops(kind: &str) -> Vec<f64> {
     times.iter().take(1).copied().chain(gaps).collect()
 }
 
-/// Linux has CoDel's second and third gap wrong, by its approximate root, and cake's first drop at once where a queue was
-/// never used before: both are declared on the pages. Everything else agrees.
+/// Linux has CoDel's second and third gap wrong, by its approximate root, and cake's first drop at
+/// once where a queue was never used before: both are declared on the pages. Everything else
+/// agrees.
 #[test]
 fn drops_come_when_the_kernels_do() {
     for Drops { kind, ms: kernel } in oracle().drops {
@@ -108,16 +137,28 @@ fn drops_come_when_the_kernels_do() {
         let compared = match kind.as_str() {
             "codel" => {
                 let linux = [100.0, 50.0, 56.2, 48.8];
-                assert!(kernel[1..].iter().zip(linux).all(|(gap, linux)| (gap - linux).abs() < 4.0), "{kernel:?}");
+                assert!(
+                    kernel[1..]
+                        .iter()
+                        .zip(linux)
+                        .all(|(gap, linux)| (gap - linux).abs() < 4.0),
+                    "{kernel:?}"
+                );
                 [0, 1, 4, 5, 6, 7, 8, 9].map(|n| (ours[n], kernel[n]))
             }
             _ => {
-                assert!(kernel[0] < 20.0 && (ours[0] - 110.0).abs() < 2.0, "{kernel:?} {ours:?}");
+                assert!(
+                    kernel[0] < 20.0 && (ours[0] - 110.0).abs() < 2.0,
+                    "{kernel:?} {ours:?}"
+                );
                 [1, 2, 3, 4, 5, 6, 7, 8].map(|n| (ours[n], kernel[n]))
             }
         };
         for (ours, kernel) in compared {
-            assert!((ours - kernel).abs() < 4.0, "{kind}: {ours} ms, {kernel} ms");
+            assert!(
+                (ours - kernel).abs() < 4.0,
+                "{kind}: {ours} ms, {kernel} ms"
+            );
         }
     }
 }

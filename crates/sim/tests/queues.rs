@@ -9,10 +9,18 @@ const PATH: &str = "rate = \"10mbit\"\nrtt = \"40ms\"";
 const PAYLOAD: f64 = 1448.0 / 1500.0;
 
 fn run(path: &str, flows: &[&str]) -> Summary {
-    let flows: String = flows.iter().map(|flow| format!("[[flow]]\n{flow}\n")).collect();
-    let text = format!("duration = \"60s\"\nmeasure_from = \"20s\"\nstart_jitter = \"40ms\"\n[path]\n{path}\n{flows}");
-    let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    sim::run(&scenario, &Registry::default(), TraceLevel::Off).unwrap_or_else(|error| panic!("{error}")).summary
+    let flows: String = flows
+        .iter()
+        .map(|flow| format!("[[flow]]\n{flow}\n"))
+        .collect();
+    let text = format!(
+        "duration = \"60s\"\nmeasure_from = \"20s\"\nstart_jitter = \"40ms\"\n[path]\n{path}\n{flows}"
+    );
+    let scenario =
+        Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .summary
 }
 
 fn with(queue: &str, flows: &[&str]) -> Summary {
@@ -37,7 +45,11 @@ const NEWRENO: &str = "cc = \"newreno\"";
 #[test]
 fn each_holds_the_delay_that_it_aims_at() {
     let full = run(&format!("{PATH}\nbuffer = \"8bdp\""), &[CUBIC; 4]);
-    assert!(mean_ms(&full) > 200.0, "drop-tail fills what there is: {}", mean_ms(&full));
+    assert!(
+        mean_ms(&full) > 200.0,
+        "drop-tail fills what there is: {}",
+        mean_ms(&full)
+    );
     for (queue, least, most) in [
         ("\"codel\"", 2.0, 15.0),
         ("\"fq_codel\"", 2.0, 15.0),
@@ -49,18 +61,35 @@ fn each_holds_the_delay_that_it_aims_at() {
         let summary = with(queue, &[CUBIC; 4]);
         let mean = mean_ms(&summary);
         assert!((least..most).contains(&mean), "{queue}: {mean} ms");
-        assert!(summary.links[0].utilisation > 0.9, "{queue}: {}", summary.links[0].utilisation);
-        assert!(summary.links[0].drops > 0 && summary.links[0].marks == 0, "nobody is ECN-capable");
-        assert_eq!(summary.flows.iter().map(|flow| flow.drops).sum::<u64>(), summary.links[0].drops);
+        assert!(
+            summary.links[0].utilisation > 0.9,
+            "{queue}: {}",
+            summary.links[0].utilisation
+        );
+        assert!(
+            summary.links[0].drops > 0 && summary.links[0].marks == 0,
+            "nobody is ECN-capable"
+        );
+        assert_eq!(
+            summary.flows.iter().map(|flow| flow.drops).sum::<u64>(),
+            summary.links[0].drops
+        );
     }
 }
 
 /// One NewReno, 10 Mbit/s and 100 ms: CoDel keeps the standing queue short.
 #[test]
 fn codel_keeps_a_lone_flows_queue_short() {
-    let summary = run("rate = \"10mbit\"\nrtt = \"100ms\"\nqueue = \"codel\"", &[NEWRENO]);
+    let summary = run(
+        "rate = \"10mbit\"\nrtt = \"100ms\"\nqueue = \"codel\"",
+        &[NEWRENO],
+    );
     assert!(mean_ms(&summary) < 10.0, "{} ms", mean_ms(&summary));
-    assert!(summary.links[0].utilisation > 0.7, "{}", summary.links[0].utilisation);
+    assert!(
+        summary.links[0].utilisation > 0.7,
+        "{}",
+        summary.links[0].utilisation
+    );
 }
 
 #[test]
@@ -69,37 +98,72 @@ fn fq_codel_gives_each_its_half_and_a_sparse_flow_no_wait() {
     let steady = "cc = \"none\"\napp_rate = \"7mbit\"";
     let call = "cc = \"cubic\"\napp_rate = \"500kbit\"";
     let summary = with("\"fq_codel\"", &[flood, steady, call]);
-    let [flood, steady, call] = &summary.flows[..] else { unreachable!("three flows") };
-    assert!((mbps(flood) / mbps(steady) - 1.0).abs() < 0.02, "{} and {}", mbps(flood), mbps(steady));
+    let [flood, steady, call] = &summary.flows[..] else {
+        unreachable!("three flows")
+    };
+    assert!(
+        (mbps(flood) / mbps(steady) - 1.0).abs() < 0.02,
+        "{} and {}",
+        mbps(flood),
+        mbps(steady)
+    );
     assert!((mbps(call) - 0.5).abs() < 0.01, "{}", mbps(call));
-    assert!(p99_ms(call) < 2.0 * 1.2, "a packet of each of the others at most: {} ms", p99_ms(call));
-    let fifo = run(&format!("{PATH}\nbuffer = \"1bdp\""), &[CUBIC, "cc = \"cubic\"\napp_rate = \"500kbit\""]);
-    assert!(p99_ms(&fifo.flows[1]) > 35.0, "drop-tail lets it wait for all: {} ms", p99_ms(&fifo.flows[1]));
+    assert!(
+        p99_ms(call) < 2.0 * 1.2,
+        "a packet of each of the others at most: {} ms",
+        p99_ms(call)
+    );
+    let fifo = run(
+        &format!("{PATH}\nbuffer = \"1bdp\""),
+        &[CUBIC, "cc = \"cubic\"\napp_rate = \"500kbit\""],
+    );
+    assert!(
+        p99_ms(&fifo.flows[1]) > 35.0,
+        "drop-tail lets it wait for all: {} ms",
+        p99_ms(&fifo.flows[1])
+    );
 }
 
 #[test]
 fn dualpi2_gives_l4s_a_millisecond_and_classic_its_target() {
     let l4s = "cc = \"none\"\napp_rate = \"4mbit\"\necn = \"ect1\"";
     let summary = with("\"dualpi2\"", &[CUBIC, CUBIC, l4s]);
-    let [cubic, _, l4s] = &summary.flows[..] else { unreachable!("three flows") };
+    let [cubic, _, l4s] = &summary.flows[..] else {
+        unreachable!("three flows")
+    };
     assert!(p99_ms(l4s) < 3.0, "{} ms", p99_ms(l4s));
     assert_eq!(l4s.drops, 0);
-    assert!(l4s.marks > 0 && l4s.marks == summary.links[0].marks, "{}", l4s.marks);
+    assert!(
+        l4s.marks > 0 && l4s.marks == summary.links[0].marks,
+        "{}",
+        l4s.marks
+    );
     let classic = cubic.queue_delay_s.mean.expect("samples") * 1e3;
     assert!((8.0..22.0).contains(&classic), "{classic} ms");
     assert!((mbps(l4s) - 4.0).abs() < 0.05, "{}", mbps(l4s));
 }
 
-/// 20 % too much of ECN-capable traffic: the queue stands at its limit, so all that passes is marked.
+/// 20 % too much of ECN-capable traffic: the queue stands at its limit, so all that passes is
+/// marked.
 #[test]
 fn step_ecn_marks_all_of_a_standing_queue() {
     let flood = "cc = \"none\"\napp_rate = \"12mbit\"\necn = \"ect0\"";
-    let path = format!("{PATH}\nbuffer = \"100packets\"\nqueue = {{ kind = \"step_ecn\", threshold = \"20packets\" }}");
+    let path = format!(
+        "{PATH}\nbuffer = \"100packets\"\nqueue = {{ kind = \"step_ecn\", threshold = \"20packets\" }}"
+    );
     let summary = run(&path, &[flood]);
     let passed = (40.0 * 10e6 / 12_000.0) as u64;
-    assert!(summary.links[0].marks.abs_diff(passed) <= 1, "{} of {passed}", summary.links[0].marks);
+    assert!(
+        summary.links[0].marks.abs_diff(passed) <= 1,
+        "{} of {passed}",
+        summary.links[0].marks
+    );
     let too_much = (12.0 / PAYLOAD - 10.0) / 12e-3 * 40.0;
-    assert!((summary.links[0].drops as f64 / too_much - 1.0).abs() < 0.001, "{}", summary.links[0].drops);
+    assert!(
+        (summary.links[0].drops as f64 / too_much - 1.0).abs() < 0.001,
+        "{}",
+        summary.links[0].drops
+    );
 }
 
 #[test]
@@ -107,7 +171,11 @@ fn red_holds_the_average_between_its_thresholds() {
     let path = format!("{PATH}\nbuffer = \"240kB\"\nqueue = \"red\"");
     let summary = run(&path, &[CUBIC; 4]);
     // min 20 kB and max 60 kB at 10 Mbit/s are 16 and 48 ms.
-    assert!((10.0..48.0).contains(&mean_ms(&summary)), "{} ms", mean_ms(&summary));
+    assert!(
+        (10.0..48.0).contains(&mean_ms(&summary)),
+        "{} ms",
+        mean_ms(&summary)
+    );
     assert!(summary.links[0].utilisation > 0.95);
 }
 
@@ -115,9 +183,17 @@ fn red_holds_the_average_between_its_thresholds() {
 fn cake_leaves_the_link_what_its_shaper_does_not_use() {
     let cake = "{ kind = \"cake\", bandwidth = \"8mbit\" }";
     let flood = with(cake, &["cc = \"none\"\napp_rate = \"12mbit\""]);
-    assert!((flood.links[0].utilisation - 0.8).abs() < 1e-4, "{}", flood.links[0].utilisation);
+    assert!(
+        (flood.links[0].utilisation - 0.8).abs() < 1e-4,
+        "{}",
+        flood.links[0].utilisation
+    );
     let summary = with(cake, &[CUBIC; 4]);
-    assert!((0.76..0.8).contains(&summary.links[0].utilisation), "{}", summary.links[0].utilisation);
+    assert!(
+        (0.76..0.8).contains(&summary.links[0].utilisation),
+        "{}",
+        summary.links[0].utilisation
+    );
     assert!(mean_ms(&summary) < 15.0, "{} ms", mean_ms(&summary));
 }
 
@@ -126,14 +202,22 @@ fn cake_leaves_the_link_what_its_shaper_does_not_use() {
 fn a_full_link_carries_the_sum_of_its_rates_whatever_the_queue() {
     let flood = "cc = \"none\"\napp_rate = \"30mbit\"";
     for queue in path::QUEUES {
-        let changes =
-            "[[path.change]]\nat = \"30s\"\nrate = \"4mbit\"\n[[path.change]]\nat = \"50s\"\nrate = \"16mbit\"";
+        let changes = "[[path.change]]\nat = \"30s\"\nrate = \"4mbit\"\n[[path.change]]\nat = \"50s\"\nrate = \"16mbit\"";
         let buffer = "buffer = \"200packets\"";
-        let summary = run(&format!("{PATH}\n{buffer}\nqueue = \"{}\"\n{changes}", queue.name), &[flood]);
-        // 30 s at 10, 20 s at 4 and 10 s at 16 Mbit/s, in packets of 12000 bit, after the first 40 ms.
+        let summary = run(
+            &format!("{PATH}\n{buffer}\nqueue = \"{}\"\n{changes}", queue.name),
+            &[flood],
+        );
+        // 30 s at 10, 20 s at 4 and 10 s at 16 Mbit/s, in packets of 12000 bit, after the first 40
+        // ms.
         let expected = (30.0 * 10e6 + 20.0 * 4e6 + 10.0 * 16e6) / 12_000.0;
         let short = expected - summary.packets as f64;
-        assert!((0.0..40.0).contains(&short), "{}: {} of {expected}", queue.name, summary.packets);
+        assert!(
+            (0.0..40.0).contains(&short),
+            "{}: {} of {expected}",
+            queue.name,
+            summary.packets
+        );
         assert!(summary.links[0].utilisation > 0.999, "{}", queue.name);
     }
 }

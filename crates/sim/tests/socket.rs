@@ -6,7 +6,8 @@ use sim::{Simulation, TraceLevel};
 use units::{Bytes, Rng, Span, Time};
 
 fn simulation(text: &str, level: TraceLevel) -> Simulation {
-    let scenario = Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let scenario =
+        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
     Simulation::new(&scenario, &Registry::default(), level).expect("a valid scenario")
 }
 
@@ -55,19 +56,26 @@ fn sockets_are_the_same_where_nothing_is_measured_for_a_summary() {
             run.advance_to(Time::ZERO + Span::from_millis(ms));
         }
         for flow in 0..2 {
-            assert_eq!(format!("{:?}", measured.socket(flow)), format!("{:?}", bare.socket(flow)), "{ms} ms");
+            assert_eq!(
+                format!("{:?}", measured.socket(flow)),
+                format!("{:?}", bare.socket(flow)),
+                "{ms} ms"
+            );
         }
     }
     while !measured.advance(u64::MAX) {}
     let infos = [0, 1].map(|flow| measured.socket(flow).unwrap().info);
     for (flow, info) in measured.finish().summary.flows.iter().zip(infos) {
-        assert_eq!((flow.sent, flow.retransmits), (info.sent, info.retransmitted));
+        assert_eq!(
+            (flow.sent, flow.retransmits),
+            (info.sent, info.retransmitted)
+        );
         assert!(info.retransmitted > 0);
     }
 }
 
-/// 100 segments over 10 Mbit/s and 100 ms, ten in the first flight: 1500 bytes take 1.2 ms on the link and 0.12 ms on the
-/// access link, ACKs nothing.
+/// 100 segments over 10 Mbit/s and 100 ms, ten in the first flight: 1500 bytes take 1.2 ms on the
+/// link and 0.12 ms on the access link, ACKs nothing.
 #[test]
 fn a_socket_in_slow_start() {
     let text = r#"
@@ -84,22 +92,39 @@ fn a_socket_in_slow_start() {
     let mut run = simulation(text, TraceLevel::Off);
     assert!(!run.advance_to(Time::ZERO + Span::from_millis(50)));
     let opening = run.socket(0).unwrap();
-    assert_eq!((opening.info.opened, opening.info.sent, opening.info.unacked), (None, 0, 0));
+    assert_eq!(
+        (opening.info.opened, opening.info.sent, opening.info.unacked),
+        (None, 0, 0)
+    );
     // The handshake took 100 ms and a little; then ten segments are out, and none is acknowledged.
     run.advance_to(Time::ZERO + Span::from_millis(150));
     let first = run.socket(0).unwrap();
-    assert_eq!((first.info.sent, first.info.unacked, first.info.acked), (10, 10, Bytes::ZERO));
+    assert_eq!(
+        (first.info.sent, first.info.unacked, first.info.acked),
+        (10, 10, Bytes::ZERO)
+    );
     assert_eq!((first.cwnd, first.done), (Bytes::new(10 * 1448), false));
     // One RTT later each of them has brought two: twenty are out.
     run.advance_to(Time::ZERO + Span::from_millis(280));
     let second = run.socket(0).unwrap();
-    assert_eq!((second.info.sent, second.info.unacked, second.info.acked), (30, 20, Bytes::new(10 * 1448)));
-    assert_eq!((second.delivered, second.info.lost, second.info.sacked), (second.info.acked, 0, 0));
+    assert_eq!(
+        (second.info.sent, second.info.unacked, second.info.acked),
+        (30, 20, Bytes::new(10 * 1448))
+    );
+    assert_eq!(
+        (second.delivered, second.info.lost, second.info.sacked),
+        (second.info.acked, 0, 0)
+    );
     run.advance_to(Time::ZERO + Span::from_secs(2));
     let end = run.socket(0).unwrap();
-    assert!(end.done && end.info.unacked == 0 && (end.info.sent, end.info.retransmitted) == (100, 0));
+    assert!(
+        end.done && end.info.unacked == 0 && (end.info.sent, end.info.retransmitted) == (100, 0)
+    );
     // The last byte's ACK came half an RTT behind it.
-    assert_eq!(end.info.delivered_at - end.last_byte.unwrap(), Span::from_millis(50));
+    assert_eq!(
+        end.info.delivered_at - end.last_byte.unwrap(),
+        Span::from_millis(50)
+    );
 }
 
 #[test]

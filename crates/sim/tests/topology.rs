@@ -7,8 +7,11 @@ use sim::TraceLevel;
 use trace::{FlowSummary, LinkSummary, Summary};
 
 fn summary(text: &str) -> Summary {
-    let scenario = Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    sim::run(&scenario, &Registry::default(), TraceLevel::Off).unwrap_or_else(|error| panic!("{error}")).summary
+    let scenario =
+        Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
+    sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+        .unwrap_or_else(|error| panic!("{error}"))
+        .summary
 }
 
 fn mbps(flow: &FlowSummary) -> f64 {
@@ -38,24 +41,43 @@ fn the_slower_of_two_links_sets_the_rate_and_the_delays_of_all_make_the_rtt() {
         rtt = "+7ms"
         "#,
     );
-    assert!((mbps(&run.flows[0]) - 4.0 * PAYLOAD).abs() < 0.2, "{}", mbps(&run.flows[0]));
-    assert!(mbps(&run.flows[1]) > 9.8, "the other flow has what it wants of the first link");
+    assert!(
+        (mbps(&run.flows[0]) - 4.0 * PAYLOAD).abs() < 0.2,
+        "{}",
+        mbps(&run.flows[0])
+    );
+    assert!(
+        mbps(&run.flows[1]) > 9.8,
+        "the other flow has what it wants of the first link"
+    );
     assert!(run.links[1].utilisation > 0.9);
-    // Serialisation of a full packet at 1000 (the access link: 10 times the fastest), 20 and 4 Mbit/s, and of its ACK at 100.
+    // Serialisation of a full packet at 1000 (the access link: 10 times the fastest), 20 and 4
+    // Mbit/s, and of its ACK at 100.
     let serialisation = 12e3 / 1000e6 + 12e3 / 20e6 + 12e3 / 4e6 + 416.0 / 100e6;
     let least = run.flows[0].rtt_s.min.unwrap();
     assert!((least - (0.031 + serialisation)).abs() < 1e-6, "{least}");
     let least = run.flows[1].rtt_s.min.unwrap();
-    assert!((least - (0.027 + 12e3 / 1000e6 + 12e3 / 20e6)).abs() < 1e-6, "{least}");
+    assert!(
+        (least - (0.027 + 12e3 / 1000e6 + 12e3 / 20e6)).abs() < 1e-6,
+        "{least}"
+    );
 }
 
 /// A flow over all of three links of 10 Mbit/s and one over each, all unresponsive at a rate each.
 fn lot(queue: &str, rate: &str) -> Summary {
     let links: Vec<String> = ["second", "third"]
-        .map(|name| format!("[[link]]\nname = \"{name}\"\nrate = \"10mbit\"\nbuffer = \"100packets\"\n{queue}\n"))
+        .map(|name| {
+            format!(
+                "[[link]]\nname = \"{name}\"\nrate = \"10mbit\"\nbuffer = \"100packets\"\n{queue}\n"
+            )
+        })
         .into();
     let crossing: Vec<String> = ["bottleneck", "second", "third"]
-        .map(|name| format!("[[flow]]\nname = \"over-{name}\"\ncc = \"none\"\n{rate}\nroute = [\"{name}\"]\n"))
+        .map(|name| {
+            format!(
+                "[[flow]]\nname = \"over-{name}\"\ncc = \"none\"\n{rate}\nroute = [\"{name}\"]\n"
+            )
+        })
         .into();
     summary(&format!(
         "duration = \"20s\"\nmeasure_from = \"1s\"\nsend_jitter = \"1ms\"\n[path]\nrate = \"10mbit\"\nrtt = \"10ms\"\n\
@@ -70,10 +92,20 @@ fn lot(queue: &str, rate: &str) -> Summary {
 fn a_parking_lot_with_room_carries_all_and_is_used_by_what_it_carries() {
     let run = lot("", "app_rate = \"4mbit\"");
     for flow in &run.flows {
-        assert!((mbps(flow) - 4.0).abs() < 0.01, "{}: {}", flow.name, mbps(flow));
+        assert!(
+            (mbps(flow) - 4.0).abs() < 0.01,
+            "{}: {}",
+            flow.name,
+            mbps(flow)
+        );
     }
     for link in &run.links {
-        assert!((link.utilisation - 0.8 / PAYLOAD).abs() < 0.002, "{}: {}", link.name, link.utilisation);
+        assert!(
+            (link.utilisation - 0.8 / PAYLOAD).abs() < 0.002,
+            "{}: {}",
+            link.name,
+            link.utilisation
+        );
         assert_eq!(link.drops, 0);
     }
 }
@@ -82,7 +114,12 @@ fn a_parking_lot_with_room_carries_all_and_is_used_by_what_it_carries() {
 fn a_full_parking_lot_of_fair_queues_gives_half_of_each_link_to_either() {
     let run = lot("queue = \"fq_codel\"", "app_rate = \"8mbit\"");
     for flow in &run.flows {
-        assert!((mbps(flow) - 5.0 * PAYLOAD).abs() < 0.05, "{}: {}", flow.name, mbps(flow));
+        assert!(
+            (mbps(flow) - 5.0 * PAYLOAD).abs() < 0.05,
+            "{}: {}",
+            flow.name,
+            mbps(flow)
+        );
     }
     assert!(run.links.iter().all(|link| link.utilisation > 0.9999));
     assert!(
@@ -91,8 +128,8 @@ fn a_full_parking_lot_of_fair_queues_gives_half_of_each_link_to_either() {
     );
 }
 
-/// NewReno over all of `links` links of 10 Mbit/s with RED, and beside it a flow over each. What the long flow gets of
-/// what the mean other one gets.
+/// NewReno over all of `links` links of 10 Mbit/s with RED, and beside it a flow over each. What
+/// the long flow gets of what the mean other one gets.
 fn newreno_in_a_lot(links: usize) -> f64 {
     let ratios = (1..=5).map(|seed| {
         let names: Vec<String> = (1..links).map(|i| format!("link-{i}")).chain(["bottleneck".to_owned()]).collect();
@@ -117,16 +154,24 @@ fn newreno_in_a_lot(links: usize) -> f64 {
 
 #[test]
 fn each_further_bottleneck_costs_a_loss_based_flow_as_the_square_root_law_says() {
-    // A rate goes as 1 / (RTT √p) (Mathis et al. 1997). Over k bottlenecks p is k times as large, and each queue adds its
-    // delay: some 20 to 30 ms on 100 ms here.
-    for (links, law) in [(1, 1.0), (2, 1.0 / 2_f64.sqrt() * 125.0 / 150.0), (4, 1.0 / 2.0 * 125.0 / 200.0)] {
+    // A rate goes as 1 / (RTT √p) (Mathis et al. 1997). Over k bottlenecks p is k times as large,
+    // and each queue adds its delay: some 20 to 30 ms on 100 ms here.
+    for (links, law) in [
+        (1, 1.0),
+        (2, 1.0 / 2_f64.sqrt() * 125.0 / 150.0),
+        (4, 1.0 / 2.0 * 125.0 / 200.0),
+    ] {
         let ratio = newreno_in_a_lot(links);
         println!("{links} links: {ratio:.3}, by the law {law:.3}");
-        assert!((0.7..1.4).contains(&(ratio / law)), "{links} links: {ratio} instead of {law}");
+        assert!(
+            (0.7..1.4).contains(&(ratio / law)),
+            "{links} links: {ratio} instead of {law}"
+        );
     }
 }
 
-/// A download at 10 Mbit/s whose ACKs go over a link of 100 kbit/s: `back` is the rest of that link, `more` of the flow.
+/// A download at 10 Mbit/s whose ACKs go over a link of 100 kbit/s: `back` is the rest of that
+/// link, `more` of the flow.
 fn asymmetric(back: &str, more: &str) -> (FlowSummary, LinkSummary) {
     let mut run = summary(&format!(
         "duration = \"40s\"\nmeasure_from = \"10s\"\n[path]\nrate = \"10mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n\
@@ -138,28 +183,53 @@ fn asymmetric(back: &str, more: &str) -> (FlowSummary, LinkSummary) {
 
 #[test]
 fn acks_that_all_wait_for_their_turn_clock_the_data_to_their_own_rate() {
-    // RFC 3449 §2.1: the link carries 100 kbit/s / (52 · 8 bit) = 240 ACKs/s, each for two segments.
+    // RFC 3449 §2.1: the link carries 100 kbit/s / (52 · 8 bit) = 240 ACKs/s, each for two
+    // segments.
     let (flow, link) = asymmetric("buffer = \"1000packets\"", "receive_window = \"300kB\"");
     let expected = 100e3 / (52.0 * 8.0) * 2.0 * 1448.0 * 8.0 / 1e6;
-    assert!((mbps(&flow) - expected).abs() < 0.01 * expected, "{} of {expected}", mbps(&flow));
+    assert!(
+        (mbps(&flow) - expected).abs() < 0.01 * expected,
+        "{} of {expected}",
+        mbps(&flow)
+    );
     assert!(link.utilisation > 0.999);
-    assert_eq!((link.ack_drops, flow.ack_drops, flow.retransmits), (0, 0, 0));
+    assert_eq!(
+        (link.ack_drops, flow.ack_drops, flow.retransmits),
+        (0, 0, 0)
+    );
     // 300 kB are on the way, most of it in ACKs that wait.
     let rtt = flow.rtt_s.mean.unwrap();
     let window = (300_000 / 1448 * 1448) as f64;
-    assert!((rtt - window * 8.0 / (expected * 1e6)).abs() < 0.01 * rtt, "{rtt}");
+    assert!(
+        (rtt - window * 8.0 / (expected * 1e6)).abs() < 0.01 * rtt,
+        "{rtt}"
+    );
 }
 
 #[test]
 fn acks_that_are_dropped_or_replaced_let_the_data_go_on() {
-    for queue in ["buffer = \"10packets\"", "queue = { kind = \"codel\", target = \"10ms\" }"] {
+    for queue in [
+        "buffer = \"10packets\"",
+        "queue = { kind = \"codel\", target = \"10ms\" }",
+    ] {
         let (flow, link) = asymmetric(queue, "");
         assert!(mbps(&flow) > 8.5, "{queue}: {}", mbps(&flow));
-        assert!(link.ack_drops > 1000 && flow.ack_drops == link.ack_drops, "{queue}: {link:?}");
-        assert_eq!((link.drops, link.packets, link.acks_filtered), (0, 0, 0), "the counts of data are of data alone");
+        assert!(
+            link.ack_drops > 1000 && flow.ack_drops == link.ack_drops,
+            "{queue}: {link:?}"
+        );
+        assert_eq!(
+            (link.drops, link.packets, link.acks_filtered),
+            (0, 0, 0),
+            "the counts of data are of data alone"
+        );
         assert!(link.acks > 7000, "{link:?}");
     }
-    for queue in ["buffer = \"1000packets\"", "queue = { kind = \"codel\", target = \"10ms\" }", "queue = \"cake\""] {
+    for queue in [
+        "buffer = \"1000packets\"",
+        "queue = { kind = \"codel\", target = \"10ms\" }",
+        "queue = \"cake\"",
+    ] {
         let (flow, link) = asymmetric(&format!("{queue}\nack_filter = \"on\""), "");
         assert!(mbps(&flow) > 9.0, "{queue}: {}", mbps(&flow));
         assert!(link.acks_filtered > 1000, "{queue}: {link:?}");
@@ -182,7 +252,10 @@ fn acks_that_chance_takes_before_any_link_are_counted_at_their_flow() {
         let (flow, back) = (&run.flows[0], &run.links[1]);
         assert_eq!((back.ack_drops, run.links[0].acks), (0, 0), "{queue}");
         // Every tenth, but for those on the way at the end.
-        assert!(back.acks > 3000 && flow.ack_drops.abs_diff(back.acks / 9) <= 10, "{queue}: {flow:?} {back:?}");
+        assert!(
+            back.acks > 3000 && flow.ack_drops.abs_diff(back.acks / 9) <= 10,
+            "{queue}: {flow:?} {back:?}"
+        );
     }
 }
 
@@ -197,9 +270,18 @@ fn an_upload_in_a_large_queue_starves_a_download_of_its_acks_and_a_fair_queue_do
         ))
     };
     let (full, fair) = (run("buffer = \"100packets\""), run("queue = \"fq_codel\""));
-    // 100 packets take 1.2 s on the uplink; a window of 256 kB an RTT is then far from the 20 Mbit/s.
-    assert!(mbps(&full.flows[0]) < 4.0 && full.flows[0].rtt_s.mean.unwrap() > 0.3, "{:?}", full.flows[0]);
-    assert!(mbps(&fair.flows[0]) > 17.0 && fair.flows[0].rtt_s.p95.unwrap() < 0.1, "{:?}", fair.flows[0]);
+    // 100 packets take 1.2 s on the uplink; a window of 256 kB an RTT is then far from the 20
+    // Mbit/s.
+    assert!(
+        mbps(&full.flows[0]) < 4.0 && full.flows[0].rtt_s.mean.unwrap() > 0.3,
+        "{:?}",
+        full.flows[0]
+    );
+    assert!(
+        mbps(&fair.flows[0]) > 17.0 && fair.flows[0].rtt_s.p95.unwrap() < 0.1,
+        "{:?}",
+        fair.flows[0]
+    );
     for run in [full, fair] {
         assert!(run.links[1].utilisation > 0.95, "{:?}", run.links[1]);
         assert!(run.links[1].acks > 0 && run.links[0].acks > 0);
@@ -216,8 +298,16 @@ fn behind_a_link_that_strips_ecn_queues_drop_what_they_would_mark() {
         ))
     };
     let (kept, stripped) = (run("keep"), run("strip"));
-    assert!(kept.flows[0].marks > 0 && kept.flows[0].drops == 0, "{:?}", kept.flows[0]);
-    assert!(stripped.flows[0].marks == 0 && stripped.flows[0].drops > 0, "{:?}", stripped.flows[0]);
+    assert!(
+        kept.flows[0].marks > 0 && kept.flows[0].drops == 0,
+        "{:?}",
+        kept.flows[0]
+    );
+    assert!(
+        stripped.flows[0].marks == 0 && stripped.flows[0].drops > 0,
+        "{:?}",
+        stripped.flows[0]
+    );
 }
 
 #[test]
@@ -231,7 +321,11 @@ fn marks_that_are_stripped_further_on_are_not_heard_of() {
         ))
     };
     let (kept, stripped) = (run("keep"), run("strip"));
-    assert!(kept.flows[0].queue_delay_s.mean.unwrap() < 0.030, "{:?}", kept.flows[0]);
+    assert!(
+        kept.flows[0].queue_delay_s.mean.unwrap() < 0.030,
+        "{:?}",
+        kept.flows[0]
+    );
     assert!(
         stripped.flows[0].marks > 0 && stripped.flows[0].queue_delay_s.mean.unwrap() > 0.2,
         "{:?}",
@@ -249,16 +343,20 @@ fn queue() -> impl Strategy<Value = &'static str> {
         Just("queue = { kind = \"cake\", rtt = \"10ms\" }"),
         Just("buffer = \"30kB\"\nqueue = { kind = \"red\", min = \"3kB\", max = \"9kB\" }"),
         Just("queue = { kind = \"dualpi2\", target = \"1ms\", tupdate = \"3ms\" }"),
-        Just("buffer = \"20packets\"\nqueue = { kind = \"step_ecn\", threshold = \"3packets\", drop_not_ect = true }"),
+        Just(
+            "buffer = \"20packets\"\nqueue = { kind = \"step_ecn\", threshold = \"3packets\", drop_not_ect = true }"
+        ),
     ]
 }
 
-/// What befalls packets besides the links. Bursts of lost ACKs are short: a long one, of which each timeout is one ACK, may outlast
-/// the run by backoff.
+/// What befalls packets besides the links. Bursts of lost ACKs are short: a long one, of which each
+/// timeout is one ACK, may outlast the run by backoff.
 fn line() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         Just(""),
-        Just("duplicate = \"3%\"\nreverse_duplicate = \"3%\"\nreverse_loss = \"gilbert-elliott p 1% r 90%\"\n"),
+        Just(
+            "duplicate = \"3%\"\nreverse_duplicate = \"3%\"\nreverse_loss = \"gilbert-elliott p 1% r 90%\"\n"
+        ),
         Just("jitter = \"3ms reorder\"\nreverse_jitter = \"hold 4ms\"\nduplicate = \"1%\"\n"),
         Just("jitter = \"gamma 2ms sigma 1ms\"\nreverse_loss = \"every 9\"\n"),
     ]

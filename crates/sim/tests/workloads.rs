@@ -1,4 +1,5 @@
-//! Flows that arrive: what they measure, and that neither slots that are used again nor the engine's short cuts change anything.
+//! Flows that arrive: what they measure, and that neither slots that are used again nor the
+//! engine's short cuts change anything.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,8 +23,15 @@ impl Library for Given {
 
 /// A scenario whose workloads' files are these flows.
 fn given(text: &str, flows: Flows) -> Scenario {
-    let template = Template::read(text, concat!(env!("CARGO_MANIFEST_DIR"), "/tests/test.toml")).expect("TOML");
-    template.with_library(Arc::new(Given(Arc::new(flows)))).scenario().unwrap_or_else(|error| panic!("{error}"))
+    let template = Template::read(
+        text,
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/test.toml"),
+    )
+    .expect("TOML");
+    template
+        .with_library(Arc::new(Given(Arc::new(flows))))
+        .scenario()
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Something that is a file.
@@ -40,8 +48,8 @@ struct How {
 }
 
 fn run_as(scenario: &Scenario, level: TraceLevel, how: How) -> Run {
-    let mut simulation =
-        Simulation::new(scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
+    let mut simulation = Simulation::new(scenario, &Registry::default(), level)
+        .unwrap_or_else(|error| panic!("{error}"));
     if how.stepping {
         simulation.step_by_step();
     }
@@ -53,15 +61,31 @@ fn run_as(scenario: &Scenario, level: TraceLevel, how: How) -> Run {
 }
 
 fn run(scenario: &Scenario) -> Run {
-    run_as(scenario, TraceLevel::Every(Span::from_millis(10)), How::default())
+    run_as(
+        scenario,
+        TraceLevel::Every(Span::from_millis(10)),
+        How::default(),
+    )
 }
 
 fn table<'a>(run: &'a Run, name: &str) -> &'a Table {
-    run.trace.as_ref().expect("traced").tables.iter().find(|table| table.name == name).expect("a table of that name")
+    run.trace
+        .as_ref()
+        .expect("traced")
+        .tables
+        .iter()
+        .find(|table| table.name == name)
+        .expect("a table of that name")
 }
 
 fn seconds(table: &Table, name: &str) -> Vec<f32> {
-    match &table.columns.iter().find(|column| column.name == name).expect("a column of that name").data {
+    match &table
+        .columns
+        .iter()
+        .find(|column| column.name == name)
+        .expect("a column of that name")
+        .data
+    {
         Data::F32(values) => values.clone(),
         other => panic!("{name} is {other:?}"),
     }
@@ -71,7 +95,8 @@ fn ms(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)
 }
 
-const SLOW: &str = "duration = \"60s\"\n[path]\nrate = \"12mbit\"\nrtt = \"40ms\"\nbuffer = \"100packets\"\n";
+const SLOW: &str =
+    "duration = \"60s\"\n[path]\nrate = \"12mbit\"\nrtt = \"40ms\"\nbuffer = \"100packets\"\n";
 
 #[test]
 fn a_flow_that_is_alone_takes_a_handshake_its_bytes_and_the_way() {
@@ -81,17 +106,38 @@ fn a_flow_that_is_alone_takes_a_handshake_its_bytes_and_the_way() {
     let workload = format!("{SLOW}[[workload]]\ncc = \"newreno\"\n{FILE}\n");
     let run = run(&given(&workload, flows));
     let transfers = table(&run, "transfers");
-    let (took, alone) = (seconds(transfers, "completion"), seconds(transfers, "alone"));
-    let near = |ours: f32, ms: f64| assert!((f64::from(ours) * 1e3 - ms).abs() < 0.2, "{ours} s, not {ms} ms");
+    let (took, alone) = (
+        seconds(transfers, "completion"),
+        seconds(transfers, "alone"),
+    );
+    let near = |ours: f32, ms: f64| {
+        assert!(
+            (f64::from(ours) * 1e3 - ms).abs() < 0.2,
+            "{ours} s, not {ms} ms"
+        )
+    };
     near(alone[0], 40.0 + 1.0 + 20.0);
     near(alone[1], 40.0 + 10.0 + 20.0);
     near(alone[2], 40.0 + 100.0 + 20.0);
-    // The SYN has a time of its own at the links, some 0.04 ms, each packet one at the access link, 0.1 ms.
+    // The SYN has a time of its own at the links, some 0.04 ms, each packet one at the access link,
+    // 0.1 ms.
     near(took[0], 61.1);
     near(took[1], 70.1);
-    assert!(took[2] > alone[2] + 0.03, "slow start takes round trips: {} s", took[2]);
+    assert!(
+        took[2] > alone[2] + 0.03,
+        "slow start takes round trips: {} s",
+        took[2]
+    );
     let web = &run.summary.workloads[0];
-    assert_eq!((web.arrived, web.completed, web.unfinished, web.most_concurrent), (3, 3, 0, 1));
+    assert_eq!(
+        (
+            web.arrived,
+            web.completed,
+            web.unfinished,
+            web.most_concurrent
+        ),
+        (3, 3, 0, 1)
+    );
     assert_eq!(web.completed_bytes, 160_728);
     assert_eq!(web.sent, 111);
     assert_eq!(run.summary.flows.len(), 0);
@@ -100,9 +146,13 @@ fn a_flow_that_is_alone_takes_a_handshake_its_bytes_and_the_way() {
 
 #[test]
 fn pauses_are_kept_in_a_replay_and_left_out_in_what_is_collapsed() {
-    let chunk = |offset, bytes| Chunk { offset: Span::from_millis(offset), bytes: Bytes::new(bytes) };
+    let chunk = |offset, bytes| Chunk {
+        offset: Span::from_millis(offset),
+        bytes: Bytes::new(bytes),
+    };
     let chunks = vec![chunk(0, 2_000), chunk(500, 100), chunk(2_000, 3_000)];
-    let flows = Flows::with_chunks(vec![ms(0)], vec![Bytes::new(5_100)], vec![0, 3], chunks).expect("flows");
+    let flows = Flows::with_chunks(vec![ms(0)], vec![Bytes::new(5_100)], vec![0, 3], chunks)
+        .expect("flows");
     let completion = |model: &str| {
         let text = format!("{SLOW}[[workload]]\ncc = \"cubic\"\nmodel = \"{model}\"\n{FILE}\n");
         let run = run(&given(&text, flows.clone()));
@@ -110,24 +160,49 @@ fn pauses_are_kept_in_a_replay_and_left_out_in_what_is_collapsed() {
         seconds(table(&run, "transfers"), "completion")[0]
     };
     // The last chunk: three packets that take 1, 1 and 0.1 ms, and 20 ms to the receiver.
-    assert!((completion("replay") - 2.022_2).abs() < 0.000_3, "{}", completion("replay"));
-    assert!((completion("collapsed") - 0.064).abs() < 0.001, "{}", completion("collapsed"));
+    assert!(
+        (completion("replay") - 2.022_2).abs() < 0.000_3,
+        "{}",
+        completion("replay")
+    );
+    assert!(
+        (completion("collapsed") - 0.064).abs() < 0.001,
+        "{}",
+        completion("collapsed")
+    );
 }
 
 #[test]
 fn what_did_not_end_is_unfinished_and_none_arrives_after_the_stop() {
-    let flows =
-        Flows::new(vec![ms(0), ms(30_000), ms(59_990), ms(70_000)], vec![Bytes::new(1_000_000); 4]).expect("flows");
+    let flows = Flows::new(
+        vec![ms(0), ms(30_000), ms(59_990), ms(70_000)],
+        vec![Bytes::new(1_000_000); 4],
+    )
+    .expect("flows");
     let text = format!("{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n");
     let web = |text: &str| run(&given(text, flows.clone())).summary.workloads[0].clone();
     let whole = web(&text);
-    assert_eq!((whole.arrived, whole.completed, whole.unfinished), (3, 2, 1), "the fourth is behind the end");
+    assert_eq!(
+        (whole.arrived, whole.completed, whole.unfinished),
+        (3, 2, 1),
+        "the fourth is behind the end"
+    );
     let stopped = web(&format!("{text}stop = \"20s\"\n"));
-    assert_eq!((stopped.arrived, stopped.completed, stopped.unfinished), (1, 1, 0));
+    assert_eq!(
+        (stopped.arrived, stopped.completed, stopped.unfinished),
+        (1, 1, 0)
+    );
     let late = web(&format!("{text}start = \"15s\"\n"));
-    assert_eq!((late.arrived, late.completed), (2, 2), "at 15 s and at 45 s");
+    assert_eq!(
+        (late.arrived, late.completed),
+        (2, 2),
+        "at 15 s and at 45 s"
+    );
     let measured = web(&text.replace("duration", "measure_from = \"10s\"\nduration"));
-    assert_eq!((measured.arrived, measured.completed, measured.unfinished), (2, 1, 1));
+    assert_eq!(
+        (measured.arrived, measured.completed, measured.unfinished),
+        (2, 1, 1)
+    );
 }
 
 #[test]
@@ -138,10 +213,18 @@ fn a_load_is_what_the_link_carries_of_it() {
     .replace("60s", "600s");
     let run = run_as(&scenario(&text), TraceLevel::Off, How::default());
     let link = &run.summary.links[0];
-    // Some 9,000 flows of a coefficient of variation of 2: 2 % is a sigma. SYNs and short last packets are on top.
-    assert!((link.utilisation - 0.6).abs() < 0.05, "{}", link.utilisation);
+    // Some 9,000 flows of a coefficient of variation of 2: 2 % is a sigma. SYNs and short last
+    // packets are on top.
+    assert!(
+        (link.utilisation - 0.6).abs() < 0.05,
+        "{}",
+        link.utilisation
+    );
     let web = &run.summary.workloads[0];
-    assert!(web.arrived > 5_000 && web.completed + web.unfinished == web.arrived, "{web:?}");
+    assert!(
+        web.arrived > 5_000 && web.completed + web.unfinished == web.arrived,
+        "{web:?}"
+    );
     assert!(web.most_concurrent < 200, "{web:?}");
 }
 
@@ -206,16 +289,44 @@ fn slots_that_are_used_again_and_short_cuts_change_nothing() {
         "jitter = \"hold 10ms every 30ms\"",
     ] {
         for host in ["", hosts] {
-            let text = WILD.replace("{}", queue).replace("    [[flow]]", &format!("{host}    [[flow]]"));
+            let text = WILD
+                .replace("{}", queue)
+                .replace("    [[flow]]", &format!("{host}    [[flow]]"));
             let scenario = scenario(&text);
-            let level = if queue.is_empty() { TraceLevel::Acks } else { TraceLevel::Every(Span::from_millis(10)) };
+            let level = if queue.is_empty() {
+                TraceLevel::Acks
+            } else {
+                TraceLevel::Every(Span::from_millis(10))
+            };
             let plain = run_as(&scenario, level, How::default());
-            let [web, small] = &plain.summary.workloads[..] else { panic!("two workloads") };
-            assert!(web.completed > 10 && small.completed > 20, "{web:?} {small:?}");
-            for how in [How { stepping: false, fresh: true }, How { stepping: true, fresh: false }] {
+            let [web, small] = &plain.summary.workloads[..] else {
+                panic!("two workloads")
+            };
+            assert!(
+                web.completed > 10 && small.completed > 20,
+                "{web:?} {small:?}"
+            );
+            for how in [
+                How {
+                    stepping: false,
+                    fresh: true,
+                },
+                How {
+                    stepping: true,
+                    fresh: false,
+                },
+            ] {
                 let other = run_as(&scenario, level, how);
-                assert_eq!(hash(&other), hash(&plain), "{queue} {host} {level:?} {how:?}");
-                assert_eq!(counted(&other), counted(&plain), "{queue} {host} {level:?} {how:?}");
+                assert_eq!(
+                    hash(&other),
+                    hash(&plain),
+                    "{queue} {host} {level:?} {how:?}"
+                );
+                assert_eq!(
+                    counted(&other),
+                    counted(&plain),
+                    "{queue} {host} {level:?} {how:?}"
+                );
             }
         }
     }
@@ -234,18 +345,31 @@ fn an_arrival_draws_the_same_whatever_else_there_is() {
     let alone = run(&scenario(&text));
     let beside = run(&scenario(&format!("{text}[[flow]]\ncc = \"cubic\"\n")));
     for column in ["rtt", "alone"] {
-        assert_eq!(seconds(table(&alone, "transfers"), column), seconds(table(&beside, "transfers"), column));
+        assert_eq!(
+            seconds(table(&alone, "transfers"), column),
+            seconds(table(&beside, "transfers"), column)
+        );
     }
-    let slower = beside.summary.workloads[0].completion_s.mean > alone.summary.workloads[0].completion_s.mean;
+    let slower = beside.summary.workloads[0].completion_s.mean
+        > alone.summary.workloads[0].completion_s.mean;
     assert!(slower, "but a full queue costs them time");
 }
 
 #[test]
 fn the_trace_says_how_many_are_under_way() {
     let flows = Flows::new(vec![ms(0), ms(100)], vec![Bytes::new(3_000_000); 2]).expect("flows");
-    let run = run(&given(&format!("{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n"), flows));
-    let Data::U64(active) = &table(&run, "workloads").columns[2].data else { panic!("counts") };
-    assert_eq!((active[0], active[50], active[5_000]), (1, 2, 0), "at 10 ms, 510 ms and 50 s");
+    let run = run(&given(
+        &format!("{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n"),
+        flows,
+    ));
+    let Data::U64(active) = &table(&run, "workloads").columns[2].data else {
+        panic!("counts")
+    };
+    assert_eq!(
+        (active[0], active[50], active[5_000]),
+        (1, 2, 0),
+        "at 10 ms, 510 ms and 50 s"
+    );
     let concurrent = run.summary.workloads[0].concurrent;
     let mean = active.iter().sum::<u64>() as f64 / active.len() as f64;
     assert!((concurrent - mean).abs() < 0.002, "{concurrent} {mean}");
@@ -263,10 +387,16 @@ fn the_memory_of_a_million_arrivals_is_estimated() {
 /// What was seen to arrive is the same for every seed, unless packets or RTTs are not.
 #[test]
 fn start_jitter_is_of_flows_that_do_not_arrive() {
-    let flows = Flows::new((0..40).map(|n| ms(50 * n)).collect(), vec![Bytes::new(30_000); 40]).expect("flows");
+    let flows = Flows::new(
+        (0..40).map(|n| ms(50 * n)).collect(),
+        vec![Bytes::new(30_000); 40],
+    )
+    .expect("flows");
     let hashes = |more: &str, rest: &str| {
         let scenarios = [1, 2].map(|seed| {
-            let text = format!("seed = {seed}\n{more}\n{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n{rest}");
+            let text = format!(
+                "seed = {seed}\n{more}\n{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n{rest}"
+            );
             given(&text, flows.clone())
         });
         let random = sim::is_random(&scenarios[0], &Registry::default());
@@ -275,15 +405,22 @@ fn start_jitter_is_of_flows_that_do_not_arrive() {
         random
     };
     assert!(!hashes("start_jitter = \"10ms\"", ""));
-    assert!(hashes("start_jitter = \"10ms\"", "[[flow]]\ncc = \"cubic\"\n"));
+    assert!(hashes(
+        "start_jitter = \"10ms\"",
+        "[[flow]]\ncc = \"cubic\"\n"
+    ));
     assert!(hashes("send_jitter = \"1ms\"", ""));
     assert!(hashes("", "rtt = \"uniform +0ms..+30ms\"\n"));
-    let mut repeated = given(&format!("{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n"), flows.clone());
+    let mut repeated = given(
+        &format!("{SLOW}[[workload]]\ncc = \"cubic\"\n{FILE}\n"),
+        flows.clone(),
+    );
     let added: Vec<&str> = repeated.add_jitter().iter().map(|(key, _)| *key).collect();
     assert_eq!(added, ["send_jitter"]);
 }
 
-/// As README's example has one without workloads: who changes what arrives, or how it is sent, is told.
+/// As README's example has one without workloads: who changes what arrives, or how it is sent, is
+/// told.
 #[test]
 fn a_trace_of_arrivals_has_the_hash_that_it_had() {
     let text = "duration = \"6s\"\nmeasure_from = \"1s\"\nseed = 7\n\
@@ -293,8 +430,22 @@ fn a_trace_of_arrivals_has_the_hash_that_it_had() {
         [[workload]]\nname = \"law\"\nmodel = \"lognormal median 10kB sigma 2 max 20MB\"\nload = 0.2\ncc = \"bbr1\"\n\
         rtt = \"uniform +0ms..+40ms\"\n";
     let trace = run(&scenario(text)).trace.expect("traced");
-    let transfers = trace.tables.iter().find(|table| table.name == "transfers").expect("flows arrive").clone();
+    let transfers = trace
+        .tables
+        .iter()
+        .find(|table| table.name == "transfers")
+        .expect("flows arrive")
+        .clone();
     // Of everything; and of what arrived, with how long each took.
-    let hashes = [trace.hash(), trace::Trace { tables: vec![transfers] }.hash()];
-    assert_eq!(hashes.map(|hash| format!("{hash:016x}")), ["ab4b9fb0c0db3fa7", "6c72667d02d02f8c"]);
+    let hashes = [
+        trace.hash(),
+        trace::Trace {
+            tables: vec![transfers],
+        }
+        .hash(),
+    ];
+    assert_eq!(
+        hashes.map(|hash| format!("{hash:016x}")),
+        ["ab4b9fb0c0db3fa7", "6c72667d02d02f8c"]
+    );
 }

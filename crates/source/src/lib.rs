@@ -1,4 +1,5 @@
-//! What is in a file: plain, gzip or zstd, as its content says, not its name; read and decompressed on a thread of its own.
+//! What is in a file: plain, gzip or zstd, as its content says, not its name; read and decompressed
+//! on a thread of its own.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -20,7 +21,8 @@ pub struct Source {
     read: Arc<AtomicU64>,
 }
 
-/// So small that memory is used again, where a larger piece would be got from the system page by page.
+/// So small that memory is used again, where a larger piece would be got from the system page by
+/// page.
 const PIECE: usize = 64 << 10;
 /// Pieces that wait: enough that neither side waits for each of the other's.
 const AHEAD: usize = 32;
@@ -41,43 +43,57 @@ impl Source {
     ///
     /// When it can't be read.
     pub fn counting(path: &Path, read: Arc<AtomicU64>) -> io::Result<Source> {
-        let mut content = decompressed(Counted { inner: File::open(path)?, read: Arc::clone(&read) })?;
-        let (to, pieces) = sync_channel(AHEAD);
-        std::thread::Builder::new().name("file".into()).spawn(move || {
-            loop {
-                let mut piece = vec![0; PIECE];
-                let (filled, end) = fill(&mut content, &mut piece);
-                piece.truncate(filled);
-                // Whoever receives may have stopped.
-                let gone = filled > 0 && to.send(Ok(piece)).is_err();
-                if gone {
-                    return;
-                }
-                if let Some(end) = end {
-                    let _ = to.send(end.map(|()| Vec::new()));
-                    return;
-                }
-            }
+        let mut content = decompressed(Counted {
+            inner: File::open(path)?,
+            read: Arc::clone(&read),
         })?;
-        Ok(Source { pieces, ended: false, read })
+        let (to, pieces) = sync_channel(AHEAD);
+        std::thread::Builder::new()
+            .name("file".into())
+            .spawn(move || {
+                loop {
+                    let mut piece = vec![0; PIECE];
+                    let (filled, end) = fill(&mut content, &mut piece);
+                    piece.truncate(filled);
+                    // Whoever receives may have stopped.
+                    let gone = filled > 0 && to.send(Ok(piece)).is_err();
+                    if gone {
+                        return;
+                    }
+                    if let Some(end) = end {
+                        let _ = to.send(end.map(|()| Vec::new()));
+                        return;
+                    }
+                }
+            })?;
+        Ok(Source {
+            pieces,
+            ended: false,
+            read,
+        })
     }
 
     /// The next piece; `None` at the end.
     ///
     /// # Errors
     ///
-    /// When it can't be read, or is cut off in the middle of what is compressed; what is before that has come.
+    /// When it can't be read, or is cut off in the middle of what is compressed; what is before
+    /// that has come.
     pub fn next_piece(&mut self) -> io::Result<Option<Vec<u8>>> {
         if self.ended {
             return Ok(None);
         }
         // The thread that sends has no other end than those two, unless a decoder panics.
-        let piece = self.pieces.recv().unwrap_or_else(|_| Err(io::Error::other("the decoder has failed")));
+        let piece = self
+            .pieces
+            .recv()
+            .unwrap_or_else(|_| Err(io::Error::other("the decoder has failed")));
         self.ended = !piece.as_ref().is_ok_and(|piece| !piece.is_empty());
         piece.map(|piece| Some(piece).filter(|piece| !piece.is_empty()))
     }
 
-    /// How many bytes of the file have been read, as they lie on the disk: some pieces more than have been taken.
+    /// How many bytes of the file have been read, as they lie on the disk: some pieces more than
+    /// have been taken.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
@@ -91,7 +107,10 @@ impl Source {
 /// When it can't be read, or nothing of it can be decompressed.
 pub fn head(path: &Path, bytes: usize) -> io::Result<Vec<u8>> {
     let mut piece = vec![0; bytes];
-    let mut content = decompressed(Counted { inner: File::open(path)?, read: Arc::default() })?;
+    let mut content = decompressed(Counted {
+        inner: File::open(path)?,
+        read: Arc::default(),
+    })?;
     match fill(&mut content, &mut piece) {
         (0, Some(Err(error))) => Err(error),
         (filled, _) => {
@@ -122,11 +141,17 @@ fn decompressed(file: Counted) -> io::Result<Box<dyn Read + Send>> {
         return Ok(Box::new(MultiGzDecoder::new(file)));
     }
     if is_zstd(magic) {
-        return Ok(Box::new(Zstd { decoder: FrameDecoder::new(), rest: file, damage: None }));
+        return Ok(Box::new(Zstd {
+            decoder: FrameDecoder::new(),
+            rest: file,
+            damage: None,
+        }));
     }
-    for (start, name, tool) in
-        [(&b"\xfd7zXZ\0"[..], "xz", "xz"), (b"BZh", "bzip2", "bzip2"), (b"\x04\x22\x4d\x18", "LZ4", "lz4")]
-    {
+    for (start, name, tool) in [
+        (&b"\xfd7zXZ\0"[..], "xz", "xz"),
+        (b"BZh", "bzip2", "bzip2"),
+        (b"\x04\x22\x4d\x18", "LZ4", "lz4"),
+    ] {
         if magic.starts_with(start) {
             let text = format!(
                 "compressed with {name}, which is not read here\n  fix: {tool} -dk FILE, and name what comes out"
@@ -143,7 +168,8 @@ fn is_zstd(magic: &[u8]) -> bool {
         || (magic.len() >= 4 && magic[0] & 0xf0 == 0x50 && magic[1..4] == *b"\x2a\x4d\x18")
 }
 
-/// Frame after frame, as `zstd` writes them when files are put together, or when it works on several threads.
+/// Frame after frame, as `zstd` writes them when files are put together, or when it works on
+/// several threads.
 struct Zstd<R> {
     decoder: FrameDecoder,
     rest: R,
@@ -167,8 +193,11 @@ impl<R: BufRead> Read for Zstd<R> {
                 let some = BlockDecodingStrategy::UptoBytes(PIECE);
                 if let Err(error) = self.decoder.decode_blocks(&mut self.rest, some) {
                     self.damage = Some(damaged(error));
-                    // The decoder keeps a window of up to some MB for what may refer to it, until the frame ends: so it ends.
-                    self.decoder.decode_blocks(&END[..], BlockDecodingStrategy::All).map_err(damaged)?;
+                    // The decoder keeps a window of up to some MB for what may refer to it, until
+                    // the frame ends: so it ends.
+                    self.decoder
+                        .decode_blocks(&END[..], BlockDecodingStrategy::All)
+                        .map_err(damaged)?;
                 }
             } else if self.rest.fill_buf()?.is_empty() {
                 return Ok(0);
@@ -182,9 +211,10 @@ impl<R: BufRead> Read for Zstd<R> {
 impl<R: BufRead> Zstd<R> {
     fn begin(&mut self) -> io::Result<()> {
         match self.decoder.reset(&mut self.rest) {
-            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame { length, .. })) => {
-                io::copy(&mut (&mut self.rest).take(length.into()), &mut io::sink()).map(drop)
-            }
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length,
+                ..
+            })) => io::copy(&mut (&mut self.rest).take(length.into()), &mut io::sink()).map(drop),
             other => other.map_err(damaged),
         }
     }

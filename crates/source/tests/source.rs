@@ -37,7 +37,9 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
 /// Larger than a piece, than what is read at once, and than a block.
 fn text() -> Vec<u8> {
     (0..60_000u32)
-        .flat_map(|line| format!("{line} {}\n", line.wrapping_mul(2_654_435_761) >> 20).into_bytes())
+        .flat_map(|line| {
+            format!("{line} {}\n", line.wrapping_mul(2_654_435_761) >> 20).into_bytes()
+        })
         .collect()
 }
 
@@ -68,7 +70,11 @@ fn what_is_before_a_cut_comes_out_and_the_cut_is_said() {
             let path = file(name, &packed[..keep]);
             let (all, error, _) = content(&path);
             assert!(text.starts_with(&all) && error.is_some(), "{name} {keep}");
-            assert!(keep < packed.len() / 2 || all.len() > text.len() / 4, "{name} {keep}: {}", all.len());
+            assert!(
+                keep < packed.len() / 2 || all.len() > text.len() / 4,
+                "{name} {keep}: {}",
+                all.len()
+            );
             std::fs::remove_file(path).unwrap();
         }
     }
@@ -78,9 +84,15 @@ fn what_is_before_a_cut_comes_out_and_the_cut_is_said() {
 fn what_is_not_read_is_refused_with_what_to_do() {
     let path = file("xz", b"\xfd7zXZ\0...");
     let said = Source::open(&path).unwrap_err().to_string();
-    assert_eq!(said, "compressed with xz, which is not read here\n  fix: xz -dk FILE, and name what comes out");
+    assert_eq!(
+        said,
+        "compressed with xz, which is not read here\n  fix: xz -dk FILE, and name what comes out"
+    );
     std::fs::remove_file(&path).unwrap();
-    assert_eq!(Source::open(&path).unwrap_err().kind(), std::io::ErrorKind::NotFound);
+    assert_eq!(
+        Source::open(&path).unwrap_err().kind(),
+        std::io::ErrorKind::NotFound
+    );
 }
 
 /// Whatever is damaged in it, it ends: well, or with an error after which nothing comes.

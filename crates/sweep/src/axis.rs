@@ -32,7 +32,8 @@ enum Spacing {
     Log,
 }
 
-/// Splits `1bdp,8bdp` at its commas, but for those in quotes, brackets or braces: `"5s 1mbit, 10s pause",none` is two.
+/// Splits `1bdp,8bdp` at its commas, but for those in quotes, brackets or braces: `"5s 1mbit, 10s
+/// pause",none` is two.
 pub(crate) fn split(text: &str) -> Vec<String> {
     let (mut values, mut value) = (Vec::new(), String::new());
     let (mut quote, mut depth) = (None, 0_u32);
@@ -51,7 +52,10 @@ pub(crate) fn split(text: &str) -> Vec<String> {
         value.push(c);
     }
     values.push(value);
-    values.into_iter().map(|value| value.trim().to_owned()).collect()
+    values
+        .into_iter()
+        .map(|value| value.trim().to_owned())
+        .collect()
 }
 
 impl Range {
@@ -61,27 +65,33 @@ impl Range {
             Some(rest) if rest.ends_with(' ') => (rest, Spacing::Log),
             _ => (text, Spacing::Linear),
         };
-        let (low, high) = text.split_once("..").map(|(low, high)| (low.trim(), high.trim()))?;
+        let (low, high) = text
+            .split_once("..")
+            .map(|(low, high)| (low.trim(), high.trim()))?;
         let (Some(from), Some(to)) = (quantity(low), quantity(high)) else {
-            return Some(Err(format!("{low:?} and {high:?} are not both a number, or a number and its unit")));
+            return Some(Err(format!(
+                "{low:?} and {high:?} are not both a number, or a number and its unit"
+            )));
         };
-        Some(if from.unit != to.unit || low.ends_with('%') != high.ends_with('%') {
-            Err(format!("{low} and {high} are not of one kind"))
-        } else if from.value >= to.value {
-            Err(format!("{low} is not below {high}"))
-        } else if spacing == Spacing::Log && from.value <= 0.0 {
-            Err(format!("a logarithmic range can't begin at {low}"))
-        } else {
-            let is_whole = |text: &str| text.parse::<i64>().is_ok() && !text.starts_with('+');
-            Ok(Range {
-                low: from,
-                high: to,
-                spacing,
-                prefix: if low.starts_with('+') { "+" } else { "" },
-                percent: low.ends_with('%'),
-                whole: is_whole(low) && is_whole(high),
-            })
-        })
+        Some(
+            if from.unit != to.unit || low.ends_with('%') != high.ends_with('%') {
+                Err(format!("{low} and {high} are not of one kind"))
+            } else if from.value >= to.value {
+                Err(format!("{low} is not below {high}"))
+            } else if spacing == Spacing::Log && from.value <= 0.0 {
+                Err(format!("a logarithmic range can't begin at {low}"))
+            } else {
+                let is_whole = |text: &str| text.parse::<i64>().is_ok() && !text.starts_with('+');
+                Ok(Range {
+                    low: from,
+                    high: to,
+                    spacing,
+                    prefix: if low.starts_with('+') { "+" } else { "" },
+                    percent: low.ends_with('%'),
+                    whole: is_whole(low) && is_whole(high),
+                })
+            },
+        )
     }
 
     /// A value between the ends, as a scenario has it.
@@ -99,20 +109,35 @@ impl Range {
 
     /// One of its ends, as a scenario has it.
     pub fn end(&self, high: bool) -> String {
-        self.written(if high { self.high.value } else { self.low.value })
+        self.written(if high {
+            self.high.value
+        } else {
+            self.low.value
+        })
     }
 
     fn written(&self, value: f64) -> String {
         let (low, high) = (self.low.value, self.high.value);
         let Range { prefix, .. } = self;
         if self.percent {
-            let percent = Quantity { value: value * 100.0, unit: "" }.written();
+            let percent = Quantity {
+                value: value * 100.0,
+                unit: "",
+            }
+            .written();
             return format!("{prefix}{percent}%");
         }
         if self.whole {
             return format!("{:.0}", value.clamp(low, high));
         }
-        format!("{prefix}{}", Quantity { value, unit: self.low.unit }.written())
+        format!(
+            "{prefix}{}",
+            Quantity {
+                value,
+                unit: self.low.unit
+            }
+            .written()
+        )
     }
 }
 
@@ -125,8 +150,14 @@ mod tests {
     #[test]
     fn commas_split_but_not_inside_of_quotes() {
         assert_eq!(split("1bdp, 8bdp"), ["1bdp", "8bdp"]);
-        assert_eq!(split("\"5s 1mbit, 10s pause\",'a,b'"), ["\"5s 1mbit, 10s pause\"", "'a,b'"]);
-        assert_eq!(split("{ a = 1, b = 2 },[1, 2]"), ["{ a = 1, b = 2 }", "[1, 2]"]);
+        assert_eq!(
+            split("\"5s 1mbit, 10s pause\",'a,b'"),
+            ["\"5s 1mbit, 10s pause\"", "'a,b'"]
+        );
+        assert_eq!(
+            split("{ a = 1, b = 2 },[1, 2]"),
+            ["{ a = 1, b = 2 }", "[1, 2]"]
+        );
         assert_eq!(split("cubic"), ["cubic"]);
         assert_eq!(split("a,,b"), ["a", "", "b"]);
     }
@@ -137,7 +168,10 @@ mod tests {
         assert_eq!(bad("1ms..2mbit"), "1ms and 2mbit are not of one kind");
         assert_eq!(bad("2s..1s"), "2s is not below 1s");
         assert_eq!(bad("0..1 log"), "a logarithmic range can't begin at 0");
-        assert_eq!(bad("a..b"), "\"a\" and \"b\" are not both a number, or a number and its unit");
+        assert_eq!(
+            bad("a..b"),
+            "\"a\" and \"b\" are not both a number, or a number and its unit"
+        );
         assert_eq!(Range::read("cubic"), None);
         assert_eq!(Range::read("0.5bdp"), None);
     }
@@ -146,7 +180,9 @@ mod tests {
     fn half_of_a_logarithmic_range_lies_below_its_geometric_mean() {
         let range = Range::read("1ms..1s log").unwrap().unwrap();
         let mut rng = Rng::stream(1, "path.rtt", "sweep");
-        let below = (0..4000).filter(|_| quantity(&range.draw(&mut rng)).unwrap().value < 0.031_622_8).count();
+        let below = (0..4000)
+            .filter(|_| quantity(&range.draw(&mut rng)).unwrap().value < 0.031_622_8)
+            .count();
         assert!((1900..2100).contains(&below), "{below}");
     }
 

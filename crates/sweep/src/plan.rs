@@ -1,4 +1,5 @@
-//! What is run: points, each with its settings and as many seeds as there are repetitions, all checked.
+//! What is run: points, each with its settings and as many seeds as there are repetitions, all
+//! checked.
 
 use std::ops::Range as Numbers;
 use std::panic::resume_unwind;
@@ -16,9 +17,11 @@ use crate::axis::{Axis, Range, split};
 pub struct Request {
     /// Keys with one value each, for every point.
     pub fixed: Vec<(String, String)>,
-    /// Keys with their values, or with one range each; in the place of those in the file that have the same key.
+    /// Keys with their values, or with one range each; in the place of those in the file that have
+    /// the same key.
     pub axes: Vec<(String, Vec<String>)>,
-    /// Keys with what stands behind the `=` of a `--set`: one value for every point, or several with commas between.
+    /// Keys with what stands behind the `=` of a `--set`: one value for every point, or several
+    /// with commas between.
     pub set: Vec<(String, String)>,
     /// Keys that are varied together; none for those of the file.
     pub zip: Vec<String>,
@@ -81,13 +84,23 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Makes the points of `text`, which errors call `file`, and checks each; `registry` has the algorithms.
-    pub fn new(text: &str, file: &str, request: &Request, registry: Registry) -> Result<Plan, Error> {
+    /// Makes the points of `text`, which errors call `file`, and checks each; `registry` has the
+    /// algorithms.
+    pub fn new(
+        text: &str,
+        file: &str,
+        request: &Request,
+        registry: Registry,
+    ) -> Result<Plan, Error> {
         Plan::of(Template::read(text, file)?, request, registry)
     }
 
     /// The same of a template.
-    pub fn of(mut template: Template, request: &Request, registry: Registry) -> Result<Plan, Error> {
+    pub fn of(
+        mut template: Template,
+        request: &Request,
+        registry: Registry,
+    ) -> Result<Plan, Error> {
         let mut axes = match request.points {
             None => template.sweep().axes.clone(),
             Some(_) => Vec::new(),
@@ -111,8 +124,16 @@ impl Plan {
         if let Some(seed) = request.seed {
             template.set_seed(seed);
         }
-        let zip = if request.zip.is_empty() { &template.sweep().zip } else { &request.zip }.clone();
-        let sample = request.sample.or(template.sweep().sample).filter(|_| request.points.is_none());
+        let zip = if request.zip.is_empty() {
+            &template.sweep().zip
+        } else {
+            &request.zip
+        }
+        .clone();
+        let sample = request
+            .sample
+            .or(template.sweep().sample)
+            .filter(|_| request.points.is_none());
         let repeat = request.repeat.or(template.sweep().repeat).unwrap_or(1);
         let mut plan = Plan {
             axes: Vec::new(),
@@ -139,17 +160,34 @@ impl Plan {
 
     fn check_axes(&self, axes: &[(String, Vec<String>)], sample: Option<u64>) -> Result<(), Error> {
         for (key, values) in axes {
-            let refuse = |value: &str, problem: String, fix: &str| Err(self.template.error(key, value, problem, fix));
+            let refuse = |value: &str, problem: String, fix: &str| {
+                Err(self.template.error(key, value, problem, fix))
+            };
             if key == "seed" {
-                return refuse("", "seeds are counted up".to_owned(), "--repeat 30 runs each point with 30 of them");
+                return refuse(
+                    "",
+                    "seeds are counted up".to_owned(),
+                    "--repeat 30 runs each point with 30 of them",
+                );
             }
-            match values.iter().find_map(|value| Some((value, Range::read(value)?))) {
+            match values
+                .iter()
+                .find_map(|value| Some((value, Range::read(value)?)))
+            {
                 Some((value, Err(problem))) => {
-                    return refuse(&quoted(value), problem, "write a range like \"1ms..1s\" or \"1ms..1s log\"");
+                    return refuse(
+                        &quoted(value),
+                        problem,
+                        "write a range like \"1ms..1s\" or \"1ms..1s log\"",
+                    );
                 }
                 Some((value, Ok(_))) if values.len() > 1 => {
                     let problem = "a range stands by itself".to_owned();
-                    return refuse(&quoted(value), problem, "give one range, or values without one");
+                    return refuse(
+                        &quoted(value),
+                        problem,
+                        "give one range, or values without one",
+                    );
                 }
                 Some((value, Ok(_))) if sample.is_none() => {
                     let fix = "--sample 100 draws 100 points; or give values, with commas between";
@@ -158,10 +196,16 @@ impl Plan {
                 _ => {}
             }
             if values.is_empty() {
-                return refuse("[]", "no values".to_owned(), "give some, like [\"1bdp\", \"8bdp\"]");
+                return refuse(
+                    "[]",
+                    "no values".to_owned(),
+                    "give some, like [\"1bdp\", \"8bdp\"]",
+                );
             }
-            if let Some(value) =
-                values.iter().enumerate().find_map(|(i, value)| values[..i].contains(value).then_some(value))
+            if let Some(value) = values
+                .iter()
+                .enumerate()
+                .find_map(|(i, value)| values[..i].contains(value).then_some(value))
             {
                 return refuse(
                     &quoted(value),
@@ -173,14 +217,24 @@ impl Plan {
         Ok(())
     }
 
-    /// Every combination, the last axis changing fastest; the keys of `zip` change together, at the place of the first.
+    /// Every combination, the last axis changing fastest; the keys of `zip` change together, at the
+    /// place of the first.
     fn combine(&mut self, axes: Vec<(String, Vec<String>)>, zip: &[String]) -> Result<(), Error> {
-        let length = |key: &String| axes.iter().find(|(known, _)| known == key).map(|(_, values)| values.len());
+        let length = |key: &String| {
+            axes.iter()
+                .find(|(known, _)| known == key)
+                .map(|(_, values)| values.len())
+        };
         for key in zip {
             match (length(key), length(&zip[0])) {
                 (None, _) => {
                     let fix = format!("give it some: --set {key}=A,B");
-                    return Err(self.template.error(key, "", "to be varied with others, and has no values", fix));
+                    return Err(self.template.error(
+                        key,
+                        "",
+                        "to be varied with others, and has no values",
+                        fix,
+                    ));
                 }
                 (Some(here), Some(first)) if here != first => {
                     let problem = format!("{here} values, and {} has {first}", zip[0]);
@@ -194,14 +248,27 @@ impl Plan {
                 _ => {}
             }
         }
-        self.mode = if zip.is_empty() { Mode::Cartesian } else { Mode::Zip };
+        self.mode = if zip.is_empty() {
+            Mode::Cartesian
+        } else {
+            Mode::Zip
+        };
         // What each axis follows: itself, or the first of the zipped.
         let leader = |axis: usize| {
-            if zip.contains(&axes[axis].0) { axes.iter().position(|(key, _)| zip.contains(key)) } else { Some(axis) }
+            if zip.contains(&axes[axis].0) {
+                axes.iter().position(|(key, _)| zip.contains(key))
+            } else {
+                Some(axis)
+            }
         };
         let leaders: Vec<usize> = (0..axes.len()).filter_map(leader).collect();
-        let sizes =
-            axes.iter().enumerate().map(|(i, (_, values))| if leaders[i] == i { values.len() as u64 } else { 1 });
+        let sizes = axes.iter().enumerate().map(|(i, (_, values))| {
+            if leaders[i] == i {
+                values.len() as u64
+            } else {
+                1
+            }
+        });
         let total = sizes.clone().fold(1_u64, u64::saturating_mul);
         self.check_count(total)?;
         let mut strides = vec![1_u64; axes.len()];
@@ -211,16 +278,26 @@ impl Plan {
         }
         for point in 0..total {
             for leader in &leaders {
-                self.places.push((point / strides[*leader] % sizes[*leader]) as u32);
+                self.places
+                    .push((point / strides[*leader] % sizes[*leader]) as u32);
             }
         }
         self.points = total as usize;
-        self.axes = axes.into_iter().map(|(key, values)| Axis { key, values }).collect();
+        self.axes = axes
+            .into_iter()
+            .map(|(key, values)| Axis { key, values })
+            .collect();
         Ok(())
     }
 
-    /// So many points at random. Each axis draws from a stream of its own, so that another one changes nothing of it.
-    fn draw(&mut self, axes: Vec<(String, Vec<String>)>, count: u64, seed: Option<u64>) -> Result<(), Error> {
+    /// So many points at random. Each axis draws from a stream of its own, so that another one
+    /// changes nothing of it.
+    fn draw(
+        &mut self,
+        axes: Vec<(String, Vec<String>)>,
+        count: u64,
+        seed: Option<u64>,
+    ) -> Result<(), Error> {
         self.mode = Mode::Sample;
         self.check_count(count)?;
         self.points = count as usize;
@@ -228,18 +305,24 @@ impl Plan {
         let mut drawn: Vec<(Axis, Vec<u32>)> = Vec::new();
         for (key, values) in axes {
             let mut rng = Rng::stream(seed, &key, "sweep");
-            drawn.push(match values.first().and_then(|value| Range::read(value)?.ok()) {
-                Some(range) => {
-                    let values = (0..count).map(|_| range.draw(&mut rng)).collect();
-                    (Axis { key, values }, (0..count as u32).collect())
-                }
-                None => {
-                    let places = (0..count).map(|_| rng.below(values.len() as u64) as u32).collect();
-                    (Axis { key, values }, places)
-                }
-            });
+            drawn.push(
+                match values.first().and_then(|value| Range::read(value)?.ok()) {
+                    Some(range) => {
+                        let values = (0..count).map(|_| range.draw(&mut rng)).collect();
+                        (Axis { key, values }, (0..count as u32).collect())
+                    }
+                    None => {
+                        let places = (0..count)
+                            .map(|_| rng.below(values.len() as u64) as u32)
+                            .collect();
+                        (Axis { key, values }, places)
+                    }
+                },
+            );
         }
-        self.places = (0..self.points).flat_map(|point| drawn.iter().map(move |(_, places)| places[point])).collect();
+        self.places = (0..self.points)
+            .flat_map(|point| drawn.iter().map(move |(_, places)| places[point]))
+            .collect();
         self.axes = drawn.into_iter().map(|(axis, _)| axis).collect();
         Ok(())
     }
@@ -248,7 +331,12 @@ impl Plan {
     fn list(&mut self, points: &[Vec<(String, String)>]) -> Result<(), Error> {
         self.mode = Mode::Listed;
         if points.is_empty() {
-            return Err(self.template.error("", "", "the list of points is empty", "give at least one"));
+            return Err(self.template.error(
+                "",
+                "",
+                "the list of points is empty",
+                "give at least one",
+            ));
         }
         self.check_count(points.len() as u64)?;
         self.points = points.len();
@@ -258,12 +346,19 @@ impl Plan {
         for point in points {
             let mut at = vec![UNSET; self.axes.len()];
             for (key, value) in point {
-                let axis = self.axes.iter().position(|axis| axis.key == *key).unwrap_or_else(|| {
-                    self.axes.push(Axis { key: key.clone(), values: Vec::new() });
-                    known.push(std::collections::BTreeMap::new());
-                    at.push(UNSET);
-                    self.axes.len() - 1
-                });
+                let axis = self
+                    .axes
+                    .iter()
+                    .position(|axis| axis.key == *key)
+                    .unwrap_or_else(|| {
+                        self.axes.push(Axis {
+                            key: key.clone(),
+                            values: Vec::new(),
+                        });
+                        known.push(std::collections::BTreeMap::new());
+                        at.push(UNSET);
+                        self.axes.len() - 1
+                    });
                 let values = &mut self.axes[axis].values;
                 at[axis] = *known[axis].entry(value.clone()).or_insert_with(|| {
                     values.push(value.clone());
@@ -288,7 +383,9 @@ impl Plan {
             return Ok(());
         }
         let problem = format!("{points} points are more than {MOST_POINTS}");
-        Err(self.template.error("", "", problem, "draw some of them: --sample 1000"))
+        Err(self
+            .template
+            .error("", "", problem, "draw some of them: --sample 1000"))
     }
 
     fn check_repeats(&mut self) -> Result<(), Error> {
@@ -296,14 +393,21 @@ impl Plan {
         let last = self.first_seed.saturating_add(self.repeat - 1);
         if self.repeat > MOST_REPEATS || last > i64::MAX as u64 {
             let problem = format!("{} repetitions are too many", self.repeat);
-            return Err(self.template.error("", "", problem, "repeat less often, or begin at a smaller seed"));
+            return Err(self.template.error(
+                "",
+                "",
+                problem,
+                "repeat less often, or begin at a smaller seed",
+            ));
         }
         Ok(())
     }
 
     /// Checks each point as a run would, on all cores; refuses the first that is wrong.
     fn check_points(&mut self) -> Result<(), Error> {
-        let cores = thread::available_parallelism().map_or(1, usize::from).min(self.points.div_ceil(64));
+        let cores = thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(self.points.div_ceil(64));
         let part = self.points.div_ceil(cores);
         let parts = thread::scope(|scope| {
             let check = |first: usize| {
@@ -331,28 +435,42 @@ impl Plan {
         Ok(())
     }
 
-    #[expect(clippy::type_complexity, reason = "what check_points sums up, and nobody else sees")]
-    fn check_some(&self, points: Numbers<usize>) -> Result<((Bytes, usize), Vec<(&'static str, Span, Span)>), Error> {
+    #[expect(
+        clippy::type_complexity,
+        reason = "what check_points sums up, and nobody else sees"
+    )]
+    fn check_some(
+        &self,
+        points: Numbers<usize>,
+    ) -> Result<((Bytes, usize), Vec<(&'static str, Span, Span)>), Error> {
         let registry = &self.registry;
         let (mut memory, mut jitter) = ((Bytes::ZERO, 0), Vec::new());
         for point in points {
             let mut scenario = self.scenario_at(point)?;
             if self.repeat > 1 {
-                jitter.extend(scenario.add_jitter().into_iter().map(|(key, added)| (key, added, added)));
+                jitter.extend(
+                    scenario
+                        .add_jitter()
+                        .into_iter()
+                        .map(|(key, added)| (key, added, added)),
+                );
                 jitter.sort_by_key(|(key, ..)| *key);
                 jitter.dedup_by(|other, kept| {
-                    (kept.1, kept.2) =
-                        if kept.0 == other.0 { (kept.1.min(other.1), kept.2.max(other.2)) } else { (kept.1, kept.2) };
+                    (kept.1, kept.2) = if kept.0 == other.0 {
+                        (kept.1.min(other.1), kept.2.max(other.2))
+                    } else {
+                        (kept.1, kept.2)
+                    };
                     kept.0 == other.0
                 });
                 if !sim::is_random(&scenario, registry) {
                     let problem = "nothing in this scenario is random: every repetition would be the same run";
-                    let fix =
-                        "leave out start_jitter and send_jitter, which --repeat then sets, or do without --repeat";
+                    let fix = "leave out start_jitter and send_jitter, which --repeat then sets, or do without --repeat";
                     return Err(self.within(point, self.template.error("", "", problem, fix)));
                 }
             }
-            Simulation::new(&scenario, registry, TraceLevel::Off).map_err(|error| self.within(point, error))?;
+            Simulation::new(&scenario, registry, TraceLevel::Off)
+                .map_err(|error| self.within(point, error))?;
             memory = memory.max((sim::memory_needed(&scenario, TraceLevel::Off), point));
         }
         Ok((memory, jitter))
@@ -363,8 +481,15 @@ impl Plan {
         if self.axes.is_empty() {
             return error;
         }
-        let settings: Vec<String> = self.settings(point).map(|(key, value)| format!("{key}={value}")).collect();
-        error.within(format!("point {point} of {} ({})", self.points, settings.join(", ")))
+        let settings: Vec<String> = self
+            .settings(point)
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        error.within(format!(
+            "point {point} of {} ({})",
+            self.points,
+            settings.join(", ")
+        ))
     }
 
     fn scenario_at(&self, point: usize) -> Result<Scenario, Error> {
@@ -372,7 +497,9 @@ impl Plan {
         for (key, value) in self.settings(point) {
             template.set(key, value);
         }
-        template.scenario().map_err(|error| self.within(point, error))
+        template
+            .scenario()
+            .map_err(|error| self.within(point, error))
     }
 
     /// The scenario of a run, by the run's number.
@@ -395,7 +522,11 @@ impl Plan {
     /// What a point sets: keys with values, as `--set` takes them.
     pub fn settings(&self, point: usize) -> impl Iterator<Item = (&str, &str)> {
         let places = &self.places[point * self.axes.len()..][..self.axes.len()];
-        let set = self.axes.iter().zip(places).filter(|(_, place)| **place != UNSET);
+        let set = self
+            .axes
+            .iter()
+            .zip(places)
+            .filter(|(_, place)| **place != UNSET);
         set.map(|(axis, place)| (axis.key.as_str(), axis.values[*place as usize].as_str()))
     }
 
@@ -435,7 +566,8 @@ impl Plan {
         self.first_seed..self.first_seed + self.repeat
     }
 
-    /// What was added so that repetitions differ: the key, and the least and most of it in any point.
+    /// What was added so that repetitions differ: the key, and the least and most of it in any
+    /// point.
     pub fn added_jitter(&self) -> &[(&'static str, Span, Span)] {
         &self.jitter
     }

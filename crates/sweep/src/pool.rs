@@ -1,7 +1,8 @@
 //! Threads that make ranges of numbered runs, and hand rows back in shards of about a second.
 //!
-//! All threads work on one shard, run by run, so that none is idle while another has a shard to finish. A shard is cut when it
-//! has lasted long enough; where it is cut is a matter of the machine, what is in its rows is not.
+//! All threads work on one shard, run by run, so that none is idle while another has a shard to
+//! finish. A shard is cut when it has lasted long enough; where it is cut is a matter of the
+//! machine, what is in its rows is not.
 
 use std::any::Any;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,8 +22,8 @@ pub trait Work: Debug + Send + Sync + 'static {
     /// What is kept of a run until its shard is cut.
     type Outcome: Debug + Send;
 
-    /// One run to its end, and how many packets it moved; none when `stop` was set meanwhile, which is to be looked at every
-    /// ten milliseconds or so.
+    /// One run to its end, and how many packets it moved; none when `stop` was set meanwhile, which
+    /// is to be looked at every ten milliseconds or so.
     fn run(&self, run: u64, stop: &AtomicBool) -> Option<(Self::Outcome, u64)>;
 
     /// The rows of runs, in the order of their numbers.
@@ -93,12 +94,25 @@ struct Shard<T> {
 }
 
 /// Makes ranges of runs on so many threads, in shards of about so long.
-pub fn start<W: Work>(work: &Arc<W>, ranges: &[Range<u64>], threads: usize, shard: Duration) -> Running {
-    let left = ranges.iter().filter(|range| !range.is_empty()).cloned().collect();
+pub fn start<W: Work>(
+    work: &Arc<W>,
+    ranges: &[Range<u64>],
+    threads: usize,
+    shard: Duration,
+) -> Running {
+    let left = ranges
+        .iter()
+        .filter(|range| !range.is_empty())
+        .cloned()
+        .collect();
     let progress = Arc::<Progress>::default();
     let shared = Arc::new(Shared {
         work: Arc::clone(work),
-        queue: Mutex::new(Queue { left, shards: BTreeMap::new(), open: None }),
+        queue: Mutex::new(Queue {
+            left,
+            shards: BTreeMap::new(),
+            open: None,
+        }),
         long_enough: shard,
         progress: Arc::clone(&progress),
     });
@@ -108,11 +122,16 @@ pub fn start<W: Work>(work: &Arc<W>, ranges: &[Range<u64>], threads: usize, shar
         thread::spawn(move || shared.toil(&tell))
     };
     let threads = Mutex::new((0..threads.max(1)).map(thread).collect());
-    Running { progress, finished: Mutex::new(finished), threads }
+    Running {
+        progress,
+        finished: Mutex::new(finished),
+        threads,
+    }
 }
 
 impl Running {
-    /// Waits for the next shard, for so long at most: none when that is over, or, with `true`, when all is done.
+    /// Waits for the next shard, for so long at most: none when that is over, or, with `true`, when
+    /// all is done.
     ///
     /// # Errors
     /// When a run panicked, which is a broken invariant, ours or of a user's algorithm.
@@ -154,14 +173,19 @@ impl Drop for Running {
 impl<W: Work> Shared<W> {
     fn toil(&self, tell: &Sender<Result<Finished, Panicked>>) {
         while let Some((shard, run)) = self.take(tell) {
-            let outcome = catch_unwind(AssertUnwindSafe(|| self.work.run(run, &self.progress.stop)));
+            let outcome =
+                catch_unwind(AssertUnwindSafe(|| self.work.run(run, &self.progress.stop)));
             match outcome {
                 Ok(Some((outcome, packets))) => self.put(shard, run, outcome, packets, tell),
                 Ok(None) => return,
                 Err(payload) => {
                     self.progress.stop.store(true, Ordering::Relaxed);
                     let (point, seed) = self.work.place(run);
-                    drop(tell.send(Err(Panicked { point, seed, payload })));
+                    drop(tell.send(Err(Panicked {
+                        point,
+                        seed,
+                        payload,
+                    })));
                     return;
                 }
             }
@@ -169,7 +193,10 @@ impl<W: Work> Shared<W> {
     }
 
     /// The next run and the shard that it belongs to. Where one ends, the next shard begins.
-    #[expect(clippy::disallowed_methods, reason = "where shards are cut changes no row of them")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "where shards are cut changes no row of them"
+    )]
     fn take(&self, tell: &Sender<Result<Finished, Panicked>>) -> Option<(u64, u64)> {
         if self.progress.stop.load(Ordering::Relaxed) {
             return None;
@@ -181,10 +208,16 @@ impl<W: Work> Shared<W> {
         if let Some(first) = *open {
             let shard = shards.get_mut(&first).expect("an open shard is there");
             let next = first + shard.runs.len() as u64;
-            if left.front().is_none_or(|range| range.start != next) || now - shard.begun >= self.long_enough {
+            if left.front().is_none_or(|range| range.start != next)
+                || now - shard.begun >= self.long_enough
+            {
                 shard.closed = true;
                 *open = None;
-                full = if shard.missing == 0 { shards.remove_entry(&first) } else { None };
+                full = if shard.missing == 0 {
+                    shards.remove_entry(&first)
+                } else {
+                    None
+                };
             }
         }
         let run = left.front_mut().and_then(Iterator::next);
@@ -210,24 +243,46 @@ impl<W: Work> Shared<W> {
         taken
     }
 
-    fn put(&self, first: u64, run: u64, outcome: W::Outcome, packets: u64, tell: &Sender<Result<Finished, Panicked>>) {
+    fn put(
+        &self,
+        first: u64,
+        run: u64,
+        outcome: W::Outcome,
+        packets: u64,
+        tell: &Sender<Result<Finished, Panicked>>,
+    ) {
         self.progress.runs.fetch_add(1, Ordering::Relaxed);
         self.progress.packets.fetch_add(packets, Ordering::Relaxed);
         let mut queue = locked(&self.queue);
-        let shard = queue.shards.get_mut(&first).expect("a shard stays until all of its runs are done");
+        let shard = queue
+            .shards
+            .get_mut(&first)
+            .expect("a shard stays until all of its runs are done");
         shard.runs[(run - first) as usize] = Some(outcome);
         shard.missing -= 1;
         let done = shard.closed && shard.missing == 0;
-        let full = if done { queue.shards.remove(&first) } else { None };
+        let full = if done {
+            queue.shards.remove(&first)
+        } else {
+            None
+        };
         drop(queue);
         if let Some(shard) = full {
             self.hand_over(first, shard, tell);
         }
     }
 
-    fn hand_over(&self, first: u64, shard: Shard<W::Outcome>, tell: &Sender<Result<Finished, Panicked>>) {
+    fn hand_over(
+        &self,
+        first: u64,
+        shard: Shard<W::Outcome>,
+        tell: &Sender<Result<Finished, Panicked>>,
+    ) {
         let runs = first..first + shard.runs.len() as u64;
-        let outcomes = shard.runs.into_iter().map(|outcome| outcome.expect("none is missing"));
+        let outcomes = shard
+            .runs
+            .into_iter()
+            .map(|outcome| outcome.expect("none is missing"));
         let columns = self.work.columns(runs.clone().zip(outcomes));
         drop(tell.send(Ok(Finished { runs, columns }))); // nobody waits any more after a stop
     }

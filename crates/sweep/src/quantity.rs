@@ -1,4 +1,5 @@
-//! What a value of an axis is worth: a number with its unit, from the text that stands in a scenario.
+//! What a value of an axis is worth: a number with its unit, from the text that stands in a
+//! scenario.
 
 use units::{Bytes, Rate, Span};
 
@@ -11,25 +12,43 @@ pub struct Quantity {
     pub unit: &'static str,
 }
 
-/// Reads `50ms`, `+20ms`, `100mbit`, `1500B`, `1%`, `8bdp`, `400packets`, `0.7`, `true`; none for a word.
+/// Reads `50ms`, `+20ms`, `100mbit`, `1500B`, `1%`, `8bdp`, `400packets`, `0.7`, `true`; none for a
+/// word.
 pub fn quantity(text: &str) -> Option<Quantity> {
     let text = text.trim();
     let of = |value: f64, unit| Some(Quantity { value, unit });
     if let Ok(number) = text.parse::<f64>() {
-        return number.is_finite().then_some(Quantity { value: number, unit: "" });
+        return number.is_finite().then_some(Quantity {
+            value: number,
+            unit: "",
+        });
     }
     let text = text.strip_prefix('+').unwrap_or(text);
     if let Some(percent) = text.strip_suffix('%') {
         // Shifting the point in the text gives the float nearest to what was written.
-        return format!("{}e-2", percent.trim()).parse().ok().and_then(|share| of(share, ""));
+        return format!("{}e-2", percent.trim())
+            .parse()
+            .ok()
+            .and_then(|share| of(share, ""));
     }
     let lower = text.to_lowercase();
-    for (ending, unit) in [("bdp", "bdp"), ("packets", "packets"), ("packet", "packets")] {
+    for (ending, unit) in [
+        ("bdp", "bdp"),
+        ("packets", "packets"),
+        ("packet", "packets"),
+    ] {
         if let Some(number) = lower.strip_suffix(ending) {
-            return number.trim().parse().ok().and_then(|number| of(number, unit));
+            return number
+                .trim()
+                .parse()
+                .ok()
+                .and_then(|number| of(number, unit));
         }
     }
-    let span = text.parse().ok().map(|span: Span| (span.as_secs_f64(), "s"));
+    let span = text
+        .parse()
+        .ok()
+        .map(|span: Span| (span.as_secs_f64(), "s"));
     let rate = || text.parse().ok().map(|rate: Rate| (rate.as_f64(), "bit/s"));
     let size = || text.parse().ok().map(|bytes: Bytes| (bytes.as_f64(), "B"));
     let (value, unit) = span.or_else(rate).or_else(size)?;
@@ -37,7 +56,8 @@ pub fn quantity(text: &str) -> Option<Quantity> {
 }
 
 impl Quantity {
-    /// As a scenario has it, to six digits that count, in whole base units where the unit has no smaller ones.
+    /// As a scenario has it, to six digits that count, in whole base units where the unit has no
+    /// smaller ones.
     pub fn written(self) -> String {
         let Quantity { value, unit } = self;
         match unit {
@@ -91,8 +111,14 @@ mod tests {
         ] {
             let written = Quantity { value, unit }.written();
             let read = quantity(&written).expect(&written);
-            assert!((read.value - value).abs() <= 0.5_f64.max(value * 1e-5) && read.unit == unit, "{written}");
-            assert_eq!(written.to_lowercase().replace("/s", ""), text.to_lowercase().replace("/s", ""));
+            assert!(
+                (read.value - value).abs() <= 0.5_f64.max(value * 1e-5) && read.unit == unit,
+                "{written}"
+            );
+            assert_eq!(
+                written.to_lowercase().replace("/s", ""),
+                text.to_lowercase().replace("/s", "")
+            );
         }
     }
 }

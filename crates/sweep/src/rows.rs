@@ -7,7 +7,8 @@ use serde_json::Value as Json;
 /// A column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// Its name: that of the metric, with points where metrics lie in each other: `rtt_s.mean`, `link.bottleneck.drops`.
+    /// Its name: that of the metric, with points where metrics lie in each other: `rtt_s.mean`,
+    /// `link.bottleneck.drops`.
     pub name: String,
     /// Its values.
     pub values: Values,
@@ -41,7 +42,8 @@ pub(crate) struct Rows {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotMetrics;
 
-/// Rows of runs that another runner than the simulator made: the point of each, and its metrics as they are serialised.
+/// Rows of runs that another runner than the simulator made: the point of each, and its metrics as
+/// they are serialised.
 ///
 /// # Errors
 /// When one of them is not a run's metrics.
@@ -64,9 +66,15 @@ enum Cell {
 impl Rows {
     /// Adds a row for each flow and each workload of a run, of its metrics as they are serialised.
     pub(crate) fn add(&mut self, point: usize, metrics: Json) -> Result<(), NotMetrics> {
-        let Json::Object(mut whole) = metrics else { return Err(NotMetrics) };
-        let seed = whole.remove("seed").and_then(|seed| seed.as_u64()).ok_or(NotMetrics)?;
-        let (Some(Json::Array(mut flows)), Some(Json::Array(links))) = (whole.remove("flows"), whole.remove("links"))
+        let Json::Object(mut whole) = metrics else {
+            return Err(NotMetrics);
+        };
+        let seed = whole
+            .remove("seed")
+            .and_then(|seed| seed.as_u64())
+            .ok_or(NotMetrics)?;
+        let (Some(Json::Array(mut flows)), Some(Json::Array(links))) =
+            (whole.remove("flows"), whole.remove("links"))
         else {
             return Err(NotMetrics);
         };
@@ -123,7 +131,10 @@ impl Rows {
         let rows = self.rows;
         let columns = self.columns.into_iter().map(|(name, mut cells)| {
             cells.resize(rows, Cell::None);
-            Column { name, values: values(cells) }
+            Column {
+                name,
+                values: values(cells),
+            }
         });
         columns.collect()
     }
@@ -132,7 +143,12 @@ impl Rows {
 /// Words if there is one, measures if one is none or a fraction, else counts.
 fn values(cells: Vec<Cell>) -> Values {
     if cells.iter().all(|cell| matches!(cell, Cell::Count(_))) {
-        return Values::Counts(cells.iter().map(|cell| if let Cell::Count(n) = cell { *n } else { 0 }).collect());
+        return Values::Counts(
+            cells
+                .iter()
+                .map(|cell| if let Cell::Count(n) = cell { *n } else { 0 })
+                .collect(),
+        );
     }
     if !cells.iter().any(|cell| matches!(cell, Cell::Word(_))) {
         let number = |cell: &Cell| match cell {
@@ -144,7 +160,11 @@ fn values(cells: Vec<Cell>) -> Values {
     }
     let (mut labels, mut known) = (Vec::new(), BTreeMap::new());
     let mut code = |cell: Cell| {
-        let word = if let Cell::Word(word) = cell { word } else { String::new() };
+        let word = if let Cell::Word(word) = cell {
+            word
+        } else {
+            String::new()
+        };
         *known.entry(word.clone()).or_insert_with(|| {
             labels.push(word);
             labels.len() as u32 - 1
@@ -156,22 +176,40 @@ fn values(cells: Vec<Cell>) -> Values {
 
 /// The metrics of a flow or a link, and its name.
 fn named(metrics: Json) -> Result<(String, Json), NotMetrics> {
-    let Json::Object(mut metrics) = metrics else { return Err(NotMetrics) };
-    let Some(Json::String(name)) = metrics.remove("name") else { return Err(NotMetrics) };
+    let Json::Object(mut metrics) = metrics else {
+        return Err(NotMetrics);
+    };
+    let Some(Json::String(name)) = metrics.remove("name") else {
+        return Err(NotMetrics);
+    };
     Ok((name, Json::Object(metrics)))
 }
 
-/// The numbers and words in `value`, each by its path below `at`. Of lists there are those of decades, each by where it begins.
+/// The numbers and words in `value`, each by its path below `at`. Of lists there are those of
+/// decades, each by where it begins.
 fn cells(at: &str, value: Json) -> Vec<(String, Cell)> {
-    let join = |name: String| if at.is_empty() { name } else { format!("{at}.{name}") };
+    let join = |name: String| {
+        if at.is_empty() {
+            name
+        } else {
+            format!("{at}.{name}")
+        }
+    };
     let cell = match value {
         Json::Object(inner) => {
-            return inner.into_iter().flat_map(|(name, value)| cells(&join(name), value)).collect();
+            return inner
+                .into_iter()
+                .flat_map(|(name, value)| cells(&join(name), value))
+                .collect();
         }
         Json::Array(list) => {
-            let decade = |mut each: Json| Some((each.as_object_mut()?.remove("from_bytes")?.as_u64()?, each));
+            let decade = |mut each: Json| {
+                Some((each.as_object_mut()?.remove("from_bytes")?.as_u64()?, each))
+            };
             let decades = list.into_iter().filter_map(decade);
-            return decades.flat_map(|(from, decade)| cells(&join(from.to_string()), decade)).collect();
+            return decades
+                .flat_map(|(from, decade)| cells(&join(from.to_string()), decade))
+                .collect();
         }
         Json::Null => Cell::None,
         Json::Bool(flag) => Cell::Count(u64::from(flag)),

@@ -17,7 +17,12 @@ const SLICE: u64 = 200_000;
 
 impl Plan {
     /// Runs ranges of run numbers on so many threads, in shards of about so long.
-    pub fn start(self: &Arc<Plan>, ranges: &[Range<u64>], threads: usize, shard: Duration) -> Running {
+    pub fn start(
+        self: &Arc<Plan>,
+        ranges: &[Range<u64>],
+        threads: usize,
+        shard: Duration,
+    ) -> Running {
         start(self, ranges, threads, shard)
     }
 }
@@ -43,7 +48,8 @@ impl Work for Plan {
         let mut rows = Rows::default();
         for (number, summary) in runs {
             let metrics = serde_json::to_value(summary).expect("metrics are numbers by name");
-            rows.add(Plan::place(self, number).0, metrics).expect("the metrics of a run");
+            rows.add(Plan::place(self, number).0, metrics)
+                .expect("the metrics of a run");
         }
         rows.columns()
     }

@@ -30,41 +30,66 @@ const TWINS: [Twin; 4] = [
         ours: "newreno",
         kernel: "reno",
         // The kernel counts every acknowledged byte in slow start.
-        as_linux: &[("abc_limit", Setting::AtLeast(64.0)), ("slow_start", Setting::Word("standard"))],
+        as_linux: &[
+            ("abc_limit", Setting::AtLeast(64.0)),
+            ("slow_start", Setting::Word("standard")),
+        ],
         paces: false,
         both_ends: false,
     },
     Twin {
         ours: "cubic",
         kernel: "cubic",
-        as_linux: &[("profile", Setting::Word("linux")), ("slow_start", Setting::Word("hystart"))],
+        as_linux: &[
+            ("profile", Setting::Word("linux")),
+            ("slow_start", Setting::Word("hystart")),
+        ],
         paces: false,
         both_ends: false,
     },
-    Twin { ours: "bbr1", kernel: "bbr", as_linux: &[], paces: true, both_ends: false },
-    Twin { ours: "dctcp", kernel: "dctcp", as_linux: &[], paces: false, both_ends: true },
+    Twin {
+        ours: "bbr1",
+        kernel: "bbr",
+        as_linux: &[],
+        paces: true,
+        both_ends: false,
+    },
+    Twin {
+        ours: "dctcp",
+        kernel: "dctcp",
+        as_linux: &[],
+        paces: false,
+        both_ends: true,
+    },
 ];
 
 /// The twin of an algorithm by its name, ours or the kernel's.
 pub fn twin(name: &str) -> Option<&'static Twin> {
-    TWINS.iter().find(|twin| twin.ours == name || twin.kernel == name)
+    TWINS
+        .iter()
+        .find(|twin| twin.ours == name || twin.kernel == name)
 }
 
-/// TCP_CONGESTION for the `cc` of a scenario: what both have by its name there, anything else by its own.
+/// TCP_CONGESTION for the `cc` of a scenario: what both have by its name there, anything else by
+/// its own.
 pub fn kernel_name(cc: &str) -> &str {
     twin(cc).map_or(cc, |twin| twin.kernel)
 }
 
-/// Whether a parameter has the value that it has when none is given: a resolved scenario writes all of them out, and is the
-/// same scenario.
+/// Whether a parameter has the value that it has when none is given: a resolved scenario writes all
+/// of them out, and is the same scenario.
 fn is_usual(flow: &Flow, name: &str, value: &Value) -> bool {
     let registry = Registry::default();
-    let Some(descriptor) = registry.get(&flow.cc) else { return false };
+    let Some(descriptor) = registry.get(&flow.cc) else {
+        return false;
+    };
     let profile = match flow.params.get("profile") {
         Some(Value::Word(word)) => word,
         _ => descriptor.usual_profile(),
     };
-    let Some(param) = descriptor.params.iter().find(|param| param.name == name) else { return false };
+    let Some(param) = descriptor.params.iter().find(|param| param.name == name) else {
+        return false;
+    };
     match (descriptor.default_of(param, profile), value.clone()) {
         (ParamValue::Number(usual), Value::Number(given)) => usual == given,
         (ParamValue::Flag(usual), Value::Flag(given)) => usual == given,
@@ -86,6 +111,9 @@ pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &Value)> {
                 }
         })
     };
-    let given = flow.params.iter().find(|(name, value)| !granted(name, value) && !is_usual(flow, name, value));
+    let given = flow
+        .params
+        .iter()
+        .find(|(name, value)| !granted(name, value) && !is_usual(flow, name, value));
     given.map(|(name, value)| (name.as_str(), value))
 }

@@ -1,4 +1,5 @@
-//! Flows that arrive, on a real stack: all of them are drawn before the run, from the streams that the simulator draws from.
+//! Flows that arrive, on a real stack: all of them are drawn before the run, from the streams that
+//! the simulator draws from.
 
 use scenario::{Error, Scenario};
 use units::{Span, Time};
@@ -13,7 +14,8 @@ const MOST_AT_ONCE: u64 = 10_000;
 /// Descriptors that an end has besides.
 const OTHER_FILES: u64 = 64;
 
-/// Real flows take slow start and round trips: so many times as many are under way as where all share the link without them.
+/// Real flows take slow start and round trips: so many times as many are under way as where all
+/// share the link without them.
 const SLOWER: u64 = 2;
 
 /// A flow that arrives, besides what it is like as a flow.
@@ -30,7 +32,8 @@ pub(crate) struct Arrival {
 /// A scenario with every flow written out that arrives in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Unfolded {
-    /// Its own flows first, then those that arrive, in order of time; each with its start, so that nothing is left to be drawn.
+    /// Its own flows first, then those that arrive, in order of time; each with its start, so that
+    /// nothing is left to be drawn.
     pub(crate) scenario: Scenario,
     /// Those that arrive.
     pub(crate) arrivals: Vec<Arrival>,
@@ -40,24 +43,45 @@ impl Unfolded {
     pub(crate) fn of(scenario: &Scenario) -> Unfolded {
         let mut all = scenario.clone();
         all.start_jitter = Span::ZERO;
-        all.flows.iter_mut().zip(&scenario.flows).for_each(|(flow, spec)| flow.start = scenario.start(spec));
-        let mut coming: Vec<_> = scenario.workloads.iter().map(|workload| scenario.coming(workload)).collect();
+        all.flows
+            .iter_mut()
+            .zip(&scenario.flows)
+            .for_each(|(flow, spec)| flow.start = scenario.start(spec));
+        let mut coming: Vec<_> = scenario
+            .workloads
+            .iter()
+            .map(|workload| scenario.coming(workload))
+            .collect();
         let mut arrivals = Vec::new();
         let next = |coming: &[scenario::Coming]| {
-            let times = coming.iter().enumerate().filter_map(|(workload, coming)| Some((coming.next_at()?, workload)));
+            let times = coming
+                .iter()
+                .enumerate()
+                .filter_map(|(workload, coming)| Some((coming.next_at()?, workload)));
             times.min()
         };
         while let Some((at, workload)) = next(&coming) {
             let coming = &mut coming[workload];
-            let Some(arrival) = coming.arrive() else { break };
+            let Some(arrival) = coming.arrive() else {
+                break;
+            };
             let (flow, chunks) = (coming.flow(), coming.chunks(arrival));
-            let alone = coming.wire().alone(arrival.bytes, chunks, scenario.rtt(flow));
-            arrivals.push(Arrival { workload, chunks: chunks.to_vec(), alone });
+            let alone = coming
+                .wire()
+                .alone(arrival.bytes, chunks, scenario.rtt(flow));
+            arrivals.push(Arrival {
+                workload,
+                chunks: chunks.to_vec(),
+                alone,
+            });
             let mut flow = flow.clone();
             flow.start = at.since(Time::ZERO);
             all.flows.push(flow);
         }
-        Unfolded { scenario: all, arrivals }
+        Unfolded {
+            scenario: all,
+            arrivals,
+        }
     }
 
     /// The flows that arrive, as flows.
@@ -65,21 +89,39 @@ impl Unfolded {
         &self.scenario.flows[self.scenario.flows.len() - self.arrivals.len()..]
     }
 
-    /// How many would be under way at once where all share the slowest link equally (processor sharing).
+    /// How many would be under way at once where all share the slowest link equally (processor
+    /// sharing).
     fn at_once(&self, scenario: &Scenario) -> u64 {
-        let wires = scenario.workloads.iter().map(|workload| scenario.wire(workload));
-        let Some(wire) = wires.min_by_key(|wire| wire.rate) else { return 0 };
+        let wires = scenario
+            .workloads
+            .iter()
+            .map(|workload| scenario.wire(workload));
+        let Some(wire) = wires.min_by_key(|wire| wire.rate) else {
+            return 0;
+        };
         let mut jobs = Jobs::new(wire);
         let start = |flow: &scenario::Flow| Time::ZERO + flow.start;
         for (flow, arrival) in self.flows().iter().zip(&self.arrivals) {
-            jobs.add(start(flow), flow.bytes.unwrap_or_default(), &arrival.chunks, scenario.rtt(flow));
+            jobs.add(
+                start(flow),
+                flow.bytes.unwrap_or_default(),
+                &arrival.chunks,
+                scenario.rtt(flow),
+            );
         }
-        let mut ends: Vec<Time> =
-            jobs.shared().into_iter().zip(self.flows()).map(|(took, flow)| start(flow) + took).collect();
+        let mut ends: Vec<Time> = jobs
+            .shared()
+            .into_iter()
+            .zip(self.flows())
+            .map(|(took, flow)| start(flow) + took)
+            .collect();
         ends.sort_unstable();
         let (mut gone, mut most) = (0, 0);
         for (come, flow) in self.flows().iter().enumerate() {
-            gone += ends[gone..].iter().take_while(|end| **end <= start(flow)).count();
+            gone += ends[gone..]
+                .iter()
+                .take_while(|end| **end <= start(flow))
+                .count();
             most = most.max(come + 1 - gone);
         }
         most as u64
@@ -98,8 +140,14 @@ fn most_at_once() -> u64 {
 /// # Errors
 /// When there are, with the estimate.
 pub(crate) fn check(scenario: &Scenario, ports: u64, runner: &str) -> Result<u32, Error> {
-    let Some(first) = scenario.workloads.first() else { return Ok(0) };
-    let expected: u64 = scenario.workloads.iter().map(|workload| scenario.arrivals(workload)).sum();
+    let Some(first) = scenario.workloads.first() else {
+        return Ok(0);
+    };
+    let expected: u64 = scenario
+        .workloads
+        .iter()
+        .map(|workload| scenario.arrivals(workload))
+        .sum();
     let slower = "or give a load and a lower path.rate: fewer arrive, at the same load";
     let refuse = |problem: String, fix: String| {
         let value = format!("\"{}\"", scenario.duration);
@@ -124,9 +172,16 @@ pub(crate) fn check(scenario: &Scenario, ports: u64, runner: &str) -> Result<u32
     }
     let (estimate, most) = (SLOWER * unfolded.at_once(scenario), most_at_once());
     if estimate > most {
-        let problem = format!("some {estimate} flows would be under way at once, and here that can be {most}");
+        let problem = format!(
+            "some {estimate} flows would be under way at once, and here that can be {most}"
+        );
         let fix = "give a lower load, or let root raise the limit of open files (ulimit -Hn)";
-        return Err(scenario.error(&first.key("load"), shown(first.load), problem, format!("{fix}, {slower}")));
+        return Err(scenario.error(
+            &first.key("load"),
+            shown(first.load),
+            problem,
+            format!("{fix}, {slower}"),
+        ));
     }
     Ok(most as u32)
 }

@@ -1,4 +1,5 @@
-//! Two network namespaces with a TUN device each: what is sent in one is read by who forwards it to the other.
+//! Two network namespaces with a TUN device each: what is sent in one is read by who forwards it to
+//! the other.
 #![expect(unsafe_code, reason = "what a child does before it executes a program")]
 
 use std::ffi::OsStr;
@@ -48,7 +49,10 @@ impl Bed {
     /// Makes both, in a [`Sandbox`](crate::Sandbox), or as root.
     pub fn raise() -> Result<Bed, Trouble> {
         let far = End::new(FAR)?;
-        Ok(Bed { far, near: End::new(NEAR)? })
+        Ok(Bed {
+            far,
+            near: End::new(NEAR)?,
+        })
     }
 }
 
@@ -59,17 +63,32 @@ impl End {
         let tun = device::tun().map_err(no_tun)?;
         device::configure(address, PREFIX)
             .and_then(|()| device::loopback())
-            .map_err(|error| sandbox::refused("to set up a TUN device (SIOCSIFADDR and the like)", error))?;
+            .map_err(|error| {
+                sandbox::refused("to set up a TUN device (SIOCSIFADDR and the like)", error)
+            })?;
         // So that ping needs no capability; where this can't be written, it does.
         let group = nix::unistd::getgid();
-        let _ = std::fs::write("/proc/sys/net/ipv4/ping_group_range", format!("{group} {group}"));
+        let _ = std::fs::write(
+            "/proc/sys/net/ipv4/ping_group_range",
+            format!("{group} {group}"),
+        );
         let open = |file: &str| {
-            File::open(format!("/proc/thread-self/{file}"))
-                .map_err(|error| Trouble::new(format!("/proc/thread-self/{file}: {error}"), "mount /proc"))
+            File::open(format!("/proc/thread-self/{file}")).map_err(|error| {
+                Trouble::new(format!("/proc/thread-self/{file}: {error}"), "mount /proc")
+            })
         };
-        let tables = ["net/tcp", "net/tcp6", "net/udp", "net/udp6"].iter().filter_map(|file| open(file).ok()).collect();
+        let tables = ["net/tcp", "net/tcp6", "net/udp", "net/udp6"]
+            .iter()
+            .filter_map(|file| open(file).ok())
+            .collect();
         let (netns, devices) = (open("ns/net")?, open("net/dev")?);
-        Ok(End { address, netns: Arc::new(netns.into()), tun: Arc::new(tun), devices, tables })
+        Ok(End {
+            address,
+            netns: Arc::new(netns.into()),
+            tun: Arc::new(tun),
+            devices,
+            tables,
+        })
     }
 
     /// Brings this thread into it. That needs the capability with which it was made.
@@ -77,14 +96,17 @@ impl End {
         setns(self.netns.as_fd(), CloneFlags::CLONE_NEWNET)
     }
 
-    /// A program that is to run in it, without capabilities and with signals as they are by default.
+    /// A program that is to run in it, without capabilities and with signals as they are by
+    /// default.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let netns = Arc::clone(&self.netns);
         let mut command = Command::new(program);
         let before = move || {
             setns(netns.as_fd(), CloneFlags::CLONE_NEWNET)?;
             privileges::limit()?;
-            for number in Signal::iterator().filter(|it| !matches!(it, Signal::SIGKILL | Signal::SIGSTOP)) {
+            for number in
+                Signal::iterator().filter(|it| !matches!(it, Signal::SIGKILL | Signal::SIGSTOP))
+            {
                 // SAFETY: the default action is no handler.
                 unsafe { signal(number, SigHandler::SigDfl) }?;
             }
@@ -98,11 +120,21 @@ impl End {
     /// Packets that its device had no room for, since they were not read in time.
     pub fn overflown(&mut self) -> u64 {
         let mut text = String::new();
-        let read = self.devices.rewind().and_then(|()| self.devices.read_to_string(&mut text));
-        let line = text.lines().find_map(|line| line.trim().strip_prefix(device::NAME)?.strip_prefix(':'));
-        // Of what is sent, dropped is the fourth of eight numbers, behind as many of what is received.
+        let read = self
+            .devices
+            .rewind()
+            .and_then(|()| self.devices.read_to_string(&mut text));
+        let line = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix(device::NAME)?.strip_prefix(':'));
+        // Of what is sent, dropped is the fourth of eight numbers, behind as many of what is
+        // received.
         let dropped = line.and_then(|line| line.split_whitespace().nth(11)?.parse().ok());
-        if read.is_ok() { dropped.unwrap_or(0) } else { 0 }
+        if read.is_ok() {
+            dropped.unwrap_or(0)
+        } else {
+            0
+        }
     }
 
     /// Waits until a socket in it listens, or has a port of UDP, for so long; whether one does.
@@ -121,20 +153,31 @@ impl End {
     }
 }
 
-/// Whether a table of the kernel's has a socket that listens (0A), or a UDP socket without a peer (07).
+/// Whether a table of the kernel's has a socket that listens (0A), or a UDP socket without a peer
+/// (07).
 fn listens(table: &mut File) -> bool {
     let mut text = String::new();
-    let read = table.rewind().and_then(|()| table.read_to_string(&mut text));
-    read.is_ok() && text.lines().skip(1).any(|line| matches!(line.split_whitespace().nth(3), Some("0A" | "07")))
+    let read = table
+        .rewind()
+        .and_then(|()| table.read_to_string(&mut text));
+    read.is_ok()
+        && text
+            .lines()
+            .skip(1)
+            .any(|line| matches!(line.split_whitespace().nth(3), Some("0A" | "07")))
 }
 
 fn no_tun(error: Errno) -> Trouble {
     let problem = format!("/dev/net/tun can't be used: {}", error.desc());
     match error {
-        Errno::ENOENT | Errno::ENODEV => {
-            Trouble::new(problem, "let root load the module: modprobe tun; in a container: --device /dev/net/tun")
-        }
-        Errno::EACCES => Trouble::new(problem, "let root allow it: chmod 666 /dev/net/tun, or run this as root"),
+        Errno::ENOENT | Errno::ENODEV => Trouble::new(
+            problem,
+            "let root load the module: modprobe tun; in a container: --device /dev/net/tun",
+        ),
+        Errno::EACCES => Trouble::new(
+            problem,
+            "let root allow it: chmod 666 /dev/net/tun, or run this as root",
+        ),
         _ => sandbox::refused("a TUN device (TUNSETIFF)", error),
     }
 }

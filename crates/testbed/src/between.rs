@@ -1,4 +1,5 @@
-//! What runs in real time share: the path between the ends of a bed, for as long as something goes on there.
+//! What runs in real time share: the path between the ends of a bed, for as long as something goes
+//! on there.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,8 +38,8 @@ pub fn raise(scenario: &Scenario) -> Result<Result<Bed, Error>, Trouble> {
 /// CPUs that are busy for a larger part of the run keep somebody waiting.
 const SATURATED: f64 = 0.9;
 
-/// Forwards between the ends of `bed` over the scenario's path while `work` goes on, in this thread and without capabilities.
-/// What goes forward comes from the near end.
+/// Forwards between the ends of `bed` over the scenario's path while `work` goes on, in this thread
+/// and without capabilities. What goes forward comes from the near end.
 pub fn between<T: Tap, R>(
     bed: &mut Bed,
     scenario: &Scenario,
@@ -62,7 +63,15 @@ pub fn between<T: Tap, R>(
     let (path, tap, timeliness) = forwarder.finish(bed);
     let links = path.summaries(units::Time::ZERO + scenario.duration);
     let host = facts::host(&timeliness, busy);
-    (result, Between { tap, links, host, warnings: warnings(timeliness, busy) })
+    (
+        result,
+        Between {
+            tap,
+            links,
+            host,
+            warnings: warnings(timeliness, busy),
+        },
+    )
 }
 
 struct Stopper<'a>(&'a AtomicBool);
@@ -74,7 +83,13 @@ impl Drop for Stopper<'_> {
 }
 
 fn warnings(timeliness: Timeliness, busy: f64) -> Vec<String> {
-    let saturated =
-        format!("the CPUs were busy for {:.0} % of the time: a slower path, or a quieter machine", busy * 100.0);
-    timeliness.doubts.into_iter().chain((busy > SATURATED).then_some(saturated)).collect()
+    let saturated = format!(
+        "the CPUs were busy for {:.0} % of the time: a slower path, or a quieter machine",
+        busy * 100.0
+    );
+    timeliness
+        .doubts
+        .into_iter()
+        .chain((busy > SATURATED).then_some(saturated))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! What this machine can do: the CPU time that a packet takes in the forwarder, measured before a run.
+//! What this machine can do: the CPU time that a packet takes in the forwarder, measured before a
+//! run.
 
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
@@ -20,7 +21,8 @@ use crate::{Bed, Inside, Sandbox, Trouble, device};
 /// Packets that are measured, in parts of which the fastest counts: others were disturbed.
 const PARTS: usize = 8;
 const PACKETS: u64 = 250;
-/// A data packet has half an ACK with it, and the hosts at both ends need as much again as the forwarder.
+/// A data packet has half an ACK with it, and the hosts at both ends need as much again as the
+/// forwarder.
 const PER_DATA_PACKET: f64 = 1.5 * 2.0;
 
 /// How long one of them may take.
@@ -35,16 +37,21 @@ impl Watch<Frame> for Write<'_> {
     }
 }
 
-/// The fastest rate of full packets that it can pace, measured with some of them; nothing is left of them in the bed.
+/// The fastest rate of full packets that it can pace, measured with some of them; nothing is left
+/// of them in the bed.
 pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
-    let cant = |error: io::Error| Trouble::new(format!("the bed can't be measured: {error}"), "try again");
+    let cant =
+        |error: io::Error| Trouble::new(format!("the bed can't be measured: {error}"), "try again");
     let scenario = &with_one_flow(scenario);
     bed.near.enter().map_err(|error| cant(error.into()))?;
-    let sink =
-        UdpSocket::bind((bed.near.address, 9)).or_else(|_| UdpSocket::bind((bed.near.address, 0))).map_err(cant)?;
+    let sink = UdpSocket::bind((bed.near.address, 9))
+        .or_else(|_| UdpSocket::bind((bed.near.address, 0)))
+        .map_err(cant)?;
     bed.far.enter().map_err(|error| cant(error.into()))?;
     let source = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).map_err(cant)?;
-    source.connect(sink.local_addr().map_err(cant)?).map_err(cant)?;
+    source
+        .connect(sink.local_addr().map_err(cant)?)
+        .map_err(cant)?;
     sink.set_read_timeout(Some(PATIENCE)).map_err(cant)?;
     let payload = vec![0; device::MTU - 28];
     let clock = Clock::start();
@@ -54,14 +61,17 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
         let mut spent = Span::ZERO;
         for _ in 0..PACKETS {
             source.send(&payload).map_err(cant)?;
-            // A path for each: times are told in order, and this one does not wait for a packet to be due.
+            // A path for each: times are told in order, and this one does not wait for a packet to
+            // be due.
             let mut path = Emulator::new(scenario, emulator::whole(scenario));
             let mut out = Write(bed, 0);
-            // On a busy machine another thread may bring it there; and the kernel sends a word of its own now and then.
+            // On a busy machine another thread may bring it there; and the kernel sends a word of
+            // its own now and then.
             loop {
                 wait_for(&bed.far.tun).map_err(cant)?;
                 let before = thread_cpu();
-                let size = nix::unistd::read(&*bed.far.tun, &mut buffer).map_err(|error| cant(error.into()))?;
+                let size = nix::unistd::read(&*bed.far.tun, &mut buffer)
+                    .map_err(|error| cant(error.into()))?;
                 if size == device::MTU {
                     let now = clock.now();
                     path.arrive(now, sample(&buffer[..size], Direction::Forward), &mut out);
@@ -90,7 +100,8 @@ fn wait_for(tun: &OwnedFd) -> io::Result<()> {
     }
 }
 
-/// Whichever it is: each path for a packet has the ways of all flows, and there may be thousands that arrive.
+/// Whichever it is: each path for a packet has the ways of all flows, and there may be thousands
+/// that arrive.
 fn with_one_flow(scenario: &Scenario) -> Scenario {
     let mut one = scenario.clone();
     one.flows.truncate(1);
@@ -100,14 +111,15 @@ fn with_one_flow(scenario: &Scenario) -> Scenario {
     one
 }
 
-/// Refuses a path that is faster than this machine can pace, before a run. Of many runs each is looked at before the first
-/// begins, so that is measured once. A run measures again.
+/// Refuses a path that is faster than this machine can pace, before a run. Of many runs each is
+/// looked at before the first begins, so that is measured once. A run measures again.
 ///
 /// # Errors
 /// When it is.
 pub fn check_pace(scenario: &Scenario) -> Result<(), Error> {
     static MOST: OnceLock<Option<Rate>> = OnceLock::new();
-    MOST.get_or_init(|| most(scenario)).map_or(Ok(()), |most| check(scenario, most))
+    MOST.get_or_init(|| most(scenario))
+        .map_or(Ok(()), |most| check(scenario, most))
 }
 
 /// What this machine can pace; none where it allows no bed, which a run will say.
@@ -133,7 +145,9 @@ pub(crate) fn check(scenario: &Scenario, most: Rate) -> Result<(), Error> {
     let slower = Rate::from_mbps((most.as_f64() / 1e6) as u64);
     let arrive = match scenario.workloads.is_empty() {
         true => "",
-        false => " (with a load for each workload, flows arrive as seldom as the slower path wants it)",
+        false => {
+            " (with a load for each workload, flows arrive as seldom as the slower path wants it)"
+        }
     };
     Err(scenario.error(
         "path.rate",

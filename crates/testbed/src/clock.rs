@@ -12,7 +12,9 @@ pub struct Clock {
 impl Clock {
     /// Zero is now.
     pub fn start() -> Clock {
-        Clock { zero: read(ClockId::CLOCK_MONOTONIC) }
+        Clock {
+            zero: read(ClockId::CLOCK_MONOTONIC),
+        }
     }
 
     /// The time since then.

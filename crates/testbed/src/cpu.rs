@@ -18,10 +18,19 @@ impl Cpu {
     /// user, nice, system, idle, iowait, irq, softirq, steal.
     fn read(text: &str) -> Cpu {
         let line = text.lines().next().unwrap_or_default();
-        let ticks: Vec<u64> = line.split_whitespace().skip(1).take(8).filter_map(|word| word.parse().ok()).collect();
+        let ticks: Vec<u64> = line
+            .split_whitespace()
+            .skip(1)
+            .take(8)
+            .filter_map(|word| word.parse().ok())
+            .collect();
         let idle = ticks.iter().skip(3).take(2).sum::<u64>();
         let all = ticks.iter().sum();
-        Cpu { all, busy: all - idle, stolen: ticks.get(7).copied().unwrap_or(0) }
+        Cpu {
+            all,
+            busy: all - idle,
+            stolen: ticks.get(7).copied().unwrap_or(0),
+        }
     }
 
     /// The share of the time that CPUs were busy, since then.
@@ -45,6 +54,10 @@ mod tests {
         let cpu = Cpu::read("cpu  100 20 30 1000 50 1 2 7 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n");
         assert_eq!((cpu.all, cpu.busy, cpu.stolen), (1210, 160, 7));
         let bare = Cpu::read("");
-        assert_eq!((bare.all, bare.busy, bare.stolen), (0, 0, 0), "no /proc: nothing is known");
+        assert_eq!(
+            (bare.all, bare.busy, bare.stolen),
+            (0, 0, 0),
+            "no /proc: nothing is known"
+        );
     }
 }

@@ -16,7 +16,8 @@ const QUEUE: i32 = 10_000;
 /// The name of our devices, each in a namespace of its own.
 pub(crate) const NAME: &str = "fullpipe0";
 
-/// Makes a TUN device in this thread's network namespace. It lasts as long as the descriptor, whose reads do not block.
+/// Makes a TUN device in this thread's network namespace. It lasts as long as the descriptor, whose
+/// reads do not block.
 pub(crate) fn tun() -> nix::Result<OwnedFd> {
     let device = OpenOptions::new()
         .read(true)
@@ -60,7 +61,12 @@ fn up(socket: &OwnedFd, name: &str) -> nix::Result<()> {
 }
 
 fn control() -> nix::Result<OwnedFd> {
-    socket(AddressFamily::Inet, SockType::Datagram, SockFlag::SOCK_CLOEXEC, None)
+    socket(
+        AddressFamily::Inet,
+        SockType::Datagram,
+        SockFlag::SOCK_CLOEXEC,
+        None,
+    )
 }
 
 fn request(name: &str) -> libc::ifreq {
@@ -68,7 +74,10 @@ fn request(name: &str) -> libc::ifreq {
     for (to, from) in ifr_name.iter_mut().zip(name.bytes()) {
         *to = from as libc::c_char;
     }
-    libc::ifreq { ifr_name, ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_metric: 0 } }
+    libc::ifreq {
+        ifr_name,
+        ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_metric: 0 },
+    }
 }
 
 fn sockaddr(address: Ipv4Addr) -> libc::sockaddr {
@@ -76,11 +85,23 @@ fn sockaddr(address: Ipv4Addr) -> libc::sockaddr {
     for (to, from) in sa_data[2..6].iter_mut().zip(address.octets()) {
         *to = from as libc::c_char;
     }
-    libc::sockaddr { sa_family: libc::AF_INET as u16, sa_data }
+    libc::sockaddr {
+        sa_family: libc::AF_INET as u16,
+        sa_data,
+    }
 }
 
-fn ioctl(on: &impl AsRawFd, code: impl TryInto<libc::Ioctl>, request: &mut libc::ifreq) -> nix::Result<()> {
-    let code = code.try_into().unwrap_or_else(|_| unreachable!("the codes of libc fit"));
+fn ioctl(
+    on: &impl AsRawFd,
+    code: impl TryInto<libc::Ioctl>,
+    request: &mut libc::ifreq,
+) -> nix::Result<()> {
+    let code = code
+        .try_into()
+        .unwrap_or_else(|_| unreachable!("the codes of libc fit"));
     // SAFETY: every code above takes a pointer to an `ifreq`, which outlives the call.
-    nix::errno::Errno::result(unsafe { libc::ioctl(on.as_raw_fd(), code, std::ptr::from_mut(request)) }).map(drop)
+    nix::errno::Errno::result(unsafe {
+        libc::ioctl(on.as_raw_fd(), code, std::ptr::from_mut(request))
+    })
+    .map(drop)
 }

@@ -1,7 +1,8 @@
-//! The forwarder: packets from one end, through the emulator, to the other when their time has come.
+//! The forwarder: packets from one end, through the emulator, to the other when their time has
+//! come.
 //!
-//! One thread for both directions. It sleeps in `ppoll` until shortly before something is due, and looks at clock and devices
-//! without a pause for the rest.
+//! One thread for both directions. It sleeps in `ppoll` until shortly before something is due, and
+//! looks at clock and devices without a pause for the rest.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,12 +24,14 @@ use crate::cpu::Cpu;
 use crate::packet::{Header, set_ecn};
 use crate::{Bed, device, privileges, sandbox};
 
-/// So long before something is due the thread no longer sleeps: what waking up takes, in most cases.
+/// So long before something is due the thread no longer sleeps: what waking up takes, in most
+/// cases.
 const SPIN: Span = Span::from_micros(40);
 /// Packets that are read from one end before it looks at the other.
 const BATCH: usize = 16;
-/// It goes before all other threads for so long in each millisecond. The rest is theirs, in pieces of 0.1 ms: a thread with a
-/// fixed priority (SCHED_FIFO) would have to give way for 50 ms in one piece when the kernel finds that others starve.
+/// It goes before all other threads for so long in each millisecond. The rest is theirs, in pieces
+/// of 0.1 ms: a thread with a fixed priority (SCHED_FIFO) would have to give way for 50 ms in one
+/// piece when the kernel finds that others starve.
 const AWAKE: Span = Span::from_micros(900);
 const PERIOD: Span = Span::from_millis(1);
 /// The longest sleep: how soon it heeds an end of the run.
@@ -48,8 +51,8 @@ pub enum Side {
     Far,
 }
 
-/// Whose way through the scenario a packet goes, by its header and all of it: the number of a flow, the direction, and what it
-/// counts as. None drops it.
+/// Whose way through the scenario a packet goes, by its header and all of it: the number of a flow,
+/// the direction, and what it counts as. None drops it.
 pub trait Route: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, Kind)> {}
 impl<F: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, Kind)>> Route for F {}
 
@@ -59,13 +62,23 @@ pub trait Tap: Send {
     fn entered(&mut self, _at: Time, _side: Side, _parcel: &Parcel<Frame>) {}
 
     /// It was dropped.
-    fn dropped(&mut self, _at: Time, _link: Option<usize>, _cause: Cause, _parcel: &Parcel<Frame>) {}
+    fn dropped(&mut self, _at: Time, _link: Option<usize>, _cause: Cause, _parcel: &Parcel<Frame>) {
+    }
 
     /// It passes a link.
     fn passed(&mut self, _passage: &Passage, _parcel: &Parcel<Frame>) {}
 
-    /// It is written at the other end at `at`; it was due at `due`, after waiting so long in queues.
-    fn delivered(&mut self, _at: Time, _due: Time, _waited: Span, _side: Side, _parcel: &Parcel<Frame>) {}
+    /// It is written at the other end at `at`; it was due at `due`, after waiting so long in
+    /// queues.
+    fn delivered(
+        &mut self,
+        _at: Time,
+        _due: Time,
+        _waited: Span,
+        _side: Side,
+        _parcel: &Parcel<Frame>,
+    ) {
+    }
 
     /// Called every tenth of a second or so.
     fn tick(&mut self, _now: Time, _path: &mut Emulator<Frame>) {}
@@ -100,7 +113,9 @@ pub struct Forwarder<R, T> {
 
 impl<R, T> std::fmt::Debug for Forwarder<R, T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Forwarder").field("clock", &self.clock).finish_non_exhaustive()
+        f.debug_struct("Forwarder")
+            .field("clock", &self.clock)
+            .finish_non_exhaustive()
     }
 }
 
@@ -132,7 +147,14 @@ impl<T: Tap> Watch<Frame> for Out<T> {
         set_ecn(&mut parcel.payload, parcel.ecn);
         let at = self.clock.now();
         // An end that takes no more is a host that drops: its counters say so.
-        let _ = nix::unistd::write(if side == Side::Near { &self.near } else { &self.far }, &parcel.payload);
+        let _ = nix::unistd::write(
+            if side == Side::Near {
+                &self.near
+            } else {
+                &self.far
+            },
+            &parcel.payload,
+        );
         self.lateness.add(at.since(due));
         self.tap.delivered(at, due, waited, side, &parcel);
     }
@@ -140,14 +162,35 @@ impl<T: Tap> Watch<Frame> for Out<T> {
 
 impl<R: Route, T: Tap> Forwarder<R, T> {
     /// Between the ends of `bed`; what goes forward comes from `sender`.
-    pub fn new(bed: &Bed, path: Emulator<Frame>, clock: Clock, sender: Side, route: R, tap: T) -> Forwarder<R, T> {
+    pub fn new(
+        bed: &Bed,
+        path: Emulator<Frame>,
+        clock: Clock,
+        sender: Side,
+        route: R,
+        tap: T,
+    ) -> Forwarder<R, T> {
         let (near, far) = (Arc::clone(&bed.near.tun), Arc::clone(&bed.far.tun));
-        let out = Out { clock, near, far, sender, lateness: Histogram::default(), tap };
-        Forwarder { path, clock, route, out, ignored: 0, since: Cpu::now() }
+        let out = Out {
+            clock,
+            near,
+            far,
+            sender,
+            lateness: Histogram::default(),
+            tap,
+        };
+        Forwarder {
+            path,
+            clock,
+            route,
+            out,
+            ignored: 0,
+            since: Cpu::now(),
+        }
     }
 
-    /// The work of a thread of its own in a [`Sandbox`](crate::Sandbox): before all others, without capabilities. With a panic all
-    /// ends: else its processes would wait for packets forever.
+    /// The work of a thread of its own in a [`Sandbox`](crate::Sandbox): before all others, without
+    /// capabilities. With a panic all ends: else its processes would wait for packets forever.
     pub(crate) fn run_in_front(&mut self, stop: &AtomicBool) {
         hurry();
         let _ = privileges::drop_all();
@@ -179,18 +222,33 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     /// Takes what has come at one end.
     fn read(&mut self, side: Side, buffer: &mut [u8]) -> usize {
         for count in 0..BATCH {
-            let tun = if side == Side::Near { &self.out.near } else { &self.out.far };
-            let Ok(size) = nix::unistd::read(tun, buffer) else { return count };
+            let tun = if side == Side::Near {
+                &self.out.near
+            } else {
+                &self.out.far
+            };
+            let Ok(size) = nix::unistd::read(tun, buffer) else {
+                return count;
+            };
             let now = self.clock.now();
             let packet = &buffer[..size];
             let header = Header::read(packet);
-            let way = header.and_then(|header| Some((header, (self.route)(side, &header, packet)?)));
+            let way =
+                header.and_then(|header| Some((header, (self.route)(side, &header, packet)?)));
             let Some((Header { ecn, key, .. }, (flow, direction, kind))) = way else {
                 self.ignored += 1;
                 continue;
             };
             let size = Bytes::new(size as u64);
-            let parcel = Parcel { flow, direction, kind, key, size, ecn, payload: packet.into() };
+            let parcel = Parcel {
+                flow,
+                direction,
+                kind,
+                key,
+                size,
+                ecn,
+                payload: packet.into(),
+            };
             self.out.tap.entered(now, side, &parcel);
             self.path.arrive(now, parcel, &mut self.out);
         }
@@ -205,8 +263,13 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
         if sleep == Span::ZERO {
             return;
         }
-        let mut fds = [&self.out.near, &self.out.far].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
-        match ppoll(&mut fds, Some(TimeSpec::nanoseconds(sleep.as_nanos() as i64)), None) {
+        let mut fds =
+            [&self.out.near, &self.out.far].map(|fd| PollFd::new(fd.as_fd(), PollFlags::POLLIN));
+        match ppoll(
+            &mut fds,
+            Some(TimeSpec::nanoseconds(sleep.as_nanos() as i64)),
+            None,
+        ) {
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => unreachable!("two descriptors can be polled: {error}"),
         }
@@ -223,12 +286,18 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
             let late = Span::from_micros(p99.as_nanos() / 1_000);
             let why = match self.since.stolen_since() {
                 Span::ZERO => "the machine was too busy".to_owned(),
-                stolen => format!("the machine was too busy, or its host, which took {stolen} of its processors' time"),
+                stolen => format!(
+                    "the machine was too busy, or its host, which took {stolen} of its processors' time"
+                ),
             };
-            doubts.push(format!("one packet in a hundred was {late} late or more, beyond {TRUSTED}: {why}"));
+            doubts.push(format!(
+                "one packet in a hundred was {late} late or more, beyond {TRUSTED}: {why}"
+            ));
         }
         if overflown > 0 {
-            doubts.push(format!("{overflown} packets came faster than they could be read, and were dropped unseen"));
+            doubts.push(format!(
+                "{overflown} packets came faster than they could be read, and were dropped unseen"
+            ));
         }
         let timeliness = Timeliness {
             lateness_p50_s: seconds(lateness.quantile(0.5)),
@@ -242,7 +311,8 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
     }
 }
 
-/// Puts this thread before others, where that is allowed (Linux' SCHED_DEADLINE; it takes CAP_SYS_NICE).
+/// Puts this thread before others, where that is allowed (Linux' SCHED_DEADLINE; it takes
+/// CAP_SYS_NICE).
 fn hurry() {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
@@ -255,8 +325,12 @@ fn hurry() {
         sched_period: PERIOD.as_nanos(),
     };
     let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-    #[expect(unsafe_code, reason = "sched_setattr and setpriority have no safe form")]
-    // SAFETY: the attributes outlive the call, which reads them; the other call takes numbers only. Both are for this thread.
+    #[expect(
+        unsafe_code,
+        reason = "sched_setattr and setpriority have no safe form"
+    )]
+    // SAFETY: the attributes outlive the call, which reads them; the other call takes numbers only.
+    // Both are for this thread.
     unsafe {
         if cores < 2 || libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) != 0 {
             libc::setpriority(libc::PRIO_PROCESS, 0, -20);
@@ -267,5 +341,13 @@ fn hurry() {
 /// A packet that a forwarder made of nothing, for measurements.
 pub(crate) fn sample(packet: &[u8], direction: Direction) -> Parcel<Frame> {
     let size = Bytes::new(packet.len() as u64);
-    Parcel { flow: 0, direction, kind: Kind::Data, key: 0, size, ecn: Ecn::NotEct, payload: packet.into() }
+    Parcel {
+        flow: 0,
+        direction,
+        kind: Kind::Data,
+        key: 0,
+        size,
+        ecn: Ecn::NotEct,
+        payload: packet.into(),
+    }
 }

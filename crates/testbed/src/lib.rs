@@ -1,4 +1,5 @@
-//! Runner 2: real packets on the real clock. A program, or the kernel's TCP, behind the path models that the simulator uses.
+//! Runner 2: real packets on the real clock. A program, or the kernel's TCP, behind the path models
+//! that the simulator uses.
 //!
 //! Linux only. No async runtime: threads that wait in `ppoll`, `epoll` and on timers.
 

@@ -69,7 +69,8 @@ struct Way {
     marked: u64,
     /// IP bytes behind the first packet over the time between that and the last.
     rate_bps: f64,
-    /// What waits, and for how long the packet that left last did, at this moment: of the slowest link.
+    /// What waits, and for how long the packet that left last did, at this moment: of the slowest
+    /// link.
     #[serde(skip)]
     queue: (u64, Span),
     #[serde(skip)]
@@ -119,28 +120,60 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
             let zero = clock::date();
             let create = |name: &str| {
                 let file = directory.join(format!("{name}.pcapng"));
-                Capture::create(&file, name, zero)
-                    .map_err(|error| Trouble::new(format!("{}: {error}", file.display()), "name another directory"))
+                Capture::create(&file, name, zero).map_err(|error| {
+                    Trouble::new(
+                        format!("{}: {error}", file.display()),
+                        "name another directory",
+                    )
+                })
             };
             Some([create("near")?, create("far")?])
         }
     };
-    let proxy = link.uplink.then(|| format!("socks5h://{}:{}", bed.far.address, uplink::PORT));
+    let proxy = link
+        .uplink
+        .then(|| format!("socks5h://{}:{}", bed.far.address, uplink::PORT));
     let command = spawn(&bed.near, &link.command, proxy.as_deref(), Stdio::inherit)?;
-    let (seen, stop) = (Arc::new(Mutex::new(Seen::new(scenario, link.upload))), AtomicBool::new(false));
-    let tap = Taps { seen: Arc::clone(&seen), captures, upload: link.upload };
+    let (seen, stop) = (
+        Arc::new(Mutex::new(Seen::new(scenario, link.upload))),
+        AtomicBool::new(false),
+    );
+    let tap = Taps {
+        seen: Arc::clone(&seen),
+        captures,
+        upload: link.upload,
+    };
     let (sender, back) = match link.upload {
         true => (Side::Near, Side::Far),
         false => (Side::Far, Side::Near),
     };
     let route = move |side: Side, header: &crate::Header, _: &[u8]| {
-        Some((0, if side == back { Direction::Reverse } else { Direction::Forward }, header.kind))
+        Some((
+            0,
+            if side == back {
+                Direction::Reverse
+            } else {
+                Direction::Forward
+            },
+            header.kind,
+        ))
     };
-    let open = Window { from: Time::ZERO, to: Time::MAX };
-    let mut forwarder = Forwarder::new(&bed, Emulator::new(scenario, open), clock, sender, route, tap);
+    let open = Window {
+        from: Time::ZERO,
+        to: Time::MAX,
+    };
+    let mut forwarder = Forwarder::new(
+        &bed,
+        Emulator::new(scenario, open),
+        clock,
+        sender,
+        route,
+        tap,
+    );
     let status = std::thread::scope(|scope| {
         scope.spawn(|| forwarder.run_in_front(&stop));
-        // Threads have capabilities of their own. The command may be somebody else's by the time that it is to end.
+        // Threads have capabilities of their own. The command may be somebody else's by the time
+        // that it is to end.
         let _ = privileges::keep_kill();
         follow(inside, link.live.then(|| (Arc::clone(&seen), clock)));
         let status = wait(&command);
@@ -149,17 +182,30 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
     });
     let elapsed = clock.now();
     let (path, Taps { captures, .. }, timeliness) = forwarder.finish(&mut bed);
-    for (name, capture) in ["near", "far"].into_iter().zip(captures.into_iter().flatten()) {
-        let cut = |error| Trouble::new(format!("{name}.pcapng: {error}"), "look for room where --out is");
+    for (name, capture) in ["near", "far"]
+        .into_iter()
+        .zip(captures.into_iter().flatten())
+    {
+        let cut = |error| {
+            Trouble::new(
+                format!("{name}.pcapng: {error}"),
+                "look for room where --out is",
+            )
+        };
         capture.finish().map_err(cut)?;
     }
-    let mut seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+    let mut seen = seen
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
+        .clone();
     for way in [&mut seen.down, &mut seen.up] {
         way.rate_bps = way.rate();
     }
     let report = Report {
         elapsed_s: elapsed.as_secs_f64(),
-        exit_code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+        exit_code: status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
         most_bps: most.as_bps(),
         down: seen.down,
         up: seen.up,
@@ -167,21 +213,33 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
         links: path.summaries(elapsed.max(seen.last_end)),
         timeliness,
     };
-    serde_json::to_value(report).map_err(|error| Trouble::new(format!("the report: {error}"), "tell us"))
+    serde_json::to_value(report)
+        .map_err(|error| Trouble::new(format!("the report: {error}"), "tell us"))
 }
 
 /// Where the proxy listens.
 fn door(bed: &Bed) -> Result<TcpListener, Trouble> {
     let address = (bed.far.address, uplink::PORT);
-    bed.far.enter().map_err(io::Error::from).and_then(|()| TcpListener::bind(address)).map_err(|error| {
-        let problem = format!("--uplink: port {} of the far end: {error}", uplink::PORT);
-        Trouble::new(problem, "leave that port to the uplink")
-    })
+    bed.far
+        .enter()
+        .map_err(io::Error::from)
+        .and_then(|()| TcpListener::bind(address))
+        .map_err(|error| {
+            let problem = format!("--uplink: port {} of the far end: {error}", uplink::PORT);
+            Trouble::new(problem, "leave that port to the uplink")
+        })
 }
 
-fn spawn(end: &End, program: &[OsString], proxy: Option<&str>, stdio: fn() -> Stdio) -> Result<Child, Trouble> {
+fn spawn(
+    end: &End,
+    program: &[OsString],
+    proxy: Option<&str>,
+    stdio: fn() -> Stdio,
+) -> Result<Child, Trouble> {
     let (name, arguments) = program.split_first().expect("a command has a name");
-    let proxies = ["ALL_PROXY", "all_proxy"].into_iter().filter_map(|name| Some((name, proxy?)));
+    let proxies = ["ALL_PROXY", "all_proxy"]
+        .into_iter()
+        .filter_map(|name| Some((name, proxy?)));
     end.command(name)
         .args(arguments)
         .stdin(stdio())
@@ -200,11 +258,18 @@ fn spawn(end: &End, program: &[OsString], proxy: Option<&str>, stdio: fn() -> St
 }
 
 /// Waits until the servers do, too.
-fn wait_for(far: &mut End, servers: &mut [Child], commands: &[Vec<OsString>]) -> Result<(), Trouble> {
+fn wait_for(
+    far: &mut End,
+    servers: &mut [Child],
+    commands: &[Vec<OsString>],
+) -> Result<(), Trouble> {
     let mut ended = None;
-    // Not every program at the far end is a server: one that never listens is not waited for any longer.
+    // Not every program at the far end is a server: one that never listens is not waited for any
+    // longer.
     let _ = far.wait_for_listener(SERVERS, || {
-        ended = servers.iter_mut().position(|server| matches!(server.try_wait(), Ok(Some(_))));
+        ended = servers
+            .iter_mut()
+            .position(|server| matches!(server.try_wait(), Ok(Some(_))));
         ended.is_some()
     });
     ended.map_or(Ok(()), |index| {
@@ -231,7 +296,10 @@ fn follow(inside: &Inside, live: Option<(Arc<Mutex<Seen>>, Clock)>) {
         loop {
             std::thread::sleep(SECOND);
             let now = clock.now();
-            let seen = seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+            let seen = seen
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner)
+                .clone();
             let way = |new: &Way, old: &Way| {
                 let span = (now - before.0).as_secs_f64();
                 json!({
@@ -249,13 +317,18 @@ fn follow(inside: &Inside, live: Option<(Arc<Mutex<Seen>>, Clock)>) {
     });
 }
 
-/// Waits for the command, and for whatever else ends meanwhile: the first process of a namespace is everybody's parent.
+/// Waits for the command, and for whatever else ends meanwhile: the first process of a namespace is
+/// everybody's parent.
 fn wait(command: &Child) -> ExitStatus {
     let command = Pid::from_raw(command.id() as i32);
     loop {
         match waitpid(None, None) {
-            Ok(WaitStatus::Exited(pid, code)) if pid == command => return ExitStatus::from_raw(code << 8),
-            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == command => return ExitStatus::from_raw(signal as i32),
+            Ok(WaitStatus::Exited(pid, code)) if pid == command => {
+                return ExitStatus::from_raw(code << 8);
+            }
+            Ok(WaitStatus::Signaled(pid, signal, _)) if pid == command => {
+                return ExitStatus::from_raw(signal as i32);
+            }
             Ok(_) | Err(Errno::EINTR) => {}
             Err(error) => unreachable!("the command is a child of ours: {error}"),
         }
@@ -275,13 +348,30 @@ struct Seen {
 impl Seen {
     fn new(scenario: &Scenario, upload: bool) -> Seen {
         let flow = &scenario.flows[0];
-        let names = |route: &[usize]| scenario.route(route).map(|link| link.name.clone()).collect();
+        let names = |route: &[usize]| {
+            scenario
+                .route(route)
+                .map(|link| link.name.clone())
+                .collect()
+        };
         let (forward, reverse) = (&flow.route, &flow.reverse_route);
-        let (down, up) = if upload { (reverse, forward) } else { (forward, reverse) };
-        let links = (0..scenario.links().count()).map(|link| (down.contains(&link), up.contains(&link))).collect();
+        let (down, up) = if upload {
+            (reverse, forward)
+        } else {
+            (forward, reverse)
+        };
+        let links = (0..scenario.links().count())
+            .map(|link| (down.contains(&link), up.contains(&link)))
+            .collect();
         Seen {
-            down: Way { links: names(down), ..Way::default() },
-            up: Way { links: names(up), ..Way::default() },
+            down: Way {
+                links: names(down),
+                ..Way::default()
+            },
+            up: Way {
+                links: names(up),
+                ..Way::default()
+            },
             links,
             last_end: Time::ZERO,
         }
@@ -298,7 +388,11 @@ impl Seen {
 impl Way {
     fn rate(&self) -> f64 {
         let (first, last) = self.between.unwrap_or((Time::ZERO, Time::ZERO));
-        if last > first { (self.bytes - self.first) as f64 * 8.0 / (last - first).as_secs_f64() } else { 0.0 }
+        if last > first {
+            (self.bytes - self.first) as f64 * 8.0 / (last - first).as_secs_f64()
+        } else {
+            0.0
+        }
     }
 }
 
@@ -312,11 +406,17 @@ struct Taps {
 impl Taps {
     /// Where a packet goes.
     fn side(&self, direction: Direction) -> Side {
-        if (direction == Direction::Forward) == self.upload { Side::Far } else { Side::Near }
+        if (direction == Direction::Forward) == self.upload {
+            Side::Far
+        } else {
+            Side::Near
+        }
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.seen
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     fn capture(&self, at: Time, side: Side, parcel: &Parcel<Frame>) {
@@ -359,8 +459,15 @@ impl Tap for Taps {
         let mut seen = self.seen();
         let links = std::mem::take(&mut seen.links);
         let of = |on: &dyn Fn(&(bool, bool)) -> bool, path: &mut Emulator<Frame>| {
-            let queues = links.iter().enumerate().filter(|(_, link)| on(link)).map(|(i, _)| path.backlog(i, now));
-            queues.map(|(packets, _, waited)| (packets, waited)).max().unwrap_or_default()
+            let queues = links
+                .iter()
+                .enumerate()
+                .filter(|(_, link)| on(link))
+                .map(|(i, _)| path.backlog(i, now));
+            queues
+                .map(|(packets, _, waited)| (packets, waited))
+                .max()
+                .unwrap_or_default()
         };
         (seen.down.queue, seen.up.queue) = (of(&|link| link.0, path), of(&|link| link.1, path));
         seen.links = links;
@@ -373,14 +480,21 @@ mod tests {
 
     #[test]
     fn a_rate_is_of_what_came_after_the_first_packet() {
-        let mut taps = Taps { seen: Arc::default(), captures: None, upload: false };
+        let mut taps = Taps {
+            seen: Arc::default(),
+            captures: None,
+            upload: false,
+        };
         for ms in [5, 17, 29] {
             let parcel = crate::forward::sample(&[0; 1500], Direction::Forward);
             let at = Time::ZERO + Span::from_millis(ms);
             taps.delivered(at, at, Span::ZERO, Side::Near, &parcel);
         }
         let seen = taps.seen();
-        assert_eq!((seen.down.packets, seen.down.bytes, seen.up.packets), (3, 4500, 0));
+        assert_eq!(
+            (seen.down.packets, seen.down.bytes, seen.up.packets),
+            (3, 4500, 0)
+        );
         assert_eq!(seen.down.rate(), 1e6, "2 x 12,000 bit in 24 ms");
         assert_eq!(seen.up.rate(), 0.0);
     }

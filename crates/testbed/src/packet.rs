@@ -8,7 +8,8 @@ use path::Ecn;
 pub struct Header {
     /// Its ECN field.
     pub ecn: Ecn,
-    /// What it counts as: an ACK is a TCP segment without data; one with SYN is neither, nor FIN and RST without data.
+    /// What it counts as: an ACK is a TCP segment without data; one with SYN is neither, nor FIN
+    /// and RST without data.
     pub kind: Kind,
     /// A hash of addresses, protocol and ports.
     pub key: u32,
@@ -33,7 +34,10 @@ impl Header {
         let fragment = u16::from_be_bytes([packet[6], packet[7]]) & 0x1fff;
         let has_ports = fragment == 0 && (protocol == TCP || protocol == UDP) && payload.len() >= 4;
         let ports = match has_ports {
-            true => (u16::from_be_bytes([payload[0], payload[1]]), u16::from_be_bytes([payload[2], payload[3]])),
+            true => (
+                u16::from_be_bytes([payload[0], payload[1]]),
+                u16::from_be_bytes([payload[2], payload[3]]),
+            ),
             false => (0, 0),
         };
         let kind = match (protocol, fragment, payload.get(12..14)) {
@@ -47,7 +51,12 @@ impl Header {
             }
             _ => Kind::Data,
         };
-        Some(Header { ecn: ecn(packet[1]), kind, key: key(packet, protocol, ports), ports })
+        Some(Header {
+            ecn: ecn(packet[1]),
+            kind,
+            key: key(packet, protocol, ports),
+            ports,
+        })
     }
 }
 
@@ -85,8 +94,13 @@ pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
 /// FNV-1a; queues mix it with a salt of their own.
 fn key(packet: &[u8], protocol: u8, (source, destination): (u16, u16)) -> u32 {
     let ports = [source.to_be_bytes(), destination.to_be_bytes()].concat();
-    let bytes = packet[12..20].iter().chain(&ports).chain(std::slice::from_ref(&protocol));
-    bytes.fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+    let bytes = packet[12..20]
+        .iter()
+        .chain(&ports)
+        .chain(std::slice::from_ref(&protocol));
+    bytes.fold(0x811c_9dc5, |hash, byte| {
+        (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+    })
 }
 
 #[cfg(test)]
@@ -108,7 +122,10 @@ mod tests {
 
     /// The one's complement sum of the header, which is 0xffff when its checksum is right.
     fn checksum(packet: &[u8]) -> u16 {
-        let mut sum: u32 = packet[..20].chunks(2).map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]]))).sum();
+        let mut sum: u32 = packet[..20]
+            .chunks(2)
+            .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+            .sum();
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);
         }
@@ -120,10 +137,17 @@ mod tests {
         let kind = |flags, data| Header::read(&packet(0, flags, data)).map(|header| header.kind);
         assert_eq!(kind(0x10, 1_000), Some(Kind::Data));
         assert_eq!(kind(0x10, 0), Some(Kind::Ack));
-        assert_eq!((kind(0x11, 0), kind(0x14, 0)), (Some(Kind::Other), Some(Kind::Other)), "FIN and RST alone");
+        assert_eq!(
+            (kind(0x11, 0), kind(0x14, 0)),
+            (Some(Kind::Other), Some(Kind::Other)),
+            "FIN and RST alone"
+        );
         assert_eq!(kind(0x19, 9), Some(Kind::Data), "a FIN with data");
         assert_eq!(kind(0x12, 0), Some(Kind::Other));
-        assert_eq!(Header::read(&packet(0, 0x10, 0)).map(|header| header.ports), Some((5_201, 32_769)));
+        assert_eq!(
+            Header::read(&packet(0, 0x10, 0)).map(|header| header.ports),
+            Some((5_201, 32_769))
+        );
     }
 
     #[test]
@@ -133,7 +157,10 @@ mod tests {
             assert_eq!(Header::read(&whole[..length]), None);
         }
         for length in 20..whole.len() {
-            assert!(Header::read(&whole[..length]).is_some(), "a cut payload is nobody's concern");
+            assert!(
+                Header::read(&whole[..length]).is_some(),
+                "a cut payload is nobody's concern"
+            );
         }
         assert_eq!(Header::read(&[0x60; 60]), None);
     }

@@ -1,4 +1,5 @@
-//! Captures as pcapng, in nanoseconds (draft-ietf-opsawg-pcapng). Written by a thread of its own: a disk may stall.
+//! Captures as pcapng, in nanoseconds (draft-ietf-opsawg-pcapng). Written by a thread of its own: a
+//! disk may stall.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -29,13 +30,15 @@ impl Capture {
         let mut file = BufWriter::with_capacity(1 << 20, File::create_new(file)?);
         header(&mut file, device)?;
         let (to, from) = channel::<(Time, Box<[u8]>)>();
-        let thread = std::thread::Builder::new().name("capture".into()).spawn(move || {
-            let _ = privileges::drop_all();
-            while let Ok((at, packet)) = from.recv() {
-                self::packet(&mut file, zero + Span::from_nanos(at.as_nanos()), &packet)?;
-            }
-            file.flush()
-        })?;
+        let thread = std::thread::Builder::new()
+            .name("capture".into())
+            .spawn(move || {
+                let _ = privileges::drop_all();
+                while let Ok((at, packet)) = from.recv() {
+                    self::packet(&mut file, zero + Span::from_nanos(at.as_nanos()), &packet)?;
+                }
+                file.flush()
+            })?;
         Ok(Capture { to, thread })
     }
 
@@ -48,7 +51,11 @@ impl Capture {
     /// Waits until all is written.
     pub fn finish(self) -> io::Result<()> {
         drop(self.to);
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes a capture panicked")))
+        self.thread.join().unwrap_or_else(|_| {
+            Err(io::Error::other(
+                "the thread that writes a capture panicked",
+            ))
+        })
     }
 }
 
@@ -58,18 +65,41 @@ fn header(to: &mut impl Write, device: &str) -> io::Result<()> {
     block(to, SECTION, &[&magic, &version, &u64::MAX.to_le_bytes()])?;
     let kind = [RAW_IP.to_le_bytes(), [0; 2]].concat();
     let resolution = option(9, &[9]); // if_tsresol: 10^-9
-    block(to, INTERFACE, &[&kind, &0_u32.to_le_bytes(), &option(2, device.as_bytes()), &resolution, &[0; 4]])
+    block(
+        to,
+        INTERFACE,
+        &[
+            &kind,
+            &0_u32.to_le_bytes(),
+            &option(2, device.as_bytes()),
+            &resolution,
+            &[0; 4],
+        ],
+    )
 }
 
 fn packet(to: &mut impl Write, date: Span, packet: &[u8]) -> io::Result<()> {
     let ns = date.as_nanos();
-    let head =
-        [0, (ns >> 32) as u32, ns as u32, packet.len() as u32, packet.len() as u32].map(u32::to_le_bytes).concat();
+    let head = [
+        0,
+        (ns >> 32) as u32,
+        ns as u32,
+        packet.len() as u32,
+        packet.len() as u32,
+    ]
+    .map(u32::to_le_bytes)
+    .concat();
     block(to, ENHANCED_PACKET, &[&head, packet, padding(packet.len())])
 }
 
 fn option(code: u16, value: &[u8]) -> Vec<u8> {
-    [&code.to_le_bytes(), &(value.len() as u16).to_le_bytes(), value, padding(value.len())].concat()
+    [
+        &code.to_le_bytes(),
+        &(value.len() as u16).to_le_bytes(),
+        value,
+        padding(value.len()),
+    ]
+    .concat()
 }
 
 fn padding(length: usize) -> &'static [u8] {
@@ -95,16 +125,26 @@ mod tests {
         let mut bytes = Vec::new();
         header(&mut bytes, "near").unwrap();
         for length in 0..9 {
-            packet(&mut bytes, Span::from_nanos(0x1_0000_0002), &[7; 8][..length.min(8)]).unwrap();
+            packet(
+                &mut bytes,
+                Span::from_nanos(0x1_0000_0002),
+                &[7; 8][..length.min(8)],
+            )
+            .unwrap();
         }
         let mut rest = &bytes[..];
         let mut kinds = Vec::new();
-        let word = |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+        let word =
+            |bytes: &[u8], at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
         while !rest.is_empty() {
             let length = word(rest, 4) as usize;
             assert_eq!((length % 4, word(rest, length - 4) as usize), (0, length));
             if word(rest, 0) == ENHANCED_PACKET {
-                assert_eq!((word(rest, 12), word(rest, 16)), (1, 2), "the time, upper half first");
+                assert_eq!(
+                    (word(rest, 12), word(rest, 16)),
+                    (1, 2),
+                    "the time, upper half first"
+                );
                 assert!(word(rest, 20) <= 8 && word(rest, 20) == word(rest, 24));
             }
             kinds.push(word(rest, 0));

@@ -16,14 +16,28 @@ const NET_RAW: u32 = 13;
 const SYS_ADMIN: u32 = 21;
 
 /// What root's commands may keep: nothing with which they could leave their namespaces.
-const HARMLESS: [u32; 9] = [CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETGID, SETUID, NET_BIND_SERVICE, NET_RAW];
+const HARMLESS: [u32; 9] = [
+    CHOWN,
+    DAC_OVERRIDE,
+    FOWNER,
+    FSETID,
+    KILL,
+    SETGID,
+    SETUID,
+    NET_BIND_SERVICE,
+    NET_RAW,
+];
 
 /// Whether this process may make namespaces and devices without a user namespace.
 pub(crate) fn is_admin() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let bits = effective.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
-    [NET_ADMIN, SYS_ADMIN].iter().all(|cap| bits >> cap & 1 == 1)
+    let bits = effective
+        .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok())
+        .unwrap_or(0);
+    [NET_ADMIN, SYS_ADMIN]
+        .iter()
+        .all(|cap| bits >> cap & 1 == 1)
 }
 
 /// Whether it has them in no user namespace, so that settings about those do not concern it.
@@ -31,7 +45,8 @@ pub(crate) fn is_root() -> bool {
     is_admin() && in_no_user_namespace()
 }
 
-/// Whether root's files are this process's, whatever its capabilities: in a user namespace, root is somebody else.
+/// Whether root's files are this process's, whatever its capabilities: in a user namespace, root is
+/// somebody else.
 pub(crate) fn owns_the_machine() -> bool {
     nix::unistd::geteuid().is_root() && in_no_user_namespace()
 }
@@ -43,13 +58,16 @@ fn in_no_user_namespace() -> bool {
 
 /// What is executed from here on gets no capability but the harmless ones, and those only as root.
 pub(crate) fn limit() -> nix::Result<()> {
-    // Root gets inheritable ones past the bounding set, and anybody gets ambient ones, which are inheritable, too.
+    // Root gets inheritable ones past the bounding set, and anybody gets ambient ones, which are
+    // inheritable, too.
     let mut sets = held()?;
     sets.iter_mut().for_each(|set| set.inheritable = 0);
     set(&sets)?;
     for cap in (0..64).filter(|cap| !HARMLESS.contains(cap)) {
         // SAFETY: takes numbers only.
-        match Errno::result(unsafe { libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0) }) {
+        match Errno::result(unsafe {
+            libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0)
+        }) {
             // The kernel has no such one.
             Ok(_) | Err(Errno::EINVAL) => {}
             Err(error) => return Err(error),
@@ -72,7 +90,8 @@ struct Data {
     inheritable: u32,
 }
 
-/// This thread, and those it starts, have no capability from here on. Each thread that is there already has to do so itself.
+/// This thread, and those it starts, have no capability from here on. Each thread that is there
+/// already has to do so itself.
 pub(crate) fn drop_all() -> nix::Result<()> {
     keep(0)
 }
@@ -90,16 +109,34 @@ pub(crate) fn keep_kill() -> nix::Result<()> {
 /// Keeps those of the first 32 whose bits are set, if they are there.
 fn keep(bits: u32) -> nix::Result<()> {
     let bits = held()?[0].permitted & bits;
-    let none = Data { effective: 0, permitted: 0, inheritable: 0 };
-    set(&[Data { effective: bits, permitted: bits, ..none }, none])
+    let none = Data {
+        effective: 0,
+        permitted: 0,
+        inheritable: 0,
+    };
+    set(&[
+        Data {
+            effective: bits,
+            permitted: bits,
+            ..none
+        },
+        none,
+    ])
 }
 
 // _LINUX_CAPABILITY_VERSION_3, of this thread.
-const HEADER: Header = Header { version: 0x2008_0522, pid: 0 };
+const HEADER: Header = Header {
+    version: 0x2008_0522,
+    pid: 0,
+};
 
 /// The sets of this thread, 32 bits of each at a time.
 fn held() -> nix::Result<[Data; 2]> {
-    let mut sets = [Data { effective: 0, permitted: 0, inheritable: 0 }; 2];
+    let mut sets = [Data {
+        effective: 0,
+        permitted: 0,
+        inheritable: 0,
+    }; 2];
     let mut header = HEADER;
     // SAFETY: capget(2) reads and writes the header and writes both sets; they outlive the call.
     Errno::result(unsafe { libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr()) })?;
@@ -109,5 +146,6 @@ fn held() -> nix::Result<[Data; 2]> {
 fn set(sets: &[Data; 2]) -> nix::Result<()> {
     let header = HEADER;
     // SAFETY: both point to what capset(2) reads, and outlive the call.
-    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) }).map(drop)
+    Errno::result(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })
+        .map(drop)
 }

@@ -1,6 +1,8 @@
-//! What of the machine root's programs could change through files: the kernel's own file systems, read-only for them.
+//! What of the machine root's programs could change through files: the kernel's own file systems,
+//! read-only for them.
 //!
-//! Capabilities don't guard these files: their owner is root, and who may write is asked like of any other file.
+//! Capabilities don't guard these files: their owner is root, and who may write is asked like of
+//! any other file.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -13,7 +15,8 @@ use nix::sys::statvfs::{FsFlags, statvfs};
 
 use crate::Trouble;
 
-/// File systems that are interfaces of the kernel. (`proc` is also mounted in places other than /proc.)
+/// File systems that are interfaces of the kernel. (`proc` is also mounted in places other than
+/// /proc.)
 const INTERFACES: [&str; 13] = [
     "binfmt_misc",
     "bpf",
@@ -32,34 +35,62 @@ const INTERFACES: [&str; 13] = [
 /// Of /proc/sys, what belongs to the network namespace that looks at it.
 const OWN: &str = "/proc/sys/net";
 
-/// Makes them read-only in this mount namespace, which is private: all of /sys, and of /proc what is no process's, but for
-/// the settings of the network, which are those of the namespace of who asks.
+/// Makes them read-only in this mount namespace, which is private: all of /sys, and of /proc what
+/// is no process's, but for the settings of the network, which are those of the namespace of who
+/// asks.
 ///
 /// # Errors
 /// When one of them stays writable.
 pub(crate) fn protect() -> Result<(), Trouble> {
-    let own = File::options().read(true).custom_flags(OFlag::O_PATH.bits()).open(OWN);
+    let own = File::options()
+        .read(true)
+        .custom_flags(OFlag::O_PATH.bits())
+        .open(OWN);
     let shared = shared_of_proc();
     for place in &shared {
-        let _ = mount(Some(place), place, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+        let _ = mount(
+            Some(place),
+            place,
+            None::<&str>,
+            MsFlags::MS_BIND,
+            None::<&str>,
+        );
         let _ = remount(place, "");
     }
     if let Ok(own) = own {
         // By its descriptor it is still that of the writable mount, which lies below the new one.
         let source = PathBuf::from(format!("/proc/self/fd/{}", own.as_raw_fd()));
-        let _ = mount(Some(&source), OWN, None::<&str>, MsFlags::MS_BIND, None::<&str>);
+        let _ = mount(
+            Some(&source),
+            OWN,
+            None::<&str>,
+            MsFlags::MS_BIND,
+            None::<&str>,
+        );
     }
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    for mounted in mounts.lines().filter_map(Mounted::read).filter(Mounted::is_the_machines) {
+    for mounted in mounts
+        .lines()
+        .filter_map(Mounted::read)
+        .filter(Mounted::is_the_machines)
+    {
         let _ = remount(&mounted.place, mounted.options);
     }
     let writable = |place: &PathBuf| {
-        place.exists() && !statvfs(place).is_ok_and(|found| found.flags().contains(FsFlags::ST_RDONLY))
+        place.exists()
+            && !statvfs(place).is_ok_and(|found| found.flags().contains(FsFlags::ST_RDONLY))
     };
-    match shared.into_iter().chain([PathBuf::from("/sys")]).find(writable) {
+    match shared
+        .into_iter()
+        .chain([PathBuf::from("/sys")])
+        .find(writable)
+    {
         None => Ok(()),
         Some(place) => Err(Trouble::new(
-            format!("this machine does not allow to make {} read-only for what runs as root", place.display()),
+            format!(
+                "this machine does not allow to make {} read-only for what runs as root",
+                place.display()
+            ),
             "run it as another user, or in a container with --privileged",
         )),
     }
@@ -67,16 +98,27 @@ pub(crate) fn protect() -> Result<(), Trouble> {
 
 /// The folders in /proc that are no process's, and the files there that can be written.
 fn shared_of_proc() -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let Ok(entries) = std::fs::read_dir("/proc") else {
+        return Vec::new();
+    };
     let shared = |entry: &std::fs::DirEntry| {
-        let of_a_process = entry.file_name().as_encoded_bytes().iter().all(u8::is_ascii_digit);
+        let of_a_process = entry
+            .file_name()
+            .as_encoded_bytes()
+            .iter()
+            .all(u8::is_ascii_digit);
         // Not of what a link, like `self`, points to.
         let about = entry.metadata().ok();
-        let can_change =
-            |about: std::fs::Metadata| about.is_dir() || about.is_file() && about.permissions().mode() & 0o222 != 0;
+        let can_change = |about: std::fs::Metadata| {
+            about.is_dir() || about.is_file() && about.permissions().mode() & 0o222 != 0
+        };
         !of_a_process && about.is_some_and(can_change)
     };
-    entries.flatten().filter(shared).map(|entry| entry.path()).collect()
+    entries
+        .flatten()
+        .filter(shared)
+        .map(|entry| entry.path())
+        .collect()
 }
 
 /// A line of /proc/self/mountinfo (proc_pid_mountinfo(5)).
@@ -91,7 +133,11 @@ impl Mounted<'_> {
         let (mount, file_system) = line.split_once(" - ")?;
         let mut words = mount.split(' ').skip(4);
         let place = PathBuf::from(unescaped(words.next()?));
-        Some(Mounted { place, options: words.next()?, kind: file_system.split(' ').next()? })
+        Some(Mounted {
+            place,
+            options: words.next()?,
+            kind: file_system.split(' ').next()?,
+        })
     }
 
     fn is_the_machines(&self) -> bool {
@@ -103,9 +149,16 @@ impl Mounted<'_> {
 
 /// Blanks, tabs, line ends and backslashes stand as `\040`.
 fn unescaped(text: &str) -> String {
-    [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
-        .iter()
-        .fold(text.to_owned(), |text, (octal, plain)| text.replace(octal, plain))
+    [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ]
+    .iter()
+    .fold(text.to_owned(), |text, (octal, plain)| {
+        text.replace(octal, plain)
+    })
 }
 
 /// Read-only from here on, and else as it was mounted: a user namespace may take nothing away.
@@ -139,8 +192,20 @@ mod tests {
             (Some("/mnt/my disk"), "rw,nosuid,relatime", "cgroup2")
         );
         assert!(found.is_the_machines());
-        assert!(!Mounted::read("22 27 0:21 / /proc rw - proc proc rw").expect("a mount").is_the_machines());
-        assert!(!Mounted::read("27 1 254:0 / / rw - ext4 /dev/vda rw").expect("a mount").is_the_machines());
-        assert!(Mounted::read("31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw").expect("a mount").is_the_machines());
+        assert!(
+            !Mounted::read("22 27 0:21 / /proc rw - proc proc rw")
+                .expect("a mount")
+                .is_the_machines()
+        );
+        assert!(
+            !Mounted::read("27 1 254:0 / / rw - ext4 /dev/vda rw")
+                .expect("a mount")
+                .is_the_machines()
+        );
+        assert!(
+            Mounted::read("31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw")
+                .expect("a mount")
+                .is_the_machines()
+        );
     }
 }

@@ -4,9 +4,9 @@
 //! fullpipe ── keeper ── first process of a PID namespace: forwarder ── COMMAND, far ends, and all that they start
 //! ```
 //!
-//! The kernel kills a PID namespace with its first process. That one dies with its keeper, and the keeper with who called
-//! (PR_SET_PDEATHSIG), so that `kill -9` of any of them ends all. Network namespaces have no name: they, and the devices in
-//! them, last as long as those processes.
+//! The kernel kills a PID namespace with its first process. That one dies with its keeper, and the
+//! keeper with who called (PR_SET_PDEATHSIG), so that `kill -9` of any of them ends all. Network
+//! namespaces have no name: they, and the devices in them, last as long as those processes.
 #![expect(unsafe_code, reason = "fork")]
 
 use std::fs::File;
@@ -47,24 +47,37 @@ pub struct Inside {
 }
 
 impl Sandbox {
-    /// Runs `body` as the first process of a PID namespace, where it may make network namespaces. What it gives is the last
-    /// that is [heard](Sandbox::hear).
+    /// Runs `body` as the first process of a PID namespace, where it may make network namespaces.
+    /// What it gives is the last that is [heard](Sandbox::hear).
     pub fn start(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Result<Sandbox, Trouble> {
-        let (lifeline_inside, lifeline) =
-            socketpair(AddressFamily::Unix, SockType::Stream, None, SockFlag::SOCK_CLOEXEC).map_err(cant)?;
+        let (lifeline_inside, lifeline) = socketpair(
+            AddressFamily::Unix,
+            SockType::Stream,
+            None,
+            SockFlag::SOCK_CLOEXEC,
+        )
+        .map_err(cant)?;
         let (said, voice) = pipe2(OFlag::O_CLOEXEC).map_err(cant)?;
         let caller = nix::unistd::getpid();
-        // SAFETY: the child is single-threaded and runs our code only, which takes no lock that a thread of the caller's may
-        // hold but the allocator's, and that one the C library keeps usable across fork.
+        // SAFETY: the child is single-threaded and runs our code only, which takes no lock that a
+        // thread of the caller's may hold but the allocator's, and that one the C library keeps
+        // usable across fork.
         match unsafe { fork() }.map_err(cant)? {
             ForkResult::Parent { child } => {
                 let said = BufReader::new(File::from(said));
-                Ok(Sandbox { keeper: child, lifeline: Some(lifeline), said, over: false })
+                Ok(Sandbox {
+                    keeper: child,
+                    lifeline: Some(lifeline),
+                    said,
+                    over: false,
+                })
             }
             ForkResult::Child => {
                 drop((lifeline, said));
-                let inside =
-                    Inside { voice: Arc::new(Mutex::new(File::from(voice))), lifeline: Arc::new(lifeline_inside) };
+                let inside = Inside {
+                    voice: Arc::new(Mutex::new(File::from(voice))),
+                    lifeline: Arc::new(lifeline_inside),
+                };
                 // A panic ends here, and does not go on as a second caller.
                 let keep = AssertUnwindSafe(|| keep(caller, &inside, body));
                 quit(catch_unwind(keep).unwrap_or(101))
@@ -72,7 +85,8 @@ impl Sandbox {
         }
     }
 
-    /// The next thing that is said inside, none at the end. [`Errno::EINTR`] when a signal came, which is the caller's.
+    /// The next thing that is said inside, none at the end. [`Errno::EINTR`] when a signal came,
+    /// which is the caller's.
     pub fn hear(&mut self) -> Result<Option<Value>, Errno> {
         if self.said.buffer().is_empty() {
             let mut fds = [PollFd::new(self.said.get_ref().as_fd(), PollFlags::POLLIN)];
@@ -89,8 +103,8 @@ impl Sandbox {
     /// Asks those inside to end; what they have to say until then can be heard.
     pub fn stop(&mut self) {
         if let Some(lifeline) = self.lifeline.take() {
-            // To close it is not enough: what else was forked off meanwhile, another sandbox, may have it open, too.
-            // Those inside may be gone: that is no reason for a SIGPIPE.
+            // To close it is not enough: what else was forked off meanwhile, another sandbox, may
+            // have it open, too. Those inside may be gone: that is no reason for a SIGPIPE.
             let _ = send(lifeline.as_raw_fd(), b".", MsgFlags::MSG_NOSIGNAL);
         }
     }
@@ -115,7 +129,10 @@ impl Inside {
     pub fn say(&self, what: &Value) {
         let mut line = what.to_string();
         line.push('\n');
-        let mut voice = self.voice.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut voice = self
+            .voice
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         // Nobody listens: then the caller is gone, and this process soon.
         let _ = voice.write_all(line.as_bytes());
     }
@@ -145,7 +162,10 @@ pub fn allowed() -> Result<(), Trouble> {
         return match (word("problem"), word("fix")) {
             (Some(problem), Some(fix)) => Err(Trouble { problem, fix }),
             _ if said.get("done").is_some() => Ok(()),
-            _ => Err(Trouble::new("the processes that try it were killed", "look at limits of memory and processes")),
+            _ => Err(Trouble::new(
+                "the processes that try it were killed",
+                "look at limits of memory and processes",
+            )),
         };
     }
 }
@@ -163,7 +183,13 @@ pub(crate) fn quit(code: i32) -> ! {
 /// What the keeper does: it makes the first process, and waits for it.
 fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> i32 {
     // The terminal's Ctrl-C is for the command; an end of the caller's ends all.
-    for number in [Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM, Signal::SIGHUP, Signal::SIGTSTP] {
+    for number in [
+        Signal::SIGINT,
+        Signal::SIGQUIT,
+        Signal::SIGTERM,
+        Signal::SIGHUP,
+        Signal::SIGTSTP,
+    ] {
         // SAFETY: ignoring installs no handler.
         let _ = unsafe { signal(number, SigHandler::SigIgn) };
     }
@@ -198,10 +224,16 @@ fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value
                 return 1;
             }
             let mounted = own_proc();
-            let protected = if owns_the_machine { mounted.and_then(|()| read_only::protect()) } else { Ok(()) };
+            let protected = if owns_the_machine {
+                mounted.and_then(|()| read_only::protect())
+            } else {
+                Ok(())
+            };
             inside.say(&match protected.and_then(|()| body(inside)) {
                 Ok(done) => json!({ "done": done }),
-                Err(trouble) => json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } }),
+                Err(trouble) => {
+                    json!({ "trouble": { "problem": trouble.problem, "fix": trouble.fix } })
+                }
             });
             0
         }
@@ -213,11 +245,15 @@ fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value
     }
 }
 
-/// New namespaces for the processes to come. Without root they need a user namespace, in which users are who they were.
+/// New namespaces for the processes to come. Without root they need a user namespace, in which
+/// users are who they were.
 fn separate() -> Result<(), Trouble> {
     if privileges::is_admin() {
         return unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).map_err(|error| {
-            refused("namespaces for processes and mounts (unshare CLONE_NEWPID, CLONE_NEWNS)", error)
+            refused(
+                "namespaces for processes and mounts (unshare CLONE_NEWPID, CLONE_NEWNS)",
+                error,
+            )
         });
     }
     let (user, group) = (getuid(), getgid());
@@ -225,7 +261,10 @@ fn separate() -> Result<(), Trouble> {
         .map_err(|error| refused("a user namespace (unshare CLONE_NEWUSER)", error))?;
     let map = |file: &str, text: String| {
         std::fs::write(format!("/proc/self/{file}"), text).map_err(|error| {
-            refused(&format!("a user namespace (its {file})"), Errno::from_raw(error.raw_os_error().unwrap_or(0)))
+            refused(
+                &format!("a user namespace (its {file})"),
+                Errno::from_raw(error.raw_os_error().unwrap_or(0)),
+            )
         })
     };
     map("setgroups", "deny".to_owned())?;
@@ -233,14 +272,19 @@ fn separate() -> Result<(), Trouble> {
     map("gid_map", format!("{group} {group} 1"))
 }
 
-/// Settings of root's, the value by which each keeps others from user namespaces, and one by which it does not.
+/// Settings of root's, the value by which each keeps others from user namespaces, and one by which
+/// it does not.
 const BARRIERS: [(&str, &str, &str); 3] = [
     ("kernel.unprivileged_userns_clone", "0", "1"),
     ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),
     ("user.max_user_namespaces", "0", "10000"),
 ];
 /// Those by which nobody makes any.
-const LIMITS: [&str; 3] = ["user.max_pid_namespaces", "user.max_mnt_namespaces", "user.max_net_namespaces"];
+const LIMITS: [&str; 3] = [
+    "user.max_pid_namespaces",
+    "user.max_mnt_namespaces",
+    "user.max_net_namespaces",
+];
 
 /// Says what this machine does not allow, and who may change that.
 pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
@@ -248,7 +292,9 @@ pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
         let file = format!("/proc/sys/{}", setting.replace('.', "/"));
         std::fs::read_to_string(file).is_ok_and(|text| text.trim() == value)
     };
-    let barred = BARRIERS.iter().find(|(setting, bars, _)| !privileges::is_root() && is(setting, bars));
+    let barred = BARRIERS
+        .iter()
+        .find(|(setting, bars, _)| !privileges::is_root() && is(setting, bars));
     let fix = if let Some((setting, _, allows)) = barred {
         format!("run it as root, or let root allow user namespaces: sysctl {setting}={allows}")
     } else if let Some(setting) = LIMITS.iter().find(|setting| is(setting, "0")) {
@@ -259,11 +305,14 @@ pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
         "run it as root, on the machine itself or in a container with --privileged (CAP_SYS_ADMIN and CAP_NET_ADMIN)"
             .to_owned()
     };
-    Trouble::new(format!("this machine does not allow {step}: {}", error.desc()), fix)
+    Trouble::new(
+        format!("this machine does not allow {step}: {}", error.desc()),
+        fix,
+    )
 }
 
-/// Mounts that are only the sandbox's, and a /proc that shows its own processes, where that is allowed: containers often do
-/// not.
+/// Mounts that are only the sandbox's, and a /proc that shows its own processes, where that is
+/// allowed: containers often do not.
 fn own_proc() -> Result<(), Trouble> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
@@ -274,5 +323,8 @@ fn own_proc() -> Result<(), Trouble> {
 }
 
 pub(crate) fn cant(error: Errno) -> Trouble {
-    Trouble::new(format!("a process can't be started: {error}"), "look at `ulimit -u` and `ulimit -n`")
+    Trouble::new(
+        format!("a process can't be started: {error}"),
+        "look at `ulimit -u` and `ulimit -n`",
+    )
 }

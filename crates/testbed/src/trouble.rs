@@ -14,7 +14,10 @@ pub struct Trouble {
 impl Trouble {
     /// A problem and its fix.
     pub fn new(problem: impl Into<String>, fix: impl Into<String>) -> Trouble {
-        Trouble { problem: problem.into(), fix: fix.into() }
+        Trouble {
+            problem: problem.into(),
+            fix: fix.into(),
+        }
     }
 }
 

@@ -1,7 +1,9 @@
-//! A scenario's path as Linux's own queueing disciplines: what user-mode Linux is told to set up, and what it can't.
+//! A scenario's path as Linux's own queueing disciplines: what user-mode Linux is told to set up,
+//! and what it can't.
 //!
-//! Nodes in a row, joined by veth: sender, `loss` where there is some, router, `ack-loss` where there is some, receiver. Each has `east`, its device towards
-//! the receiver, and `west`, that towards the sender.
+//! Nodes in a row, joined by veth: sender, `loss` where there is some, router, `ack-loss` where
+//! there is some, receiver. Each has `east`, its device towards the receiver, and `west`, that
+//! towards the sender.
 
 use path::{Jitter, Limit, Loss, Value};
 use scenario::{EcnField, Error, Link, PACKET, Scenario};
@@ -56,10 +58,27 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     };
     let mut nodes = vec!["sender", "router", "receiver"];
     let mut call = |node: &'static str, words: &[&str]| {
-        tc.push((node, words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()));
+        tc.push((
+            node,
+            words
+                .iter()
+                .map(|word| (*word).to_owned())
+                .collect::<Vec<_>>(),
+        ));
     };
     if paced {
-        let fq = ["qdisc", "add", "dev", "east", "root", "fq", "limit", "100000", "flow_limit", "20000"];
+        let fq = [
+            "qdisc",
+            "add",
+            "dev",
+            "east",
+            "root",
+            "fq",
+            "limit",
+            "100000",
+            "flow_limit",
+            "20000",
+        ];
         call("sender", &fq);
     }
     let link = &scenario.path.link;
@@ -68,7 +87,19 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
         nodes.insert(1, "loss");
         call(
             "loss",
-            &["qdisc", "add", "dev", "east", "root", "netem", "limit", ENDLESS, "loss", "random", &share(loss)],
+            &[
+                "qdisc",
+                "add",
+                "dev",
+                "east",
+                "root",
+                "netem",
+                "limit",
+                ENDLESS,
+                "loss",
+                "random",
+                &share(loss),
+            ],
         );
     }
     let rate = format!("{}bit", link.rate.as_bps());
@@ -82,64 +113,158 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
                 Limit::Bytes(_) => unreachable!("a limit in bytes has a queue of its own"),
             };
             let limit = limit.to_string();
-            call("router", &["qdisc", "add", "dev", "east", "root", "netem", "rate", &rate, ETHERNET, "limit", &limit]);
+            call(
+                "router",
+                &[
+                    "qdisc", "add", "dev", "east", "root", "netem", "rate", &rate, ETHERNET,
+                    "limit", &limit,
+                ],
+            );
         }
-        // The queue has to see what waits, so netem can't be what holds it back. htb asks for a packet when its class has
-        // tokens, and with a bucket of one byte has the next ones when that packet would be sent.
+        // The queue has to see what waits, so netem can't be what holds it back. htb asks for a
+        // packet when its class has tokens, and with a bucket of one byte has the next ones when
+        // that packet would be sent.
         Some(queue) => {
-            let root = ["qdisc", "add", "dev", "east", "root", "handle", "1:", "stab", "overhead", ETHERNET];
+            let root = [
+                "qdisc", "add", "dev", "east", "root", "handle", "1:", "stab", "overhead", ETHERNET,
+            ];
             call("router", &[&root[..], &["htb", "default", "1"]].concat());
-            let class = ["class", "add", "dev", "east", "parent", "1:", "classid", "1:1", "htb", "rate", &rate];
-            call("router", &[&class[..], &["burst", "1b", "cburst", "1b", "quantum", "1514"]].concat());
+            let class = [
+                "class", "add", "dev", "east", "parent", "1:", "classid", "1:1", "htb", "rate",
+                &rate,
+            ];
+            call(
+                "router",
+                &[
+                    &class[..],
+                    &["burst", "1b", "cburst", "1b", "quantum", "1514"],
+                ]
+                .concat(),
+            );
             let words: Vec<&str> = queue.iter().map(String::as_str).collect();
-            call("router", &[&["qdisc", "add", "dev", "east", "parent", "1:1"], &words[..]].concat());
+            call(
+                "router",
+                &[
+                    &["qdisc", "add", "dev", "east", "parent", "1:1"],
+                    &words[..],
+                ]
+                .concat(),
+            );
         }
     }
-    // What leaves with its first bit arrives too early by its transmission; the way back makes up for it.
-    let late = if departs_first { link.rate.time_for(PACKET) } else { Span::ZERO };
+    // What leaves with its first bit arrives too early by its transmission; the way back makes up
+    // for it.
+    let late = if departs_first {
+        link.rate.time_for(PACKET)
+    } else {
+        Span::ZERO
+    };
     let lost = random(&scenario.path.reverse_loss);
     if lost > 0.0 {
         nodes.insert(nodes.len() - 1, ACK_LOSS);
         call(
             ACK_LOSS,
-            &["qdisc", "add", "dev", "west", "root", "netem", "limit", ENDLESS, "loss", "random", &share(lost)],
+            &[
+                "qdisc",
+                "add",
+                "dev",
+                "west",
+                "root",
+                "netem",
+                "limit",
+                ENDLESS,
+                "loss",
+                "random",
+                &share(lost),
+            ],
         );
     }
-    let delay = |rtt: Span| ["netem", "delay", &microseconds(rtt + late), "limit", ENDLESS].map(str::to_owned);
-    let rtts: Vec<Span> = scenario.flows.iter().map(|flow| scenario.rtt(flow)).collect();
+    let delay = |rtt: Span| {
+        [
+            "netem",
+            "delay",
+            &microseconds(rtt + late),
+            "limit",
+            ENDLESS,
+        ]
+        .map(str::to_owned)
+    };
+    let rtts: Vec<Span> = scenario
+        .flows
+        .iter()
+        .map(|flow| scenario.rtt(flow))
+        .collect();
     let mut bands = rtts.clone();
     bands.sort_unstable();
     bands.dedup();
     if bands.len() == 1 {
         let words = delay(bands[0]);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        call("receiver", &[&["qdisc", "add", "dev", "west", "root"], &words[..]].concat());
+        call(
+            "receiver",
+            &[&["qdisc", "add", "dev", "west", "root"], &words[..]].concat(),
+        );
         return Ok(made(nodes, tc, departs_first));
     }
     if bands.len() > MOST_RTTS {
         let last = scenario.flows.last().expect("a scenario has a flow");
-        let problem = format!("flows with {} different RTTs; Linux's prio has {MOST_RTTS} bands", bands.len());
-        return Err(scenario.error(&last.key("rtt"), last.extra_rtt, problem, "let flows share their RTTs"));
+        let problem = format!(
+            "flows with {} different RTTs; Linux's prio has {MOST_RTTS} bands",
+            bands.len()
+        );
+        return Err(scenario.error(
+            &last.key("rtt"),
+            last.extra_rtt,
+            problem,
+            "let flows share their RTTs",
+        ));
     }
-    let root = ["qdisc", "add", "dev", "west", "root", "handle", "1:", "prio", "bands"];
-    call("receiver", &[&root[..], &[&bands.len().to_string(), "priomap"], &["0"; 16]].concat());
+    let root = [
+        "qdisc", "add", "dev", "west", "root", "handle", "1:", "prio", "bands",
+    ];
+    call(
+        "receiver",
+        &[
+            &root[..],
+            &[&bands.len().to_string(), "priomap"],
+            &["0"; 16],
+        ]
+        .concat(),
+    );
     for (band, rtt) in bands.iter().enumerate() {
         let words = delay(*rtt);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let parent = format!("1:{:x}", band + 1);
-        call("receiver", &[&["qdisc", "add", "dev", "west", "parent", &parent], &words[..]].concat());
+        call(
+            "receiver",
+            &[
+                &["qdisc", "add", "dev", "west", "parent", &parent],
+                &words[..],
+            ]
+            .concat(),
+        );
     }
     for (flow, rtt) in rtts.iter().enumerate() {
         let band = bands.binary_search(rtt).expect("it is one of them") + 1;
         let port = (FIRST_PORT + flow as u16).to_string();
         let class = format!("1:{band:x}");
-        let filter = ["filter", "add", "dev", "west", "parent", "1:", "protocol", "ip", "prio", "1", "u32"];
-        call("receiver", &[&filter[..], &["match", "ip", "sport", &port, "0xffff", "flowid", &class]].concat());
+        let filter = [
+            "filter", "add", "dev", "west", "parent", "1:", "protocol", "ip", "prio", "1", "u32",
+        ];
+        call(
+            "receiver",
+            &[
+                &filter[..],
+                &["match", "ip", "sport", &port, "0xffff", "flowid", &class],
+            ]
+            .concat(),
+        );
     }
     Ok(made(nodes, tc, departs_first))
 }
 
-/// Whether Linux spreads its packets over time when it may: with sch_fq it does so for all, else for BBR by itself.
+/// Whether Linux spreads its packets over time when it may: with sch_fq it does so for all, else
+/// for BBR by itself.
 fn is_paced(flow: &scenario::Flow) -> bool {
     match flow.pacing {
         scenario::Pacing::On => true,
@@ -152,18 +277,27 @@ fn is_paced(flow: &scenario::Flow) -> bool {
 fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
     let name = link.queue.descriptor().name;
     let limit = link.limit(link.buffer, scenario.path.rtt);
-    let refused =
-        |problem: &str, fix: &str| Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix));
+    let refused = |problem: &str, fix: &str| {
+        Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix))
+    };
     let (kind, limit) = match (name, limit) {
         ("pfifo", Limit::Packets(_)) => return Ok(None),
         ("pfifo" | "bfifo", Limit::Bytes(bytes)) => ("bfifo", bytes.get().to_string()),
         ("red", Limit::Bytes(bytes)) => ("red", bytes.get().to_string()),
         ("codel" | "fq_codel" | "pie", Limit::Packets(packets)) => (name, packets.to_string()),
         ("codel" | "fq_codel" | "pie", Limit::Bytes(_)) => {
-            return refused("Linux counts its limit in packets", "give path.buffer in packets, ms or bdp");
+            return refused(
+                "Linux counts its limit in packets",
+                "give path.buffer in packets, ms or bdp",
+            );
         }
         ("cake", _) => ("cake", String::new()),
-        _ => return refused("not in Linux's kernel", "use pfifo, bfifo, red, codel, fq_codel, pie or cake"),
+        _ => {
+            return refused(
+                "not in Linux's kernel",
+                "use pfifo, bfifo, red, codel, fq_codel, pie or cake",
+            );
+        }
     };
     let mut words = vec![kind.to_owned()];
     match kind {
@@ -178,7 +312,9 @@ fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error>
             Value::Flag(false) => {}
             Value::Time(span) => words.extend([param.name.to_owned(), microseconds(span)]),
             Value::Size(bytes) => words.extend([param.name.to_owned(), bytes.get().to_string()]),
-            Value::Rate(rate) => words.extend([param.name.to_owned(), format!("{}bit", rate.as_bps())]),
+            Value::Rate(rate) => {
+                words.extend([param.name.to_owned(), format!("{}bit", rate.as_bps())])
+            }
             Value::Count(_) | Value::Number(_) | Value::Depth(_) => {
                 words.extend([param.name.to_owned(), value.to_string()]);
             }
@@ -186,7 +322,9 @@ fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error>
     }
     match kind {
         "red" => words.extend(["bandwidth".to_owned(), format!("{}bit", link.rate.as_bps())]),
-        "cake" if !words.iter().any(|word| word == "bandwidth") => words.push("unlimited".to_owned()),
+        "cake" if !words.iter().any(|word| word == "bandwidth") => {
+            words.push("unlimited".to_owned())
+        }
         _ => {}
     }
     Ok(Some(words))
@@ -211,8 +349,14 @@ fn share(p: f64) -> String {
 /// What this way of setting up Linux can't give.
 fn refuse(scenario: &Scenario) -> Result<(), Error> {
     let no = |key: &str, value: &str| {
-        let problem = "not with --on uml: Linux's netem has no such thing, or is not told of it here";
-        Err(scenario.error(key, value, problem, "leave it out, or run it on sim or kernel"))
+        let problem =
+            "not with --on uml: Linux's netem has no such thing, or is not told of it here";
+        Err(scenario.error(
+            key,
+            value,
+            problem,
+            "leave it out, or run it on sim or kernel",
+        ))
     };
     let path = &scenario.path;
     let link = &path.link;
@@ -234,7 +378,10 @@ fn refuse(scenario: &Scenario) -> Result<(), Error> {
         ("path.ecn", link.ecn != EcnField::Keep),
         ("path.ack_filter", link.ack_filter),
         ("path.loss", !matches!(link.loss, Loss::Random(_))),
-        ("path.reverse_loss", !matches!(path.reverse_loss, Loss::Random(_))),
+        (
+            "path.reverse_loss",
+            !matches!(path.reverse_loss, Loss::Random(_)),
+        ),
         ("path.duplicate", path.duplicate > 0.0),
         ("path.reverse_duplicate", path.reverse_duplicate > 0.0),
         ("path.wifi", path.wifi.is_some()),

@@ -1,10 +1,13 @@
-//! The way to the outside, when it is asked for: a SOCKS5 proxy (RFC 1928) that listens at the far end and connects from where
-//! the caller is. It needs no privilege and leaves nothing behind, since nothing of the host's network is changed.
+//! The way to the outside, when it is asked for: a SOCKS5 proxy (RFC 1928) that listens at the far
+//! end and connects from where the caller is. It needs no privilege and leaves nothing behind,
+//! since nothing of the host's network is changed.
 //!
 //! Names are resolved outside. The host's own loopback is not the outside.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{
+    IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs,
+};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -38,7 +41,8 @@ enum Reply {
 pub(crate) struct Uplink(Sender<TcpListener>);
 
 impl Uplink {
-    /// Connections will be made from this thread's network namespace: to be called before it goes to another one.
+    /// Connections will be made from this thread's network namespace: to be called before it goes
+    /// to another one.
     pub(crate) fn prepare() -> Uplink {
         let (to, from) = channel::<TcpListener>();
         thread::spawn(move || {
@@ -123,8 +127,15 @@ fn wanted(client: &mut TcpStream) -> io::Result<Result<Vec<SocketAddr>, Reply>> 
             Err(_) => return Ok(Err(Reply::HostUnreachable)),
         },
     };
-    let outside: Vec<SocketAddr> = addresses.into_iter().filter(|address| is_outside(address.ip())).collect();
-    Ok(if outside.is_empty() { Err(Reply::NotAllowed) } else { Ok(outside) })
+    let outside: Vec<SocketAddr> = addresses
+        .into_iter()
+        .filter(|address| is_outside(address.ip()))
+        .collect();
+    Ok(if outside.is_empty() {
+        Err(Reply::NotAllowed)
+    } else {
+        Ok(outside)
+    })
 }
 
 fn is_outside(address: IpAddr) -> bool {
@@ -137,7 +148,9 @@ fn connect(addresses: &[SocketAddr]) -> (Option<TcpStream>, Reply) {
     for address in addresses {
         match TcpStream::connect_timeout(address, PATIENCE) {
             Ok(server) => return (Some(server), Reply::Succeeded),
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => reply = Reply::Refused,
+            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
+                reply = Reply::Refused
+            }
             Err(_) => reply = Reply::HostUnreachable,
         }
     }
@@ -156,10 +169,19 @@ mod tests {
 
     #[test]
     fn the_hosts_own_loopback_is_not_outside() {
-        for inside in ["127.0.0.1", "127.8.9.1", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"] {
+        for inside in [
+            "127.0.0.1",
+            "127.8.9.1",
+            "0.0.0.0",
+            "::1",
+            "::",
+            "::ffff:127.0.0.1",
+        ] {
             assert!(!is_outside(inside.parse().unwrap()), "{inside}");
         }
-        assert!(is_outside("192.0.2.1".parse().unwrap()) && is_outside("2001:db8::1".parse().unwrap()));
+        assert!(
+            is_outside("192.0.2.1".parse().unwrap()) && is_outside("2001:db8::1".parse().unwrap())
+        );
     }
 
     /// Says `request` to a proxy, and gives what it answers to that.

@@ -1,4 +1,5 @@
-//! The forwarder with real packets, judged by virtual time: what was due when follows from the arrivals alone.
+//! The forwarder with real packets, judged by virtual time: what was due when follows from the
+//! arrivals alone.
 
 use std::net::UdpSocket;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -63,7 +64,10 @@ fn in_a_sandbox(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Option<
     sandbox.end();
     if let Some(trouble) = last.get("trouble") {
         let problem = trouble["problem"].as_str().unwrap_or_default();
-        assert!(problem.contains("does not allow") || problem.contains("/dev/net/tun"), "{trouble}");
+        assert!(
+            problem.contains("does not allow") || problem.contains("/dev/net/tun"),
+            "{trouble}"
+        );
         crate::skip(&trouble);
         return None;
     }
@@ -87,7 +91,15 @@ fn flood(queue: &str) -> Result<Value, Trouble> {
 
     let (log, stop) = (Log::default(), AtomicBool::new(false));
     let route = |side, header: &testbed::Header, _: &[u8]| {
-        Some((0, if side == Side::Far { Direction::Forward } else { Direction::Reverse }, header.kind))
+        Some((
+            0,
+            if side == Side::Far {
+                Direction::Forward
+            } else {
+                Direction::Reverse
+            },
+            header.kind,
+        ))
     };
     let path = Emulator::new(&scenario, whole(&scenario));
     let mut forwarder = Forwarder::new(&bed, path, Clock::start(), Side::Far, route, log.clone());
@@ -130,12 +142,26 @@ fn flood(queue: &str) -> Result<Value, Trouble> {
 #[test]
 fn packets_leave_when_virtual_time_says_so_and_never_before() {
     for queue in ["pfifo", "fq_codel"] {
-        let Some(done) = in_a_sandbox(|_| flood(queue)) else { return };
+        let Some(done) = in_a_sandbox(|_| flood(queue)) else {
+            return;
+        };
         assert_eq!(done["same"], true, "{done}");
-        assert_eq!((&done["early"], &done["overflown"], &done["arrivals"]), (&json!(0), &json!(0), &json!(PACKETS)));
-        assert_eq!(done["received"], done["delivered"], "the other end gets each: {done}");
-        assert_eq!(done["drops"].as_u64().unwrap() + done["delivered"].as_u64().unwrap(), PACKETS as u64);
-        assert!(queue != "pfifo" || done["drops"].as_u64().unwrap() > 20, "some find the queue full: {done}");
+        assert_eq!(
+            (&done["early"], &done["overflown"], &done["arrivals"]),
+            (&json!(0), &json!(0), &json!(PACKETS))
+        );
+        assert_eq!(
+            done["received"], done["delivered"],
+            "the other end gets each: {done}"
+        );
+        assert_eq!(
+            done["drops"].as_u64().unwrap() + done["delivered"].as_u64().unwrap(),
+            PACKETS as u64
+        );
+        assert!(
+            queue != "pfifo" || done["drops"].as_u64().unwrap() > 20,
+            "some find the queue full: {done}"
+        );
     }
 }
 
@@ -153,7 +179,10 @@ fn a_sandbox_says_why_it_ends() {
     }
     assert_eq!(first, json!({ "one": 1 }));
     sandbox.stop();
-    assert_eq!(sandbox.hear().unwrap(), Some(json!({ "trouble": { "problem": "stopped", "fix": "nothing" } })));
+    assert_eq!(
+        sandbox.hear().unwrap(),
+        Some(json!({ "trouble": { "problem": "stopped", "fix": "nothing" } }))
+    );
     assert_eq!(sandbox.hear().unwrap(), None);
 }
 
@@ -188,7 +217,9 @@ fn a_sandbox_is_stopped_while_another_goes_on() {
     first.stop();
     let (to, from) = std::sync::mpsc::channel();
     std::thread::spawn(move || to.send((first.hear(), first.end())));
-    let (said, ()) = from.recv_timeout(Duration::from_secs(20)).expect("it does not wait for the second");
+    let (said, ()) = from
+        .recv_timeout(Duration::from_secs(20))
+        .expect("it does not wait for the second");
     assert_eq!(said.unwrap(), Some(json!({ "done": "stopped" })));
     second.stop();
     assert_eq!(second.hear().unwrap(), Some(json!({ "done": "stopped" })));

@@ -1,5 +1,5 @@
-//! A program behind a path: what it and those who run it may do, and that it ends when it shall. Where namespaces are not allowed,
-//! the tests say so and pass.
+//! A program behind a path: what it and those who run it may do, and that it ends when it shall.
+//! Where namespaces are not allowed, the tests say so and pass.
 
 use std::ffi::OsString;
 use std::fs;
@@ -18,8 +18,7 @@ const SYS_ADMIN: u64 = 1 << 21;
 const KILL: u64 = 1 << 5;
 
 fn begin(link: Link) -> Sandbox {
-    let text =
-        "duration = \"60s\"\n[path]\nrate = \"10mbit\"\nrtt = \"2ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"";
+    let text = "duration = \"60s\"\n[path]\nrate = \"10mbit\"\nrtt = \"2ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"";
     let scenario = Scenario::parse(text, "test.toml").expect("a valid scenario");
     testbed::start(&scenario, link).expect("a process can be started")
 }
@@ -32,7 +31,10 @@ fn report(mut sandbox: Sandbox) -> Option<Value> {
     }
     if let Some(trouble) = last.get("trouble") {
         let problem = trouble["problem"].as_str().unwrap_or_default();
-        assert!(problem.contains("does not allow") || problem.contains("/dev/net/tun"), "{trouble}");
+        assert!(
+            problem.contains("does not allow") || problem.contains("/dev/net/tun"),
+            "{trouble}"
+        );
         crate::skip(&trouble);
         return None;
     }
@@ -53,8 +55,12 @@ fn folder(test: &str) -> PathBuf {
 /// Sets of capabilities in the text of `/proc/PID/status`, of whatever kind but the bounding set.
 fn held(status: &str) -> Vec<u64> {
     let sets = ["CapInh:", "CapPrm:", "CapEff:", "CapAmb:"];
-    let values = status.lines().filter_map(|line| sets.iter().find_map(|set| line.strip_prefix(set)));
-    values.map(|hex| u64::from_str_radix(hex.trim(), 16).expect("a hexadecimal number")).collect()
+    let values = status
+        .lines()
+        .filter_map(|line| sets.iter().find_map(|set| line.strip_prefix(set)));
+    values
+        .map(|hex| u64::from_str_radix(hex.trim(), 16).expect("a hexadecimal number"))
+        .collect()
 }
 
 const SETS: &str = "+net_admin,+sys_admin";
@@ -63,7 +69,10 @@ const SETS: &str = "+net_admin,+sys_admin";
 fn again_with_lasting_capabilities(test: &str) -> bool {
     let me = std::env::current_exe().expect("it runs");
     let mut again = Command::new("setpriv");
-    again.args(["--inh-caps", SETS, "--ambient-caps", SETS]).arg(me).args(["--exact", test, "--nocapture"]);
+    again
+        .args(["--inh-caps", SETS, "--ambient-caps", SETS])
+        .arg(me)
+        .args(["--exact", test, "--nocapture"]);
     let output = again.env("FULLPIPE_LASTING", "1").output();
     let Ok(output) = output else { return false };
     let said = String::from_utf8_lossy(&output.stderr);
@@ -71,22 +80,38 @@ fn again_with_lasting_capabilities(test: &str) -> bool {
         return false;
     }
     let told = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && told.contains("1 passed"), "{told}{said}");
+    assert!(
+        output.status.success() && told.contains("1 passed"),
+        "{told}{said}"
+    );
     true
 }
 
-/// As of a service with `AmbientCapabilities=`, or in an older container, whose processes have inheritable ones.
+/// As of a service with `AmbientCapabilities=`, or in an older container, whose processes have
+/// inheritable ones.
 #[test]
 fn the_command_gets_no_capability_that_its_caller_hands_on() {
     if std::env::var_os("FULLPIPE_LASTING").is_none() {
-        if !again_with_lasting_capabilities("link::the_command_gets_no_capability_that_its_caller_hands_on") {
+        if !again_with_lasting_capabilities(
+            "link::the_command_gets_no_capability_that_its_caller_hands_on",
+        ) {
             crate::skip(&"nobody here can hand on capabilities");
         }
         return;
     }
     let folder = folder("lasting");
-    let command = words(&["sh", "-c", "cat /proc/self/status > \"$0\"", &folder.join("status").to_string_lossy()]);
-    let Some(report) = report(begin(Link { command, ..Link::default() })) else { return };
+    let command = words(&[
+        "sh",
+        "-c",
+        "cat /proc/self/status > \"$0\"",
+        &folder.join("status").to_string_lossy(),
+    ]);
+    let Some(report) = report(begin(Link {
+        command,
+        ..Link::default()
+    })) else {
+        return;
+    };
     assert_eq!(report["exit_code"], 0);
     let status = fs::read_to_string(folder.join("status")).expect("it was written");
     let sets = held(&status);
@@ -99,31 +124,56 @@ fn the_command_gets_no_capability_that_its_caller_hands_on() {
 #[test]
 fn no_thread_that_runs_it_keeps_a_capability() {
     let folder = folder("threads");
-    // Once all has begun; and where /proc is not the sandbox's own, its first process can't be looked at.
+    // Once all has begun; and where /proc is not the sandbox's own, its first process can't be
+    // looked at.
     let script = "sleep 0.5; grep -qx 'PPid:.1' /proc/$$/status || exit 3; \
                   cat /proc/1/task/*/status > \"$0\"/status";
     let command = words(&["sh", "-c", script, &folder.to_string_lossy()]);
-    let link = Link { command, uplink: true, live: true, captures: Some(folder.clone()), ..Link::default() };
-    let Some(report) = report(begin(link)) else { return };
+    let link = Link {
+        command,
+        uplink: true,
+        live: true,
+        captures: Some(folder.clone()),
+        ..Link::default()
+    };
+    let Some(report) = report(begin(link)) else {
+        return;
+    };
     if report["exit_code"] == 3 {
         return crate::skip(&"/proc can't be mounted here");
     }
     let status = fs::read_to_string(folder.join("status")).expect("it was written");
     let sets = held(&status);
-    assert!(sets.len() >= 4 * 6, "its first, the forwarder, the uplink, two captures, two that tell: {}", sets.len());
+    assert!(
+        sets.len() >= 4 * 6,
+        "its first, the forwarder, the uplink, two captures, two that tell: {}",
+        sets.len()
+    );
     assert!(sets.iter().all(|set| set & !KILL == 0), "{status}");
 }
 
 #[test]
 fn a_command_that_has_become_somebody_else_is_ended_too() {
     let as_nobody = ["setpriv", "--reuid=65534", "--clear-groups"];
-    if !Command::new(as_nobody[0]).args(&as_nobody[1..]).arg("true").status().is_ok_and(|status| status.success()) {
+    if !Command::new(as_nobody[0])
+        .args(&as_nobody[1..])
+        .arg("true")
+        .status()
+        .is_ok_and(|status| status.success())
+    {
         return crate::skip(&"for root, who can be somebody else");
     }
     let folder = folder("somebody");
     let begun = folder.join("begun");
-    let script = format!("touch '{}'; exec {} sleep 1000", begun.display(), as_nobody.join(" "));
-    let mut sandbox = begin(Link { command: words(&["sh", "-c", &script]), ..Link::default() });
+    let script = format!(
+        "touch '{}'; exec {} sleep 1000",
+        begun.display(),
+        as_nobody.join(" ")
+    );
+    let mut sandbox = begin(Link {
+        command: words(&["sh", "-c", &script]),
+        ..Link::default()
+    });
     for _ in 0..2_000 {
         if begun.exists() {
             break;
@@ -134,6 +184,8 @@ fn a_command_that_has_become_somebody_else_is_ended_too() {
     sandbox.stop();
     let (to, from) = channel();
     std::thread::spawn(move || to.send(report(sandbox)));
-    let report = from.recv_timeout(Duration::from_secs(20)).expect("it ends within its time of grace");
+    let report = from
+        .recv_timeout(Duration::from_secs(20))
+        .expect("it ends within its time of grace");
     assert!(report.is_none_or(|report| report["exit_code"] == 128 + 15));
 }

@@ -13,38 +13,80 @@ fn made(path: &str, flows: &str) -> Result<Topology, String> {
 }
 
 fn calls(topology: &Topology, node: &str) -> Vec<String> {
-    topology.tc.iter().filter(|(of, _)| *of == node).map(|(_, words)| words.join(" ")).collect()
+    topology
+        .tc
+        .iter()
+        .filter(|(of, _)| *of == node)
+        .map(|(_, words)| words.join(" "))
+        .collect()
 }
 
 #[test]
 fn netem_counts_the_packet_that_is_being_sent_and_takes_the_ethernet_header_out() {
     let of = made("buffer = \"34packets\"", FLOW).unwrap();
     assert_eq!(of.nodes, ["sender", "router", "receiver"]);
-    assert_eq!(calls(&of, "router"), ["qdisc add dev east root netem rate 10000000bit -14 limit 35"]);
-    assert_eq!(calls(&of, "receiver"), ["qdisc add dev west root netem delay 20000us limit 1000000"]);
+    assert_eq!(
+        calls(&of, "router"),
+        ["qdisc add dev east root netem rate 10000000bit -14 limit 35"]
+    );
+    assert_eq!(
+        calls(&of, "receiver"),
+        ["qdisc add dev west root netem delay 20000us limit 1000000"]
+    );
     assert!(!of.departs_first);
-    assert!(calls(&of, "sender").is_empty(), "CUBIC is not paced, unless the scenario says so");
+    assert!(
+        calls(&of, "sender").is_empty(),
+        "CUBIC is not paced, unless the scenario says so"
+    );
 }
 
 #[test]
 fn a_queue_that_decides_is_asked_for_each_packet_when_it_can_be_sent() {
     let of = made("queue = { kind = \"fq_codel\", target = \"7500us\" }", FLOW).unwrap();
     let router = calls(&of, "router");
-    assert_eq!(router[0], "qdisc add dev east root handle 1: stab overhead -14 htb default 1");
-    assert!(router[1].ends_with("htb rate 10000000bit burst 1b cburst 1b quantum 1514"), "{}", router[1]);
-    assert!(router[2].contains("parent 1:1 fq_codel limit 10240"), "{}", router[2]);
+    assert_eq!(
+        router[0],
+        "qdisc add dev east root handle 1: stab overhead -14 htb default 1"
+    );
+    assert!(
+        router[1].ends_with("htb rate 10000000bit burst 1b cburst 1b quantum 1514"),
+        "{}",
+        router[1]
+    );
+    assert!(
+        router[2].contains("parent 1:1 fq_codel limit 10240"),
+        "{}",
+        router[2]
+    );
     assert!(router[2].contains("target 7500us"), "{}", router[2]);
     assert!(of.departs_first);
     let back = "qdisc add dev west root netem delay 21200us limit 1000000";
-    assert_eq!(calls(&of, "receiver"), [back], "1500 bytes at 10 Mbit/s are 1.2 ms");
+    assert_eq!(
+        calls(&of, "receiver"),
+        [back],
+        "1500 bytes at 10 Mbit/s are 1.2 ms"
+    );
 }
 
 #[test]
 fn random_loss_is_in_front_of_the_queue_on_a_node_of_its_own() {
-    let of = made("buffer = \"1bdp\"\nloss = \"1%\"\nreverse_loss = \"0.5%\"", FLOW).unwrap();
-    assert_eq!(of.nodes, ["sender", "loss", "router", "ack-loss", "receiver"]);
-    assert_eq!(calls(&of, "loss"), ["qdisc add dev east root netem limit 1000000 loss random 1%"]);
-    assert_eq!(calls(&of, "ack-loss"), ["qdisc add dev west root netem limit 1000000 loss random 0.5%"]);
+    let of = made(
+        "buffer = \"1bdp\"\nloss = \"1%\"\nreverse_loss = \"0.5%\"",
+        FLOW,
+    )
+    .unwrap();
+    assert_eq!(
+        of.nodes,
+        ["sender", "loss", "router", "ack-loss", "receiver"]
+    );
+    assert_eq!(
+        calls(&of, "loss"),
+        ["qdisc add dev east root netem limit 1000000 loss random 1%"]
+    );
+    assert_eq!(
+        calls(&of, "ack-loss"),
+        ["qdisc add dev west root netem limit 1000000 loss random 0.5%"]
+    );
     assert!(calls(&of, "receiver")[0].ends_with("netem delay 20000us limit 1000000"));
 }
 
@@ -57,10 +99,15 @@ fn flows_of_different_rtts_come_back_through_different_delays() {
     assert!(receiver[1].ends_with("parent 1:1 netem delay 20000us limit 1000000"));
     assert!(receiver[2].ends_with("parent 1:2 netem delay 25000us limit 1000000"));
     let class_of = |port: u32| {
-        let found = receiver.iter().find(|call| call.contains(&format!("sport {port} ")));
+        let found = receiver
+            .iter()
+            .find(|call| call.contains(&format!("sport {port} ")));
         found.unwrap().rsplit(' ').next().unwrap().to_owned()
     };
-    assert_eq!([class_of(5001), class_of(5002), class_of(5003)], ["1:2", "1:1", "1:2"]);
+    assert_eq!(
+        [class_of(5001), class_of(5002), class_of(5003)],
+        ["1:2", "1:1", "1:2"]
+    );
 }
 
 #[test]
@@ -82,10 +129,16 @@ fn what_it_can_not_give_is_refused_by_its_key() {
         ("buffer = \"1bdp\"\nloss = \"every 100\"", "path.loss"),
         ("buffer = \"1bdp\"\nqueue = \"dualpi2\"", "path.queue"),
         ("buffer = \"10kB\"\nqueue = \"codel\"", "path.queue"),
-        ("buffer = \"1bdp\"\nchange = [{ at = \"1s\", rate = \"1mbit\" }]", "path.change"),
+        (
+            "buffer = \"1bdp\"\nchange = [{ at = \"1s\", rate = \"1mbit\" }]",
+            "path.change",
+        ),
     ];
     for (path, key) in cases {
         let refused = made(path, FLOW).unwrap_err();
-        assert!(refused.contains(key) && refused.contains("fix:"), "{path}: {refused}");
+        assert!(
+            refused.contains(key) && refused.contains("fix:"),
+            "{path}: {refused}"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! A run's results from one process to another: a line of JSON, then each column's bytes, little-endian, one after the other.
+//! A run's results from one process to another: a line of JSON, then each column's bytes,
+//! little-endian, one after the other.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 
@@ -17,7 +18,14 @@ pub struct Received {
 }
 
 /// The tables that a trace may have.
-const TABLES: [&str; 6] = ["flows", "links", "transitions", "responses", "workloads", "transfers"];
+const TABLES: [&str; 6] = [
+    "flows",
+    "links",
+    "transitions",
+    "responses",
+    "workloads",
+    "transfers",
+];
 
 /// The first line.
 #[derive(Debug, Deserialize, Serialize)]
@@ -60,11 +68,21 @@ pub fn write(to: &mut impl Write, summary: &Summary, trace: Option<&Trace>) -> i
     let tables = trace.map(|trace| trace.tables.iter().map(table_head).collect());
     serde_json::to_writer(&mut *to, &Head { summary, tables })?;
     to.write_all(b"\n")?;
-    for column in trace.iter().flat_map(|trace| &trace.tables).flat_map(|table| &table.columns) {
+    for column in trace
+        .iter()
+        .flat_map(|trace| &trace.tables)
+        .flat_map(|table| &table.columns)
+    {
         match &column.data {
-            Data::U64(values) => values.iter().try_for_each(|value| to.write_all(&value.to_le_bytes()))?,
-            Data::U32(values) => values.iter().try_for_each(|value| to.write_all(&value.to_le_bytes()))?,
-            Data::F32(values) => values.iter().try_for_each(|value| to.write_all(&value.to_le_bytes()))?,
+            Data::U64(values) => values
+                .iter()
+                .try_for_each(|value| to.write_all(&value.to_le_bytes()))?,
+            Data::U32(values) => values
+                .iter()
+                .try_for_each(|value| to.write_all(&value.to_le_bytes()))?,
+            Data::F32(values) => values
+                .iter()
+                .try_for_each(|value| to.write_all(&value.to_le_bytes()))?,
             Data::Label { codes, .. } => to.write_all(codes)?,
         }
     }
@@ -79,9 +97,18 @@ fn table_head(table: &Table) -> TableHead {
             Data::F32(values) => (Kind::F32, values.len(), &[][..]),
             Data::Label { codes, labels } => (Kind::Label, codes.len(), &labels[..]),
         };
-        ColumnHead { name: column.name.clone(), unit: column.unit.to_string(), kind, rows, labels: labels.to_vec() }
+        ColumnHead {
+            name: column.name.clone(),
+            unit: column.unit.to_string(),
+            kind,
+            rows,
+            labels: labels.to_vec(),
+        }
     };
-    TableHead { name: table.name.to_owned(), columns: table.columns.iter().map(head).collect() }
+    TableHead {
+        name: table.name.to_owned(),
+        columns: table.columns.iter().map(head).collect(),
+    }
 }
 
 /// Takes them.
@@ -92,30 +119,63 @@ pub fn read(from: &mut impl BufRead) -> io::Result<Received> {
     let mut line = String::new();
     from.read_line(&mut line)?;
     let Head { summary, tables } = serde_json::from_str(&line)?;
-    let tables = tables.map(|tables| tables.into_iter().map(|head| table(head, from)).collect::<io::Result<_>>());
-    Ok(Received { summary: summary.get().to_owned(), trace: tables.transpose()?.map(|tables| Trace { tables }) })
+    let tables = tables.map(|tables| {
+        tables
+            .into_iter()
+            .map(|head| table(head, from))
+            .collect::<io::Result<_>>()
+    });
+    Ok(Received {
+        summary: summary.get().to_owned(),
+        trace: tables.transpose()?.map(|tables| Trace { tables }),
+    })
 }
 
 fn table(head: TableHead, from: &mut impl Read) -> io::Result<Table> {
     let name = TABLES.into_iter().find(|name| *name == head.name);
-    let name =
-        name.ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("no table is named {:?}", head.name)))?;
-    let columns = head.columns.into_iter().map(|head| column(head, from)).collect::<io::Result<_>>()?;
+    let name = name.ok_or_else(|| {
+        io::Error::new(
+            ErrorKind::InvalidData,
+            format!("no table is named {:?}", head.name),
+        )
+    })?;
+    let columns = head
+        .columns
+        .into_iter()
+        .map(|head| column(head, from))
+        .collect::<io::Result<_>>()?;
     Ok(Table { name, columns })
 }
 
 fn column(head: ColumnHead, from: &mut impl Read) -> io::Result<Column> {
-    let ColumnHead { name, unit, kind, rows, labels } = head;
+    let ColumnHead {
+        name,
+        unit,
+        kind,
+        rows,
+        labels,
+    } = head;
     let data = match kind {
         Kind::U64 => Data::U64(values(from, rows, u64::from_le_bytes)?),
         Kind::U32 => Data::U32(values(from, rows, u32::from_le_bytes)?),
         Kind::F32 => Data::F32(values(from, rows, f32::from_le_bytes)?),
-        Kind::Label => Data::Label { codes: values(from, rows, |[code]| code)?, labels },
+        Kind::Label => Data::Label {
+            codes: values(from, rows, |[code]| code)?,
+            labels,
+        },
     };
-    Ok(Column { name, unit: unit.into(), data })
+    Ok(Column {
+        name,
+        unit: unit.into(),
+        data,
+    })
 }
 
-fn values<T, const SIZE: usize>(from: &mut impl Read, rows: usize, of: fn([u8; SIZE]) -> T) -> io::Result<Vec<T>> {
+fn values<T, const SIZE: usize>(
+    from: &mut impl Read,
+    rows: usize,
+    of: fn([u8; SIZE]) -> T,
+) -> io::Result<Vec<T>> {
     let mut bytes = Vec::new();
     let wanted = rows.saturating_mul(SIZE);
     from.take(wanted as u64).read_to_end(&mut bytes)?;
@@ -151,15 +211,33 @@ mod tests {
     }
 
     fn trace() -> Trace {
-        let column = |name: &str, unit: &'static str, data| Column { name: name.into(), unit: unit.into(), data };
-        let label = Data::Label { codes: vec![0, 1, 255], labels: vec!["a".into(), "b".into()] };
+        let column = |name: &str, unit: &'static str, data| Column {
+            name: name.into(),
+            unit: unit.into(),
+            data,
+        };
+        let label = Data::Label {
+            codes: vec![0, 1, 255],
+            labels: vec!["a".into(), "b".into()],
+        };
         let flows = vec![
             column("time", "ns", Data::U64(vec![1, u64::MAX, 10])),
             column("flow", "", Data::U32(vec![0, 1, u32::MAX])),
             column("rtt", "s", Data::F32(vec![0.5, -0.0, f32::INFINITY])),
             column("x.state", "", label),
         ];
-        Trace { tables: vec![Table { name: "flows", columns: flows }, Table { name: "links", columns: vec![] }] }
+        Trace {
+            tables: vec![
+                Table {
+                    name: "flows",
+                    columns: flows,
+                },
+                Table {
+                    name: "links",
+                    columns: vec![],
+                },
+            ],
+        }
     }
 
     #[test]
@@ -170,7 +248,11 @@ mod tests {
         assert_eq!(got.summary, serde_json::to_string(&summary()).unwrap());
         let got = got.trace.expect("a trace");
         assert_eq!(got.hash(), trace().hash());
-        let units: Vec<_> = got.tables[0].columns.iter().map(|column| column.unit.as_ref()).collect();
+        let units: Vec<_> = got.tables[0]
+            .columns
+            .iter()
+            .map(|column| column.unit.as_ref())
+            .collect();
         assert_eq!(units, ["ns", "", "s", ""]);
     }
 

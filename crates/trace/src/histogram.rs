@@ -5,8 +5,8 @@ use units::Span;
 /// Values that a [`Sampler`] keeps back.
 const HELD: usize = 29;
 
-/// A histogram for many flows at once: values are kept back in two cache lines and sorted in when these are full, since each
-/// of ten thousand histograms is cold whenever it is its turn.
+/// A histogram for many flows at once: values are kept back in two cache lines and sorted in when
+/// these are full, since each of ten thousand histograms is cold whenever it is its turn.
 #[derive(Clone, Debug, Default)]
 pub struct Sampler {
     held: [u32; HELD],
@@ -18,7 +18,9 @@ impl Sampler {
     /// Counts `value` once.
     #[inline]
     pub fn add(&mut self, value: Span) {
-        let Ok(ns) = u32::try_from(value.as_nanos()) else { return self.add_long(value) };
+        let Ok(ns) = u32::try_from(value.as_nanos()) else {
+            return self.add_long(value);
+        };
         self.held[self.count as usize] = ns;
         self.count += 1;
         if self.count as usize == HELD {
@@ -58,7 +60,8 @@ impl Sampler {
     }
 }
 
-/// Buckets an octave: neighbours differ by at most 1/128, so a bucket's middle is within 1/256 of what is in it.
+/// Buckets an octave: neighbours differ by at most 1/128, so a bucket's middle is within 1/256 of
+/// what is in it.
 const SLOTS: usize = 128;
 /// 2^42 ns are 73 minutes; what is longer counts as that.
 const MAX_EXPONENT: u32 = 42;
@@ -66,7 +69,8 @@ const PAGES: usize = MAX_EXPONENT as usize - 6;
 
 type Page = [u64; SLOTS];
 
-/// Durations with weights. Octaves get their buckets when first used, so that ten thousand flows fit in memory.
+/// Durations with weights. Octaves get their buckets when first used, so that ten thousand flows
+/// fit in memory.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     pages: [Option<Box<Page>>; PAGES],
@@ -78,7 +82,13 @@ pub struct Histogram {
 
 impl Default for Histogram {
     fn default() -> Histogram {
-        Histogram { pages: [const { None }; PAGES], weight: 0, sum: 0, min: Span::MAX, max: Span::ZERO }
+        Histogram {
+            pages: [const { None }; PAGES],
+            weight: 0,
+            sum: 0,
+            min: Span::MAX,
+            max: Span::ZERO,
+        }
     }
 }
 
@@ -113,7 +123,9 @@ impl Histogram {
         for (ours, theirs) in self.pages.iter_mut().zip(&other.pages) {
             let Some(theirs) = theirs else { continue };
             let ours = ours.get_or_insert_with(|| Box::new([0; SLOTS]));
-            ours.iter_mut().zip(theirs.iter()).for_each(|(ours, theirs)| *ours += theirs);
+            ours.iter_mut()
+                .zip(theirs.iter())
+                .for_each(|(ours, theirs)| *ours += theirs);
         }
         self.weight += other.weight;
         self.sum += other.sum;
@@ -141,7 +153,8 @@ impl Histogram {
         (self.weight > 0).then(|| self.sum as f64 / self.weight as f64 / 1e9)
     }
 
-    /// The smallest value whose cumulated weight reaches the share `q` of all, within 0.4 %; none when empty.
+    /// The smallest value whose cumulated weight reaches the share `q` of all, within 0.4 %; none
+    /// when empty.
     pub fn quantile(&self, q: f64) -> Option<Span> {
         if self.weight == 0 {
             return None;
@@ -169,7 +182,10 @@ fn bucket(value: Span) -> (usize, usize) {
         return (0, ns as usize);
     }
     let exponent = 63 - ns.leading_zeros();
-    (exponent as usize - 6, (ns >> (exponent - 7)) as usize & (SLOTS - 1))
+    (
+        exponent as usize - 6,
+        (ns >> (exponent - 7)) as usize & (SLOTS - 1),
+    )
 }
 
 fn middle(page: usize, slot: usize) -> Span {

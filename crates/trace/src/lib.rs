@@ -1,5 +1,5 @@
-//! What a run leaves behind: its metrics, computed while it runs in memory that does not grow with its length, and, if
-//! asked for, columns over time.
+//! What a run leaves behind: its metrics, computed while it runs in memory that does not grow with
+//! its length, and, if asked for, columns over time.
 //!
 //! `docs/metrics.md` gives each metric its formula.
 

@@ -1,4 +1,5 @@
-//! What is measured while a run goes on: one meter a flow, one a link. Constant work a packet, no growth with time.
+//! What is measured while a run goes on: one meter a flow, one a link. Constant work a packet, no
+//! growth with time.
 
 use units::{Bytes, Rate, Span, Time};
 
@@ -77,11 +78,18 @@ impl FlowMeter {
         }
     }
 
-    /// The same for a flow whose receiver asks for answers; with each of them, if they are `wanted`.
+    /// The same for a flow whose receiver asks for answers; with each of them, if they are
+    /// `wanted`.
     #[must_use]
     pub fn with_responses(self, wanted: bool) -> FlowMeter {
         let rows = wanted.then(Vec::new);
-        FlowMeter { responses: Some(Box::new(Responses { times: Histogram::default(), rows })), ..self }
+        FlowMeter {
+            responses: Some(Box::new(Responses {
+                times: Histogram::default(),
+                rows,
+            })),
+            ..self
+        }
     }
 
     /// A data packet left the sender.
@@ -101,7 +109,8 @@ impl FlowMeter {
         }
     }
 
-    /// A packet reached the receiver after waiting so long in queues, and `in_order` more bytes reached the application.
+    /// A packet reached the receiver after waiting so long in queues, and `in_order` more bytes
+    /// reached the application.
     #[inline]
     pub fn on_delivered(&mut self, now: Time, waited: Span, in_order: Bytes) {
         if self.window.holds(now) {
@@ -110,7 +119,8 @@ impl FlowMeter {
         }
     }
 
-    /// `in_order` more bytes reached the application, after nobody knows what waiting: where only the ends are watched.
+    /// `in_order` more bytes reached the application, after nobody knows what waiting: where only
+    /// the ends are watched.
     #[inline]
     pub fn on_received(&mut self, now: Time, in_order: Bytes) {
         if self.window.holds(now) {
@@ -121,8 +131,20 @@ impl FlowMeter {
     /// The same with what another meter of this flow saw at the receiver, in place of its own.
     #[must_use]
     pub fn with_receiver(self, receiver: FlowMeter) -> FlowMeter {
-        let FlowMeter { queue, delivered, last_byte, responses, .. } = receiver;
-        FlowMeter { queue, delivered, last_byte, responses, ..self }
+        let FlowMeter {
+            queue,
+            delivered,
+            last_byte,
+            responses,
+            ..
+        } = receiver;
+        FlowMeter {
+            queue,
+            delivered,
+            last_byte,
+            responses,
+            ..self
+        }
     }
 
     /// Counts nothing of what comes but the transfer's end.
@@ -130,7 +152,8 @@ impl FlowMeter {
         self.window.from = Time::MAX;
     }
 
-    /// How long its packets waited in queues, which another meter was told of, in place of what this one was.
+    /// How long its packets waited in queues, which another meter was told of, in place of what
+    /// this one was.
     pub fn set_waits(&mut self, other: &FlowMeter) {
         self.queue.clone_from(&other.queue);
     }
@@ -144,11 +167,17 @@ impl FlowMeter {
 
     /// An answer was complete.
     pub fn on_response(&mut self, response: Response) {
-        let Some(responses) = &mut self.responses else { return };
+        let Some(responses) = &mut self.responses else {
+            return;
+        };
         if self.window.holds(response.end) {
             responses.times.add(response.end - response.start);
         }
-        if let Some(rows) = responses.rows.as_mut().filter(|_| response.end <= self.window.to) {
+        if let Some(rows) = responses
+            .rows
+            .as_mut()
+            .filter(|_| response.end <= self.window.to)
+        {
             rows.push(response);
         }
     }
@@ -178,11 +207,15 @@ impl FlowMeter {
     /// goodput = in-order application bytes / (min(end, last byte) - max(start, measure_from)).
     pub fn goodput(&self) -> Rate {
         let active = self.active();
-        if active == Span::ZERO { Rate::ZERO } else { Rate::from_delivery(self.delivered, active) }
+        if active == Span::ZERO {
+            Rate::ZERO
+        } else {
+            Rate::from_delivery(self.delivered, active)
+        }
     }
 
-    /// It begins at another time than was expected, where the clock is real; or it is another flow's, whose measurements were
-    /// [taken](crate::WorkloadMeter::take).
+    /// It begins at another time than was expected, where the clock is real; or it is another
+    /// flow's, whose measurements were [taken](crate::WorkloadMeter::take).
     pub fn restart(&mut self, start: Time) {
         (self.start, self.last_byte) = (start, None);
     }
@@ -199,7 +232,9 @@ impl FlowMeter {
 
     /// The part of the window in which the flow was active.
     pub fn active(&self) -> Span {
-        self.last_byte.unwrap_or(self.window.to).since(self.start.max(self.window.from))
+        self.last_byte
+            .unwrap_or(self.window.to)
+            .since(self.start.max(self.window.from))
     }
 }
 
@@ -224,7 +259,10 @@ pub struct Tally {
 impl Tally {
     /// Nothing counted yet, of so many flows.
     pub fn new(window: Window, flows: usize) -> Tally {
-        Tally { window, flows: vec![Tallied::default(); flows] }
+        Tally {
+            window,
+            flows: vec![Tallied::default(); flows],
+        }
     }
 
     /// A data packet was dropped.
@@ -261,7 +299,8 @@ pub struct LinkMeter {
     offered: Span,
     /// The path's, without queues.
     rtt: Span,
-    /// How long packets were being sent, or held back to be sent next, that had waited longer than one `rtt`, and than two.
+    /// How long packets were being sent, or held back to be sent next, that had waited longer than
+    /// one `rtt`, and than two.
     beyond: [Span; 2],
     pub(crate) drops: u64,
     pub(crate) losses: u64,
@@ -276,8 +315,8 @@ pub struct LinkMeter {
 }
 
 impl LinkMeter {
-    /// Nothing measured yet of a link on a path of `rtt`, which can send for a time of `offered` within the window: all of it,
-    /// unless it has another measure of sending.
+    /// Nothing measured yet of a link on a path of `rtt`, which can send for a time of `offered`
+    /// within the window: all of it, unless it has another measure of sending.
     pub fn new(window: Window, offered: Span, rtt: Span) -> LinkMeter {
         LinkMeter {
             window,
@@ -304,7 +343,8 @@ impl LinkMeter {
         self.window.from = Time::MAX;
     }
 
-    /// The same measurements, of a link that could send for a time of `offered`: known at the end of a run that was open.
+    /// The same measurements, of a link that could send for a time of `offered`: known at the end
+    /// of a run that was open.
     #[must_use]
     pub fn with_offered(self, offered: Span) -> LinkMeter {
         LinkMeter { offered, ..self }
@@ -319,7 +359,8 @@ impl LinkMeter {
         self.on_wait(waited, held);
     }
 
-    /// A packet that waited so long was held back at the head of the queue from `since` to `until`, by a shaper.
+    /// A packet that waited so long was held back at the head of the queue from `since` to `until`,
+    /// by a shaper.
     #[cold]
     pub fn on_held(&mut self, waited: Span, since: Time, until: Time) {
         let held = until.min(self.window.to).since(since.max(self.window.from));
@@ -339,7 +380,11 @@ impl LinkMeter {
     fn on_long_wait(&mut self, waited: Span, held: Span) {
         let [one, two] = &mut self.beyond;
         *one += held;
-        *two += if waited > self.rtt * 2 { held } else { Span::ZERO };
+        *two += if waited > self.rtt * 2 {
+            held
+        } else {
+            Span::ZERO
+        };
     }
 
     /// The queue had no room for a data packet.
@@ -357,7 +402,8 @@ impl LinkMeter {
         self.policed += u64::from(self.window.holds(now));
     }
 
-    /// The link sends an ACK until `end`: what is more than a [transmission](LinkMeter::on_transmission), if it is no SYN-ACK.
+    /// The link sends an ACK until `end`: what is more than a
+    /// [transmission](LinkMeter::on_transmission), if it is no SYN-ACK.
     pub fn on_ack_transmission(&mut self, end: Time, data: bool) {
         self.acks += u64::from(data && end <= self.window.to);
     }
@@ -384,18 +430,23 @@ impl LinkMeter {
 
     /// The share of what was offered in which the link was sending; none of nothing.
     pub fn utilisation(&self) -> f64 {
-        if self.offered == Span::ZERO { 0.0 } else { self.busy.as_secs_f64() / self.offered.as_secs_f64() }
+        if self.offered == Span::ZERO {
+            0.0
+        } else {
+            self.busy.as_secs_f64() / self.offered.as_secs_f64()
+        }
     }
 
-    /// The time-weighted waiting time: at each instant that of the packet being sent, or held back to be sent next; zero when
-    /// there is none.
+    /// The time-weighted waiting time: at each instant that of the packet being sent, or held back
+    /// to be sent next; zero when there is none.
     pub fn queue_delay(&self) -> Histogram {
         let mut queue = self.queue.clone();
         queue.add_weighted(Span::ZERO, self.idle().as_nanos());
         queue
     }
 
-    /// The shares of that time in which the waiting time is one RTT of the path at most, and two; none of no time.
+    /// The shares of that time in which the waiting time is one RTT of the path at most, and two;
+    /// none of no time.
     pub fn within_rtts(&self) -> Option<[f64; 2]> {
         let whole = self.busy + self.held + self.idle();
         let share = |beyond: Span| (whole - beyond).as_nanos() as f64 / whole.as_nanos() as f64;

@@ -93,10 +93,12 @@ enum Field {
 /// An algorithm's columns: (name, unit, values) each.
 type Group = Vec<(String, &'static str, Field)>;
 
-/// Rows that are kept back, so that each column grows by many values at a time: at every ACK that is what a trace costs.
+/// Rows that are kept back, so that each column grows by many values at a time: at every ACK that
+/// is what a trace costs.
 const HELD: usize = 64;
 
-/// A row kept back: the columns of its algorithms, the sender's and perhaps the receiver's, and where their values begin.
+/// A row kept back: the columns of its algorithms, the sender's and perhaps the receiver's, and
+/// where their values begin.
 #[derive(Debug)]
 struct Held {
     row: FlowRow,
@@ -139,10 +141,14 @@ pub struct Recorder {
 impl Recorder {
     /// An empty one; `limits` names the codes of [`FlowRow::limited_by`].
     pub fn new(limits: &[&'static str]) -> Recorder {
-        Recorder { limits: limits.to_vec(), ..Recorder::default() }
+        Recorder {
+            limits: limits.to_vec(),
+            ..Recorder::default()
+        }
     }
 
-    /// Declares an algorithm's fields, (name, unit, labels) each; gives the number that [`flow`](Recorder::flow) wants.
+    /// Declares an algorithm's fields, (name, unit, labels) each; gives the number that
+    /// [`flow`](Recorder::flow) wants.
     pub fn declare(
         &mut self,
         algorithm: &str,
@@ -150,7 +156,11 @@ impl Recorder {
     ) -> usize {
         let fields = fields
             .map(|(name, unit, labels)| {
-                let field = if labels.is_empty() { Field::Number(vec![]) } else { Field::Label(vec![], labels) };
+                let field = if labels.is_empty() {
+                    Field::Number(vec![])
+                } else {
+                    Field::Label(vec![], labels)
+                };
                 (format!("{algorithm}.{name}"), unit, field)
             })
             .collect();
@@ -164,13 +174,19 @@ impl Recorder {
         if self.held.len() == HELD {
             self.settle();
         }
-        self.held.push(Held { row, groups: [group, NO_GROUP], values: [self.held_values.len(); 2] });
+        self.held.push(Held {
+            row,
+            groups: [group, NO_GROUP],
+            values: [self.held_values.len(); 2],
+        });
         observe(&mut self.held_values);
     }
 
     /// Adds to the latest row the values of another algorithm: the receiver's.
     pub fn more(&mut self, group: usize, observe: impl FnOnce(&mut Vec<f64>)) {
-        let Some(held) = self.held.last_mut() else { return };
+        let Some(held) = self.held.last_mut() else {
+            return;
+        };
         (held.groups[1], held.values[1]) = (group, self.held_values.len());
         observe(&mut self.held_values);
     }
@@ -184,9 +200,12 @@ impl Recorder {
         self.cwnd.extend(rows().map(|row| row.cwnd.get()));
         self.inflight.extend(rows().map(|row| row.inflight.get()));
         self.ssthresh.extend(rows().map(|row| finite(row.ssthresh)));
-        self.pacing_rate.extend(rows().map(|row| bps(row.pacing_rate)));
-        self.delivery_rate.extend(rows().map(|row| bps(row.delivery_rate)));
-        self.rtt.extend(rows().map(|row| row.rtt.map_or(f32::NAN, |rtt| rtt.as_secs_f64() as f32)));
+        self.pacing_rate
+            .extend(rows().map(|row| bps(row.pacing_rate)));
+        self.delivery_rate
+            .extend(rows().map(|row| bps(row.delivery_rate)));
+        self.rtt
+            .extend(rows().map(|row| row.rtt.map_or(f32::NAN, |rtt| rtt.as_secs_f64() as f32)));
         self.srtt.extend(rows().map(|row| seconds(row.srtt)));
         self.min_rtt.extend(rows().map(|row| seconds(row.min_rtt)));
         self.delivered.extend(rows().map(|row| row.delivered.get()));
@@ -201,7 +220,13 @@ impl Recorder {
                 match field {
                     Field::Number(column) => column.extend(values.map(|value| value as f32)),
                     Field::Label(column, _) => {
-                        column.extend(values.map(|value| if value.is_nan() { NO_LABEL } else { value as u8 }));
+                        column.extend(values.map(|value| {
+                            if value.is_nan() {
+                                NO_LABEL
+                            } else {
+                                value as u8
+                            }
+                        }));
                     }
                 }
             }
@@ -238,8 +263,11 @@ impl Recorder {
     /// Hands everything on, with no copy of a flow's columns.
     pub fn finish(mut self) -> Trace {
         self.settle();
-        let column =
-            |name: &str, unit: &'static str, data: Data| Column { name: name.to_owned(), unit: unit.into(), data };
+        let column = |name: &str, unit: &'static str, data: Data| Column {
+            name: name.to_owned(),
+            unit: unit.into(),
+            data,
+        };
         let mut flows = vec![
             column("time", "ns", Data::U64(self.time)),
             column("flow", "", Data::U32(self.flow)),
@@ -253,23 +281,50 @@ impl Recorder {
             column("min_rtt", "s", Data::F32(self.min_rtt)),
             column("delivered", "B", Data::U64(self.delivered)),
             column("lost", "B", Data::U64(self.lost)),
-            column("limited_by", "", Data::Label { codes: self.limited_by, labels: owned(&self.limits) }),
+            column(
+                "limited_by",
+                "",
+                Data::Label {
+                    codes: self.limited_by,
+                    labels: owned(&self.limits),
+                },
+            ),
         ];
         for (name, unit, field) in self.groups.into_iter().flatten() {
             let data = match field {
                 Field::Number(values) => Data::F32(values),
-                Field::Label(codes, labels) => Data::Label { codes, labels: owned(labels) },
+                Field::Label(codes, labels) => Data::Label {
+                    codes,
+                    labels: owned(labels),
+                },
             };
-            flows.push(Column { name, unit: unit.into(), data });
+            flows.push(Column {
+                name,
+                unit: unit.into(),
+                data,
+            });
         }
 
         let each = |f: fn(&LinkRow) -> u64| Data::U64(self.links.iter().map(f).collect());
         let links = vec![
             column("time", "ns", each(|row| row.time.as_nanos())),
-            column("link", "", Data::U32(self.links.iter().map(|row| row.link).collect())),
+            column(
+                "link",
+                "",
+                Data::U32(self.links.iter().map(|row| row.link).collect()),
+            ),
             column("queue_packets", "", each(|row| row.queue_packets)),
             column("queue_bytes", "B", each(|row| row.queue_bytes.get())),
-            column("sojourn", "s", Data::F32(self.links.iter().map(|row| row.sojourn.as_secs_f64() as f32).collect())),
+            column(
+                "sojourn",
+                "s",
+                Data::F32(
+                    self.links
+                        .iter()
+                        .map(|row| row.sojourn.as_secs_f64() as f32)
+                        .collect(),
+                ),
+            ),
             column("drops", "", each(|row| row.drops)),
             column("marks", "", each(|row| row.marks)),
         ];
@@ -279,64 +334,154 @@ impl Recorder {
             let mut labels: Vec<&str> = Vec::new();
             let codes = rows.iter().map(|row| {
                 let word = f(row);
-                labels.iter().position(|known| *known == word).unwrap_or_else(|| {
-                    labels.push(word);
-                    labels.len() - 1
-                }) as u8
+                labels
+                    .iter()
+                    .position(|known| *known == word)
+                    .unwrap_or_else(|| {
+                        labels.push(word);
+                        labels.len() - 1
+                    }) as u8
             });
             let codes = codes.collect();
-            Data::Label { codes, labels: owned(&labels) }
+            Data::Label {
+                codes,
+                labels: owned(&labels),
+            }
         };
         let transitions = vec![
-            column("time", "ns", Data::U64(rows.iter().map(|row| row.time.as_nanos()).collect())),
-            column("flow", "", Data::U32(rows.iter().map(|row| row.flow).collect())),
+            column(
+                "time",
+                "ns",
+                Data::U64(rows.iter().map(|row| row.time.as_nanos()).collect()),
+            ),
+            column(
+                "flow",
+                "",
+                Data::U32(rows.iter().map(|row| row.flow).collect()),
+            ),
             column("from", "", words(|row| row.from)),
             column("to", "", words(|row| row.to)),
             column("reason", "", words(|row| row.reason)),
         ];
         let mut tables = vec![
-            Table { name: "flows", columns: flows },
-            Table { name: "links", columns: links },
-            Table { name: "transitions", columns: transitions },
+            Table {
+                name: "flows",
+                columns: flows,
+            },
+            Table {
+                name: "links",
+                columns: links,
+            },
+            Table {
+                name: "transitions",
+                columns: transitions,
+            },
         ];
-        tables.extend(self.responses.map(|rows| Table { name: "responses", columns: responses(&rows) }));
+        tables.extend(self.responses.map(|rows| Table {
+            name: "responses",
+            columns: responses(&rows),
+        }));
         if let Some(rows) = self.transfers {
-            tables.push(Table { name: "workloads", columns: active(&self.active) });
-            tables.push(Table { name: "transfers", columns: transfers(&rows) });
+            tables.push(Table {
+                name: "workloads",
+                columns: active(&self.active),
+            });
+            tables.push(Table {
+                name: "transfers",
+                columns: transfers(&rows),
+            });
         }
         Trace { tables }
     }
 }
 
 fn active(rows: &[ActiveRow]) -> Vec<Column> {
-    let column = |name: &str, unit: &'static str, data| Column { name: name.to_owned(), unit: unit.into(), data };
+    let column = |name: &str, unit: &'static str, data| Column {
+        name: name.to_owned(),
+        unit: unit.into(),
+        data,
+    };
     vec![
-        column("time", "ns", Data::U64(rows.iter().map(|row| row.time.as_nanos()).collect())),
-        column("workload", "", Data::U32(rows.iter().map(|row| row.workload).collect())),
-        column("active", "", Data::U64(rows.iter().map(|row| row.active).collect())),
+        column(
+            "time",
+            "ns",
+            Data::U64(rows.iter().map(|row| row.time.as_nanos()).collect()),
+        ),
+        column(
+            "workload",
+            "",
+            Data::U32(rows.iter().map(|row| row.workload).collect()),
+        ),
+        column(
+            "active",
+            "",
+            Data::U64(rows.iter().map(|row| row.active).collect()),
+        ),
     ]
 }
 
 fn transfers(rows: &[Transfer]) -> Vec<Column> {
-    let column = |name: &str, unit: &'static str, data| Column { name: name.to_owned(), unit: unit.into(), data };
+    let column = |name: &str, unit: &'static str, data| Column {
+        name: name.to_owned(),
+        unit: unit.into(),
+        data,
+    };
     let each = |of: fn(&Transfer) -> u64| Data::U64(rows.iter().map(of).collect());
     vec![
         column("start", "ns", each(|row| row.start.as_nanos())),
-        column("workload", "", Data::U32(rows.iter().map(|row| row.workload).collect())),
+        column(
+            "workload",
+            "",
+            Data::U32(rows.iter().map(|row| row.workload).collect()),
+        ),
         column("bytes", "B", each(|row| row.bytes.get())),
-        column("rtt", "s", Data::F32(rows.iter().map(|row| row.rtt.as_secs_f64() as f32).collect())),
-        column("alone", "s", Data::F32(rows.iter().map(|row| row.alone.as_secs_f64() as f32).collect())),
-        column("completion", "s", Data::F32(rows.iter().map(|row| none_or_seconds(row.completion)).collect())),
+        column(
+            "rtt",
+            "s",
+            Data::F32(
+                rows.iter()
+                    .map(|row| row.rtt.as_secs_f64() as f32)
+                    .collect(),
+            ),
+        ),
+        column(
+            "alone",
+            "s",
+            Data::F32(
+                rows.iter()
+                    .map(|row| row.alone.as_secs_f64() as f32)
+                    .collect(),
+            ),
+        ),
+        column(
+            "completion",
+            "s",
+            Data::F32(
+                rows.iter()
+                    .map(|row| none_or_seconds(row.completion))
+                    .collect(),
+            ),
+        ),
     ]
 }
 
 fn responses(rows: &[(u32, Response)]) -> Vec<Column> {
-    let column = |name: &str, unit: &'static str, data| Column { name: name.to_owned(), unit: unit.into(), data };
-    let each = |of: fn(&Response) -> u64| Data::U64(rows.iter().map(|(_, response)| of(response)).collect());
+    let column = |name: &str, unit: &'static str, data| Column {
+        name: name.to_owned(),
+        unit: unit.into(),
+        data,
+    };
+    let each = |of: fn(&Response) -> u64| {
+        Data::U64(rows.iter().map(|(_, response)| of(response)).collect())
+    };
     vec![
         column("start", "ns", each(|response| response.start.as_nanos())),
         column("end", "ns", each(|response| response.end.as_nanos())),
-        column("flow", "", Data::U32(rows.iter().map(|(flow, _)| *flow).collect())),
+        column(
+            "flow",
+            "",
+            Data::U32(rows.iter().map(|(flow, _)| *flow).collect()),
+        ),
         column("bytes", "B", each(|response| response.bytes.get())),
     ]
 }
@@ -348,12 +493,20 @@ fn none_or_seconds(span: Option<Span>) -> f32 {
 
 /// Seconds; NaN for "not known yet".
 fn seconds(span: Span) -> f32 {
-    if span == Span::MAX || span == Span::ZERO { f32::NAN } else { span.as_secs_f64() as f32 }
+    if span == Span::MAX || span == Span::ZERO {
+        f32::NAN
+    } else {
+        span.as_secs_f64() as f32
+    }
 }
 
 /// Bytes; NaN for "no limit".
 fn finite(bytes: Bytes) -> f32 {
-    if bytes == Bytes::MAX { f32::NAN } else { bytes.as_f64() as f32 }
+    if bytes == Bytes::MAX {
+        f32::NAN
+    } else {
+        bytes.as_f64() as f32
+    }
 }
 
 fn owned(words: &[&str]) -> Vec<String> {

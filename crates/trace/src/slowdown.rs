@@ -1,4 +1,5 @@
-//! Slowdowns of many flows, by how large they are, and what two servers would have made of the same flows.
+//! Slowdowns of many flows, by how large they are, and what two servers would have made of the same
+//! flows.
 
 use serde::Serialize;
 use units::{Bytes, Span};
@@ -12,7 +13,8 @@ pub struct Run {
     pub alone: Span,
     /// How long it took; none when it was not complete at the end.
     pub took: Option<Span>,
-    /// How long it would have taken where the shortest is served first, and where all share equally.
+    /// How long it would have taken where the shortest is served first, and where all share
+    /// equally.
     pub served: Option<Served>,
 }
 
@@ -73,17 +75,27 @@ impl Slowdowns {
             let of_it = || flows.iter().filter(|flow| decade(flow) == power);
             Decade::of(10_u64.pow(power), of_it)
         });
-        Slowdowns { all: Decade::of(1, || flows.iter()), decades: decades.collect() }
+        Slowdowns {
+            all: Decade::of(1, || flows.iter()),
+            decades: decades.collect(),
+        }
     }
 }
 
 impl Decade {
     /// None without a flow.
-    fn of<'a, I: Iterator<Item = &'a Run>>(from_bytes: u64, flows: impl Fn() -> I) -> Option<Decade> {
+    fn of<'a, I: Iterator<Item = &'a Run>>(
+        from_bytes: u64,
+        flows: impl Fn() -> I,
+    ) -> Option<Decade> {
         let complete = || flows().filter_map(|flow| Some((flow, flow.took?)));
         let over = |flow: &Run, took: Span| took.as_secs_f64() / flow.alone.as_secs_f64();
         let served = |by: fn(&Served) -> Span| {
-            Slowdown::of(complete().filter_map(|(flow, _)| Some(over(flow, by(flow.served.as_ref()?)))).collect())
+            Slowdown::of(
+                complete()
+                    .filter_map(|(flow, _)| Some(over(flow, by(flow.served.as_ref()?))))
+                    .collect(),
+            )
         };
         let found = Decade {
             from_bytes,
@@ -102,8 +114,18 @@ impl Slowdown {
         values.sort_unstable_by(f64::total_cmp);
         let count = values.len();
         // The smallest value up to which there are so many in a hundred.
-        let quantile = |percent: usize| values.get((count * percent).div_ceil(100).max(1) - 1).copied();
+        let quantile = |percent: usize| {
+            values
+                .get((count * percent).div_ceil(100).max(1) - 1)
+                .copied()
+        };
         let mean = values.iter().sum::<f64>() / count as f64;
-        Some(Slowdown { count: count as u64, mean, p50: quantile(50)?, p95: quantile(95)?, p99: quantile(99)? })
+        Some(Slowdown {
+            count: count as u64,
+            mean,
+            p50: quantile(50)?,
+            p95: quantile(95)?,
+            p99: quantile(99)?,
+        })
     }
 }

@@ -75,11 +75,26 @@ pub struct FlowSummary {
 
 impl FlowSummary {
     /// From its meter and the time that each limit held.
-    pub fn new(name: String, cc: String, meter: &FlowMeter, limits: &[&'static str], held: &[Span]) -> FlowSummary {
+    pub fn new(
+        name: String,
+        cc: String,
+        meter: &FlowMeter,
+        limits: &[&'static str],
+        held: &[Span],
+    ) -> FlowSummary {
         let total: f64 = held.iter().map(|span| span.as_secs_f64()).sum();
-        let share = |span: &Span| if total > 0.0 { span.as_secs_f64() / total } else { 0.0 };
+        let share = |span: &Span| {
+            if total > 0.0 {
+                span.as_secs_f64() / total
+            } else {
+                0.0
+            }
+        };
         let sent = meter.sent;
-        let answered = meter.responses.as_ref().map_or_else(Histogram::default, |responses| responses.times.clone());
+        let answered = meter
+            .responses
+            .as_ref()
+            .map_or_else(Histogram::default, |responses| responses.times.clone());
         FlowSummary {
             name,
             cc,
@@ -88,11 +103,17 @@ impl FlowSummary {
             queue_delay_s: Distribution::from(&meter.queue.histogram()),
             sent,
             retransmits: meter.retransmits,
-            loss_fraction: if sent == 0 { 0.0 } else { meter.retransmits as f64 / sent as f64 },
+            loss_fraction: if sent == 0 {
+                0.0
+            } else {
+                meter.retransmits as f64 / sent as f64
+            },
             drops: meter.drops,
             marks: meter.marks,
             ack_drops: meter.ack_drops,
-            completion_s: meter.last_byte.map(|last| (last - meter.start).as_secs_f64()),
+            completion_s: meter
+                .last_byte
+                .map(|last| (last - meter.start).as_secs_f64()),
             responses: answered.weight(),
             response_s: Distribution::from(&answered),
             limited_by: limits.iter().copied().zip(held.iter().map(share)).collect(),
@@ -163,7 +184,8 @@ pub struct Summary {
     pub version: &'static str,
     /// What it was run on: "sim", or the name of another runner.
     pub runner: String,
-    /// What a runner says of the machine, in words by name; nothing of a simulation, which depends on none.
+    /// What a runner says of the machine, in words by name; nothing of a simulation, which depends
+    /// on none.
     pub host: BTreeMap<String, String>,
     /// What spoils the run, a sentence each.
     pub warnings: Vec<String>,
@@ -193,8 +215,14 @@ pub fn jain(rates: &[f64]) -> Option<f64> {
     if rates.is_empty() {
         return None;
     }
-    let (sum, squares) = rates.iter().fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
-    Some(if squares == 0.0 { 1.0 } else { sum * sum / (rates.len() as f64 * squares) })
+    let (sum, squares) = rates
+        .iter()
+        .fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    Some(if squares == 0.0 {
+        1.0
+    } else {
+        sum * sum / (rates.len() as f64 * squares)
+    })
 }
 
 impl LinkMeter {
@@ -225,13 +253,27 @@ mod tests {
     /// The worked example of docs/metrics.md.
     #[test]
     fn goodput_counts_from_the_later_of_start_and_measure_from_to_the_last_byte() {
-        let mut meter = FlowMeter::new(Window { from: at(1_000), to: at(5_000) }, at(500));
+        let mut meter = FlowMeter::new(
+            Window {
+                from: at(1_000),
+                to: at(5_000),
+            },
+            at(500),
+        );
         meter.on_delivered(at(900), Span::ZERO, Bytes::new(1_000_000));
         meter.on_delivered(at(1_500), Span::from_millis(10), Bytes::new(250_000));
         meter.on_delivered(at(3_000), Span::from_millis(30), Bytes::new(250_000));
-        assert_eq!(meter.goodput(), Rate::from_mbps(1), "500 kB in the 4 s from 1 s to 5 s");
+        assert_eq!(
+            meter.goodput(),
+            Rate::from_mbps(1),
+            "500 kB in the 4 s from 1 s to 5 s"
+        );
         meter.on_complete(at(3_000));
-        assert_eq!(meter.goodput(), Rate::from_mbps(2), "500 kB in the 2 s from 1 s to 3 s");
+        assert_eq!(
+            meter.goodput(),
+            Rate::from_mbps(2),
+            "500 kB in the 2 s from 1 s to 3 s"
+        );
         let flow = FlowSummary::new("a".into(), "cubic".into(), &meter, &[], &[]);
         assert_eq!(flow.completion_s, Some(2.5));
         assert_eq!(flow.queue_delay_s.mean, Some(0.02));
@@ -239,40 +281,88 @@ mod tests {
 
     #[test]
     fn what_the_ends_saw_each_comes_to_one_flow() {
-        let window = Window { from: at(1_000), to: at(5_000) };
-        let (mut sender, mut receiver) = (FlowMeter::new(window, at(0)), FlowMeter::new(window, at(0)));
+        let window = Window {
+            from: at(1_000),
+            to: at(5_000),
+        };
+        let (mut sender, mut receiver) =
+            (FlowMeter::new(window, at(0)), FlowMeter::new(window, at(0)));
         sender.on_sent(at(1_000), false);
         sender.on_sent(at(1_001), true);
         receiver.on_received(at(999), Bytes::new(1));
         receiver.on_received(at(3_000), Bytes::new(250_000));
         receiver.on_complete(at(3_000));
-        let flow = FlowSummary::new("a".into(), "cubic".into(), &sender.with_receiver(receiver), &[], &[]);
+        let flow = FlowSummary::new(
+            "a".into(),
+            "cubic".into(),
+            &sender.with_receiver(receiver),
+            &[],
+            &[],
+        );
         assert_eq!((flow.sent, flow.retransmits, flow.goodput_bps), (2, 1, 1e6));
-        assert_eq!((flow.completion_s, flow.queue_delay_s.mean), (Some(3.0), None), "nobody saw a queue");
+        assert_eq!(
+            (flow.completion_s, flow.queue_delay_s.mean),
+            (Some(3.0), None),
+            "nobody saw a queue"
+        );
     }
 
     #[test]
     fn a_response_counts_when_it_ends_within_the_window() {
-        let mut meter = FlowMeter::new(Window { from: at(1_000), to: at(5_000) }, at(0)).with_responses(true);
-        let response = |start, end| Response { start: at(start), end: at(end), bytes: Bytes::new(1) };
-        for (start, end) in [(0, 999), (900, 1_000), (2_000, 2_300), (4_000, 5_000), (4_500, 5_001)] {
+        let mut meter = FlowMeter::new(
+            Window {
+                from: at(1_000),
+                to: at(5_000),
+            },
+            at(0),
+        )
+        .with_responses(true);
+        let response = |start, end| Response {
+            start: at(start),
+            end: at(end),
+            bytes: Bytes::new(1),
+        };
+        for (start, end) in [
+            (0, 999),
+            (900, 1_000),
+            (2_000, 2_300),
+            (4_000, 5_000),
+            (4_500, 5_001),
+        ] {
             meter.on_response(response(start, end));
         }
         let flow = FlowSummary::new("a".into(), "cubic".into(), &meter, &[], &[]);
-        assert_eq!((flow.responses, flow.response_s.min, flow.response_s.max), (3, Some(0.1), Some(1.0)));
+        assert_eq!(
+            (flow.responses, flow.response_s.min, flow.response_s.max),
+            (3, Some(0.1), Some(1.0))
+        );
         assert!((flow.response_s.mean.unwrap() - 1.4 / 3.0).abs() < 1e-12);
-        assert_eq!(meter.take_responses().unwrap().len(), 4, "what the run saw of them");
+        assert_eq!(
+            meter.take_responses().unwrap().len(),
+            4,
+            "what the run saw of them"
+        );
     }
 
     #[test]
     fn a_link_weighs_waiting_by_time() {
         let rtt = Span::from_millis(10);
-        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) }, Span::from_secs(1), rtt);
+        let mut meter = LinkMeter::new(
+            Window {
+                from: at(0),
+                to: at(1_000),
+            },
+            Span::from_secs(1),
+            rtt,
+        );
         meter.on_transmission(Span::from_millis(10), at(0), at(250), true);
         meter.on_transmission(Span::from_millis(20), at(250), at(500), true);
         meter.on_transmission(Span::from_millis(40), at(900), at(1_100), true);
         let link = LinkSummary::new("bottleneck".into(), &meter);
-        assert!((link.utilisation - 0.6).abs() < 1e-12, "the last one is cut at the end of the run");
+        assert!(
+            (link.utilisation - 0.6).abs() < 1e-12,
+            "the last one is cut at the end of the run"
+        );
         let mean = 0.010 * 0.25 + 0.020 * 0.25 + 0.040 * 0.1;
         assert!((link.queue_delay_s.mean.unwrap() - mean).abs() < 1e-12);
         assert_eq!(link.queue_delay_s.min, Some(0.0), "idle for 400 ms");
@@ -287,12 +377,26 @@ mod tests {
     #[test]
     fn what_a_shaper_holds_back_waits_too() {
         let rtt = Span::from_millis(10);
-        let mut meter = LinkMeter::new(Window { from: at(0), to: at(1_000) }, Span::from_secs(1), rtt);
+        let mut meter = LinkMeter::new(
+            Window {
+                from: at(0),
+                to: at(1_000),
+            },
+            Span::from_secs(1),
+            rtt,
+        );
         meter.on_held(Span::from_millis(15), at(0), at(100));
         meter.on_transmission(Span::from_millis(15), at(100), at(200), true);
         meter.on_held(Span::from_micros(20_001), at(900), at(1_100));
         assert_eq!(meter.within_rtts(), Some([0.7, 0.9]));
-        let nothing = LinkMeter::new(Window { from: at(0), to: at(0) }, Span::ZERO, rtt);
+        let nothing = LinkMeter::new(
+            Window {
+                from: at(0),
+                to: at(0),
+            },
+            Span::ZERO,
+            rtt,
+        );
         assert_eq!(nothing.within_rtts(), None);
     }
 }

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// The trace of a run.
 #[derive(Clone, Debug)]
 pub struct Trace {
-    /// `flows`, `links`, `transitions`; where flows ask for answers, `responses`; where flows arrive, `workloads` and
-    /// `transfers`.
+    /// `flows`, `links`, `transitions`; where flows ask for answers, `responses`; where flows
+    /// arrive, `workloads` and `transfers`.
     pub tables: Vec<Table>,
 }
 
@@ -54,12 +54,21 @@ impl Trace {
         let mut hash = Fnv(0xcbf2_9ce4_8422_2325);
         for table in &self.tables {
             for column in &table.columns {
-                column.name.bytes().for_each(|byte| hash.add(u64::from(byte)));
+                column
+                    .name
+                    .bytes()
+                    .for_each(|byte| hash.add(u64::from(byte)));
                 match &column.data {
                     Data::U64(values) => values.iter().for_each(|value| hash.add(*value)),
-                    Data::U32(values) => values.iter().for_each(|value| hash.add(u64::from(*value))),
-                    Data::F32(values) => values.iter().for_each(|value| hash.add(u64::from(value.to_bits()))),
-                    Data::Label { codes, .. } => codes.iter().for_each(|value| hash.add(u64::from(*value))),
+                    Data::U32(values) => {
+                        values.iter().for_each(|value| hash.add(u64::from(*value)))
+                    }
+                    Data::F32(values) => values
+                        .iter()
+                        .for_each(|value| hash.add(u64::from(value.to_bits()))),
+                    Data::Label { codes, .. } => {
+                        codes.iter().for_each(|value| hash.add(u64::from(*value)))
+                    }
                 }
             }
         }

@@ -1,4 +1,5 @@
-//! What is measured of flows that arrive: of all of a workload together, and a row for each that is complete.
+//! What is measured of flows that arrive: of all of a workload together, and a row for each that is
+//! complete.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,8 @@ pub struct WorkloadMeter {
     marks: u64,
     ack_drops: u64,
     held: Vec<Span>,
-    /// How many are under way, since when, the most at once, and the sum of each number times how long it held.
+    /// How many are under way, since when, the most at once, and the sum of each number times how
+    /// long it held.
     active: u64,
     since: Time,
     most: u64,
@@ -140,7 +142,9 @@ impl WorkloadMeter {
     }
 
     fn turn(&mut self, now: Time) {
-        let held = now.min(self.window.to).since(self.since.max(self.window.from));
+        let held = now
+            .min(self.window.to)
+            .since(self.since.max(self.window.from));
         self.area += u128::from(self.active) * u128::from(held.as_nanos());
         self.since = now;
         // What is under way when the window begins counts for the most, too.
@@ -209,8 +213,16 @@ impl WorkloadSummary {
         let Window { from, to } = meter.window;
         meter.turn(to);
         let total: f64 = meter.held.iter().map(|span| span.as_secs_f64()).sum();
-        let share = |span: &Span| if total > 0.0 { span.as_secs_f64() / total } else { 0.0 };
-        let WorkloadMeter { sent, retransmits, .. } = meter;
+        let share = |span: &Span| {
+            if total > 0.0 {
+                span.as_secs_f64() / total
+            } else {
+                0.0
+            }
+        };
+        let WorkloadMeter {
+            sent, retransmits, ..
+        } = meter;
         WorkloadSummary {
             name,
             cc,
@@ -228,11 +240,19 @@ impl WorkloadSummary {
             queue_delay_s: Distribution::from(&meter.queue),
             sent,
             retransmits,
-            loss_fraction: if sent == 0 { 0.0 } else { retransmits as f64 / sent as f64 },
+            loss_fraction: if sent == 0 {
+                0.0
+            } else {
+                retransmits as f64 / sent as f64
+            },
             drops: meter.drops,
             marks: meter.marks,
             ack_drops: meter.ack_drops,
-            limited_by: limits.iter().copied().zip(meter.held.iter().map(share)).collect(),
+            limited_by: limits
+                .iter()
+                .copied()
+                .zip(meter.held.iter().map(share))
+                .collect(),
         }
     }
 }
@@ -247,7 +267,10 @@ mod tests {
 
     #[test]
     fn what_ends_within_the_window_is_complete_and_what_is_under_way_is_counted_over_time() {
-        let window = Window { from: at(1_000), to: at(5_000) };
+        let window = Window {
+            from: at(1_000),
+            to: at(5_000),
+        };
         let mut meter = WorkloadMeter::new(window, 1);
         for start in [500, 2_000, 3_000] {
             meter.on_arrival(at(start));
@@ -256,17 +279,41 @@ mod tests {
         meter.on_departure(at(3_000));
         meter.on_complete(at(2_000), at(5_001), Bytes::new(1));
         meter.on_refused(at(4_000));
-        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, Slowdowns::default(), &["cwnd"]);
-        assert_eq!((summary.arrived, summary.refused, summary.completed, summary.unfinished), (3, 1, 1, 2));
-        assert_eq!((summary.completed_bytes, summary.completion_s.mean), (1_000, Some(2.49)));
+        let summary = WorkloadSummary::new(
+            "web".into(),
+            "cubic".into(),
+            meter,
+            Slowdowns::default(),
+            &["cwnd"],
+        );
+        assert_eq!(
+            (
+                summary.arrived,
+                summary.refused,
+                summary.completed,
+                summary.unfinished
+            ),
+            (3, 1, 1, 2)
+        );
+        assert_eq!(
+            (summary.completed_bytes, summary.completion_s.mean),
+            (1_000, Some(2.49))
+        );
         // One from 1 s on, two from 2 s on, and at 3 s one comes and one goes.
-        assert!((summary.concurrent - (1.0 + 2.0 * 3.0) / 4.0).abs() < 1e-12, "{}", summary.concurrent);
+        assert!(
+            (summary.concurrent - (1.0 + 2.0 * 3.0) / 4.0).abs() < 1e-12,
+            "{}",
+            summary.concurrent
+        );
         assert_eq!(summary.most_concurrent, 3, "for an instant");
     }
 
     #[test]
     fn what_a_flow_measured_is_the_workloads_and_the_next_flow_begins_from_nothing() {
-        let window = Window { from: at(0), to: at(5_000) };
+        let window = Window {
+            from: at(0),
+            to: at(5_000),
+        };
         let (mut meter, mut flow) = (WorkloadMeter::new(window, 1), FlowMeter::new(window, at(0)));
         for n in 0..100 {
             flow.on_sent(at(n), n == 7);
@@ -275,12 +322,27 @@ mod tests {
         }
         meter.take(&mut flow);
         flow.restart(at(200));
-        assert_eq!((flow.sent, flow.ended(), flow.rtt.histogram().weight()), (0, None, 0));
+        assert_eq!(
+            (flow.sent, flow.ended(), flow.rtt.histogram().weight()),
+            (0, None, 0)
+        );
         flow.on_rtt(at(300), Span::from_millis(1_000));
         meter.take(&mut flow);
-        let summary = WorkloadSummary::new("web".into(), "cubic".into(), meter, Slowdowns::default(), &["cwnd"]);
-        assert_eq!((summary.sent, summary.retransmits, summary.loss_fraction), (100, 1, 0.01));
-        assert!((summary.goodput_bps - 1_600.0).abs() < 1.0, "1000 bytes in 5 s");
+        let summary = WorkloadSummary::new(
+            "web".into(),
+            "cubic".into(),
+            meter,
+            Slowdowns::default(),
+            &["cwnd"],
+        );
+        assert_eq!(
+            (summary.sent, summary.retransmits, summary.loss_fraction),
+            (100, 1, 0.01)
+        );
+        assert!(
+            (summary.goodput_bps - 1_600.0).abs() < 1.0,
+            "1000 bytes in 5 s"
+        );
         assert_eq!(summary.rtt_s.max, Some(1.0));
         assert!((summary.rtt_s.mean.unwrap() - (4.95 + 1.0) / 101.0).abs() < 1e-12);
         assert!((summary.queue_delay_s.mean.unwrap() - 0.099).abs() < 1e-12);

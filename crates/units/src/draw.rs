@@ -79,9 +79,14 @@ mod tests {
     /// The mean of many, and the part of them above twice the mean.
     fn measure(draw: Draw<Bytes>) -> (f64, f64) {
         let mut rng = Rng::stream(1, "draw", "test");
-        let drawn: Vec<f64> = (0..1_000_000).map(|_| draw.next(&mut rng).as_f64()).collect();
+        let drawn: Vec<f64> = (0..1_000_000)
+            .map(|_| draw.next(&mut rng).as_f64())
+            .collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
-        (mean, drawn.iter().filter(|value| **value > 2e6).count() as f64 / drawn.len() as f64)
+        (
+            mean,
+            drawn.iter().filter(|value| **value > 2e6).count() as f64 / drawn.len() as f64,
+        )
     }
 
     #[test]
@@ -89,19 +94,30 @@ mod tests {
         let mean = Bytes::new(1_000_000);
         let (measured, above) = measure(Draw::Exponential { mean });
         assert!((measured / 1e6 - 1.0).abs() < 0.005, "{measured}");
-        assert!((above - libm::exp(-2.0)).abs() < 0.001, "e^-2 of them are above twice the mean: {above}");
+        assert!(
+            (above - libm::exp(-2.0)).abs() < 0.001,
+            "e^-2 of them are above twice the mean: {above}"
+        );
         // (least / 2 mean)^shape with least = mean (shape - 1) / shape: (1/3)^3.
         let (measured, above) = measure(Draw::Pareto { mean, shape: 3.0 });
         assert!((measured / 1e6 - 1.0).abs() < 0.005, "{measured}");
         assert!((above - 1.0 / 27.0).abs() < 0.001, "{above}");
-        assert_eq!(Draw::Constant(mean).next(&mut Rng::stream(1, "a", "b")), mean);
+        assert_eq!(
+            Draw::Constant(mean).next(&mut Rng::stream(1, "a", "b")),
+            mean
+        );
     }
 
     #[test]
     fn nothing_that_is_drawn_is_zero_or_without_end() {
         let mut rng = Rng::stream(1, "draw", "test");
-        let short = Draw::Exponential { mean: Span::from_nanos(1) };
-        let long = Draw::Pareto { mean: Span::from_secs(1_000_000), shape: 1.001 };
+        let short = Draw::Exponential {
+            mean: Span::from_nanos(1),
+        };
+        let long = Draw::Pareto {
+            mean: Span::from_secs(1_000_000),
+            shape: 1.001,
+        };
         for _ in 0..100_000 {
             assert!(short.next(&mut rng) > Span::ZERO);
             assert!(long.next(&mut rng).as_nanos() as f64 <= MOST);

@@ -1,5 +1,5 @@
-//! The quantities of the laboratory as integer newtypes: time in nanoseconds, sizes in bytes, rates in bits per
-//! second, and the one random-number stream that everything draws from.
+//! The quantities of the laboratory as integer newtypes: time in nanoseconds, sizes in bytes, rates
+//! in bits per second, and the one random-number stream that everything draws from.
 //!
 //! No public signature of the project carries a bare integer for any of these.
 

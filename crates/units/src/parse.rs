@@ -1,4 +1,5 @@
-//! Reading and writing quantities with their units, exactly: decimal text to integers, no floats between.
+//! Reading and writing quantities with their units, exactly: decimal text to integers, no floats
+//! between.
 
 use core::fmt;
 use core::str::FromStr;
@@ -19,8 +20,14 @@ impl fmt::Display for UnitError {
 
 impl std::error::Error for UnitError {}
 
-const SPAN: &[(&str, u64)] =
-    &[("ns", 1), ("us", 1_000), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000), ("min", 60_000_000_000)];
+const SPAN: &[(&str, u64)] = &[
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+];
 const BYTES: &[(&str, u64)] = &[
     ("b", 1),
     ("kb", 1_000),
@@ -66,7 +73,8 @@ impl FromStr for Bytes {
 impl FromStr for Rate {
     type Err = UnitError;
 
-    /// Reads `100mbit`, `1gbit`, `64kbit`, `20Mbit/s`, `20mbps` (bits, not bytes); letter case does not matter.
+    /// Reads `100mbit`, `1gbit`, `64kbit`, `20Mbit/s`, `20mbps` (bits, not bytes); letter case does
+    /// not matter.
     fn from_str(text: &str) -> Result<Rate, UnitError> {
         scaled(text, RATE, "a rate", "100mbit").map(Rate::from_bps)
     }
@@ -75,7 +83,9 @@ impl FromStr for Rate {
 /// Splits `8bdp` into its number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let text = text.trim();
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     (&text[..end], text[end..].trim())
 }
 
@@ -83,7 +93,9 @@ fn scaled(text: &str, units: &[(&str, u64)], what: &str, example: &str) -> Resul
     let fail = |problem: String| Err(UnitError { problem });
     let (number, unit) = split(text);
     if number.is_empty() || number == "." || number.matches('.').count() > 1 {
-        return fail(format!("not {what}; write a number and a unit, like \"{example}\""));
+        return fail(format!(
+            "not {what}; write a number and a unit, like \"{example}\""
+        ));
     }
     if unit.is_empty() {
         return fail(format!("{what} needs a unit, like \"{example}\""));
@@ -91,24 +103,47 @@ fn scaled(text: &str, units: &[(&str, u64)], what: &str, example: &str) -> Resul
     let lower = unit.to_lowercase();
     let Some(&(_, scale)) = units.iter().find(|(name, _)| *name == lower) else {
         let known: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
-        return fail(format!("\"{unit}\" is not a unit of {what}; use one of {}", known.join(", ")));
+        return fail(format!(
+            "\"{unit}\" is not a unit of {what}; use one of {}",
+            known.join(", ")
+        ));
     };
-    let too_large = || UnitError { problem: format!("{what} this large can't be represented") };
+    let too_large = || UnitError {
+        problem: format!("{what} this large can't be represented"),
+    };
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     let fraction = fraction.trim_end_matches('0');
-    let digits: u128 = format!("0{whole}{fraction}").parse().map_err(|_| too_large())?;
-    let scaled = digits.checked_mul(u128::from(scale)).ok_or_else(too_large)?;
-    let divisor = u32::try_from(fraction.len()).ok().and_then(|n| 10_u128.checked_pow(n)).ok_or_else(too_large)?;
+    let digits: u128 = format!("0{whole}{fraction}")
+        .parse()
+        .map_err(|_| too_large())?;
+    let scaled = digits
+        .checked_mul(u128::from(scale))
+        .ok_or_else(too_large)?;
+    let divisor = u32::try_from(fraction.len())
+        .ok()
+        .and_then(|n| 10_u128.checked_pow(n))
+        .ok_or_else(too_large)?;
     if scaled % divisor != 0 {
-        return fail(format!("{what} finer than one {} can't be represented", units[0].0));
+        return fail(format!(
+            "{what} finer than one {} can't be represented",
+            units[0].0
+        ));
     }
     let total = scaled / divisor;
     // The largest values are kept for "never" and "no limit".
-    u64::try_from(total).ok().filter(|n| *n < u64::MAX).ok_or_else(too_large)
+    u64::try_from(total)
+        .ok()
+        .filter(|n| *n < u64::MAX)
+        .ok_or_else(too_large)
 }
 
 /// Writes `value / scale` exactly, with no trailing zeros, and the unit.
-pub(crate) fn write_scaled(f: &mut fmt::Formatter<'_>, value: u64, scale: u64, unit: &str) -> fmt::Result {
+pub(crate) fn write_scaled(
+    f: &mut fmt::Formatter<'_>,
+    value: u64,
+    scale: u64,
+    unit: &str,
+) -> fmt::Result {
     let (whole, rest) = (value / scale, value % scale);
     if rest == 0 {
         return f.pad(&format!("{whole}{unit}"));
@@ -139,11 +174,22 @@ mod tests {
     fn says_what_is_wrong() {
         let error = |text: &str| text.parse::<Rate>().unwrap_err().to_string();
         assert_eq!(error("100"), "a rate needs a unit, like \"100mbit\"");
-        assert_eq!(error("fast"), "not a rate; write a number and a unit, like \"100mbit\"");
+        assert_eq!(
+            error("fast"),
+            "not a rate; write a number and a unit, like \"100mbit\""
+        );
         assert!(error("100mb").starts_with("\"mb\" is not a unit of a rate; use one of bit, kbit"));
         assert!(error("-5mbit").starts_with("not a rate"));
-        assert!(error("99999999999999999999999999999999999999999gbit").contains("can't be represented"));
-        assert!("0.1ns".parse::<Span>().unwrap_err().to_string().contains("finer than one ns"));
+        assert!(
+            error("99999999999999999999999999999999999999999gbit").contains("can't be represented")
+        );
+        assert!(
+            "0.1ns"
+                .parse::<Span>()
+                .unwrap_err()
+                .to_string()
+                .contains("finer than one ns")
+        );
     }
 
     proptest! {

@@ -1,4 +1,5 @@
-//! Random numbers: one named stream for each use, so that adding a flow or an element never changes what another draws.
+//! Random numbers: one named stream for each use, so that adding a flow or an element never changes
+//! what another draws.
 
 use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
@@ -12,13 +13,21 @@ pub struct Rng(Xoshiro256PlusPlus);
 impl Rng {
     /// The stream of `name`'s `usage` under `seed`: `Rng::stream(1, "bottleneck", "loss")`.
     pub fn stream(seed: u64, name: &str, usage: &str) -> Rng {
-        // FNV-1a tells the names apart, SplitMix64 spreads the bits; 0xff can't occur in UTF-8, so ("ab","c") != ("a","bc").
+        // FNV-1a tells the names apart, SplitMix64 spreads the bits; 0xff can't occur in UTF-8, so
+        // ("ab","c") != ("a","bc").
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let bytes = seed.to_le_bytes();
-        for byte in bytes.iter().chain(name.as_bytes()).chain(&[0xff]).chain(usage.as_bytes()) {
+        for byte in bytes
+            .iter()
+            .chain(name.as_bytes())
+            .chain(&[0xff])
+            .chain(usage.as_bytes())
+        {
             hash = (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
         }
-        Rng(Xoshiro256PlusPlus::from_rng(&mut SplitMix64::seed_from_u64(hash)))
+        Rng(Xoshiro256PlusPlus::from_rng(
+            &mut SplitMix64::seed_from_u64(hash),
+        ))
     }
 
     /// 64 uniform bits.

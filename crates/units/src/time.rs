@@ -74,7 +74,8 @@ impl Span {
         Span(s * 1_000_000_000)
     }
 
-    /// `s` seconds, rounded to the nanosecond; negative and NaN become zero, too much becomes [`Span::MAX`].
+    /// `s` seconds, rounded to the nanosecond; negative and NaN become zero, too much becomes
+    /// [`Span::MAX`].
     #[inline]
     pub fn from_secs_f64(s: f64) -> Span {
         // A float cast saturates, and 0.5 before truncation rounds.
@@ -131,7 +132,8 @@ impl Sub<Span> for Time {
 
 impl Sub for Time {
     type Output = Span;
-    /// The time from `earlier` to `self`. An `earlier` that is later is a broken invariant of the caller.
+    /// The time from `earlier` to `self`. An `earlier` that is later is a broken invariant of the
+    /// caller.
     #[inline]
     fn sub(self, earlier: Time) -> Span {
         debug_assert!(self.0 >= earlier.0, "{self:?} is before {earlier:?}");

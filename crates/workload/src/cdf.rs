@@ -23,8 +23,8 @@ pub struct CdfError {
 }
 
 impl Cdf {
-    /// Reads lines of two numbers, a size in bytes and the share of the flows up to it, of 1 or of 100. Empty lines and
-    /// what follows a `#` don't count. Words between spaces, tabs or a comma.
+    /// Reads lines of two numbers, a size in bytes and the share of the flows up to it, of 1 or of
+    /// 100. Empty lines and what follows a `#` don't count. Words between spaces, tabs or a comma.
     ///
     /// # Errors
     /// What is wrong in which line.
@@ -34,23 +34,37 @@ impl Cdf {
             let line = line.split('#').next().unwrap_or_default();
             let mut words = line.split([' ', '\t', ',']).filter(|word| !word.is_empty());
             let Some(size) = words.next() else { continue };
-            let refuse = |problem: String, fix| CdfError { line: Some(number + 1), problem, fix };
+            let refuse = |problem: String, fix| CdfError {
+                line: Some(number + 1),
+                problem,
+                fix,
+            };
             let (Some(share), None) = (words.next(), words.next()) else {
                 return Err(refuse(
                     "not two numbers".to_owned(),
                     "write a size in bytes and a share, like \"10000 0.6\"",
                 ));
             };
-            let read = |word: &str| word.parse::<f64>().ok().filter(|value| value.is_finite() && *value >= 0.0);
+            let read = |word: &str| {
+                word.parse::<f64>()
+                    .ok()
+                    .filter(|value| value.is_finite() && *value >= 0.0)
+            };
             let (Some(size), Some(share)) = (read(size), read(share)) else {
                 return Err(refuse(
                     format!("\"{}\" is no size and share", line.trim()),
                     "write two numbers that are not negative",
                 ));
             };
-            if points.last().is_some_and(|before| size < before.0 || share < before.1) {
+            if points
+                .last()
+                .is_some_and(|before| size < before.0 || share < before.1)
+            {
                 let fix = "sort the lines: sizes and shares grow from line to line";
-                return Err(refuse("size or share is less than in the line before".to_owned(), fix));
+                return Err(refuse(
+                    "size or share is less than in the line before".to_owned(),
+                    fix,
+                ));
             }
             points.push((size, share));
         }
@@ -58,15 +72,30 @@ impl Cdf {
     }
 
     fn of(mut points: Vec<(f64, f64)>) -> Result<Cdf, CdfError> {
-        let refuse = |problem: String, fix| Err(CdfError { line: None, problem, fix });
+        let refuse = |problem: String, fix| {
+            Err(CdfError {
+                line: None,
+                problem,
+                fix,
+            })
+        };
         let Some(&(largest, all)) = points.last() else {
-            return refuse("no line has a size and a share".to_owned(), "give at least one point of the distribution");
+            return refuse(
+                "no line has a size and a share".to_owned(),
+                "give at least one point of the distribution",
+            );
         };
         if all != 1.0 && all != 100.0 {
-            return refuse(format!("the last share is {all}"), "let it be 1, or 100 where shares are percentages");
+            return refuse(
+                format!("the last share is {all}"),
+                "let it be 1, or 100 where shares are percentages",
+            );
         }
         if !(1.0..=LARGEST.as_f64()).contains(&largest) {
-            return refuse(format!("the largest flow has {largest} bytes"), "let it be between 1 and 1e15 bytes");
+            return refuse(
+                format!("the largest flow has {largest} bytes"),
+                "let it be between 1 and 1e15 bytes",
+            );
         }
         points.iter_mut().for_each(|point| point.1 /= all);
         Ok(Cdf { points })
@@ -74,17 +103,31 @@ impl Cdf {
 
     /// The size up to which `share` of the flows are.
     pub fn at(&self, share: f64) -> f64 {
-        let next = self.points.partition_point(|point| point.1 < share).min(self.points.len() - 1);
+        let next = self
+            .points
+            .partition_point(|point| point.1 < share)
+            .min(self.points.len() - 1);
         let (size, reached) = self.points[next];
         // A first point with a share of its own: all of that share are of its size.
-        let (before, from) = if next == 0 { (size, 0.0) } else { self.points[next - 1] };
-        if reached > from { before + (size - before) * (share - from) / (reached - from) } else { size }
+        let (before, from) = if next == 0 {
+            (size, 0.0)
+        } else {
+            self.points[next - 1]
+        };
+        if reached > from {
+            before + (size - before) * (share - from) / (reached - from)
+        } else {
+            size
+        }
     }
 
     /// The mean in bytes.
     pub fn mean(&self) -> f64 {
         let first = self.points[0].0 * self.points[0].1;
-        let pieces = self.points.windows(2).map(|ends| (ends[1].1 - ends[0].1) * (ends[0].0 + ends[1].0) / 2.0);
+        let pieces = self
+            .points
+            .windows(2)
+            .map(|ends| (ends[1].1 - ends[0].1) * (ends[0].0 + ends[1].0) / 2.0);
         first + pieces.sum::<f64>()
     }
 

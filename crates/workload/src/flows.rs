@@ -27,7 +27,8 @@ impl Chunks {
     }
 }
 
-/// Flows in order of their start, in columns: 16 bytes each, 4 more and 16 a chunk where there are pauses.
+/// Flows in order of their start, in columns: 16 bytes each, 4 more and 16 a chunk where there are
+/// pauses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Flows {
     starts: Vec<Time>,
@@ -55,7 +56,8 @@ pub enum FlowsError {
     Nothing(usize),
     /// This row has more than a petabyte.
     TooLarge(usize),
-    /// The chunks of this row do not begin at its start, are not in order, one is empty, or their sum is not its bytes.
+    /// The chunks of this row do not begin at its start, are not in order, one is empty, or their
+    /// sum is not its bytes.
     Chunks(usize),
 }
 
@@ -63,7 +65,9 @@ impl fmt::Display for FlowsError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FlowsError::Empty => write!(out, "there are no flows"),
-            FlowsError::TooMany => write!(out, "there are more than 4,294,967,295 flows, or chunks"),
+            FlowsError::TooMany => {
+                write!(out, "there are more than 4,294,967,295 flows, or chunks")
+            }
             FlowsError::Lengths => write!(out, "the columns are of different lengths"),
             FlowsError::Unsorted(row) => write!(out, "row {row} starts before row {}", row - 1),
             FlowsError::Nothing(row) => write!(out, "row {row} has no bytes"),
@@ -86,14 +90,20 @@ impl Flows {
         Flows::with_chunks(starts, bytes, Vec::new(), Vec::new())
     }
 
-    /// Flows with their chunks: those of flow i stand at `first_chunks[i]..first_chunks[i + 1]`, as Arrow's lists have it.
+    /// Flows with their chunks: those of flow i stand at `first_chunks[i]..first_chunks[i + 1]`, as
+    /// Arrow's lists have it.
     pub fn with_chunks(
         starts: Vec<Time>,
         bytes: Vec<Bytes>,
         first_chunks: Vec<u32>,
         chunks: Vec<Chunk>,
     ) -> Result<Flows, FlowsError> {
-        let flows = Flows { starts, bytes, first_chunks, chunks };
+        let flows = Flows {
+            starts,
+            bytes,
+            first_chunks,
+            chunks,
+        };
         flows.check()?;
         Ok(flows)
     }
@@ -106,8 +116,11 @@ impl Flows {
         if u32::try_from(count).is_err() || u32::try_from(self.chunks.len()).is_err() {
             return Err(FlowsError::TooMany);
         }
-        let listed =
-            if self.first_chunks.is_empty() { self.chunks.is_empty() } else { self.first_chunks.len() == count + 1 };
+        let listed = if self.first_chunks.is_empty() {
+            self.chunks.is_empty()
+        } else {
+            self.first_chunks.len() == count + 1
+        };
         if self.bytes.len() != count || !listed {
             return Err(FlowsError::Lengths);
         }
@@ -120,17 +133,28 @@ impl Flows {
         if let Some(row) = (0..count).find(|row| self.bytes[*row] > LARGEST) {
             return Err(FlowsError::TooLarge(row));
         }
-        match self.first_chunks.windows(2).enumerate().find(|(row, ends)| !self.are_chunks(*row, ends[0], ends[1])) {
+        match self
+            .first_chunks
+            .windows(2)
+            .enumerate()
+            .find(|(row, ends)| !self.are_chunks(*row, ends[0], ends[1]))
+        {
             Some((row, _)) => Err(FlowsError::Chunks(row)),
             None => Ok(()),
         }
     }
 
     fn are_chunks(&self, row: usize, first: u32, end: u32) -> bool {
-        let Some(chunks) = self.chunks.get(first as usize..end as usize) else { return false };
-        let Some(begin) = chunks.first() else { return true };
+        let Some(chunks) = self.chunks.get(first as usize..end as usize) else {
+            return false;
+        };
+        let Some(begin) = chunks.first() else {
+            return true;
+        };
         begin.offset == Span::ZERO
-            && chunks.windows(2).all(|pair| pair[0].offset < pair[1].offset)
+            && chunks
+                .windows(2)
+                .all(|pair| pair[0].offset < pair[1].offset)
             && chunks.iter().all(|chunk| chunk.bytes > Bytes::ZERO)
             && chunks.iter().map(|chunk| chunk.bytes).sum::<Bytes>() == self.bytes[row]
     }
@@ -153,9 +177,18 @@ impl Flows {
 
     /// Where the chunks of flow `row` stand; a single one is none.
     pub fn chunks_of(&self, row: usize) -> Chunks {
-        let Some(ends) = self.first_chunks.get(row..row + 2) else { return Chunks::default() };
+        let Some(ends) = self.first_chunks.get(row..row + 2) else {
+            return Chunks::default();
+        };
         let count = ends[1] - ends[0];
-        if count < 2 { Chunks::default() } else { Chunks { first: ends[0], count } }
+        if count < 2 {
+            Chunks::default()
+        } else {
+            Chunks {
+                first: ends[0],
+                count,
+            }
+        }
     }
 
     /// The chunks themselves.
@@ -175,10 +208,20 @@ impl Flows {
             let sum = hash(sum, word);
             sum ^ sum >> 29
         };
-        let flows = self.starts.iter().zip(&self.bytes).flat_map(|(start, bytes)| [start.as_nanos(), bytes.get()]);
-        let chunks = self.chunks.iter().flat_map(|chunk| [chunk.offset.as_nanos(), chunk.bytes.get()]);
+        let flows = self
+            .starts
+            .iter()
+            .zip(&self.bytes)
+            .flat_map(|(start, bytes)| [start.as_nanos(), bytes.get()]);
+        let chunks = self
+            .chunks
+            .iter()
+            .flat_map(|chunk| [chunk.offset.as_nanos(), chunk.bytes.get()]);
         let firsts = self.first_chunks.iter().map(|first| u64::from(*first));
-        flows.chain(firsts).chain(chunks).fold(0xcbf2_9ce4_8422_2325, mixed)
+        flows
+            .chain(firsts)
+            .chain(chunks)
+            .fold(0xcbf2_9ce4_8422_2325, mixed)
     }
 
     /// The bytes of all, of which there may be more than 64 bits count.

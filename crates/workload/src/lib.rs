@@ -1,5 +1,5 @@
-//! Flows that arrive while a run goes on: many short ones and few long ones, as captures have them, or drawn.
-//! Sans-IO and deterministic: columns come in, arrivals in order of time go out.
+//! Flows that arrive while a run goes on: many short ones and few long ones, as captures have them,
+//! or drawn. Sans-IO and deterministic: columns come in, arrivals in order of time go out.
 //!
 //! ```
 //! # use units::{Rate, Span};

@@ -66,7 +66,10 @@ pub const MODELS: [Described; 6] = [
         name: "bounded_pareto",
         purpose: "volumes of a Pareto distribution between two bounds, arrivals at random (Poisson)",
         options: &[
-            ("shape", "exponent of the tail: the part of flows above x falls as x^-shape"),
+            (
+                "shape",
+                "exponent of the tail: the part of flows above x falls as x^-shape",
+            ),
             ("min", "no flow is smaller"),
             ("max", "no flow is larger"),
         ],
@@ -77,7 +80,10 @@ pub const MODELS: [Described; 6] = [
         name: "lognormal",
         purpose: "volumes of lognormal distributions, each with its share, arrivals at random (Poisson)",
         options: &[
-            ("share", "the part of all flows that are of this one, 100% where there is one"),
+            (
+                "share",
+                "the part of all flows that are of this one, 100% where there is one",
+            ),
             ("median", "half of them are smaller"),
             ("sigma", "standard deviation of the natural logarithm"),
             ("max", "no flow is larger; 1TB where nothing is said"),
@@ -115,7 +121,10 @@ pub struct Refusal {
 
 impl Refusal {
     pub(crate) fn new(problem: impl Into<String>, fix: impl Into<String>) -> Refusal {
-        Refusal { problem: problem.into(), fix: fix.into() }
+        Refusal {
+            problem: problem.into(),
+            fix: fix.into(),
+        }
     }
 }
 
@@ -141,9 +150,10 @@ impl Model {
         match name {
             "bounded_pareto" => pareto(options, described, &like).map(Model::BoundedPareto),
             "lognormal" => lognormal(options, described, &like).map(Model::Lognormal),
-            _ if !options.trim().is_empty() => {
-                Err(Refusal::new(format!("{name} takes no options, like \"{}\"", options.trim()), like))
-            }
+            _ if !options.trim().is_empty() => Err(Refusal::new(
+                format!("{name} takes no options, like \"{}\"", options.trim()),
+                like,
+            )),
             "replay" => Ok(Model::Replay),
             "collapsed" => Ok(Model::Collapsed),
             "synthetic" => Ok(Model::Synthetic),
@@ -167,7 +177,11 @@ impl Model {
 
 fn pareto(options: &str, described: &Described, like: &str) -> Result<BoundedPareto, Refusal> {
     let words = Words::read(options, described, like)?;
-    let law = BoundedPareto { shape: words.number("shape")?, min: words.needed("min")?, max: words.needed("max")? };
+    let law = BoundedPareto {
+        shape: words.number("shape")?,
+        min: words.needed("min")?,
+        max: words.needed("max")?,
+    };
     if law.min == Bytes::ZERO || law.min >= law.max || law.max > LARGEST {
         return Err(Refusal::new(
             format!("min {} and max {} hold no flow", law.min, law.max),
@@ -183,28 +197,52 @@ fn lognormal(options: &str, described: &Described, like: &str) -> Result<Vec<Log
         let words = Words::read(part, described, like)?;
         let share = match words.get("share") {
             None if parts.len() == 1 => 1.0,
-            None => return Err(Refusal::new(format!("\"{}\" has no share", part.trim()), like)),
+            None => {
+                return Err(Refusal::new(
+                    format!("\"{}\" has no share", part.trim()),
+                    like,
+                ));
+            }
             Some(text) => share(text, like)?,
         };
-        let max = words.get("max").map_or(Ok(LARGEST), |_| words.needed("max"))?;
-        let part = Lognormal { share, median: words.needed("median")?, sigma: words.number("sigma")?, max };
+        let max = words
+            .get("max")
+            .map_or(Ok(LARGEST), |_| words.needed("max"))?;
+        let part = Lognormal {
+            share,
+            median: words.needed("median")?,
+            sigma: words.number("sigma")?,
+            max,
+        };
         // Draws beyond max are made anew: below the median that would be most of them.
         if part.median == Bytes::ZERO || part.max < part.median || part.max > LARGEST {
-            let fix = format!("let median be 1B or more, and max at least that and at most {LARGEST}");
-            return Err(Refusal::new(format!("median {} and max {} hold no flow", part.median, part.max), fix));
+            let fix =
+                format!("let median be 1B or more, and max at least that and at most {LARGEST}");
+            return Err(Refusal::new(
+                format!("median {} and max {} hold no flow", part.median, part.max),
+                fix,
+            ));
         }
         Ok(part)
     };
-    let parts = parts.iter().map(read).collect::<Result<Vec<Lognormal>, Refusal>>()?;
+    let parts = parts
+        .iter()
+        .map(read)
+        .collect::<Result<Vec<Lognormal>, Refusal>>()?;
     let all: f64 = parts.iter().map(|part| part.share).sum();
     if (all - 1.0).abs() > 1e-6 {
-        return Err(Refusal::new(format!("the shares sum up to {}%", all * 100.0), "let them sum up to 100%"));
+        return Err(Refusal::new(
+            format!("the shares sum up to {}%", all * 100.0),
+            "let them sum up to 100%",
+        ));
     }
     Ok(parts)
 }
 
 fn share(text: &str, like: &str) -> Result<f64, Refusal> {
-    let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
+    let number = text
+        .strip_suffix('%')
+        .and_then(|number| number.parse::<f64>().ok());
     match number {
         Some(percent) if percent > 0.0 && percent <= 100.0 => Ok(percent / 100.0),
         _ => Err(Refusal::new(format!("\"{text}\" is no share"), like)),
@@ -242,11 +280,15 @@ impl<'a> Words<'a> {
     }
 
     fn get(&self, name: &str) -> Option<&'a str> {
-        self.pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
+        self.pairs
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, value)| *value)
     }
 
     fn text(&self, name: &str) -> Result<&'a str, Refusal> {
-        self.get(name).ok_or_else(|| Refusal::new(format!("{name} is missing"), self.like))
+        self.get(name)
+            .ok_or_else(|| Refusal::new(format!("{name} is missing"), self.like))
     }
 
     fn needed(&self, name: &str) -> Result<Bytes, Refusal> {
@@ -259,7 +301,10 @@ impl<'a> Words<'a> {
         let text = self.text(name)?;
         match text.parse::<f64>() {
             Ok(value) if (0.01..=20.0).contains(&value) => Ok(value),
-            _ => Err(Refusal::new(format!("{name} {text} is not within 0.01 to 20"), self.like)),
+            _ => Err(Refusal::new(
+                format!("{name} {text} is not within 0.01 to 20"),
+                self.like,
+            )),
         }
     }
 }

@@ -44,10 +44,20 @@ pub static PRESETS: [Preset; 1] = [Preset {
     source: "R. Bless, L. Lihotzki, M. Zitterbart, ICCRG at IETF 123 (2025): 890,000 TCP flows in 15 min, 90 % of them < 18.2 kB, a random byte with 90 % in one > 6.4 MB",
     rate: 890_000.0 / 900.0,
     span: Span::from_secs(900),
-    // Two equations for shape and min, given max: F(18.2 kB) = 0.9, and 0.1 of the bytes in flows up to 6.4 MB.
-    volumes: BoundedPareto { shape: 0.603, min: Bytes::new(400), max: Bytes::new(2_000_000_000) },
+    // Two equations for shape and min, given max: F(18.2 kB) = 0.9, and 0.1 of the bytes in flows
+    // up to 6.4 MB.
+    volumes: BoundedPareto {
+        shape: 0.603,
+        min: Bytes::new(400),
+        max: Bytes::new(2_000_000_000),
+    },
     // Nothing is published of pauses but that those above 100 ms are kept: our choice.
-    pauses: Pauses { share: 0.25, mean_count: 3.0, least: Span::from_millis(100), mean_beyond: Span::from_secs(1) },
+    pauses: Pauses {
+        share: 0.25,
+        mean_count: 3.0,
+        least: Span::from_millis(100),
+        mean_beyond: Span::from_secs(1),
+    },
 }];
 
 /// No preset is longer: rows are counted with 32 bits.
@@ -67,11 +77,15 @@ impl Preset {
     /// The flows that start up to `until`; those up to an earlier time are the first of them.
     pub fn flows(&self, seed: u64, name: &str, until: Span) -> Flows {
         let stream = |usage| Rng::stream(seed, name, usage);
-        let (mut gaps, mut volumes, mut pauses) = (stream("gaps"), stream("volumes"), stream("pauses"));
-        let gap = Draw::Exponential { mean: Span::from_secs_f64(1.0 / self.rate) };
+        let (mut gaps, mut volumes, mut pauses) =
+            (stream("gaps"), stream("volumes"), stream("pauses"));
+        let gap = Draw::Exponential {
+            mean: Span::from_secs_f64(1.0 / self.rate),
+        };
         let law = Law::BoundedPareto(self.volumes);
         let end = Time::ZERO + until.min(self.span);
-        let (mut starts, mut bytes, mut first_chunks, mut chunks) = (Vec::new(), Vec::new(), vec![0], Vec::new());
+        let (mut starts, mut bytes, mut first_chunks, mut chunks) =
+            (Vec::new(), Vec::new(), vec![0], Vec::new());
         let mut at = Time::ZERO;
         // The first flow begins the capture.
         while at <= end && starts.len() < MOST {
@@ -82,7 +96,8 @@ impl Preset {
             first_chunks.push(chunks.len() as u32);
             at += gap.next(&mut gaps);
         }
-        Flows::with_chunks(starts, bytes, first_chunks, chunks).expect("what is drawn in order is in order")
+        Flows::with_chunks(starts, bytes, first_chunks, chunks)
+            .expect("what is drawn in order is in order")
     }
 }
 
@@ -105,10 +120,15 @@ impl Pauses {
         cuts.sort_unstable();
         cuts.dedup();
         cuts.push(volume.get());
-        let beyond = Draw::Exponential { mean: self.mean_beyond };
+        let beyond = Draw::Exponential {
+            mean: self.mean_beyond,
+        };
         let mut offset = Span::ZERO;
         for ends in cuts.windows(2) {
-            chunks.push(Chunk { offset, bytes: Bytes::new(ends[1] - ends[0]) });
+            chunks.push(Chunk {
+                offset,
+                bytes: Bytes::new(ends[1] - ends[0]),
+            });
             offset += self.least + beyond.next(rng);
         }
     }

@@ -1,5 +1,6 @@
-//! Two servers that no congestion control can be: fluid, without delay of their own, told of all at once. One knows what
-//! each flow still has to send and serves the least of it first; the other gives every flow the same part of its rate.
+//! Two servers that no congestion control can be: fluid, without delay of their own, told of all at
+//! once. One knows what each flow still has to send and serves the least of it first; the other
+//! gives every flow the same part of its rate.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +9,14 @@ use units::{Span, Time};
 use crate::ideal::{Demand, Jobs};
 
 impl Jobs {
-    /// How long each flow takes where the least remaining work that was written is served first (SRPT), whatever is under
-    /// way: no other order has a lower mean on one link.
+    /// How long each flow takes where the least remaining work that was written is served first
+    /// (SRPT), whatever is under way: no other order has a lower mean on one link.
     pub fn shortest_remaining_first(&mut self) -> Vec<Span> {
-        let mut server =
-            Shortest { now: Time::ZERO, waiting: BTreeSet::new(), flows: Flows::idle(self.count(), Span::ZERO) };
+        let mut server = Shortest {
+            now: Time::ZERO,
+            waiting: BTreeSet::new(),
+            flows: Flows::idle(self.count(), Span::ZERO),
+        };
         for demand in self.in_order() {
             server.advance(demand.at);
             server.add(*demand);
@@ -21,10 +25,15 @@ impl Jobs {
         self.completions(&server.flows.served)
     }
 
-    /// How long each flow takes where all that have something to send share the rate equally (processor sharing).
+    /// How long each flow takes where all that have something to send share the rate equally
+    /// (processor sharing).
     pub fn shared(&mut self) -> Vec<Span> {
-        let mut server =
-            Sharing { now: 0.0, virtual_now: 0.0, waiting: BTreeSet::new(), flows: Flows::idle(self.count(), 0.0) };
+        let mut server = Sharing {
+            now: 0.0,
+            virtual_now: 0.0,
+            waiting: BTreeSet::new(),
+            flows: Flows::idle(self.count(), 0.0),
+        };
         for demand in self.in_order() {
             server.advance(demand.at.as_nanos() as f64);
             server.add(*demand);
@@ -42,7 +51,10 @@ struct Flows<W> {
 
 impl<W: Copy> Flows<W> {
     fn idle(count: usize, nothing: W) -> Flows<W> {
-        Flows { work: vec![nothing; count], served: vec![Time::ZERO; count] }
+        Flows {
+            work: vec![nothing; count],
+            served: vec![Time::ZERO; count],
+        }
     }
 }
 
@@ -80,11 +92,13 @@ impl Shortest {
     }
 }
 
-/// Time in ns. Virtual time goes on by what each flow gets, so a flow leaves at a virtual time that is known when it comes.
+/// Time in ns. Virtual time goes on by what each flow gets, so a flow leaves at a virtual time that
+/// is known when it comes.
 struct Sharing {
     now: f64,
     virtual_now: f64,
-    /// The virtual time of leaving, as bits: those of positive numbers are in the order of the numbers.
+    /// The virtual time of leaving, as bits: those of positive numbers are in the order of the
+    /// numbers.
     waiting: BTreeSet<(u64, u32)>,
     /// The virtual time of leaving of those that wait.
     flows: Flows<f64>,

@@ -36,7 +36,8 @@ pub enum Input {
 #[derive(Clone, Debug)]
 pub struct Source {
     kind: Kind,
-    /// Gaps between starts are so many times as long as in the model; a law's are a second in the mean.
+    /// Gaps between starts are so many times as long as in the model; a law's are a second in the
+    /// mean.
     stretch: f64,
 }
 
@@ -83,8 +84,9 @@ impl Source {
         matches!(self.kind, Kind::Drawn(_))
     }
 
-    /// The same flows, arriving faster or slower, so that what they carry is `load` of `capacity` in the mean. Pauses
-    /// within a flow stay. What they carry is payload, so `capacity` is what a link has left for that.
+    /// The same flows, arriving faster or slower, so that what they carry is `load` of `capacity`
+    /// in the mean. Pauses within a flow stay. What they carry is payload, so `capacity` is what a
+    /// link has left for that.
     ///
     /// # Errors
     /// When all flows start at once.
@@ -100,11 +102,18 @@ impl Source {
         Ok(self)
     }
 
-    /// What the flows carry in the mean, bit/s; infinite where all start at once. For a preset, as its law says.
+    /// What the flows carry in the mean, bit/s; infinite where all start at once. For a preset, as
+    /// its law says.
     pub fn offered(&self) -> f64 {
         let model = match &self.kind {
-            Kind::Seen { trace: Trace::Flows(flows), .. } => flows.total() * 8.0 / flows.span().as_secs_f64(),
-            Kind::Seen { trace: Trace::Preset(preset), .. } => preset.offered(),
+            Kind::Seen {
+                trace: Trace::Flows(flows),
+                ..
+            } => flows.total() * 8.0 / flows.span().as_secs_f64(),
+            Kind::Seen {
+                trace: Trace::Preset(preset),
+                ..
+            } => preset.offered(),
             Kind::Drawn(law) => law.mean() * 8.0,
         };
         model / self.stretch
@@ -114,13 +123,17 @@ impl Source {
     pub fn count(&self, until: Span) -> u64 {
         let seconds = until.as_secs_f64() / self.stretch;
         match &self.kind {
-            Kind::Seen { trace: Trace::Flows(flows), .. } => {
+            Kind::Seen {
+                trace: Trace::Flows(flows),
+                ..
+            } => {
                 let all = flows.len() as f64;
                 (all * (seconds / flows.span().as_secs_f64()).min(1.0)).ceil() as u64
             }
-            Kind::Seen { trace: Trace::Preset(preset), .. } => {
-                (preset.rate * seconds.min(preset.span.as_secs_f64())).ceil() as u64
-            }
+            Kind::Seen {
+                trace: Trace::Preset(preset),
+                ..
+            } => (preset.rate * seconds.min(preset.span.as_secs_f64())).ceil() as u64,
             Kind::Drawn(_) => seconds.ceil() as u64,
         }
     }
@@ -132,24 +145,44 @@ impl Source {
             Kind::Seen { trace, order } => {
                 let flows = match trace {
                     Trace::Flows(flows) => flows.clone(),
-                    Trace::Preset(preset) => Arc::new(preset.flows(seed, name, until.mul_f64(1.0 / self.stretch))),
+                    Trace::Preset(preset) => {
+                        Arc::new(preset.flows(seed, name, until.mul_f64(1.0 / self.stretch)))
+                    }
                 };
                 State::seen(flows, *order, stream)
             }
             Kind::Drawn(law) => {
-                let gap = Draw::Exponential { mean: Span::from_secs_f64(self.stretch) };
-                State::Drawn { law: law.clone(), gap, gaps: stream("gaps"), volumes: stream("volumes"), at: Time::ZERO }
+                let gap = Draw::Exponential {
+                    mean: Span::from_secs_f64(self.stretch),
+                };
+                State::Drawn {
+                    law: law.clone(),
+                    gap,
+                    gaps: stream("gaps"),
+                    volumes: stream("volumes"),
+                    at: Time::ZERO,
+                }
             }
         };
-        Arrivals { state, stretch: self.stretch, until: Time::ZERO + until }
+        Arrivals {
+            state,
+            stretch: self.stretch,
+            until: Time::ZERO + until,
+        }
     }
 }
 
 impl Kind {
     fn seen(order: Order, input: Input, model: &Model) -> Result<Kind, Refusal> {
         match input {
-            Input::Flows(flows) => Ok(Kind::Seen { trace: Trace::Flows(flows), order }),
-            Input::Preset(preset) => Ok(Kind::Seen { trace: Trace::Preset(preset), order }),
+            Input::Flows(flows) => Ok(Kind::Seen {
+                trace: Trace::Flows(flows),
+                order,
+            }),
+            Input::Preset(preset) => Ok(Kind::Seen {
+                trace: Trace::Preset(preset),
+                order,
+            }),
             Input::Cdf(_) => Err(mismatch(model)),
         }
     }
@@ -158,7 +191,10 @@ impl Kind {
 fn mismatch(model: &Model) -> Refusal {
     let described = model.described();
     let (needs, fix) = match described.source {
-        Needs::Flows => ("flows", "give flows.parquet as `fullpipe workload extract` makes it, or a preset"),
+        Needs::Flows => (
+            "flows",
+            "give flows.parquet as `fullpipe workload extract` makes it, or a preset",
+        ),
         Needs::Cdf => ("a distribution", "give a file of lines \"BYTES SHARE\""),
         Needs::Nothing => ("no source", "leave source out"),
     };
@@ -201,12 +237,22 @@ enum State {
 impl State {
     fn seen(flows: Arc<Flows>, order: Order, stream: impl Fn(&'static str) -> Rng) -> State {
         if order != Order::Synthetic {
-            return State::InOrder { flows, replayed: order == Order::Replay, next: 0 };
+            return State::InOrder {
+                flows,
+                replayed: order == Order::Replay,
+                next: 0,
+            };
         }
         let count = flows.len() as u32;
         let gaps = shuffled(1..count, &mut stream("shuffled gaps"));
         let volumes = shuffled(0..count, &mut stream("shuffled volumes"));
-        State::Shuffled { flows, gaps, volumes, next: 0, since: Span::ZERO }
+        State::Shuffled {
+            flows,
+            gaps,
+            volumes,
+            next: 0,
+            since: Span::ZERO,
+        }
     }
 }
 
@@ -234,28 +280,60 @@ impl Iterator for Arrivals {
 
     fn next(&mut self) -> Option<Arrival> {
         let arrival = match &mut self.state {
-            State::InOrder { flows, replayed, next } => {
+            State::InOrder {
+                flows,
+                replayed,
+                next,
+            } => {
                 let row = *next;
                 if row == flows.len() {
                     return None;
                 }
                 *next += 1;
                 let since = flows.start(row).since(flows.start(0)).mul_f64(self.stretch);
-                let chunks = if *replayed { flows.chunks_of(row) } else { Chunks::default() };
-                Arrival { at: Time::ZERO + since, bytes: flows.bytes(row), chunks }
+                let chunks = if *replayed {
+                    flows.chunks_of(row)
+                } else {
+                    Chunks::default()
+                };
+                Arrival {
+                    at: Time::ZERO + since,
+                    bytes: flows.bytes(row),
+                    chunks,
+                }
             }
-            State::Shuffled { flows, gaps, volumes, next, since } => {
+            State::Shuffled {
+                flows,
+                gaps,
+                volumes,
+                next,
+                since,
+            } => {
                 let bytes = flows.bytes(*volumes.get(*next)? as usize);
                 if *next > 0 {
                     let row = gaps[*next - 1] as usize;
                     *since += flows.start(row).since(flows.start(row - 1));
                 }
                 *next += 1;
-                Arrival { at: Time::ZERO + since.mul_f64(self.stretch), bytes, chunks: Chunks::default() }
+                Arrival {
+                    at: Time::ZERO + since.mul_f64(self.stretch),
+                    bytes,
+                    chunks: Chunks::default(),
+                }
             }
-            State::Drawn { law, gap, gaps, volumes, at } => {
+            State::Drawn {
+                law,
+                gap,
+                gaps,
+                volumes,
+                at,
+            } => {
                 *at += gap.next(gaps);
-                Arrival { at: *at, bytes: law.draw(volumes), chunks: Chunks::default() }
+                Arrival {
+                    at: *at,
+                    bytes: law.draw(volumes),
+                    chunks: Chunks::default(),
+                }
             }
         };
         (arrival.at <= self.until).then_some(arrival)

@@ -12,10 +12,17 @@ fn the_page_has_every_model_and_every_preset() {
             Needs::Cdf => "a file of lines `BYTES SHARE`",
             Needs::Nothing => "no source, a load",
         };
-        let row = format!("| `{}` | {} | {needs} | `{}` |", model.name, model.purpose, model.example);
+        let row = format!(
+            "| `{}` | {} | {needs} | `{}` |",
+            model.name, model.purpose, model.example
+        );
         assert!(page.contains(&row), "docs/workloads.md misses\n{row}");
     }
     for preset in &PRESETS {
-        assert!(page.contains(&format!("`source = \"{}\"`", preset.name)), "docs/workloads.md misses {}", preset.name);
+        assert!(
+            page.contains(&format!("`source = \"{}\"`", preset.name)),
+            "docs/workloads.md misses {}",
+            preset.name
+        );
     }
 }

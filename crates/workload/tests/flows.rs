@@ -10,14 +10,25 @@ fn at(ms: u64) -> Time {
 }
 
 fn chunk(ms: u64, bytes: u64) -> Chunk {
-    Chunk { offset: Span::from_millis(ms), bytes: Bytes::new(bytes) }
+    Chunk {
+        offset: Span::from_millis(ms),
+        bytes: Bytes::new(bytes),
+    }
 }
 
 /// 1000 B at 5 ms; 600 B, a pause of 200 ms and 400 B from 10 ms on; 500 B at 25 ms.
 fn three() -> Arc<Flows> {
     let bytes = [1000, 1000, 500].map(Bytes::new).to_vec();
-    let chunks = vec![chunk(0, 1000), chunk(0, 600), chunk(200, 400), chunk(0, 500)];
-    Arc::new(Flows::with_chunks(vec![at(5), at(10), at(25)], bytes, vec![0, 1, 3, 4], chunks).expect("these are flows"))
+    let chunks = vec![
+        chunk(0, 1000),
+        chunk(0, 600),
+        chunk(200, 400),
+        chunk(0, 500),
+    ];
+    Arc::new(
+        Flows::with_chunks(vec![at(5), at(10), at(25)], bytes, vec![0, 1, 3, 4], chunks)
+            .expect("these are flows"),
+    )
 }
 
 fn source(model: &str) -> Source {
@@ -37,20 +48,40 @@ fn told(arrivals: Arrivals) -> Vec<(Time, Bytes)> {
 fn a_replay_keeps_the_pauses_and_a_collapsed_flow_has_none() {
     let replay = source("replay");
     let collapsed = source("collapsed");
-    let three = [(at(0), Bytes::new(1000)), (at(5), Bytes::new(1000)), (at(20), Bytes::new(500))];
-    assert_eq!(told(arrivals(&replay)), three, "the first flow starts the workload");
+    let three = [
+        (at(0), Bytes::new(1000)),
+        (at(5), Bytes::new(1000)),
+        (at(20), Bytes::new(500)),
+    ];
+    assert_eq!(
+        told(arrivals(&replay)),
+        three,
+        "the first flow starts the workload"
+    );
     assert_eq!(told(arrivals(&collapsed)), three);
     let replayed: Vec<Arrival> = arrivals(&replay).collect();
-    assert_eq!(arrivals(&replay).chunks(replayed[1].chunks), [chunk(0, 600), chunk(200, 400)]);
-    assert!(replayed[0].chunks.is_whole() && replayed[2].chunks.is_whole(), "one chunk is no pause");
+    assert_eq!(
+        arrivals(&replay).chunks(replayed[1].chunks),
+        [chunk(0, 600), chunk(200, 400)]
+    );
+    assert!(
+        replayed[0].chunks.is_whole() && replayed[2].chunks.is_whole(),
+        "one chunk is no pause"
+    );
     assert!(arrivals(&collapsed).all(|one| one.chunks.is_whole()));
     assert_eq!(replay.arrivals(1, "web", Span::from_millis(19)).count(), 2);
 }
 
 #[test]
 fn more_bytes_than_64_bits_count_are_a_rate_still() {
-    let flows = Flows::new((0..20_001).map(at).collect(), vec![Bytes::new(1_000_000_000_000_000); 20_001]);
-    let source = Source::new(&Model::Replay, Some(Input::Flows(Arc::new(flows.expect("these are flows")))));
+    let flows = Flows::new(
+        (0..20_001).map(at).collect(),
+        vec![Bytes::new(1_000_000_000_000_000); 20_001],
+    );
+    let source = Source::new(
+        &Model::Replay,
+        Some(Input::Flows(Arc::new(flows.expect("these are flows")))),
+    );
     // 2e19 bytes in 20 s.
     assert!((source.expect("they fit").offered() / 8e18 - 1.0).abs() < 1e-4);
 }
@@ -60,11 +91,19 @@ fn a_load_moves_the_starts_and_not_the_pauses() {
     // 2500 B in 20 ms are 1 Mbit/s.
     let source = source("replay");
     assert!((source.offered() - 1e6).abs() < 1e-6);
-    let source = source.at_load(0.5, Rate::from_mbps(1)).expect("they do not all start at once");
+    let source = source
+        .at_load(0.5, Rate::from_mbps(1))
+        .expect("they do not all start at once");
     assert!((source.offered() - 0.5e6).abs() < 1e-6);
     let all: Vec<Arrival> = arrivals(&source).collect();
-    assert_eq!(all.iter().map(|one| one.at).collect::<Vec<_>>(), [at(0), at(10), at(40)]);
-    assert_eq!(arrivals(&source).chunks(all[1].chunks)[1].offset, Span::from_millis(200));
+    assert_eq!(
+        all.iter().map(|one| one.at).collect::<Vec<_>>(),
+        [at(0), at(10), at(40)]
+    );
+    assert_eq!(
+        arrivals(&source).chunks(all[1].chunks)[1].offset,
+        Span::from_millis(200)
+    );
 }
 
 #[test]
@@ -75,8 +114,11 @@ fn synthetic_flows_are_the_same_gaps_and_volumes_in_other_orders() {
         starts.iter().map(|ns| Time::from_nanos(*ns)).collect(),
         bytes.iter().map(|bytes| Bytes::new(*bytes)).collect(),
     );
-    let source = Source::new(&Model::Synthetic, Some(Input::Flows(Arc::new(flows.expect("these are flows")))))
-        .expect("they fit");
+    let source = Source::new(
+        &Model::Synthetic,
+        Some(Input::Flows(Arc::new(flows.expect("these are flows")))),
+    )
+    .expect("they fit");
     let drawn = |seed, name| told(source.arrivals(seed, name, Span::MAX));
     let one = drawn(1, "web");
     let sorted = |mut values: Vec<u64>| {
@@ -86,8 +128,15 @@ fn synthetic_flows_are_the_same_gaps_and_volumes_in_other_orders() {
     let gaps = |starts: &[u64]| sorted(starts.windows(2).map(|pair| pair[1] - pair[0]).collect());
     let drawn_starts: Vec<u64> = one.iter().map(|(at, _)| at.as_nanos()).collect();
     assert_eq!(gaps(&drawn_starts), gaps(&starts));
-    assert_eq!(sorted(one.iter().map(|(_, bytes)| bytes.get()).collect()), bytes);
-    assert_eq!(one.last().expect("a thousand").0, Time::from_nanos(999 * 999), "so the load is the same");
+    assert_eq!(
+        sorted(one.iter().map(|(_, bytes)| bytes.get()).collect()),
+        bytes
+    );
+    assert_eq!(
+        one.last().expect("a thousand").0,
+        Time::from_nanos(999 * 999),
+        "so the load is the same"
+    );
     assert_ne!(drawn_starts, starts);
     assert_eq!(one, drawn(1, "web"));
     assert_ne!(one, drawn(2, "web"));
@@ -97,28 +146,41 @@ fn synthetic_flows_are_the_same_gaps_and_volumes_in_other_orders() {
 #[test]
 fn a_model_and_its_source_must_go_together() {
     let refused = |model: &str, input| {
-        let refusal = Source::new(&Model::parse(model).expect("a model"), input).expect_err("they don't go together");
+        let refusal = Source::new(&Model::parse(model).expect("a model"), input)
+            .expect_err("they don't go together");
         format!("{}; {}", refusal.problem, refusal.fix)
     };
     assert!(refused("replay", None).starts_with("replay needs flows; give flows.parquet"));
     assert!(refused("cdf", Some(Input::Flows(three()))).starts_with("cdf needs a distribution"));
     assert!(
-        refused("bounded_pareto shape 1 min 1kB max 1MB", Some(Input::Flows(three()))).contains("leave source out")
+        refused(
+            "bounded_pareto shape 1 min 1kB max 1MB",
+            Some(Input::Flows(three()))
+        )
+        .contains("leave source out")
     );
-    let at_once = Arc::new(Flows::new(vec![at(1), at(1)], vec![Bytes::new(1); 2]).expect("these are flows"));
+    let at_once =
+        Arc::new(Flows::new(vec![at(1), at(1)], vec![Bytes::new(1); 2]).expect("these are flows"));
     let at_once = Source::new(&Model::Replay, Some(Input::Flows(at_once))).expect("they fit");
     assert!(at_once.at_load(0.5, Rate::from_mbps(1)).is_err());
 }
 
 #[test]
 fn columns_that_are_no_flows_are_refused_with_their_row() {
-    let two = |starts: [u64; 2], bytes: [u64; 2]| Flows::new(starts.map(at).to_vec(), bytes.map(Bytes::new).to_vec());
+    let two = |starts: [u64; 2], bytes: [u64; 2]| {
+        Flows::new(starts.map(at).to_vec(), bytes.map(Bytes::new).to_vec())
+    };
     assert_eq!(Flows::new(vec![], vec![]), Err(FlowsError::Empty));
     assert_eq!(Flows::new(vec![at(0)], vec![]), Err(FlowsError::Lengths));
     assert_eq!(two([2, 1], [1, 1]), Err(FlowsError::Unsorted(1)));
     assert_eq!(two([1, 1], [1, 0]), Err(FlowsError::Nothing(1)));
-    assert_eq!(two([1, 1], [1, 1_000_000_000_000_001]), Err(FlowsError::TooLarge(1)));
-    let one = |first: Vec<u32>, chunks| Flows::with_chunks(vec![at(0)], vec![Bytes::new(100)], first, chunks);
+    assert_eq!(
+        two([1, 1], [1, 1_000_000_000_000_001]),
+        Err(FlowsError::TooLarge(1))
+    );
+    let one = |first: Vec<u32>, chunks| {
+        Flows::with_chunks(vec![at(0)], vec![Bytes::new(100)], first, chunks)
+    };
     assert_eq!(one(vec![0], vec![chunk(0, 100)]), Err(FlowsError::Lengths));
     for chunks in [
         vec![chunk(1, 100)],
@@ -126,7 +188,14 @@ fn columns_that_are_no_flows_are_refused_with_their_row() {
         vec![chunk(0, 60), chunk(5, 41)],
         vec![chunk(0, 100), chunk(5, 0)],
     ] {
-        assert_eq!(one(vec![0, chunks.len() as u32], chunks), Err(FlowsError::Chunks(0)));
+        assert_eq!(
+            one(vec![0, chunks.len() as u32], chunks),
+            Err(FlowsError::Chunks(0))
+        );
     }
-    assert_eq!(one(vec![0, 2], vec![chunk(0, 100)]), Err(FlowsError::Chunks(0)), "a list beyond the column's end");
+    assert_eq!(
+        one(vec![0, 2], vec![chunk(0, 100)]),
+        Err(FlowsError::Chunks(0)),
+        "a list beyond the column's end"
+    );
 }

@@ -15,7 +15,9 @@ fn law(text: &str) -> Law {
 
 fn drawn(law: &Law) -> Vec<f64> {
     let mut rng = Rng::stream(1, "law", "test");
-    let mut sizes: Vec<f64> = (0..1_000_000).map(|_| law.draw(&mut rng).as_f64()).collect();
+    let mut sizes: Vec<f64> = (0..1_000_000)
+        .map(|_| law.draw(&mut rng).as_f64())
+        .collect();
     sizes.sort_unstable_by(f64::total_cmp);
     sizes
 }
@@ -34,10 +36,16 @@ fn a_bounded_pareto_has_its_tail_its_bounds_and_its_mean() {
     let bounded = law("bounded_pareto shape 1.5 min 1kB max 1MB");
     let sizes = drawn(&bounded);
     // 1 - F(x) = ((min / x)^1.5 - (min / max)^1.5) / (1 - (min / max)^1.5), at ten times the least.
-    let beyond = (0.1 * 0.1_f64.sqrt() - 0.001 * 0.001_f64.sqrt()) / (1.0 - 0.001 * 0.001_f64.sqrt());
+    let beyond =
+        (0.1 * 0.1_f64.sqrt() - 0.001 * 0.001_f64.sqrt()) / (1.0 - 0.001 * 0.001_f64.sqrt());
     assert!((1.0 - up_to(&sizes, 10_000.0) - beyond).abs() < 0.001);
     assert!(sizes[0] >= 1_000.0 && sizes[sizes.len() - 1] <= 1_000_000.0);
-    assert!((mean(&sizes) / bounded.mean() - 1.0).abs() < 0.02, "{} of {}", mean(&sizes), bounded.mean());
+    assert!(
+        (mean(&sizes) / bounded.mean() - 1.0).abs() < 0.02,
+        "{} of {}",
+        mean(&sizes),
+        bounded.mean()
+    );
     // With shape 1 the mean is min ln(max / min) / (1 - min / max).
     let one = law("bounded_pareto shape 1 min 1kB max 1MB").mean();
     assert!((one - 1e3 * libm::log(1e3) / 0.999).abs() < 1e-6, "{one}");
@@ -50,21 +58,43 @@ fn lognormals_have_their_medians_shares_cuts_and_means() {
     assert!((up_to(&sizes, 10_000.0) - 0.5).abs() < 0.002);
     // One sigma above: 84.13 %.
     assert!((up_to(&sizes, 10_000.0 * core::f64::consts::E) - 0.8413).abs() < 0.002);
-    assert!((single.mean() - 10_000.0 * libm::exp(0.5)).abs() < 1.0, "no cut that would count");
+    assert!(
+        (single.mean() - 10_000.0 * libm::exp(0.5)).abs() < 1.0,
+        "no cut that would count"
+    );
     assert!((mean(&sizes) / single.mean() - 1.0).abs() < 0.01);
-    let mixed = law("lognormal share 80% median 1kB sigma 0.5, share 20% median 1MB sigma 2 max 10MB");
+    let mixed =
+        law("lognormal share 80% median 1kB sigma 0.5, share 20% median 1MB sigma 2 max 10MB");
     let sizes = drawn(&mixed);
-    // Those of the second below 30 kB: ln(30 / 1000) / 2 = -1.753, 3.98 % of what is below its cut, 87.52 %.
+    // Those of the second below 30 kB: ln(30 / 1000) / 2 = -1.753, 3.98 % of what is below its cut,
+    // 87.52 %.
     assert!((up_to(&sizes, 30_000.0) - (0.8 + 0.2 * 0.0398 / 0.8752)).abs() < 0.002);
     assert!(sizes[sizes.len() - 1] <= 1e7);
-    assert!((mean(&sizes) / mixed.mean() - 1.0).abs() < 0.01, "{} of {}", mean(&sizes), mixed.mean());
+    assert!(
+        (mean(&sizes) / mixed.mean() - 1.0).abs() < 0.01,
+        "{} of {}",
+        mean(&sizes),
+        mixed.mean()
+    );
 }
 
 #[test]
 fn a_file_is_a_distribution_of_straight_lines() {
-    let cdf = Cdf::parse("# bytes share\n1000, 50\n\n3000\t90 # comment\n11000 100\n").expect("a distribution");
-    for (share, size) in [(0.2, 1e3), (0.5, 1e3), (0.7, 2e3), (0.9, 3e3), (0.95, 7e3), (1.0, 11e3)] {
-        assert!((cdf.at(share) - size).abs() < 1e-6, "{share}: {}", cdf.at(share));
+    let cdf = Cdf::parse("# bytes share\n1000, 50\n\n3000\t90 # comment\n11000 100\n")
+        .expect("a distribution");
+    for (share, size) in [
+        (0.2, 1e3),
+        (0.5, 1e3),
+        (0.7, 2e3),
+        (0.9, 3e3),
+        (0.95, 7e3),
+        (1.0, 11e3),
+    ] {
+        assert!(
+            (cdf.at(share) - size).abs() < 1e-6,
+            "{share}: {}",
+            cdf.at(share)
+        );
     }
     assert!((cdf.mean() - (0.5 * 1000.0 + 0.4 * 2000.0 + 0.1 * 7000.0)).abs() < 1e-9);
     assert_eq!(cdf.largest(), Bytes::new(11_000));
@@ -75,7 +105,10 @@ fn a_file_is_a_distribution_of_straight_lines() {
         (error.line, error.problem)
     };
     assert_eq!(problem("").0, None);
-    assert_eq!(problem("1000 0.5\n2000 0.9"), (None, "the last share is 0.9".to_owned()));
+    assert_eq!(
+        problem("1000 0.5\n2000 0.9"),
+        (None, "the last share is 0.9".to_owned())
+    );
     assert_eq!(problem("1000 0.5\n500 1").0, Some(2));
     assert_eq!(problem("1000").1, "not two numbers");
     assert_eq!(problem("1000 half").1, "\"1000 half\" is no size and share");
@@ -85,21 +118,40 @@ fn a_file_is_a_distribution_of_straight_lines() {
 #[test]
 fn every_model_reads_its_own_example_and_refuses_slips_with_what_was_meant() {
     for described in &MODELS {
-        let model = Model::parse(described.example).unwrap_or_else(|refusal| panic!("{}: {refusal:?}", described.name));
+        let model = Model::parse(described.example)
+            .unwrap_or_else(|refusal| panic!("{}: {refusal:?}", described.name));
         assert_eq!(model.described().name, described.name);
     }
     let refused = |text: &str| {
         let refusal = Model::parse(text).expect_err(text);
         format!("{}; {}", refusal.problem, refusal.fix)
     };
-    assert_eq!(refused("syntetic"), "there is no model \"syntetic\"; did you mean \"synthetic\"?");
-    assert!(refused("").ends_with("models are replay, collapsed, synthetic, cdf, bounded_pareto, lognormal"));
+    assert_eq!(
+        refused("syntetic"),
+        "there is no model \"syntetic\"; did you mean \"synthetic\"?"
+    );
+    assert!(
+        refused("")
+            .ends_with("models are replay, collapsed, synthetic, cdf, bounded_pareto, lognormal")
+    );
     assert!(refused("replay fast").starts_with("replay takes no options"));
     let like = "write \"bounded_pareto shape 0.6 min 400B max 2GB\"";
-    assert_eq!(refused("bounded_pareto shape 1.2 min 1kB"), format!("max is missing; {like}"));
-    assert_eq!(refused("bounded_pareto shape 1.2 min 1kB max"), format!("max has no value; {like}"));
-    assert_eq!(refused("bounded_pareto shape 1.2 min 1kB min 2kB max 1GB"), format!("min is there twice; {like}"));
-    assert_eq!(refused("bounded_pareto shape 0 min 1kB max 1GB"), format!("shape 0 is not within 0.01 to 20; {like}"));
+    assert_eq!(
+        refused("bounded_pareto shape 1.2 min 1kB"),
+        format!("max is missing; {like}")
+    );
+    assert_eq!(
+        refused("bounded_pareto shape 1.2 min 1kB max"),
+        format!("max has no value; {like}")
+    );
+    assert_eq!(
+        refused("bounded_pareto shape 1.2 min 1kB min 2kB max 1GB"),
+        format!("min is there twice; {like}")
+    );
+    assert_eq!(
+        refused("bounded_pareto shape 0 min 1kB max 1GB"),
+        format!("shape 0 is not within 0.01 to 20; {like}")
+    );
     assert_eq!(
         refused("bounded_pareto alpha 1 min 1kB max 1GB"),
         "there is no option \"alpha\"; options are shape, min, max"
@@ -120,18 +172,27 @@ fn every_model_reads_its_own_example_and_refuses_slips_with_what_was_meant() {
 
 #[test]
 fn a_law_arrives_at_the_load_that_it_is_given() {
-    for text in ["lognormal median 10kB sigma 1", "bounded_pareto shape 1.2 min 1kB max 100kB"] {
-        let source = Source::new(&Model::parse(text).expect("a model"), None).expect("it needs nothing");
+    for text in [
+        "lognormal median 10kB sigma 1",
+        "bounded_pareto shape 1.2 min 1kB max 100kB",
+    ] {
+        let source =
+            Source::new(&Model::parse(text).expect("a model"), None).expect("it needs nothing");
         assert!(source.needs_load(), "{text}");
-        let source = source.at_load(0.8, Rate::from_mbps(100)).expect("a law has a mean");
-        let bytes: u64 = source.arrivals(1, "web", Span::from_secs(600)).map(|arrival| arrival.bytes.get()).sum();
+        let source = source
+            .at_load(0.8, Rate::from_mbps(100))
+            .expect("a law has a mean");
+        let bytes: u64 = source
+            .arrivals(1, "web", Span::from_secs(600))
+            .map(|arrival| arrival.bytes.get())
+            .sum();
         let load = bytes as f64 * 8.0 / 600.0 / 1e8;
         assert!((load - 0.8).abs() < 0.01, "{text}: {load}");
     }
 }
 
-/// What the slides say of the trace: flows, the size below which 90 % of them are, and the size of the flows above which 90 %
-/// of the bytes are.
+/// What the slides say of the trace: flows, the size below which 90 % of them are, and the size of
+/// the flows above which 90 % of the bytes are.
 fn published(sizes: &mut [u64]) -> (usize, f64, f64) {
     sizes.sort_unstable();
     let all: u64 = sizes.iter().sum();
@@ -140,22 +201,41 @@ fn published(sizes: &mut [u64]) -> (usize, f64, f64) {
         sum += **size;
         sum * 10 >= all
     });
-    (sizes.len(), sizes[sizes.len() * 9 / 10] as f64, *large.expect("a tenth is reached") as f64)
+    (
+        sizes.len(),
+        sizes[sizes.len() * 9 / 10] as f64,
+        *large.expect("a tenth is reached") as f64,
+    )
 }
 
 #[test]
 fn the_backbone_has_its_published_percentiles() {
     let preset = Preset::named("mawi-2020-06-10").expect("a preset");
-    let replay = Source::new(&Model::Replay, Some(Input::Preset(preset))).expect("it stands for flows");
+    let replay =
+        Source::new(&Model::Replay, Some(Input::Preset(preset))).expect("it stands for flows");
     // 277 kB in the mean, 989 flows a second.
-    assert!((replay.offered() / 2.19e9 - 1.0).abs() < 0.01, "{}", replay.offered());
-    assert_eq!((replay.count(Span::from_secs(90)), replay.count(Span::from_secs(9_000))), (89_000, 890_000));
+    assert!(
+        (replay.offered() / 2.19e9 - 1.0).abs() < 0.01,
+        "{}",
+        replay.offered()
+    );
+    assert_eq!(
+        (
+            replay.count(Span::from_secs(90)),
+            replay.count(Span::from_secs(9_000))
+        ),
+        (89_000, 890_000)
+    );
     for seed in 1..=5 {
-        let mut sizes: Vec<u64> =
-            replay.arrivals(seed, "mawi", preset.span).map(|arrival| arrival.bytes.get()).collect();
+        let mut sizes: Vec<u64> = replay
+            .arrivals(seed, "mawi", preset.span)
+            .map(|arrival| arrival.bytes.get())
+            .collect();
         let (count, small, large) = published(&mut sizes);
         let load = sizes.iter().sum::<u64>() as f64 * 8.0 / 900.0 / 1e9;
-        println!("seed {seed}: {count} flows, 90 % below {small}, 90 % of the bytes above {large}, {load:.2} Gbit/s");
+        println!(
+            "seed {seed}: {count} flows, 90 % below {small}, 90 % of the bytes above {large}, {load:.2} Gbit/s"
+        );
         assert!((count as f64 / 890_000.0 - 1.0).abs() < 0.01, "{count}");
         assert!((small / 18.2e3 - 1.0).abs() < 0.1, "{small}");
         assert!((large / 6.4e6 - 1.0).abs() < 0.2, "{large}");
@@ -166,10 +246,18 @@ fn the_backbone_has_its_published_percentiles() {
 fn the_three_models_of_a_preset_are_of_one_made_up_trace() {
     let preset = &PRESETS[0];
     let all = |text: &str| {
-        let source = Source::new(&Model::parse(text).expect("a model"), Some(Input::Preset(preset))).expect("it fits");
+        let source = Source::new(
+            &Model::parse(text).expect("a model"),
+            Some(Input::Preset(preset)),
+        )
+        .expect("it fits");
         source.arrivals(7, "mawi", Span::from_secs(20))
     };
-    let told = |text: &str| all(text).map(|arrival| (arrival.at, arrival.bytes)).collect::<Vec<_>>();
+    let told = |text: &str| {
+        all(text)
+            .map(|arrival| (arrival.at, arrival.bytes))
+            .collect::<Vec<_>>()
+    };
     let replayed = told("replay");
     assert_eq!(replayed, told("collapsed"));
     let synthetic = told("synthetic");
@@ -177,11 +265,16 @@ fn the_three_models_of_a_preset_are_of_one_made_up_trace() {
     let bytes = |flows: &[(_, Bytes)]| flows.iter().map(|flow| flow.1).sum::<Bytes>();
     assert_eq!(bytes(&synthetic), bytes(&replayed));
     let replay = all("replay");
-    let pausing: Vec<_> = all("replay").filter(|arrival| !arrival.chunks.is_whole()).collect();
+    let pausing: Vec<_> = all("replay")
+        .filter(|arrival| !arrival.chunks.is_whole())
+        .collect();
     let share = pausing.len() as f64 / replayed.len() as f64;
     assert!((share - preset.pauses.share).abs() < 0.01, "{share}");
     for arrival in &pausing {
         let gaps = replay.chunks(arrival.chunks).windows(2);
-        assert!(gaps.into_iter().all(|pair| pair[1].offset.saturating_sub(pair[0].offset) > preset.pauses.least));
+        assert!(
+            gaps.into_iter()
+                .all(|pair| pair[1].offset.saturating_sub(pair[0].offset) > preset.pauses.least)
+        );
     }
 }

@@ -6,7 +6,11 @@ use units::{Bytes, Draw, Rate, Rng, Span, Time};
 use workload::{Chunk, Jobs, Wire};
 
 /// A byte takes 8 us; no headers.
-const WIRE: Wire = Wire { rate: Rate::from_mbps(1), segment: Bytes::new(1000), header: Bytes::ZERO };
+const WIRE: Wire = Wire {
+    rate: Rate::from_mbps(1),
+    segment: Bytes::new(1000),
+    header: Bytes::ZERO,
+};
 
 fn ms(ms: u64) -> Span {
     Span::from_millis(ms)
@@ -18,7 +22,9 @@ fn at(time: u64) -> Time {
 
 fn jobs(flows: &[(u64, u64)], rtt: Span) -> Jobs {
     let mut jobs = Jobs::new(WIRE);
-    flows.iter().for_each(|(start, bytes)| jobs.add(at(*start), Bytes::new(*bytes), &[], rtt));
+    flows
+        .iter()
+        .for_each(|(start, bytes)| jobs.add(at(*start), Bytes::new(*bytes), &[], rtt));
     jobs
 }
 
@@ -28,37 +34,62 @@ fn the_shortest_is_served_first_and_sharers_get_equal_parts() {
     let mut jobs = jobs(&[(0, 10_000), (24, 2_000), (32, 1_000)], Span::ZERO);
     // The third finds the second with as much left as itself; who came first is served first.
     assert_eq!(jobs.shortest_remaining_first(), [ms(104), ms(16), ms(16)]);
-    // From 24 ms on halves, from 32 ms thirds until the third has its 8 ms at 56 ms; the second has had 12, leaves at
-    // 64 ms; the first has had 40 by then.
+    // From 24 ms on halves, from 32 ms thirds until the third has its 8 ms at 56 ms; the second has
+    // had 12, leaves at 64 ms; the first has had 40 by then.
     assert_eq!(jobs.shared(), [ms(104), ms(40), ms(24)]);
 }
 
 #[test]
 fn flows_that_do_not_overlap_take_as_long_as_alone() {
     let rtt = ms(30);
-    let wire = Wire { header: Bytes::new(52), ..WIRE };
+    let wire = Wire {
+        header: Bytes::new(52),
+        ..WIRE
+    };
     let pauses = [
-        Chunk { offset: Span::ZERO, bytes: Bytes::new(500) },
-        Chunk { offset: ms(10), bytes: Bytes::new(500) },
-        Chunk { offset: ms(200), bytes: Bytes::new(2_500) },
+        Chunk {
+            offset: Span::ZERO,
+            bytes: Bytes::new(500),
+        },
+        Chunk {
+            offset: ms(10),
+            bytes: Bytes::new(500),
+        },
+        Chunk {
+            offset: ms(200),
+            bytes: Bytes::new(2_500),
+        },
     ];
     let mut jobs = Jobs::new(wire);
     let flows: [(u64, &[Chunk]); 3] = [(1_448, &[]), (3_500, &pauses), (1, &[])];
     for (number, (bytes, chunks)) in flows.iter().enumerate() {
         jobs.add(at(1_000 * number as u64), Bytes::new(*bytes), chunks, rtt);
     }
-    let alone: Vec<Span> = flows.iter().map(|(bytes, chunks)| wire.alone(Bytes::new(*bytes), chunks, rtt)).collect();
-    // 1.5 RTT and 1448 B in two packets; the pauses' last chunk is written at 200 ms and has three packets.
+    let alone: Vec<Span> = flows
+        .iter()
+        .map(|(bytes, chunks)| wire.alone(Bytes::new(*bytes), chunks, rtt))
+        .collect();
+    // 1.5 RTT and 1448 B in two packets; the pauses' last chunk is written at 200 ms and has three
+    // packets.
     assert_eq!(alone[0], ms(45) + Span::from_micros(8 * (1_448 + 2 * 52)));
-    assert_eq!(alone[1], ms(200 + 15) + Span::from_micros(8 * (2_500 + 3 * 52)));
+    assert_eq!(
+        alone[1],
+        ms(200 + 15) + Span::from_micros(8 * (2_500 + 3 * 52))
+    );
     assert_eq!(jobs.shortest_remaining_first(), alone);
     assert_eq!(jobs.shared(), alone);
 }
 
-/// Poisson arrivals at a load, with sizes that are drawn: work in s, and how long each took with both servers.
+/// Poisson arrivals at a load, with sizes that are drawn: work in s, and how long each took with
+/// both servers.
 fn queue(load: f64, mean: f64, draw: impl Fn(&mut Rng) -> u64) -> Vec<(f64, f64, f64)> {
-    let (mut gaps, mut sizes) = (Rng::stream(1, "theory", "gaps"), Rng::stream(1, "theory", "sizes"));
-    let gap = Draw::Exponential { mean: Span::from_secs_f64(mean * 8e-6 / load) };
+    let (mut gaps, mut sizes) = (
+        Rng::stream(1, "theory", "gaps"),
+        Rng::stream(1, "theory", "sizes"),
+    );
+    let gap = Draw::Exponential {
+        mean: Span::from_secs_f64(mean * 8e-6 / load),
+    };
     let (mut jobs, mut start, mut works) = (Jobs::new(WIRE), Time::ZERO, Vec::new());
     for _ in 0..1_000_000 {
         start += gap.next(&mut gaps);
@@ -67,8 +98,15 @@ fn queue(load: f64, mean: f64, draw: impl Fn(&mut Rng) -> u64) -> Vec<(f64, f64,
         works.push(bytes.as_f64() * 8e-6);
     }
     let (first, shared) = (jobs.shortest_remaining_first(), jobs.shared());
-    let seconds = first.iter().zip(&shared).map(|(first, shared)| (first.as_secs_f64(), shared.as_secs_f64()));
-    works.into_iter().zip(seconds).map(|(work, (first, shared))| (work, first, shared)).collect()
+    let seconds = first
+        .iter()
+        .zip(&shared)
+        .map(|(first, shared)| (first.as_secs_f64(), shared.as_secs_f64()));
+    works
+        .into_iter()
+        .zip(seconds)
+        .map(|(work, (first, shared))| (work, first, shared))
+        .collect()
 }
 
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
@@ -76,8 +114,9 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / count
 }
 
-/// Mean response of M/G/1 with SRPT (Schrage and Miller, 1966), for exponential work of mean 1 at this load: a flow of x
-/// waits `(load m2(x) + load x^2 (1 - F(x))) / 2 (1 - rho(x))^2` and is then served in the integral of `dt / (1 - rho(t))`.
+/// Mean response of M/G/1 with SRPT (Schrage and Miller, 1966), for exponential work of mean 1 at
+/// this load: a flow of x waits `(load m2(x) + load x^2 (1 - F(x))) / 2 (1 - rho(x))^2` and is then
+/// served in the integral of `dt / (1 - rho(t))`.
 fn schrage_and_miller(load: f64) -> f64 {
     let step = 1e-3;
     let (mut response, mut rho, mut second, mut served) = (0.0, 0.0, 0.0, 0.0);
@@ -98,39 +137,64 @@ fn schrage_and_miller(load: f64) -> f64 {
 fn mean_responses_are_those_of_theory() {
     let load = 0.7;
     let one = 100_000.0;
-    let law = Draw::Exponential { mean: Bytes::new(one as u64) };
+    let law = Draw::Exponential {
+        mean: Bytes::new(one as u64),
+    };
     let flows = queue(load, one, |rng| law.next(rng).get());
     let theory = schrage_and_miller(load);
     let measured = mean(flows.iter().map(|flow| flow.1)) / (one * 8e-6);
-    assert!((measured / theory - 1.0).abs() < 0.02, "SRPT: {measured} of {theory}");
+    assert!(
+        (measured / theory - 1.0).abs() < 0.02,
+        "SRPT: {measured} of {theory}"
+    );
     // Processor sharing: 1 / (1 - load) whatever the law, of every size.
     let measured = mean(flows.iter().map(|flow| flow.2)) / (one * 8e-6);
-    assert!((measured * (1.0 - load) - 1.0).abs() < 0.02, "PS: {measured}");
+    assert!(
+        (measured * (1.0 - load) - 1.0).abs() < 0.02,
+        "PS: {measured}"
+    );
     for (from, to) in [(0.2, 0.4), (0.9, 1.1), (2.0, 4.0)] {
-        let near: Vec<f64> =
-            flows.iter().filter(|flow| (from..to).contains(&(flow.0 / 0.8))).map(|flow| flow.2 / flow.0).collect();
+        let near: Vec<f64> = flows
+            .iter()
+            .filter(|flow| (from..to).contains(&(flow.0 / 0.8)))
+            .map(|flow| flow.2 / flow.0)
+            .collect();
         let slowdown = mean(near.into_iter());
-        assert!((slowdown * (1.0 - load) - 1.0).abs() < 0.03, "PS of {from} to {to}: {slowdown}");
+        assert!(
+            (slowdown * (1.0 - load) - 1.0).abs() < 0.03,
+            "PS of {from} to {to}: {slowdown}"
+        );
     }
 }
 
 #[test]
 fn sharing_does_not_mind_the_law_and_the_shortest_first_is_never_worse_in_the_mean() {
     // Nine of ten flows have 10 kB, one has a megabyte.
-    let flows = queue(0.6, 109_000.0, |rng| if rng.chance(0.9) { 10_000 } else { 1_000_000 });
+    let flows = queue(0.6, 109_000.0, |rng| {
+        if rng.chance(0.9) { 10_000 } else { 1_000_000 }
+    });
     let shared = mean(flows.iter().map(|flow| flow.2));
-    assert!((shared * 0.4 / (109_000.0 * 8e-6) - 1.0).abs() < 0.03, "PS: {shared}");
+    assert!(
+        (shared * 0.4 / (109_000.0 * 8e-6) - 1.0).abs() < 0.03,
+        "PS: {shared}"
+    );
     assert!(mean(flows.iter().map(|flow| flow.1)) < shared);
 }
 
 /// Flows as (start, chunks of (pause in front of it, bytes)), in us.
 fn flows(chunks: core::ops::Range<usize>) -> impl Strategy<Value = Vec<(u64, Vec<(u64, u64)>)>> {
-    vec((0..200_000_u64, vec((1..30_000_u64, 1..5_000_u64), chunks)), 1..40)
+    vec(
+        (0..200_000_u64, vec((1..30_000_u64, 1..5_000_u64), chunks)),
+        1..40,
+    )
 }
 
 /// How long each takes alone, with the shortest first, and with equal parts.
 fn served(flows: &[(u64, Vec<(u64, u64)>)], rtt: Span) -> [Vec<Span>; 3] {
-    let wire = Wire { header: Bytes::new(52), ..WIRE };
+    let wire = Wire {
+        header: Bytes::new(52),
+        ..WIRE
+    };
     let (mut jobs, mut alone) = (Jobs::new(wire), Vec::new());
     for (start, chunks) in flows {
         let mut offset = Span::ZERO;
@@ -138,7 +202,10 @@ fn served(flows: &[(u64, Vec<(u64, u64)>)], rtt: Span) -> [Vec<Span>; 3] {
             if number > 0 {
                 offset += Span::from_micros(*pause);
             }
-            Chunk { offset, bytes: Bytes::new(*bytes) }
+            Chunk {
+                offset,
+                bytes: Bytes::new(*bytes),
+            }
         };
         let chunks: Vec<Chunk> = chunks.iter().enumerate().map(chunk).collect();
         let bytes = chunks.iter().map(|chunk| chunk.bytes).sum();

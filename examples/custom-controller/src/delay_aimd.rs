@@ -1,32 +1,46 @@
-//! The controller: additive increase while the queue is short, multiplicative decrease when it is not.
+//! The controller: additive increase while the queue is short, multiplicative decrease when it is
+//! not.
 //!
-//! Once a round trip it compares the round's smallest RTT with the connection's: the difference is the standing queue.
+//! Once a round trip it compares the round's smallest RTT with the connection's: the difference is
+//! the standing queue.
 
 use cc::kit::round::RoundCounter;
 use cc::kit::window::loss_window;
 use cc::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, Recovery,
-    RecoveryOwner, Signals, Specification, Transition,
+    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param,
+    Recovery, RecoveryOwner, Signals, Specification, Transition,
 };
 use units::{Bytes, Span};
 
-/// What the algorithm says of itself: scenario keys, error messages and trace columns come from here.
+/// What the algorithm says of itself: scenario keys, error messages and trace columns come from
+/// here.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "delayaimd",
     purpose: "Keeps the standing queue below a target: one segment more a round, a tenth less above it.",
-    specifications: &[Specification { name: "examples/custom-controller", note: "made up here, to show the contract" }],
+    specifications: &[Specification {
+        name: "examples/custom-controller",
+        note: "made up here, to show the contract",
+    }],
     params: &[
         Param {
             name: "target",
             unit: "s",
-            domain: Domain::Number { default: 0.005, min: 0.0001, max: 1.0 },
+            domain: Domain::Number {
+                default: 0.005,
+                min: 0.0001,
+                max: 1.0,
+            },
             purpose: "the standing queue that is still accepted",
             section: "this file",
         },
         Param {
             name: "beta",
             unit: "",
-            domain: Domain::Number { default: 0.9, min: 0.1, max: 0.99 },
+            domain: Domain::Number {
+                default: 0.9,
+                min: 0.1,
+                max: 0.99,
+            },
             purpose: "what is left of the window when the queue is longer",
             section: "this file",
         },
@@ -40,7 +54,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "what governs the window",
             labels: &["slow_start", "avoidance", "settling", "recovery"],
         },
-        Field { name: "queue", unit: "s", purpose: "standing queue of the last round", labels: &[] },
+        Field {
+            name: "queue",
+            unit: "s",
+            purpose: "standing queue of the last round",
+            labels: &[],
+        },
     ],
     // The transport runs PRR down to our ssthresh after a loss.
     recovery: RecoveryOwner::Prr,

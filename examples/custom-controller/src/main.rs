@@ -11,7 +11,10 @@ use units::Span;
 const SCENARIO: &str = include_str!("../scenario.toml");
 
 fn main() -> Result<(), Error> {
-    println!("{:20} {:12} {:>7} {:>8} {:>9}", "run", "flow", "Mbit/s", "RTT ms", "queue ms");
+    println!(
+        "{:20} {:12} {:>7} {:>8} {:>9}",
+        "run", "flow", "Mbit/s", "RTT ms", "queue ms"
+    );
     for (title, flows) in [
         ("CUBIC alone", ["cubic", "cubic"]),
         ("ours alone", ["delayaimd", "delayaimd"]),
@@ -20,16 +23,34 @@ fn main() -> Result<(), Error> {
         let run = compare(flows)?;
         for flow in &run.summary.flows {
             let ms = |seconds: Option<f64>| seconds.unwrap_or(f64::NAN) * 1e3;
-            let (rate, rtt, queue) = (flow.goodput_bps / 1e6, ms(flow.rtt_s.mean), ms(flow.queue_delay_s.mean));
-            println!("{title:20} {:12} {rate:>7.2} {rtt:>8.1} {queue:>9.1}", flow.name);
+            let (rate, rtt, queue) = (
+                flow.goodput_bps / 1e6,
+                ms(flow.rtt_s.mean),
+                ms(flow.queue_delay_s.mean),
+            );
+            println!(
+                "{title:20} {:12} {rate:>7.2} {rtt:>8.1} {queue:>9.1}",
+                flow.name
+            );
         }
-        let reductions = run.trace.as_ref().map_or(0, |trace| transitions(trace, "queue above the target"));
-        println!("{:20} {reductions} reductions for a queue above the target", "");
+        let reductions = run
+            .trace
+            .as_ref()
+            .map_or(0, |trace| transitions(trace, "queue above the target"));
+        println!(
+            "{:20} {reductions} reductions for a queue above the target",
+            ""
+        );
     }
-    // BBR's own test cases judge what a controller declares; one that is no BBR has none of its states.
+    // BBR's own test cases judge what a controller declares; one that is no BBR has none of its
+    // states.
     let cases = conformance::run(&registry(), "delayaimd", &[])?;
     let skipped = cases.count(conformance::Verdict::Skipped);
-    println!("BBR's test cases: {} met, {skipped} skipped: {}", cases.count(conformance::Verdict::Met), why(&cases));
+    println!(
+        "BBR's test cases: {} met, {skipped} skipped: {}",
+        cases.count(conformance::Verdict::Met),
+        why(&cases)
+    );
     Ok(())
 }
 
@@ -40,23 +61,40 @@ fn registry() -> Registry {
 
 /// Why the first condition could not be measured.
 fn why(cases: &conformance::Report) -> &str {
-    cases.outcomes[0].judged().next().map_or("", |judged| &judged.why)
+    cases.outcomes[0]
+        .judged()
+        .next()
+        .map_or("", |judged| &judged.why)
 }
 
-/// Runs the scenario with these two algorithms. Ours has a name once the registry has its descriptor.
+/// Runs the scenario with these two algorithms. Ours has a name once the registry has its
+/// descriptor.
 fn compare(flows: [&str; 2]) -> Result<Run, Error> {
     let set = |(number, cc): (usize, &str)| (format!("flow.{number}.cc"), cc.to_owned());
     let overrides: Vec<_> = flows.into_iter().enumerate().map(set).collect();
     let scenario = Scenario::parse_with(SCENARIO, "scenario.toml", &overrides, None)?;
-    sim::run(&scenario, &registry(), TraceLevel::Every(Span::from_millis(100)))
+    sim::run(
+        &scenario,
+        &registry(),
+        TraceLevel::Every(Span::from_millis(100)),
+    )
 }
 
 /// How often the trace's table of transitions has that reason.
 fn transitions(trace: &Trace, reason: &str) -> usize {
-    let table = trace.tables.iter().find(|table| table.name == "transitions");
-    let column = table.and_then(|table| table.columns.iter().find(|column| column.name == "reason"));
-    let Some(Data::Label { codes, labels }) = column.map(|column| &column.data) else { return 0 };
-    codes.iter().filter(|code| labels[usize::from(**code)] == reason).count()
+    let table = trace
+        .tables
+        .iter()
+        .find(|table| table.name == "transitions");
+    let column =
+        table.and_then(|table| table.columns.iter().find(|column| column.name == "reason"));
+    let Some(Data::Label { codes, labels }) = column.map(|column| &column.data) else {
+        return 0;
+    };
+    codes
+        .iter()
+        .filter(|code| labels[usize::from(**code)] == reason)
+        .count()
 }
 
 #[cfg(test)]
@@ -69,15 +107,26 @@ mod tests {
     fn alone_it_fills_the_link_and_keeps_the_queue_short() -> Result<(), Error> {
         let run = compare(["delayaimd", "delayaimd"])?;
         assert!(run.summary.links[0].utilisation > 0.95);
-        assert!(run.summary.links[0].queue_delay_s.mean.is_some_and(|queue| queue < 0.010));
+        assert!(
+            run.summary.links[0]
+                .queue_delay_s
+                .mean
+                .is_some_and(|queue| queue < 0.010)
+        );
         Ok(())
     }
 
     #[test]
     fn bbrs_test_cases_run_for_it_and_for_a_bbr_of_ones_own() -> Result<(), Error> {
-        assert_eq!(why(&conformance::run(&registry(), "delayaimd", &[])?), "delayaimd has no state startup");
+        assert_eq!(
+            why(&conformance::run(&registry(), "delayaimd", &[])?),
+            "delayaimd has no state startup"
+        );
         // Declares what BBRv3 does, under a name of its own: what a changed copy of it would be.
-        static OURS: Descriptor = Descriptor { name: "ourbbr", ..BBR3 };
+        static OURS: Descriptor = Descriptor {
+            name: "ourbbr",
+            ..BBR3
+        };
         let report = conformance::run(&registry().with(&OURS), "ourbbr", &[])?;
         assert!(report.is_met(), "{report}");
         Ok(())
@@ -85,9 +134,15 @@ mod tests {
 
     #[test]
     fn its_parameters_are_checked_like_those_of_the_built_in_ones() {
-        let text = SCENARIO.replacen("cc = \"cubic\"", "cc = \"delayaimd\"\nparams = { taget = 0.01 }", 1);
-        let scenario = Scenario::parse(&text, "scenario.toml").expect("parameters are checked by the runner");
-        let refused = sim::run(&scenario, &registry(), TraceLevel::Off).expect_err("there is no taget");
+        let text = SCENARIO.replacen(
+            "cc = \"cubic\"",
+            "cc = \"delayaimd\"\nparams = { taget = 0.01 }",
+            1,
+        );
+        let scenario =
+            Scenario::parse(&text, "scenario.toml").expect("parameters are checked by the runner");
+        let refused =
+            sim::run(&scenario, &registry(), TraceLevel::Off).expect_err("there is no taget");
         assert!(refused.fix().contains("target"), "{refused}");
     }
 }

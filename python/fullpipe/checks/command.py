@@ -39,7 +39,9 @@ def check_all(
     subjects = prepare(files, repeat, seed)
     if not subjects:
         named = ", ".join(str(path) for path in paths)
-        fail(f'nothing is expected in {named}\n  fix: add a line like expect = ["flow.*.goodput >= 5mbit"] at the top')
+        fail(
+            f'nothing is expected in {named}\n  fix: add a line like expect = ["flow.*.goodput >= 5mbit"] at the top'
+        )
     console = Console(highlight=False)
     done: list[Checked] = []
     counter = Counter()
@@ -57,6 +59,8 @@ def check_all(
         else:
             wall_s = time.perf_counter() - start
             console.print(
-                f"\n{sums(done, len(files) - len(subjects))}, in {wall_s:.1f} s", style="bold", soft_wrap=True
+                f"\n{sums(done, len(files) - len(subjects))}, in {wall_s:.1f} s",
+                style="bold",
+                soft_wrap=True,
             )
     return all(checked.met for checked in done)

@@ -58,18 +58,30 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged]:
         for flow, column, bound, unit in measured:
             own = rows.filter(flow_index=flow or 0)
             # Slowdowns of a workload of which nothing was complete are in no row.
-            there = own[column].cast(float).fill_null(math.nan) if column in own.columns else [math.nan] * own.height
+            there = (
+                own[column].cast(float).fill_null(math.nan)
+                if column in own.columns
+                else [math.nan] * own.height
+            )
             values = dict(zip(own["seed"], there, strict=True))
             whose = names[flow] if flow is not None and len(measured) > 1 else ""
             yield _judge(text, whose, quantile, comparison, bound, unit, values)
 
 
 def _judge(
-    text: str, whose: str, quantile: float | None, comparison: str, bound: float, unit: str, values: Mapping[int, float]
+    text: str,
+    whose: str,
+    quantile: float | None,
+    comparison: str,
+    bound: float,
+    unit: str,
+    values: Mapping[int, float],
 ) -> Judged:
     # A number that is not there meets no bound, so it is worse than any.
     sign = 1 if comparison in (">=", ">") else -1
-    worst_first = sorted(values, key=lambda seed: -math.inf if math.isnan(values[seed]) else sign * values[seed])
+    worst_first = sorted(
+        values, key=lambda seed: -math.inf if math.isnan(values[seed]) else sign * values[seed]
+    )
     failed = [seed for seed in worst_first if not _HOLDS[comparison](values[seed], bound)]
     if quantile is None:
         measured = values[worst_first[0]]

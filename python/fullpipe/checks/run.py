@@ -94,7 +94,8 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
     scenario = parse(text, file)
     if not scenario.expectations():
         return None
-    recipe = Recipe(text, file, repeat=repeat, seed=seed, points=[[]])  # what its [sweep] varies is left as it is above
+    # what its [sweep] varies is left as it is above
+    recipe = Recipe(text, file, repeat=repeat, seed=seed, points=[[]])
     try:
         recipe.plan  # noqa: B018  (made here, to be refused here)
     except _core.ScenarioError:
@@ -106,7 +107,9 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
     return Subject(scenario, recipe)
 
 
-def check(subjects: Sequence[Subject], runners: Sequence[Runner], counter: Counter) -> Iterator[Checked]:
+def check(
+    subjects: Sequence[Subject], runners: Sequence[Runner], counter: Counter
+) -> Iterator[Checked]:
     """Runs the repetitions of one after the other, each on one runner after the other.
 
     Raises:
@@ -129,7 +132,11 @@ def check(subjects: Sequence[Subject], runners: Sequence[Runner], counter: Count
                 done, moved = step.runs, step.packets
                 counter.show(runs + done, packets + moved)
                 if step.shard:
-                    frames.append(pl.DataFrame([series(name, column) for name, column in step.shard[2].items()]))
+                    frames.append(
+                        pl.DataFrame(
+                            [series(name, column) for name, column in step.shard[2].items()]
+                        )
+                    )
             runs, packets = runs + done, packets + moved
             rows = pl.concat(frames, how="diagonal_relaxed")
             settings = [f"{key}={jitter}" for key, jitter, _ in recipe.plan.added_jitter]
@@ -147,7 +154,9 @@ def check(subjects: Sequence[Subject], runners: Sequence[Runner], counter: Count
             )
 
 
-def _steps(recipe: Recipe, runner: Runner, counter: Counter, runs: int, packets: int) -> Iterator[Step]:
+def _steps(
+    recipe: Recipe, runner: Runner, counter: Counter, runs: int, packets: int
+) -> Iterator[Step]:
     """All runs of a scenario, as an engine has them."""
     whole = [(0, recipe.plan.runs)]
     if runner.name == "sim":

@@ -42,7 +42,11 @@ def show(checked: Checked, console: Console) -> None:
 
 
 def _called(checked: Checked) -> str:
-    return f"{checked.file} on {checked.runner}" if checked.one_of or checked.runner != "sim" else checked.file
+    return (
+        f"{checked.file} on {checked.runner}"
+        if checked.one_of or checked.runner != "sim"
+        else checked.file
+    )
 
 
 def sums(all_checked: Sequence[Checked], without: int) -> str:
@@ -70,7 +74,9 @@ def measured(each: Judged) -> str:
 
 def reason(each: Judged) -> str:
     """In how many repetitions, and how far off."""
-    how_often = f"{len(each.failed)} of {each.seeds} repetitions miss it" if each.seeds > 1 else "missed"
+    how_often = (
+        f"{len(each.failed)} of {each.seeds} repetitions miss it" if each.seeds > 1 else "missed"
+    )
     seed = each.failed[0]
     if math.isnan(each.measured):
         return f"{how_often}, with seed {seed} there is no such number"
@@ -128,12 +134,18 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
         for each in checked.judged:
             name = f"{each.condition} ({each.of})" if each.of else each.condition
             share = f"{checked.wall_s / len(checked.judged):.3f}"
-            case = ET.SubElement(suite, "testcase", classname=_called(checked), name=name, time=share)
+            case = ET.SubElement(
+                suite, "testcase", classname=_called(checked), name=name, time=share
+            )
             if not each.met:
-                failure = ET.SubElement(case, "failure", message=f"measured {measured(each)}", type="missed")
+                failure = ET.SubElement(
+                    case, "failure", message=f"measured {measured(each)}", type="missed"
+                )
                 failure.text = f"{reason(each)}\n{shlex.join(checked.replay(each.failed[0]))}"
     ET.indent(root)
-    path.write_text(ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n", encoding="utf-8")
+    path.write_text(
+        ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n", encoding="utf-8"
+    )
 
 
 def _word(met: bool) -> str:

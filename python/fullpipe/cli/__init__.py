@@ -1,6 +1,7 @@
 """The command `fullpipe`: what each command can be told, a file a door; the work is done elsewhere.
 
-What is slow to import (numpy, polars, matplotlib, rich) is imported where it is used, so that `--help` is quick.
+What is slow to import (numpy, polars, matplotlib, rich) is imported where it is used, so that
+`--help` is quick.
 """
 
 from typing import Annotated
@@ -15,7 +16,12 @@ from fullpipe.cli.link import link_command
 from fullpipe.cli.run import run_command
 from fullpipe.cli.sweep import sweep_command
 from fullpipe.cli.telling import doctor_command, explain_command, list_command, schema_command
-from fullpipe.cli.verdicts import check_command, conformance_command, reproduce_command, validate_command
+from fullpipe.cli.verdicts import (
+    check_command,
+    conformance_command,
+    reproduce_command,
+    validate_command,
+)
 from fullpipe.cli.workload import workload
 from fullpipe.errors import heed_signals, printing
 
@@ -50,7 +56,8 @@ app.command("schema")(schema_command)
 def main() -> None:
     """Runs the command.
 
-    Exit codes: 0 done, 1 what was checked did not hold, 2 wrong use or input, 128 + n ended by signal n (130 Ctrl-C).
+    Exit codes: 0 done, 1 what was checked did not hold, 2 wrong use or input, 128 + n ended by
+    signal n (130 Ctrl-C).
     """
     heed_signals()
     with printing():

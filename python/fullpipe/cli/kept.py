@@ -12,11 +12,16 @@ from fullpipe.report import Form, write_report
 def report_command(
     directories: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR", help="What a run, a sweep or reproduce has kept, or a fleet directory."),
+        typer.Argument(
+            metavar="DIR", help="What a run, a sweep or reproduce has kept, or a fleet directory."
+        ),
     ],
-    form: Annotated[Form, typer.Option("--format", help="A page, Markdown, a PDF, or pictures alone.")] = Form.HTML,
+    form: Annotated[
+        Form, typer.Option("--format", help="A page, Markdown, a PDF, or pictures alone.")
+    ] = Form.HTML,
     out: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Where to, instead of report.html and so on in DIR.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to, instead of report.html and so on in DIR."),
     ] = None,
 ) -> None:
     """Make one page of kept results: summary in words, tables, charts, and the command that replays each run.
@@ -38,7 +43,9 @@ def report_command(
 
 def qlog_command(
     directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `run --out` has kept.")],
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A new one: .qlog is JSON, .sqlog is JSON-SEQ.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A new one: .qlog is JSON, .sqlog is JSON-SEQ.")
+    ],
     flow: Annotated[str | None, typer.Option(metavar="NAME", help="This flow alone.")] = None,
 ) -> None:
     """Write a kept trace as qlog 0.3, for qvis.

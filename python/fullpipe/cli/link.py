@@ -12,42 +12,74 @@ from fullpipe.errors import fail, kindly
 def link_command(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="-- COMMAND...", help="What runs behind the path; a shell if not given."),
+        typer.Argument(
+            metavar="-- COMMAND...", help="What runs behind the path; a shell if not given."
+        ),
     ] = None,
-    rate: Annotated[str | None, typer.Option(metavar="RATE", help="Both ways; 100mbit if not given.")] = None,
-    up: Annotated[str | None, typer.Option(metavar="RATE", help="Of what COMMAND sends, if it differs.")] = None,
-    rtt: Annotated[str | None, typer.Option(metavar="TIME", help="Without queueing; 50ms if not given.")] = None,
-    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="Like 2bdp; 1bdp if not given.")] = None,
-    queue: Annotated[str | None, typer.Option(metavar="NAME", help="See `list queues`; pfifo if not given.")] = None,
-    loss: Annotated[str | None, typer.Option(metavar="LOSS", help="Like 1%; see `list impairments`.")] = None,
-    profile: Annotated[str | None, typer.Option(metavar="NAME", help="A named path; see `list profiles`.")] = None,
+    rate: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Both ways; 100mbit if not given.")
+    ] = None,
+    up: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Of what COMMAND sends, if it differs.")
+    ] = None,
+    rtt: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Without queueing; 50ms if not given.")
+    ] = None,
+    buffer: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Like 2bdp; 1bdp if not given.")
+    ] = None,
+    queue: Annotated[
+        str | None, typer.Option(metavar="NAME", help="See `list queues`; pfifo if not given.")
+    ] = None,
+    loss: Annotated[
+        str | None, typer.Option(metavar="LOSS", help="Like 1%; see `list impairments`.")
+    ] = None,
+    profile: Annotated[
+        str | None, typer.Option(metavar="NAME", help="A named path; see `list profiles`.")
+    ] = None,
     scenario: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The path of a TOML file: the way of its first flow.")
+        Path | None,
+        typer.Option(metavar="FILE", help="The path of a TOML file: the way of its first flow."),
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a scenario; repeatable.")
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a scenario; repeatable."),
     ] = None,
     far: Annotated[
         list[str] | None,
-        typer.Option(metavar="PROGRAM", help="Runs at the far end, which is 100.64.0.1, like 'iperf3 -s'; repeatable."),
+        typer.Option(
+            metavar="PROGRAM",
+            help="Runs at the far end, which is 100.64.0.1, like 'iperf3 -s'; repeatable.",
+        ),
     ] = None,
     upload: Annotated[
-        bool, typer.Option("--upload", help="The scenario's data are what COMMAND sends, not what it gets.")
+        bool,
+        typer.Option(
+            "--upload", help="The scenario's data are what COMMAND sends, not what it gets."
+        ),
     ] = False,
     uplink: Annotated[
-        bool, typer.Option("--uplink", help="The outside can be reached, by programs that heed ALL_PROXY.")
+        bool,
+        typer.Option(
+            "--uplink", help="The outside can be reached, by programs that heed ALL_PROXY."
+        ),
     ] = False,
-    live: Annotated[bool, typer.Option("--live", help="Print a line a second: rate, queue, drops.")] = False,
+    live: Annotated[
+        bool, typer.Option("--live", help="Print a line a second: rate, queue, drops.")
+    ] = False,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", parser=new_directory, help="Keep a report and captures (pcapng) in a new directory."
+            metavar="DIR",
+            parser=new_directory,
+            help="Keep a report and captures (pcapng) in a new directory.",
         ),
     ] = None,
 ) -> None:
     """Run any program behind an emulated path, in real time; its exit code is the program's.
 
-    For example: fullpipe link --rate 20mbit --rtt 40ms --buffer 2bdp --far 'iperf3 -s' -- iperf3 -c 100.64.0.1 -R
+    For example: fullpipe link --rate 20mbit --rtt 40ms --buffer 2bdp --far 'iperf3 -s' -- iperf3 -c
+    100.64.0.1 -R
     """
     import shlex
 
@@ -70,7 +102,9 @@ def link_command(
                 profile=profile,
                 file=scenario,
             )
-            code = link(of_path, command or [], programs, upload=upload, uplink=uplink, live=live, out=out)
+            code = link(
+                of_path, command or [], programs, upload=upload, uplink=uplink, live=live, out=out
+            )
     except OptionError as error:
         fail(error)
     raise typer.Exit(code)

@@ -20,7 +20,9 @@ def setting(text: str) -> tuple[str, str]:
     """Reads KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not (key and equals):
-        raise typer.BadParameter(f"{text!r} is not KEY=VALUE, like path.rate=20mbit", param_hint="--set")
+        raise typer.BadParameter(
+            f"{text!r} is not KEY=VALUE, like path.rate=20mbit", param_hint="--set"
+        )
     return key.strip(), value.strip()
 
 
@@ -36,7 +38,17 @@ def seconds(text: str, option: str) -> float:
 
 def no_such_file(path: Path) -> str:
     """What is said of a scenario that is not there, with the nearest that is."""
-    there = [str(file) for directory in (path.parent, Path("scenarios")) for file in sorted(directory.glob("*.toml"))]
-    near = get_close_matches(str(path), there, n=1) or [file for file in there if Path(file).stem == path.stem]
-    fix = f"did you mean {near[0]}?" if near else "name a TOML file; `fullpipe explain scenario` says what is in one"
+    there = [
+        str(file)
+        for directory in (path.parent, Path("scenarios"))
+        for file in sorted(directory.glob("*.toml"))
+    ]
+    near = get_close_matches(str(path), there, n=1) or [
+        file for file in there if Path(file).stem == path.stem
+    ]
+    fix = (
+        f"did you mean {near[0]}?"
+        if near
+        else "name a TOML file; `fullpipe explain scenario` says what is in one"
+    )
     return f"{path}: no such file\n  fix: {fix}"

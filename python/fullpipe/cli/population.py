@@ -14,27 +14,43 @@ def simulate_command(
     out: Annotated[
         Path,
         typer.Option(
-            "--out", "-o", metavar="DIR", parser=new_directory, help="Keep all there, or go on with what it has."
+            "--out",
+            "-o",
+            metavar="DIR",
+            parser=new_directory,
+            help="Keep all there, or go on with what it has.",
         ),
     ],
-    paths: Annotated[int, typer.Option(min=1, max=100_000_000, metavar="N", help="How many.")] = 10_000,
+    paths: Annotated[
+        int, typer.Option(min=1, max=100_000_000, metavar="N", help="How many.")
+    ] = 10_000,
     cc: Annotated[
         str, typer.Option(metavar="ARM,ARM", help="Algorithms, or arms of the population.")
     ] = "cubic,bbr1,bbr2,bbr3",
     preset: Annotated[
-        str, typer.Option(metavar="NAME", help="A population that comes with the program, or a TOML file.")
+        str,
+        typer.Option(
+            metavar="NAME", help="A population that comes with the program, or a TOML file."
+        ),
     ] = "edge-2019",
     set_: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="KEY=VALUE", help="Draw a key from this on all paths: 'path.rtt={5ms..50ms log}'."
+            "--set",
+            metavar="KEY=VALUE",
+            help="Draw a key from this on all paths: 'path.rtt={5ms..50ms log}'.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**63 - 1, help="The seed of everything random.")] = 1,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**63 - 1, help="The seed of everything random.")
+    ] = 1,
     engine: Annotated[
-        Engine, typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine.")
+        Engine,
+        typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine."),
     ] = Engine.LOCAL,
-    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Paths side by side; a core each.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Paths side by side; a core each.")
+    ] = None,
 ) -> None:
     """Download over each path of a population under each algorithm; what is there already is not run again.
 
@@ -50,13 +66,24 @@ def simulate_command(
             fail(f"--preset {error}")
         arms = [name.strip() for name in cc.split(",") if name.strip()]
         changes = [setting(each) for each in set_ or []]
-        simulate(Recipe(text, file, arms, paths, seed, changes), out, engine=engine.value, threads=threads)
+        simulate(
+            Recipe(text, file, arms, paths, seed, changes),
+            out,
+            engine=engine.value,
+            threads=threads,
+        )
 
 
 def path_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `fleet simulate` has made.")],
-    number: Annotated[int, typer.Argument(min=0, metavar="N", help="The path's number: `pair` in the tables.")],
-    arm: Annotated[str | None, typer.Option(metavar="ARM", help="Under which arm; the first, if not given.")] = None,
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="What `fleet simulate` has made.")
+    ],
+    number: Annotated[
+        int, typer.Argument(min=0, metavar="N", help="The path's number: `pair` in the tables.")
+    ],
+    arm: Annotated[
+        str | None, typer.Option(metavar="ARM", help="Under which arm; the first, if not given.")
+    ] = None,
 ) -> None:
     """Print a path of a simulated fleet as a scenario, to run it by itself.
 

@@ -19,42 +19,67 @@ class Engine(StrEnum):
 
 
 def sweep_command(
-    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="A TOML file; its [sweep] may say what varies.")],
+    scenario: Annotated[
+        Path,
+        typer.Argument(metavar="SCENARIO", help="A TOML file; its [sweep] may say what varies."),
+    ],
     set_: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="KEY=A,B", help="Values to run with, or one for all, or a range; repeatable."),
+        typer.Option(
+            "--set",
+            metavar="KEY=A,B",
+            help="Values to run with, or one for all, or a range; repeatable.",
+        ),
     ] = None,
-    repeat: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs of each point, a seed each.")] = None,
+    repeat: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Runs of each point, a seed each.")
+    ] = None,
     until: Annotated[
         str | None,
         typer.Option(
-            metavar="RULE", help='Repeat until "ci(goodput) < 2%" or so, --repeat at a time; else exit code 1.'
+            metavar="RULE",
+            help='Repeat until "ci(goodput) < 2%" or so, --repeat at a time; else exit code 1.',
         ),
     ] = None,
     most: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="With --until: no more runs of each point; 1000.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="With --until: no more runs of each point; 1000."),
     ] = None,
     zip_: Annotated[
-        str | None, typer.Option("--zip", metavar="KEY,KEY", help="Vary these together, not in every combination.")
+        str | None,
+        typer.Option(
+            "--zip", metavar="KEY,KEY", help="Vary these together, not in every combination."
+        ),
     ] = None,
     sample: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Draw so many points, from ranges like 1ms..1s log too.")
+        int | None,
+        typer.Option(
+            min=1, metavar="N", help="Draw so many points, from ranges like 1ms..1s log too."
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, max=2**63 - 1, help="The first seed.")] = None,
     trace: Annotated[
         str | None,
-        typer.Option(metavar="off|10ms|ack", help="Record each point's first seed; by itself for 12 points at most."),
+        typer.Option(
+            metavar="off|10ms|ack",
+            help="Record each point's first seed; by itself for 12 points at most.",
+        ),
     ] = None,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", parser=new_directory, help="Keep all in this directory, or go on with what it has."
+            metavar="DIR",
+            parser=new_directory,
+            help="Keep all in this directory, or go on with what it has.",
         ),
     ] = None,
     engine: Annotated[
-        Engine, typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine.")
+        Engine,
+        typer.Option(help="Threads here, or a Ray cluster: RAY_ADDRESS, or one on this machine."),
     ] = Engine.LOCAL,
-    threads: Annotated[int | None, typer.Option(min=1, metavar="N", help="Runs side by side; a core each.")] = None,
+    threads: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Runs side by side; a core each.")
+    ] = None,
     on: Annotated[str, typer.Option(metavar="RUNNER,RUNNER", help=ON)] = "sim",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the table as a list, SI units, and nothing else.")
@@ -69,7 +94,9 @@ def sweep_command(
     from fullpipe.sweeps.plan import Recipe
 
     if most is not None and until is None:
-        fail('--most is for --until\n  fix: say --until "ci(goodput) < 2%" too, or --repeat instead')
+        fail(
+            '--most is for --until\n  fix: say --until "ci(goodput) < 2%" too, or --repeat instead'
+        )
     from fullpipe.stats import RuleError
     from fullpipe.sweeps.until import asked
 

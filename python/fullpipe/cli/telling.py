@@ -27,7 +27,9 @@ class Kind(StrEnum):
 
 
 def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
+    ] = False,
 ) -> None:
     """Say what this machine can run a scenario on, and how to mend what it can't. Changes nothing.
 
@@ -60,7 +62,9 @@ def list_command(kind: Annotated[Kind, typer.Argument(help="What to list.")]) ->
 def explain_command(
     name: Annotated[
         str,
-        typer.Argument(metavar="NAME", help="What `list` lists, a key like path.rate, or `scenario`."),
+        typer.Argument(
+            metavar="NAME", help="What `list` lists, a key like path.rate, or `scenario`."
+        ),
     ],
 ) -> None:
     """Explain an algorithm, a queue, an impairment, a profile, or the keys of a scenario."""
@@ -76,7 +80,10 @@ def explain_command(
     with console.capture() as printed:
         for paragraph in paragraphs:
             console.print(paragraph)
-    typer.echo(re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE), nl=False)  # no padding
+    # no padding
+    typer.echo(
+        re.sub(r" +((?:\x1b\[[0-9;]*m)*)$", r"\1", printed.get(), flags=re.MULTILINE), nl=False
+    )
 
 
 def schema_command() -> None:

@@ -9,7 +9,8 @@ from fullpipe import _core
 from fullpipe.errors import fail, kindly
 
 workload = typer.Typer(
-    help="Flows of captures and logs: extract them, and see what they are like.", no_args_is_help=True
+    help="Flows of captures and logs: extract them, and see what they are like.",
+    no_args_is_help=True,
 )
 
 
@@ -23,18 +24,32 @@ def _span(text: str) -> float:
 @workload.command("extract")
 def extract_command(
     captures: Annotated[
-        list[Path], typer.Argument(metavar="CAPTURE…", help="pcap or pcapng, in order of time; Zeek's conn.log; CSV.")
+        list[Path],
+        typer.Argument(
+            metavar="CAPTURE…", help="pcap or pcapng, in order of time; Zeek's conn.log; CSV."
+        ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The Parquet file to make.")],
-    idle: Annotated[str, typer.Option(metavar="TIME", help="A flow without a packet for longer is over.")] = "60s",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The Parquet file to make.")
+    ],
+    idle: Annotated[
+        str, typer.Option(metavar="TIME", help="A flow without a packet for longer is over.")
+    ] = "60s",
     pause: Annotated[
         str, typer.Option(metavar="TIME", help="Payload after a longer pause begins a new chunk.")
     ] = "100ms",
-    udp: Annotated[bool, typer.Option("--udp", help="Make flows of UDP's datagrams (QUIC), too.")] = False,
-    addresses: Annotated[bool, typer.Option("--addresses", help="Keep the ends' addresses, too.")] = False,
+    udp: Annotated[
+        bool, typer.Option("--udp", help="Make flows of UDP's datagrams (QUIC), too.")
+    ] = False,
+    addresses: Annotated[
+        bool, typer.Option("--addresses", help="Keep the ends' addresses, too.")
+    ] = False,
     columns: Annotated[
         str | None,
-        typer.Option(metavar="start=NAME,bytes=NAME", help="Of a CSV file, what the two columns are called there."),
+        typer.Option(
+            metavar="start=NAME,bytes=NAME",
+            help="Of a CSV file, what the two columns are called there.",
+        ),
     ] = None,
 ) -> None:
     """Extract the flows of captures into a file that a scenario's [[workload]] can name.
@@ -52,14 +67,28 @@ def extract_command(
             )
         named[key.strip()] = value
     with kindly():
-        extract(captures, out, idle_s=_span(idle), pause_s=_span(pause), udp=udp, addresses=addresses, columns=named)
+        extract(
+            captures,
+            out,
+            idle_s=_span(idle),
+            pause_s=_span(pause),
+            udp=udp,
+            addresses=addresses,
+            columns=named,
+        )
 
 
 @workload.command("describe")
 def describe_command(
-    flows: Annotated[Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")],
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")] = False,
+    flows: Annotated[
+        Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")
+    ],
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw it: .png, .svg or .pdf.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")
+    ] = False,
 ) -> None:
     """Print what flows are like: sizes, arrivals, load, pauses.
 
@@ -73,8 +102,12 @@ def describe_command(
 
 @workload.command("fit")
 def fit_command(
-    flows: Annotated[Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object, and nothing else.")] = False,
+    flows: Annotated[
+        Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
+    ] = False,
 ) -> None:
     """Fit laws to the sizes of flows, and print how near they come and how a scenario has them.
 

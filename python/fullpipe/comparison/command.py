@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from fullpipe.runners import Runner
 
 
-def compare(comparison: Comparison, *, out: Path | None, runners: Sequence[Runner], as_json: bool) -> None:
+def compare(
+    comparison: Comparison, *, out: Path | None, runners: Sequence[Runner], as_json: bool
+) -> None:
     """Runs what is missing, and prints what came of all.
 
     Raises:

@@ -51,13 +51,24 @@ def draw(kept: Kept, file: Path) -> None:
         panels[place].set_ylim(0, 1.1 * _most(groups, place, "goodput_bps") / scale)
         # The same delays in both, so that they compare.
         panels[place].set_xlim(0, 1.1e3 * max(_most(groups, part, delay) for part in PARTS))
-    figure.legend(*panels["together"].get_legend_handles_labels(), loc="outside right upper", frameon=False, fontsize=9)
-    recorded = [series for series in kept.series if kept.points[series.point.number].settings["case"] == "together"]
+    figure.legend(
+        *panels["together"].get_legend_handles_labels(),
+        loc="outside right upper",
+        frameon=False,
+        fontsize=9,
+    )
+    recorded = [
+        series
+        for series in kept.series
+        if kept.points[series.point.number].settings["case"] == "together"
+    ]
     if recorded:
         for series in (each for each in recorded if each.seed == recorded[0].seed):
             _rates(panels["time"], series, contenders, scale)
         panels["time"].set(
-            title=f"together over time, seed {recorded[0].seed}", xlabel="time, s", ylabel=f"delivered, {unit}"
+            title=f"together over time, seed {recorded[0].seed}",
+            xlabel="time, s",
+            ylabel=f"delivered, {unit}",
         )
     else:
         panels["time"].set_axis_off()
@@ -70,7 +81,9 @@ def draw(kept: Kept, file: Path) -> None:
 
 
 def _most(groups: Sequence[Group], place: str, metric: str) -> float:
-    values = (value for group in groups if group.settings["case"] == place for value in group.of(metric))
+    values = (
+        value for group in groups if group.settings["case"] == place for value in group.of(metric)
+    )
     return max(values, default=0.0) or 1e-3
 
 
@@ -80,7 +93,9 @@ def _cloud(panel: Axes, group: Group, delay: str, number: int, scale: float) -> 
     seeds = sorted(delays.keys() & rates.keys())
     x, y = [delays[seed] * 1e3 for seed in seeds], [rates[seed] / scale for seed in seeds]
     colour = COLOURS[number % len(COLOURS)]
-    panel.plot(x, y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=4, label=group.named)
+    panel.plot(
+        x, y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=4, label=group.named
+    )
     if len(seeds) >= 3 and (found := ellipse(x, y)):
         across, up = zip(*outline(found), strict=True)
         panel.fill(across, up, facecolor=colour, alpha=0.15)
@@ -92,9 +107,9 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
     end = trace["time"].max()
     width = (end if isinstance(end, float) else 0.0) / _PARTS or 1.0
     for (flow,), rows in trace.group_by("flow", maintain_order=True):
-        parts = rows.group_by((pl.col("time") / width).floor().alias("part"), maintain_order=True).agg(
-            pl.col("delivered").last()
-        )
+        parts = rows.group_by(
+            (pl.col("time") / width).floor().alias("part"), maintain_order=True
+        ).agg(pl.col("delivered").last())
         name = f"{flow}, {series.point.runner}" if series.point.runner else str(flow)
         number = contenders.index(name) if name in contenders else len(contenders)
         dash = DASHES[number % len(DASHES)]
@@ -104,7 +119,11 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
         since = parts["part"].diff().fill_null(parts["part"][0] + 1) * width
         rate = parts["delivered"].diff().fill_null(parts["delivered"][0]) * 8 / since / scale
         panel.plot(
-            (parts["part"] + 0.5) * width, rate, color=COLOURS[number % len(COLOURS)], linestyle=style, linewidth=1.3
+            (parts["part"] + 0.5) * width,
+            rate,
+            color=COLOURS[number % len(COLOURS)],
+            linestyle=style,
+            linewidth=1.3,
         )
     panel.set_xlim(left=0)
     panel.set_ylim(bottom=0)

@@ -51,7 +51,9 @@ class Comparison:
     @property
     def usual_directory(self) -> Path:
         """Where it goes that is told no directory: the same one when it is called again."""
-        identity = hashlib.sha256("".join(recipe.identity for _, recipe in self.recipes).encode()).hexdigest()
+        identity = hashlib.sha256(
+            "".join(recipe.identity for _, recipe in self.recipes).encode()
+        ).hexdigest()
         return Path("results") / f"compare-{identity[:8]}"
 
 
@@ -68,7 +70,8 @@ def plan(
 
     Args:
         algorithms: Their names.
-        settings: Keys with values, in the place of :data:`PATH` and times; a `path.profile` replaces the whole path.
+        settings: Keys with values, in the place of :data:`PATH` and times; a `path.profile`
+            replaces the whole path.
         repeat: Runs of each.
         seed: Of the first of them.
         size: What each flow transfers, if it ends.
@@ -79,19 +82,33 @@ def plan(
         ScenarioError: When something is refused.
     """
     if len(algorithms) < 2:
-        raise TooFewError("one algorithm is no comparison\n  fix: name two or more, like fullpipe compare cubic bbr3")
+        raise TooFewError(
+            "one algorithm is no comparison\n  fix: name two or more, like fullpipe compare cubic bbr3"
+        )
     if twice := [name for name in algorithms if algorithms.count(name) > 1]:
         raise TooFewError(f"{twice[0]} is there twice\n  fix: name each algorithm once")
     title = f"{', '.join(algorithms[:-1])} and {algorithms[-1]}"
-    # The flow that is alone has the same name, and so meets the same chance, whatever its algorithm.
+    # The flow that is alone has the same name, and so meets the same chance, whatever its
+    # algorithm.
     loopback = loopback and not any(key.startswith(("path.", "link.")) for key, _ in settings)
     times, path = TRANSFERS if size else TIMES, LOOPBACK if loopback else PATH
     each = {**({"bytes": size} if size else {}), **({"receive_window": SOCKET} if loopback else {})}
-    alone = _text(f"{title}, each alone", times, path, [{"name": "flow", "cc": algorithms[0], **each}])
-    together = _text(f"{title} together", times, path, [{"cc": name, **each} for name in algorithms])
+    alone = _text(
+        f"{title}, each alone", times, path, [{"name": "flow", "cc": algorithms[0], **each}]
+    )
+    together = _text(
+        f"{title} together", times, path, [{"cc": name, **each} for name in algorithms]
+    )
     made = Comparison(
         algorithms,
-        Recipe(alone, "compare", settings, axes=[("flow.0.cc", list(algorithms))], repeat=repeat, seed=seed),
+        Recipe(
+            alone,
+            "compare",
+            settings,
+            axes=[("flow.0.cc", list(algorithms))],
+            repeat=repeat,
+            seed=seed,
+        ),
         Recipe(together, "compare", settings, repeat=repeat, seed=seed, points=[[]]),
     )
     for _, recipe in made.recipes:

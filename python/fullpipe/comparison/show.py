@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 _WIDE = 110
 _COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction")
 _COLUMNS = (
-    # heading, column, scale, whether its interval needs a wide table (the last has none), whether it does itself
+    # heading, column, scale, whether its interval needs a wide table (the last has none), whether
+    # it does itself
     ("queue ms\np95", "queue_delay_s.p95", 1e3, False, False),
     ("RTT ms\nmean", "rtt_s.mean", 1e3, True, True),
     ("done\ns", "completion_s", 1, True, False),
@@ -54,7 +55,8 @@ def show(kept: Kept, recipe: Recipe, console: Console) -> None:
     columns = [
         (heading, column, scale, brief and not (wide and column != _COLUMNS[-1][1]))
         for heading, column, scale, brief, spare in _COLUMNS
-        if any(group.of(column) for group in groups) and (wide or not spare or (column == "rtt_s.mean" and not queues))
+        if any(group.of(column) for group in groups)
+        and (wide or not spare or (column == "rtt_s.mean" and not queues))
     ]
     number_columns(table, f"goodput\n{unit}", *(heading for heading, *_ in columns))
     place = None
@@ -63,7 +65,9 @@ def show(kept: Kept, recipe: Recipe, console: Console) -> None:
             table.add_section()
         cells = [_shown(group, "goodput_bps", 1 / scale)]
         cells += [_shown(group, column, factor, brief) for _, column, factor, brief in columns]
-        table.add_row(Text(group.place if group.place != place else ""), Text(group.contender), *cells)
+        table.add_row(
+            Text(group.place if group.place != place else ""), Text(group.contender), *cells
+        )
         place = group.place
     console.print("")
     console.print(table)
@@ -74,7 +78,9 @@ def show(kept: Kept, recipe: Recipe, console: Console) -> None:
         if group.settings["case"] == "together" and each
     }
     if fairness:
-        console.print(f"Jain's index of the goodputs together: {', '.join(fairness.values())}", markup=False)
+        console.print(
+            f"Jain's index of the goodputs together: {', '.join(fairness.values())}", markup=False
+        )
     console.print(_method(seeds), style="dim", markup=False)
     console.print("")
     _say(groups, kept, seeds, console)
@@ -87,7 +93,9 @@ def _say(groups: Sequence[Group], kept: Kept, seeds: int, console: Console) -> N
     if not comparisons:
         few = f"{'one run' if seeds == 1 else f'{seeds} runs'} of each"
         least = least_pairs()
-        console.print(f"{few} can't tell a difference from chance: --repeat {least} is the least, 30 is better")
+        console.print(
+            f"{few} can't tell a difference from chance: --repeat {least} is the least, 30 is better"
+        )
         return
     lines = Table.grid(padding=(0, 1))
     for sentence in sentences(comparisons):
@@ -101,12 +109,18 @@ def _say(groups: Sequence[Group], kept: Kept, seeds: int, console: Console) -> N
 
 
 def _compared(groups: Sequence[Group], kept: Kept) -> list[Compared]:
-    return differences.compared(groups, [each for each in values.metrics(kept) if each.column in _COMPARED])
+    return differences.compared(
+        groups, [each for each in values.metrics(kept) if each.column in _COMPARED]
+    )
 
 
 def facts(kept: Kept, recipe: Recipe, runs: int, packets: int, wall_s: float) -> Iterator[str]:
     """What was done, and where it is."""
-    yield f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s" if runs else "nothing to run: it was there already"
+    yield (
+        f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s"
+        if runs
+        else "nothing to run: it was there already"
+    )
     added = [f"{key} {jitter}" for key, jitter, _ in recipe.plan.added_jitter]
     if added:
         yield f"set for repetitions to differ: {', '.join(added)}"
@@ -122,7 +136,11 @@ def records(kept: Kept) -> str:
             "algorithm": group.contender,
             "runs": len(group.of("goodput_bps")),
             **{
-                metric.column: {"mean": each.value, "low": _number(each.low), "high": _number(each.high)}
+                metric.column: {
+                    "mean": each.value,
+                    "low": _number(each.low),
+                    "high": _number(each.high),
+                }
                 for metric in metrics
                 if (each := _interval(group, metric.column))
             },
@@ -137,7 +155,11 @@ def _path(recipe: Recipe) -> str:
     """Of the path what matters most."""
     written = tomllib.loads(next(recipe.scenarios()))
     path, size = written["path"], written["flow"][0].get("bytes")
-    times = f"{size} each, for {written['duration']} at most" if size else f"{written['duration']}, measured from"
+    times = (
+        f"{size} each, for {written['duration']} at most"
+        if size
+        else f"{written['duration']}, measured from"
+    )
     times = times if size else f"{times} {written['measure_from']} on"
     if path.get("kind") == "loopback":
         return f"this machine's loopback; {times}"

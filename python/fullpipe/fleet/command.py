@@ -54,12 +54,19 @@ def ingest(
     given: dict[Kind, Sequence[str]] = {"ss": arms, "nginx": nginx, "snmp": snmp, "hist": hist}
     found = streams(given, own_hosts="hostname" in variables)
     if not found:
-        raise refusal("nothing to read", "name an arm, like --arm 'cubic=hosts/{host}/*.ss'", place="fleet ingest")
+        raise refusal(
+            "nothing to read",
+            "name an arm, like --arm 'cubic=hosts/{host}/*.ss'",
+            place="fleet ingest",
+        )
     key = _key(anonymize) if anonymize else None
     start = time.perf_counter()
     work = Ingest(out, found, Options(samples, log_format, tuple(keep), key), command_line())
     where = lambda: f"after {work.done / 1e6:,.0f} of {work.total / 1e6:,.0f} MB"  # noqa: E731
-    with stoppable(where, f"what is committed is in {out}, and the same command goes on from there"), reading() as bar:
+    with (
+        stoppable(where, f"what is committed is in {out}, and the same command goes on from there"),
+        reading() as bar,
+    ):
         task = bar.add_task("reading", total=work.total)
         work.run(lambda: bar.update(task, completed=work.done))
     seconds = time.perf_counter() - start
@@ -127,7 +134,10 @@ def _show(summary: Sequence[dict[str, Any]], console: Console) -> None:
     for source in summary:
         groups.setdefault((source["arm"] or "by host", source["kind"]), []).append(source)
     for (arm, kind), sources in sorted(groups.items()):
-        counts = {key: sum(source["counts"].get(key, 0) for source in sources) for key, _ in _COLUMNS[kind]}
+        counts = {
+            key: sum(source["counts"].get(key, 0) for source in sources)
+            for key, _ in _COLUMNS[kind]
+        }
         rows = _COLUMNS[kind][0][0]
         table.add_row(
             arm,
@@ -150,7 +160,9 @@ def _facts(work: Ingest, seconds: float, out: Path, console: Console) -> None:
     console.print(f"{line} · {out}", markup=False, soft_wrap=True)
 
 
-def _warn(summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, console: Console) -> None:
+def _warn(
+    summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, console: Console
+) -> None:
     """What spoils the data, a line each."""
 
     def say(text: str) -> None:
@@ -163,17 +175,37 @@ def _warn(summary: Sequence[dict[str, Any]], variables: Sequence[str] | None, co
     if len(bad) > 3:
         say("ingest.json has more bad lines")
     for kind, key, what in (
-        ("ss", "untimed", "samples have no time in their file: that of its name or its last change stands for it"),
-        ("ss", "backwards", "samples are older than the one before: are two hosts in one folder? Write {host}"),
-        ("snmp", "resets", "readings are below the one before: was the host started again, or are two in one folder?"),
+        (
+            "ss",
+            "untimed",
+            "samples have no time in their file: that of its name or its last change stands for it",
+        ),
+        (
+            "ss",
+            "backwards",
+            "samples are older than the one before: are two hosts in one folder? Write {host}",
+        ),
+        (
+            "snmp",
+            "resets",
+            "readings are below the one before: was the host started again, or are two in one folder?",
+        ),
     ):
         count = sum(source["counts"].get(key, 0) for source in summary if source["kind"] == kind)
         if count:
             say(f"{count:,} {what}")
     logs = [source for source in summary if source["kind"] == "nginx"]
-    if unread := [source for source in logs if source["counts"].get("bad") and not source["counts"].get("requests")]:
-        say(f"of {len(unread)} of {len(logs)} hosts' logs no line fits --log-format: there are no requests of them")
+    if unread := [
+        source
+        for source in logs
+        if source["counts"].get("bad") and not source["counts"].get("requests")
+    ]:
+        say(
+            f"of {len(unread)} of {len(logs)} hosts' logs no line fits --log-format: there are no requests of them"
+        )
     if variables and not {"request_time"} & set(variables):
         say("the log has no $request_time: requests will have no throughput")
     if variables and not {"bytes_sent", "body_bytes_sent"} & set(variables):
-        say("the log has neither $bytes_sent nor $body_bytes_sent: requests will have no throughput")
+        say(
+            "the log has neither $bytes_sent nor $body_bytes_sent: requests will have no throughput"
+        )

@@ -39,7 +39,9 @@ def conform(frame: pl.DataFrame, table: str) -> pl.DataFrame:
     ]
     derived = {name: expression.alias(name) for name, expression in _DERIVED[table].items()}
     # Some are made of others that are derived.
-    first = frame.select(given).with_columns(derived[name] for name in derived if name not in _SECOND)
+    first = frame.select(given).with_columns(
+        derived[name] for name in derived if name not in _SECOND
+    )
     return first.with_columns(derived[name] for name in derived if name in _SECOND).select(
         column.name for column in columns
     )
@@ -58,19 +60,26 @@ def _share(part: str, whole: pl.Expr) -> pl.Expr:
 _OF_FIELDS = {
     # Kernels since 4.19 count bytes. A retransmission there may be of a part of a segment.
     "loss": pl.coalesce(
-        _share("bytes_retrans", pl.col("bytes_sent")), _share("retrans_total_packets", pl.col("data_segs_out"))
+        _share("bytes_retrans", pl.col("bytes_sent")),
+        _share("retrans_total_packets", pl.col("data_segs_out")),
     ),
     "rwnd_limited": _share("rwnd_limited_s", pl.col("busy_s")),
     "sndbuf_limited": _share("sndbuf_limited_s", pl.col("busy_s")),
     "bandwidth_bps": pl.coalesce("bbr_bw_bps", "delivery_rate_bps"),
-    "transferred_bytes": pl.coalesce(pl.col("bytes_acked"), pl.col("bytes_sent") - pl.col("bytes_retrans")),
-    "busy_rate_bps": pl.when(pl.col("busy_s") > 0).then(8.0 * pl.col("transferred_bytes") / pl.col("busy_s")),
+    "transferred_bytes": pl.coalesce(
+        pl.col("bytes_acked"), pl.col("bytes_sent") - pl.col("bytes_retrans")
+    ),
+    "busy_rate_bps": pl.when(pl.col("busy_s") > 0).then(
+        8.0 * pl.col("transferred_bytes") / pl.col("busy_s")
+    ),
     "min_rtt_s": pl.coalesce("minrtt_s", "bbr_mrtt_s"),
     "spurious": pl.when(pl.col("retrans_total_packets") > 0).then(
         (pl.col("dsack_dups") / pl.col("retrans_total_packets")).clip(upper_bound=1.0)
     ),
     # Not as integers: they would wrap around where the numbers are damaged.
-    "inflight_bytes": (pl.col("unacked_packets").cast(pl.Float64) * pl.col("mss_bytes")).cast(pl.Int64, strict=False),
+    "inflight_bytes": (pl.col("unacked_packets").cast(pl.Float64) * pl.col("mss_bytes")).cast(
+        pl.Int64, strict=False
+    ),
 }
 
 _DERIVED: dict[str, dict[str, pl.Expr]] = {
@@ -87,7 +96,9 @@ _DERIVED: dict[str, dict[str, pl.Expr]] = {
         "retrans_of_all": _share("retrans_segs", pl.col("out_segs") + pl.col("retrans_segs")),
         "cpu_busy": 1 - _share("cpu_idle_s", pl.col("cpu_s")),
     },
-    "histograms": {"share": pl.col("count") / pl.col("count").sum().over("arm", "host", "time", "name")},
+    "histograms": {
+        "share": pl.col("count") / pl.col("count").sum().over("arm", "host", "time", "name")
+    },
 }
 
 _SECOND = {"busy_rate_bps"}

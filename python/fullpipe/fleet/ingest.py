@@ -29,7 +29,8 @@ FORMAT = 1
 # Rows of a file: what is read in some seconds, and fits into memory for each of the threads.
 _ROWS = 65_536
 _BYTES = 8 << 20
-# What is read is committed no sooner than this, but at the end: many small files become few large ones.
+# What is read is committed no sooner than this, but at the end: many small files become few large
+# ones.
 _COMMIT_S = 10.0
 _COMMIT_BYTES = 256 << 20
 _NO_TIME = np.iinfo(np.int64).min
@@ -56,7 +57,12 @@ class Options:
     def described(self) -> dict[str, Any]:
         """As JSON; of the key only what tells it from others."""
         key = blake2b(self.key, digest_size=4).hexdigest() if self.key else None
-        return {"samples": self.samples, "log_format": self.log_format, "keep": list(self.keep), "key": key}
+        return {
+            "samples": self.samples,
+            "log_format": self.log_format,
+            "keep": list(self.keep),
+            "key": key,
+        }
 
 
 @dataclass
@@ -87,7 +93,9 @@ class Ingest:
         skipped: Those of them that an earlier run had read.
     """
 
-    def __init__(self, directory: Path, streams: Sequence[Stream], options: Options, command: str) -> None:
+    def __init__(
+        self, directory: Path, streams: Sequence[Stream], options: Options, command: str
+    ) -> None:
         """Opens a directory, or makes it.
 
         Raises:
@@ -104,7 +112,9 @@ class Ingest:
         self._others: list[dict[str, Any]] = []
         if not about.exists():
             if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-                raise FileExistsError(f"{directory} is there, and no fleet directory; name a new one")
+                raise FileExistsError(
+                    f"{directory} is there, and no fleet directory; name a new one"
+                )
         else:
             self._check(json.loads(about.read_text(encoding="utf-8")))
         self._kept.mkdir(parents=True, exist_ok=True)
@@ -114,16 +124,26 @@ class Ingest:
 
     def _check(self, about: Mapping[str, Any]) -> None:
         if about.get("format") != FORMAT:
-            raise FileExistsError(f"{self.directory} was made by another version of fullpipe; name a new directory")
-        differ = [key for key, value in self.options.described().items() if about["options"].get(key) != value]
+            raise FileExistsError(
+                f"{self.directory} was made by another version of fullpipe; name a new directory"
+            )
+        differ = [
+            key
+            for key, value in self.options.described().items()
+            if about["options"].get(key) != value
+        ]
         if differ:
-            what = ", ".join("--anonymize" if key == "key" else f"--{key.replace('_', '-')}" for key in differ)
+            what = ", ".join(
+                "--anonymize" if key == "key" else f"--{key.replace('_', '-')}" for key in differ
+            )
             raise FileExistsError(
                 f"{self.directory} was made with another {what}; name a new directory, or say the same again"
             )
         ours = {(stream.kind, stream.arm, stream.host) for stream in self.streams}
         self._others = [
-            source for source in about["sources"] if (source["kind"], source["arm"], source["host"]) not in ours
+            source
+            for source in about["sources"]
+            if (source["kind"], source["arm"], source["host"]) not in ours
         ]
 
     def _load(self, stream: Stream) -> Progress:
@@ -177,7 +197,9 @@ class Ingest:
             return
         reader = self._reader(stream)
         if progress.state and not reader.resume(progress.state):
-            raise FileExistsError(f"{self.directory} was made by another version of fullpipe; name a new directory")
+            raise FileExistsError(
+                f"{self.directory} was made by another version of fullpipe; name a new directory"
+            )
         # Of a run that was ended between two commits, and what was not complete then.
         self._remove(stream, progress.commit)
         with _Behind(lambda tables, part: self._write(stream, tables, part)) as writing:
@@ -205,7 +227,8 @@ class Ingest:
                     more = reader.read(_ROWS, _BYTES)
                 except OSError as error:  # cut off in the middle; what was there has been read
                     trouble, more = str(error), False
-                # What has been added since the end was read is not of it. What is damaged is not read to its end.
+                # What has been added since the end was read is not of it. What is damaged is not
+                # read to its end.
                 position = file.stat().st_size if trouble else reader.position
                 with self._lock:
                     self.done += position - at
@@ -213,7 +236,9 @@ class Ingest:
                 if reader.rows >= _ROWS:
                     writing.write(reader.take(), f"{progress.commit:05}-{part:04}")
                     part += 1
-            progress.files.append({"path": str(file), "bytes": at} | ({"trouble": trouble} if trouble else {}))
+            progress.files.append(
+                {"path": str(file), "bytes": at} | ({"trouble": trouble} if trouble else {})
+            )
             self._quote(progress, reader, file)
             last = number == len(files) - 1
             if last or size >= _COMMIT_BYTES or time.monotonic() - since >= _COMMIT_S:
@@ -258,7 +283,9 @@ class Ingest:
                 frame = frame.with_columns(**whose)
             else:
                 arms = {other.host: other.arm for other in self.streams if other.arm}
-                frame = frame.with_columns(arm=pl.col("host").replace_strict(arms, default=store.NO_ARM))
+                frame = frame.with_columns(
+                    arm=pl.col("host").replace_strict(arms, default=store.NO_ARM)
+                )
             store.write(self.directory, table, frame, f"{stream.key}-{part}")
 
     def _quote(self, progress: Progress, reader: _core.FleetReader, file: Path) -> None:

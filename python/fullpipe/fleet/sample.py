@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from ipaddress import IPv4Address, IPv6Address
 
-# No more than this share of one core, whatever the interval: with very many connections samples come later.
+# No more than this share of one core, whatever the interval: with very many connections samples
+# come later.
 MOST_CPU = 0.05
 _COUNTERS = ("/proc/net/snmp", "/proc/net/netstat", "/proc/stat")
 _COUNTED = (b"Tcp:", b"TcpExt:", b"cpu ")
@@ -50,7 +51,9 @@ class Filter:
             return _core.FleetSampler(self.states, sport, dport, src, dst)
         except ValueError as error:
             raise refusal(
-                "no such state", f"those of the kernel are {error}", place=f"--state {','.join(self.states)}"
+                "no such state",
+                f"those of the kernel are {error}",
+                place=f"--state {','.join(self.states)}",
             ) from None
 
 
@@ -63,7 +66,9 @@ def _ports(option: str, text: str | None) -> tuple[int, int] | None:
     except ValueError:
         ports = (-1, -1)
     if not 0 <= ports[0] <= ports[1] <= 65535:
-        raise refusal("neither a port nor a range", "write 443 or 8000-8999", place=f"{option} {text}")
+        raise refusal(
+            "neither a port nor a range", "write 443 or 8000-8999", place=f"{option} {text}"
+        )
     return ports
 
 
@@ -73,12 +78,20 @@ def _net(option: str, text: str | None) -> tuple[IPv4Address | IPv6Address, int]
     try:
         net = ipaddress.ip_network(text, strict=False)
     except ValueError:
-        raise refusal("no network", "write 10.0.0.0/8, 2001:db8::/32 or an address", place=f"{option} {text}") from None
+        raise refusal(
+            "no network", "write 10.0.0.0/8, 2001:db8::/32 or an address", place=f"{option} {text}"
+        ) from None
     return net.network_address, net.prefixlen
 
 
 def sample(
-    out: Path, chosen: Filter, *, interval_s: float, rotate_s: float, keep: int | None, count: int | None
+    out: Path,
+    chosen: Filter,
+    *,
+    interval_s: float,
+    rotate_s: float,
+    keep: int | None,
+    count: int | None,
 ) -> None:
     """Writes a listing every so often, until it is interrupted or `count` are there.
 
@@ -88,12 +101,16 @@ def sample(
     """
     sampler = chosen.sampler()
     out.mkdir(parents=True, exist_ok=True)
-    for leftover in out.glob("*.part"):  # of one that was killed: what is in it can be read until there
+    # of one that was killed: what is in it can be read until there
+    for leftover in out.glob("*.part"):
         leftover.rename(leftover.with_suffix(""))
     samples, slow = 0, False
     spent_s = cost_s = 0.0
     begun = last = time.monotonic()
-    with stoppable(lambda: f"after {samples:,} samples", f"they are in {out}"), Files(out, rotate_s, keep) as files:
+    with (
+        stoppable(lambda: f"after {samples:,} samples", f"they are in {out}"),
+        Files(out, rotate_s, keep) as files,
+    ):
         print(f"sampling every {interval_s:g} s into {out}; Ctrl-C ends it", file=sys.stderr)
         while count is None or samples < count:
             if samples:
@@ -102,7 +119,9 @@ def sample(
             last, before = time.monotonic(), time.process_time()
             now = time.time()
             text, sockets, interrupted = sampler.list()
-            head = f"@{now:.6f}\n" + ("# the kernel's table changed meanwhile\n" if interrupted else "")
+            head = f"@{now:.6f}\n" + (
+                "# the kernel's table changed meanwhile\n" if interrupted else ""
+            )
             files.write(now, head.encode() + text, _counters(now))
             cost_s = time.process_time() - before
             spent_s += cost_s
@@ -115,7 +134,10 @@ def sample(
                     file=sys.stderr,
                 )
     share = spent_s / max(time.monotonic() - begun, 1e-9)
-    print(f"{samples:,} samples in {out}, {spent_s:.2f} s of processor time, {share:.2%} of a core", file=sys.stderr)
+    print(
+        f"{samples:,} samples in {out}, {spent_s:.2f} s of processor time, {share:.2%} of a core",
+        file=sys.stderr,
+    )
 
 
 def _counters(now: float) -> bytes:
@@ -123,7 +145,9 @@ def _counters(now: float) -> bytes:
     lines = [f"@{now:.6f}".encode()]
     for file in _COUNTERS:
         try:
-            lines += [line for line in Path(file).read_bytes().splitlines() if line.startswith(_COUNTED)]
+            lines += [
+                line for line in Path(file).read_bytes().splitlines() if line.startswith(_COUNTED)
+            ]
         except OSError:  # not everywhere may each be read
             continue
     return b"\n".join(lines) + b"\n"

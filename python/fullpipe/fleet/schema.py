@@ -1,7 +1,7 @@
 """The tables of a fleet directory: their columns, each declared once.
 
-Whoever writes one does so through `store.write`, so whoever reads one can rely on every column being there.
-docs/fleet.md shows these tables, and a test holds the two together.
+Whoever writes one does so through `store.write`, so whoever reads one can rely on every column
+being there. docs/fleet.md shows these tables, and a test holds the two together.
 """
 
 from __future__ import annotations
@@ -51,12 +51,22 @@ ENDS = (
     *_of("int", remote_port="the other end's port"),
 )
 
-# What a line of `ss` says of a socket, in the order in which it says it. A name is that of ss, with a unit.
+# What a line of `ss` says of a socket, in the order in which it says it. A name is that of ss, with
+# a unit.
 FIELDS = (
     *_of("text", state="ESTAB and so on; null where ss leaves it out, since a filter asked for it"),
     *_of("int", recvq_bytes="Recv-Q", sendq_bytes="Send-Q"),
-    *_of("int", uid="`uid:`", ino="`ino:`, the inode", sk="`sk:`, the kernel's cookie, that no other socket has"),
-    *_of("text", cgroup="`cgroup:`", timer="the timer that runs: `on` (retransmission), `keepalive`, `persist` …"),
+    *_of(
+        "int",
+        uid="`uid:`",
+        ino="`ino:`, the inode",
+        sk="`sk:`, the kernel's cookie, that no other socket has",
+    ),
+    *_of(
+        "text",
+        cgroup="`cgroup:`",
+        timer="the timer that runs: `on` (retransmission), `keepalive`, `persist` …",
+    ),
     *_of("float", timer_s="until it fires"),
     *_of("int", timer_retrans="how often it has fired in a row"),
     *_of(
@@ -119,7 +129,11 @@ FIELDS = (
         max_pacing_rate_bps="its limit; null while there is none",
         delivery_rate_bps="the latest sample of the delivery rate",
     ),
-    *_of("int", delivered_packets="segments delivered", delivered_ce_packets="those with a mark of ECN"),
+    *_of(
+        "int",
+        delivered_packets="segments delivered",
+        delivered_ce_packets="those with a mark of ECN",
+    ),
     *_of("bool", app_limited="the delivery rate's sample was limited by the application"),
     *_of(
         "float",
@@ -159,8 +173,13 @@ FIELDS = (
 
 # What follows from the fields of one line.
 OF_FIELDS = (
-    *_derived("float", loss="bytes_retrans / bytes_sent; of older kernels retrans_total_packets / data_segs_out"),
-    *_derived("float", rwnd_limited="rwnd_limited_s / busy_s", sndbuf_limited="sndbuf_limited_s / busy_s"),
+    *_derived(
+        "float",
+        loss="bytes_retrans / bytes_sent; of older kernels retrans_total_packets / data_segs_out",
+    ),
+    *_derived(
+        "float", rwnd_limited="rwnd_limited_s / busy_s", sndbuf_limited="sndbuf_limited_s / busy_s"
+    ),
     *_derived(
         "float",
         bandwidth_bps="bbr_bw_bps; without BBR delivery_rate_bps",
@@ -168,12 +187,17 @@ OF_FIELDS = (
         min_rtt_s="minrtt_s; where that is missing, bbr_mrtt_s",
         spurious="dsack_dups / retrans_total_packets, 1 at most",
     ),
-    *_derived("int", transferred_bytes="bytes_acked; where that is missing, bytes_sent − bytes_retrans"),
+    *_derived(
+        "int", transferred_bytes="bytes_acked; where that is missing, bytes_sent − bytes_retrans"
+    ),
     *_derived("int", inflight_bytes="unacked_packets × mss_bytes"),
 )
 
 COURSE = (
-    *_of("int", busy_samples="samples with data in flight (unacked_packets > 0); the means below are over these"),
+    *_of(
+        "int",
+        busy_samples="samples with data in flight (unacked_packets > 0); the means below are over these",
+    ),
     *_of(
         "float",
         rtt_s_mean="mean of rtt_s",
@@ -202,10 +226,15 @@ COURSE = (
 CONNECTIONS = (
     *ARM,
     *_of("int", connection="a number of its own"),
-    *_of("int", pair="what is compared pairwise, as a simulated path under several algorithms; null of real ones"),
+    *_of(
+        "int",
+        pair="what is compared pairwise, as a simulated path under several algorithms; null of real ones",
+    ),
     *CLIENT,
     *ENDS,
-    *_of("time", first_seen="its first sample", last_seen="its last, from which the values below are"),
+    *_of(
+        "time", first_seen="its first sample", last_seen="its last, from which the values below are"
+    ),
     *_of("int", samples="how many there are"),
     *FIELDS,
     *COURSE,
@@ -234,11 +263,22 @@ REQUESTS = (
         upstream_response_time_s="of the last upstream server",
     ),
     *_of("text", protocol="HTTP/1.1, HTTP/2.0 …", country="as the log has it, by GeoIP"),
-    *_of("int", nginx_connection="`$connection`", connection_requests="how many it had had before, and this one"),
+    *_of(
+        "int",
+        nginx_connection="`$connection`",
+        connection_requests="how many it had had before, and this one",
+    ),
     *_of("float", tcpinfo_rtt_s="smoothed RTT at the end", tcpinfo_rttvar_s="its variation"),
-    *_of("int", tcpinfo_snd_cwnd_packets="congestion window", tcpinfo_rcv_space_bytes="as `rcv_space_bytes`"),
+    *_of(
+        "int",
+        tcpinfo_snd_cwnd_packets="congestion window",
+        tcpinfo_rcv_space_bytes="as `rcv_space_bytes`",
+    ),
     *_of("text", kept="JSON: the variables of `--keep`"),
-    *_derived("float", throughput_bps="8 × bytes_sent (or body_bytes_sent) / request_time_s; null when that is 0"),
+    *_derived(
+        "float",
+        throughput_bps="8 × bytes_sent (or body_bytes_sent) / request_time_s; null when that is 0",
+    ),
 )
 
 COUNTERS = (
@@ -257,7 +297,11 @@ COUNTERS = (
         loss_probes="TcpExt TCPLossProbes",
         dsack_received="TcpExt TCPDSACKRecv",
     ),
-    *_of("float", cpu_s="processor time, idle included, from /proc/stat", cpu_idle_s="of it idle, or waiting for I/O"),
+    *_of(
+        "float",
+        cpu_s="processor time, idle included, from /proc/stat",
+        cpu_idle_s="of it idle, or waiting for I/O",
+    ),
     *_derived(
         "float",
         retrans="retrans_segs / out_segs, as RetransSegs % usually is",
@@ -270,7 +314,11 @@ HISTOGRAMS = (
     *ARM,
     *_of("time", time="of the file"),
     *_of("text", name="as bpftrace prints it, with its key"),
-    *_of("float", low="the bucket's smallest value", high="the first value above it; null where it has no end"),
+    *_of(
+        "float",
+        low="the bucket's smallest value",
+        high="the first value above it; null where it has no end",
+    ),
     *_of("int", count="how many values"),
     *_derived("float", share="of this histogram's values"),
 )

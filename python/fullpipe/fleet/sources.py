@@ -41,7 +41,9 @@ class Stream:
     @property
     def key(self) -> str:
         """Of the names of files that are made of it."""
-        return blake2b("\0".join((self.kind, self.arm, self.host)).encode(), digest_size=6).hexdigest()
+        return blake2b(
+            "\0".join((self.kind, self.arm, self.host)).encode(), digest_size=6
+        ).hexdigest()
 
     @property
     def name(self) -> str:
@@ -53,8 +55,8 @@ def streams(given: dict[Kind, Sequence[str]], own_hosts: bool = False) -> list[S
     """Finds the files of each option.
 
     Args:
-        given: By kind, values like `cubic=hosts/{host}/*.ss`. Only that of `ss` needs an arm: others belong to that of
-            their host.
+        given: By kind, values like `cubic=hosts/{host}/*.ss`. Only that of `ss` needs an arm:
+            others belong to that of their host.
         own_hosts: Whether the lines of nginx's logs say their host.
 
     Raises:
@@ -90,16 +92,28 @@ def _files(kind: Kind, value: str) -> tuple[str, list[tuple[str, Path]]]:
         )
     assert not arm or is_name(arm)
     if pattern.count(_HOST) > 1:
-        raise refusal(f"{_HOST} stands in it twice", "write it once, and * elsewhere", place=f"{option} {value}")
+        raise refusal(
+            f"{_HOST} stands in it twice",
+            "write it once, and * elsewhere",
+            place=f"{option} {value}",
+        )
     path = Path(pattern.replace(_HOST, "*"))
-    root, parts = (Path(path.anchor), path.parts[1:]) if path.is_absolute() else (Path(), path.parts)
-    matches = sorted(file for file in root.glob(str(Path(*parts))) if file.is_file()) if parts else []
+    root, parts = (
+        (Path(path.anchor), path.parts[1:]) if path.is_absolute() else (Path(), path.parts)
+    )
+    matches = (
+        sorted(file for file in root.glob(str(Path(*parts))) if file.is_file()) if parts else []
+    )
     if not matches:
         what = "no such file" if (root / Path(*parts)).exists() or not parts else "no file matches"
         if (root / Path(*parts)).is_dir():
-            raise refusal("it is a folder", f"name its files, like {pattern}/*", place=f"{option} {value}")
+            raise refusal(
+                "it is a folder", f"name its files, like {pattern}/*", place=f"{option} {value}"
+            )
         raise refusal(
-            what, "put the pattern into quotes; * is any part of a name, ** any folders", place=f"{option} {value}"
+            what,
+            "put the pattern into quotes; * is any part of a name, ** any folders",
+            place=f"{option} {value}",
         )
     return arm, [(_host(pattern, file), file) for file in matches]
 
@@ -108,8 +122,16 @@ def _host(pattern: str, file: Path) -> str:
     """What `{host}` stands for in a file's path; without it, the name of its folder."""
     if _HOST not in pattern:
         return file.resolve().parent.name or "."
-    pieces = (re.escape(piece) for piece in re.split(r"(\*\*/?|\*|\?|\{host\})", str(Path(pattern))))
-    words = {r"\*\*/": "(?:.*/)?", r"\*\*": ".*", r"\*": "[^/]*", r"\?": "[^/]", r"\{host\}": "(?P<host>[^/]+)"}
+    pieces = (
+        re.escape(piece) for piece in re.split(r"(\*\*/?|\*|\?|\{host\})", str(Path(pattern)))
+    )
+    words = {
+        r"\*\*/": "(?:.*/)?",
+        r"\*\*": ".*",
+        r"\*": "[^/]*",
+        r"\?": "[^/]",
+        r"\{host\}": "(?P<host>[^/]+)",
+    }
     found = re.fullmatch("".join(words.get(piece, piece) for piece in pieces), str(file))
     return found["host"] if found else file.resolve().parent.name
 

@@ -44,7 +44,9 @@ def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[P
     day = pl.col(DAY_OF[table]).dt.strftime("%Y-%m-%d").fill_null(NO_DAY).alias("_day")
     whole = conform(frame, table).with_columns(day)
     files = []
-    for (arm, of_day), rows in whole.partition_by("arm", "_day", as_dict=True, include_key=True).items():
+    for (arm, of_day), rows in whole.partition_by(
+        "arm", "_day", as_dict=True, include_key=True
+    ).items():
         folder = directory / table / f"arm={arm}" / f"day={of_day}"
         folder.mkdir(parents=True, exist_ok=True)
         aside = folder / f".{part}.parquet"

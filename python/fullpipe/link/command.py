@@ -49,7 +49,9 @@ def link(
         OSError: When this machine does not allow it, or `out` can't be written.
     """
     if sys.platform != "linux":
-        fail("a link needs Linux: network namespaces and TUN devices\n  fix: run it in a virtual machine with Linux")
+        fail(
+            "a link needs Linux: network namespaces and TUN devices\n  fix: run it in a virtual machine with Linux"
+        )
     if "FULLPIPE_FAR" in os.environ:
         fail("links do not nest, and this runs behind one\n  fix: give one link the whole path")
     with fresh_directory(out, called=f"--out {out}") if out else nullcontext() as aside:
@@ -57,7 +59,9 @@ def link(
         programs = [list(one) for one in far]
         report = _run(
             live,
-            lambda: _core.link(scenario, program, programs, upload=upload, uplink=uplink, live=live, captures=aside),
+            lambda: _core.link(
+                scenario, program, programs, upload=upload, uplink=uplink, live=live, captures=aside
+            ),
         )
         if aside:
             (aside / "link.json").write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
@@ -84,7 +88,8 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         with stoppable(lambda: "while the command ran", "it was ended, and nothing is left of it"):
             header = live
             while (heard := run.hear()) is not None:
-                # The terminal's Ctrl-C reaches the command as well, which may do as it likes with the first one.
+                # The terminal's Ctrl-C reaches the command as well, which may do as it likes with
+                # the first one.
                 if interrupts > (1 if in_front else 0):
                     run.stop()
                 said = json.loads(heard or "{}")
@@ -101,7 +106,10 @@ def _run(live: bool, begin: Callable[[], _core.LinkRun]) -> dict[str, Any]:
         signal.signal(signal.SIGINT, before)
         _take_terminal_back(in_front)
     if report is None:
-        fail(refused or "the processes that emulate the path were killed; nothing is left of them\n  fix: run it again")
+        fail(
+            refused
+            or "the processes that emulate the path were killed; nothing is left of them\n  fix: run it again"
+        )
     return report
 
 
@@ -123,7 +131,9 @@ def _show(report: dict[str, Any], out: Path | None) -> None:
     console.print()
     show(report, console)
     if out:
-        console.print(f"kept in {out}: near.pcapng, far.pcapng, link.json", markup=False, soft_wrap=True)
+        console.print(
+            f"kept in {out}: near.pcapng, far.pcapng, link.json", markup=False, soft_wrap=True
+        )
 
 
 def _in_foreground() -> bool:

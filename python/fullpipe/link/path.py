@@ -22,7 +22,12 @@ class OptionError(ValueError):
 
 
 def path(
-    given: Mapping[str, str], settings: Mapping[str, str], *, up: str | None, profile: str | None, file: Path | None
+    given: Mapping[str, str],
+    settings: Mapping[str, str],
+    *,
+    up: str | None,
+    profile: str | None,
+    file: Path | None,
 ) -> Scenario:
     """The scenario whose first flow's way all packets go.
 
@@ -50,10 +55,14 @@ def path(
     if file is not None:
         return load(file, set={**of_path, **settings})
     if profile is not None:
-        text = f'# The path {profile}\nduration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
+        text = (
+            f'# The path {profile}\nduration = "60min"\n\n[path]\nprofile = "{profile}"\n\n{_FLOW}'
+        )
         return Scenario.parse(text, "link", list({**of_path, **settings}.items()))
     # A queue of another kind has a limit of its own.
-    both = {key: value for key, value in DEFAULTS.items() if key != "buffer" or "queue" not in given} | dict(given)
+    both = {
+        key: value for key, value in DEFAULTS.items() if key != "buffer" or "queue" not in given
+    } | dict(given)
     ways = {f"path.{key}": value for key, value in both.items()}
     ways |= {f"link.0.{key}": value for key, value in both.items() if key in _UP}
     if up is not None:

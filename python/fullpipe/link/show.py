@@ -23,21 +23,42 @@ def show(report: Report, console: Console) -> None:
     links = {link["name"]: link for link in report["links"]}
     unit, scale = rate_unit([report[way]["rate_bps"] for way in WAYS])
     table = make_table("way")
-    number_columns(table, f"IP\n{unit}", "\npackets", "\ndropped", "\nmarked", "queue ms\nmean", "\np95", "\nmax")
+    number_columns(
+        table,
+        f"IP\n{unit}",
+        "\npackets",
+        "\ndropped",
+        "\nmarked",
+        "queue ms\nmean",
+        "\np95",
+        "\nmax",
+    )
     table.add_column("\nlink", vertical="bottom")
     for name in WAYS:
         way = report[name]
-        counts = (f"{way['rate_bps'] / scale:.2f}", *(f"{way[what]:,}" for what in ("packets", "dropped", "marked")))
+        counts = (
+            f"{way['rate_bps'] / scale:.2f}",
+            *(f"{way[what]:,}" for what in ("packets", "dropped", "marked")),
+        )
         for row, link in enumerate(way["links"] or [None]):
             queue = links[link]["queue_delay_s"] if link else {}
             waits = (_milliseconds(queue.get(what)) for what in ("mean", "p95", "max"))
-            table.add_row(name if row == 0 else "", *(counts if row == 0 else [""] * 4), *waits, Text(link or "none"))
+            table.add_row(
+                name if row == 0 else "",
+                *(counts if row == 0 else [""] * 4),
+                *waits,
+                Text(link or "none"),
+            )
     narrow(table, console)
     console.print(table)
     time = report["timeliness"]
     late = ", ".join(
         f"{what} {_short(time[key])}"
-        for what, key in (("p50", "lateness_p50_s"), ("p99", "lateness_p99_s"), ("max", "lateness_max_s"))
+        for what, key in (
+            ("p50", "lateness_p50_s"),
+            ("p99", "lateness_p99_s"),
+            ("max", "lateness_max_s"),
+        )
     )
     if not any(report[way]["packets"] for way in WAYS):
         late = "of no packet"
@@ -48,7 +69,9 @@ def show(report: Report, console: Console) -> None:
         soft_wrap=True,
     )
     for doubt in time["doubts"]:
-        console.print(f"not trustworthy: {doubt}", style="bold yellow", markup=False, soft_wrap=True)
+        console.print(
+            f"not trustworthy: {doubt}", style="bold yellow", markup=False, soft_wrap=True
+        )
 
 
 def _milliseconds(seconds: float | None) -> str:

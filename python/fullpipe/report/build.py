@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING
 from fullpipe.report import values
 from fullpipe.report.kept import read
 from fullpipe.report.model import Report
-from fullpipe.report.panels import differences, maps, replays, results, runners, slowdowns, spread, time
+from fullpipe.report.panels import (
+    differences,
+    maps,
+    replays,
+    results,
+    runners,
+    slowdowns,
+    spread,
+    time,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,4 +44,6 @@ def build(directory: Path) -> Report:
         spread.section(groups, metrics),
         replays.section(kept),
     ]
-    return Report(kept.title, kept.about, kept.facts, findings, note, [each for each in sections if each])
+    return Report(
+        kept.title, kept.about, kept.facts, findings, note, [each for each in sections if each]
+    )

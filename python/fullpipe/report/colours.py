@@ -18,5 +18,6 @@ def heat(share: float) -> tuple[str, str]:
 
     red, green, blue, _ = colormaps["cividis"](share)
     luminance = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-    text = "#000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#fff"  # WCAG's contrast
+    # WCAG's contrast
+    text = "#000" if (luminance + 0.05) / 0.05 > 1.05 / (luminance + 0.05) else "#fff"
     return f"#{round(red * 255):02x}{round(green * 255):02x}{round(blue * 255):02x}", text

@@ -29,9 +29,16 @@ _FEW_FINDINGS = 12
 def page(report: Report) -> str:
     """The whole page."""
     charts: list[dict[str, Any]] = []
-    body = "".join(_section(number, section, charts) for number, section in enumerate(report.sections))
-    links = "".join(f'<a href="#s{number}">{escape(each.title)}</a>' for number, each in enumerate(report.sections))
-    facts = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts)
+    body = "".join(
+        _section(number, section, charts) for number, section in enumerate(report.sections)
+    )
+    links = "".join(
+        f'<a href="#s{number}">{escape(each.title)}</a>'
+        for number, each in enumerate(report.sections)
+    )
+    facts = "".join(
+        f"<div><dt>{escape(name)}</dt><dd>{escape(text)}</dd></div>" for name, text in report.facts
+    )
     data = json.dumps({"charts": charts, "colours": COLOURS, "onDark": ON_DARK, "dashes": DASHES})
     data = data.replace("</", "<\\/")  # what ends a script ends it even in a string
     return document(
@@ -90,7 +97,11 @@ def _colours() -> str:
 def _findings(report: Report) -> str:
     first, more = report.findings[:_FEW_FINDINGS], report.findings[_FEW_FINDINGS:]
     rest = f"<details><summary>{len(more)} more</summary>{_list(more)}</details>" if more else ""
-    legend = " ▲ better for the first named, ▼ worse." if any(each.better for each in report.findings) else ""
+    legend = (
+        " ▲ better for the first named, ▼ worse."
+        if any(each.better for each in report.findings)
+        else ""
+    )
     return f'{_list(first)}{rest}<p class="note">{escape(report.findings_note + legend)}</p>'
 
 
@@ -107,13 +118,14 @@ def _list(findings: Sequence[Finding]) -> str:
 def _section(number: int, section: Section, charts: list[dict[str, Any]]) -> str:
     note = f'<p class="note">{escape(section.note)}</p>' if section.note else ""
     blocks = "".join(_blocks(section.blocks, charts))
-    return (
-        f'<section id="s{number}"><h2>{escape(section.title)}</h2>{note}<div class="blocks">{blocks}</div></section>\n'
-    )
+    title = f"<h2>{escape(section.title)}</h2>"
+    return f'<section id="s{number}">{title}{note}<div class="blocks">{blocks}</div></section>\n'
 
 
 def _blocks(blocks: list[Block], charts: list[dict[str, Any]]) -> Iterator[str]:
-    for row, together in groupby(blocks, key=lambda block: block.row if isinstance(block, Heat) else None):
+    for row, together in groupby(
+        blocks, key=lambda block: block.row if isinstance(block, Heat) else None
+    ):
         if row is None:
             yield from _each(together, charts)
         else:
@@ -164,7 +176,9 @@ def _table(table: Table) -> str:
 def _cell(cell: Cell) -> str:
     match cell:
         case Number():
-            value = "" if cell.value is None or cell.value != cell.value else repr(float(cell.value))
+            value = (
+                "" if cell.value is None or cell.value != cell.value else repr(float(cell.value))
+            )
             return f'<td class="n" data-v="{value}">{escape(cell.text)}</td>'
         case Code():
             return f"<td><code>{escape(cell.text)}</code></td>"
@@ -238,7 +252,10 @@ def _chart(block: Lines) -> dict[str, Any]:
 
 
 def _line(line: Line, number: int) -> dict[str, Any]:
-    found: dict[str, Any] = {"label": line.label, "style": number if line.style is None else line.style}
+    found: dict[str, Any] = {
+        "label": line.label,
+        "style": number if line.style is None else line.style,
+    }
     for name, values in (("x", line.x), ("v", line.y), ("low", line.low), ("high", line.high)):
         if values is not None:
             found[name] = _packed(values)

@@ -86,7 +86,8 @@ class Kept:
         title: What they are about.
         about: The rest of the scenario's first comment lines.
         facts: Versions, command and sizes, in words.
-        rows: One row a flow and run: `point`, `seed`, `flow`, `flow_index`, `cc` and metrics, nested ones with dots.
+        rows: One row a flow and run: `point`, `seed`, `flow`, `flow_index`, `cc` and metrics,
+            nested ones with dots.
         axes: What was swept.
         points: Each combination, by its number.
         series: The traces that were kept.
@@ -120,7 +121,9 @@ def read(directory: Path) -> Kept:
     """
     if not directory.is_dir():
         what = "is a file, not a directory" if directory.exists() else "no such directory"
-        raise NoResultsError(f"{directory}: {what}\n  fix: name what a run, a sweep or reproduce has kept with --out")
+        raise NoResultsError(
+            f"{directory}: {what}\n  fix: name what a run, a sweep or reproduce has kept with --out"
+        )
     for file, reader in (
         ("sweep.json", _sweep),
         ("compare.json", _comparison),
@@ -146,10 +149,17 @@ def rows_of(metrics: Metrics) -> list[dict[str, Any]]:
     """A run's metrics as a row a flow, and behind them a row a workload, named as in a sweep's data set."""
     whole: dict[str, Any] = {key: metrics[key] for key in ("seed", "jain", "packets", "runner")}
     for link in metrics["links"]:
-        whole |= _flat({key: value for key, value in link.items() if key != "name"}, f"link.{link['name']}.")
+        whole |= _flat(
+            {key: value for key, value in link.items() if key != "name"}, f"link.{link['name']}."
+        )
     those: list[Mapping[str, Any]] = [*metrics["flows"], *metrics.get("workloads", [])]
     return [
-        {**whole, "flow": flow["name"], "flow_index": index, **_flat({k: v for k, v in flow.items() if k != "name"})}
+        {
+            **whole,
+            "flow": flow["name"],
+            "flow_index": index,
+            **_flat({k: v for k, v in flow.items() if k != "name"}),
+        }
         for index, flow in enumerate(those)
     ]
 
@@ -158,26 +168,40 @@ def _flat(nested: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in nested.items():
         inner = {each["from_bytes"]: each for each in value} if key == "decades" else value
-        flat |= _flat(inner, f"{prefix}{key}.") if isinstance(inner, dict) else {f"{prefix}{key}": inner}
+        flat |= (
+            _flat(inner, f"{prefix}{key}.")
+            if isinstance(inner, dict)
+            else {f"{prefix}{key}": inner}
+        )
     return flat
 
 
 def _sweep(directory: Path) -> Kept:
     about = _json(directory / "sweep.json")
-    files = sorted(file for file in (directory / "runs").glob("*.parquet") if not file.name.startswith("."))
+    files = sorted(
+        file for file in (directory / "runs").glob("*.parquet") if not file.name.startswith(".")
+    )
     if not files:
-        raise NoResultsError(f"{directory}: no run has ended yet: runs/ is empty\n  fix: let the sweep go on")
-    rows = pl.concat([read_parquet(file) for file in files], how="diagonal_relaxed").sort("point", "seed", "flow_index")
+        raise NoResultsError(
+            f"{directory}: no run has ended yet: runs/ is empty\n  fix: let the sweep go on"
+        )
+    rows = pl.concat([read_parquet(file) for file in files], how="diagonal_relaxed").sort(
+        "point", "seed", "flow_index"
+    )
     axes = [Axis(axis["key"], tuple(map(str, axis["values"]))) for axis in about["axes"]]
     runners: list[str] = about.get("runners", ["sim"])
     if len(runners) > 1:  # a point on each runner is a point of its own
         place = pl.col("runner").replace_strict(runners, range(len(runners)), return_dtype=pl.Int64)
-        rows = rows.with_columns(point=pl.col("point") + place * about["points"]).sort("point", "seed", "flow_index")
+        rows = rows.with_columns(point=pl.col("point") + place * about["points"]).sort(
+            "point", "seed", "flow_index"
+        )
     points = _points(rows, axes, directory, about["points"], runners)
     series = [
         Series(points[number], int(seed), file, links if links.is_file() else None)
         for first, runner in enumerate(runners)
-        for file in sorted((directory / "series" / ("" if runner == "sim" else runner)).glob("*.parquet"))
+        for file in sorted(
+            (directory / "series" / ("" if runner == "sim" else runner)).glob("*.parquet")
+        )
         if not file.stem.endswith(".links")
         for point, _, seed in [file.stem.partition("-")]
         for links in [file.with_name(f"{file.stem}.links.parquet")]
@@ -186,17 +210,35 @@ def _sweep(directory: Path) -> Kept:
         if number in points
     ]
     title, rest = _titled(about["scenario"], about["file"])
-    facts = [("Command", about["command"]), ("Version", f"fullpipe {about['version']}, build {about['build']}")]
+    facts = [
+        ("Command", about["command"]),
+        ("Version", f"fullpipe {about['version']}, build {about['build']}"),
+    ]
     runs = rows.select("point", "seed").n_unique()
     whole = "" if runs == about["runs"] else f" of {about['runs']:,}: the sweep has not ended"
     if runners != ["sim"]:
         facts.append(("Run on", ", ".join(runners)))
-    facts.append(("Runs", f"{runs:,}{whole}: {about['points']:,} points, seeds {spans(about['seeds'])}"))
+    facts.append(
+        ("Runs", f"{runs:,}{whole}: {about['points']:,} points, seeds {spans(about['seeds'])}")
+    )
     facts += [("Machine", ", ".join(words)) for words in _machines(rows)]
     if added := about["added_jitter"]:
-        facts.append(("Added for repetitions", ", ".join(f"{key} = {_listed(value)}" for key, value in added.items())))
+        facts.append(
+            (
+                "Added for repetitions",
+                ", ".join(f"{key} = {_listed(value)}" for key, value in added.items()),
+            )
+        )
     return Kept(
-        directory, title, rest, facts, rows, axes, points, _by_number(series), {about["file"]: about["scenario"]}
+        directory,
+        title,
+        rest,
+        facts,
+        rows,
+        axes,
+        points,
+        _by_number(series),
+        {about["file"]: about["scenario"]},
     )
 
 
@@ -218,12 +260,19 @@ def _comparison(directory: Path) -> Kept:
             cc = point.settings.get("flow.0.cc")
             settings = {"case": part, **({RUNNER: point.runner} if point.runner else {})}
             label = f"{cc} alone" if cc else part
-            points[first + number] = replace(point, number=first + number, label=label, settings=settings)
+            points[first + number] = replace(
+                point, number=first + number, label=label, settings=settings
+            )
         series += [replace(each, point=points[first + each.point.number]) for each in kept.series]
     _, alone = parts[0]
-    facts = [("Command", about["command"]), *(fact for fact in alone.facts if fact[0] not in ("Command", "Runs"))]
+    facts = [
+        ("Command", about["command"]),
+        *(fact for fact in alone.facts if fact[0] not in ("Command", "Runs")),
+    ]
     seeds = sorted({seed for point in points.values() for seed in point.seeds})
-    facts.append(("Runs", f"{sum(len(point.seeds) for point in points.values()):,}, seeds {spans(seeds)}"))
+    facts.append(
+        ("Runs", f"{sum(len(point.seeds) for point in points.values()):,}, seeds {spans(seeds)}")
+    )
     return Kept(
         directory,
         f"{', '.join(about['algorithms'])}: each alone, then together",
@@ -247,12 +296,16 @@ def _machines(rows: pl.DataFrame) -> Iterator[list[str]]:
     for (_,), those in rows.group_by("runner", maintain_order=True) if names else ():
         same = [(name, those[name].unique().to_list()) for name in names]
         if words := [
-            f"{name.removeprefix('host.')} {values[0]}" for name, values in same if len(values) == 1 and values[0]
+            f"{name.removeprefix('host.')} {values[0]}"
+            for name, values in same
+            if len(values) == 1 and values[0]
         ]:
             yield words
 
 
-def _points(rows: pl.DataFrame, axes: list[Axis], directory: Path, count: int, runners: list[str]) -> dict[int, Point]:
+def _points(
+    rows: pl.DataFrame, axes: list[Axis], directory: Path, count: int, runners: list[str]
+) -> dict[int, Point]:
     keys = [axis.key for axis in axes]
     points = {}
     for row in (
@@ -261,14 +314,18 @@ def _points(rows: pl.DataFrame, axes: list[Axis], directory: Path, count: int, r
         .rows(named=True)
     ):
         settings = {key: str(row[key]) for key in keys}
-        label = ", ".join(f"{short(key)} {value}" for key, value in settings.items()) or "the scenario"
+        label = (
+            ", ".join(f"{short(key)} {value}" for key, value in settings.items()) or "the scenario"
+        )
         runner = runners[row["point"] // count]
         on = "" if runner == "sim" else f" --on {runner}"
         command = f"fullpipe run {quote(str(directory))} --point {row['point'] % count}{on} --seed {row['seed'][0]}"
         one_of = runner if len(runners) > 1 else ""
         if one_of:
             settings[RUNNER] = runner
-        points[row["point"]] = Point(row["point"], label, settings, tuple(row["seed"]), command, one_of)
+        points[row["point"]] = Point(
+            row["point"], label, settings, tuple(row["seed"]), command, one_of
+        )
     return dict(sorted(points.items()))
 
 
@@ -285,10 +342,16 @@ def _run(directory: Path) -> Kept:
         directory,
         title,
         about,
-        [("Version", f"fullpipe {metrics['version']}"), ("Runs", f"1, seed {seed}"), *_ran_on(metrics)],
+        [
+            ("Version", f"fullpipe {metrics['version']}"),
+            ("Runs", f"1, seed {seed}"),
+            *_ran_on(metrics),
+        ],
         rows,
         points={0: point},
-        series=[Series(point, seed, flows, links if links.is_file() else None)] if flows.is_file() else [],
+        series=[Series(point, seed, flows, links if links.is_file() else None)]
+        if flows.is_file()
+        else [],
         scenarios={
             "scenario.toml": text,
             **({"resolved.toml": resolved.read_text("utf-8")} if resolved.is_file() else {}),
@@ -317,10 +380,15 @@ def _runs(directory: Path) -> Kept:
         parts[0].about,
         facts,
         pl.concat(
-            [part.rows.with_columns(point=pl.lit(number)) for number, part in enumerate(parts)], how="diagonal_relaxed"
+            [part.rows.with_columns(point=pl.lit(number)) for number, part in enumerate(parts)],
+            how="diagonal_relaxed",
         ),
         points=points,
-        series=[replace(each, point=points[number]) for number, part in enumerate(parts) for each in part.series],
+        series=[
+            replace(each, point=points[number])
+            for number, part in enumerate(parts)
+            for each in part.series
+        ],
         scenarios=parts[0].scenarios,
     )
 
@@ -331,7 +399,10 @@ def _ran_on(metrics: Metrics) -> list[tuple[str, str]]:
         return []
     facts = [("Run on", metrics["runner"])]
     facts += [("Machine", ", ".join(f"{name} {value}" for name, value in metrics["host"].items()))]
-    return [*(fact for fact in facts if fact[1]), *(("Warning", warning) for warning in metrics["warnings"])]
+    return [
+        *(fact for fact in facts if fact[1]),
+        *(("Warning", warning) for warning in metrics["warnings"]),
+    ]
 
 
 _STUDY = {
@@ -346,11 +417,18 @@ _STUDY = {
 def _conformance(directory: Path) -> Kept:
     """What `conformance` keeps: a run for each scene, and a record for each condition."""
     records = _json(directory / "table.json")
-    scenes = [scene for scene in dict.fromkeys(each["case"] for each in records) if (directory / scene).is_dir()]
+    scenes = [
+        scene
+        for scene in dict.fromkeys(each["case"] for each in records)
+        if (directory / scene).is_dir()
+    ]
     runs = [_run(directory / scene) for scene in scenes]
     points = {
         number: replace(
-            run.points[0], number=number, label=f"{scene} {run.title.partition(' ')[2]}", settings={"case": scene}
+            run.points[0],
+            number=number,
+            label=f"{scene} {run.title.partition(' ')[2]}",
+            settings={"case": scene},
         )
         for number, (scene, run) in enumerate(zip(scenes, runs, strict=True))
     }
@@ -419,7 +497,12 @@ def _heading(page: Path) -> tuple[str, str]:
     """The title of a study's page, and its source."""
     lines = page.read_text(encoding="utf-8").splitlines()
     source = next(
-        (line.removeprefix("Source: ").removesuffix(".") for line in lines if line.startswith("Source: ")), ""
+        (
+            line.removeprefix("Source: ").removesuffix(".")
+            for line in lines
+            if line.startswith("Source: ")
+        ),
+        "",
     )
     return lines[0].removeprefix("# "), source
 

@@ -21,7 +21,9 @@ def write_markdown(report: Report, directory: Path) -> None:
         OSError: When it can't be written.
     """
     pictures = write_pictures(report, directory, "svg")
-    (directory / "report.md").write_text("\n".join(_lines(report, pictures)) + "\n", encoding="utf-8")
+    (directory / "report.md").write_text(
+        "\n".join(_lines(report, pictures)) + "\n", encoding="utf-8"
+    )
 
 
 def _lines(report: Report, pictures: list[tuple[str, str]]) -> Iterator[str]:
@@ -49,7 +51,9 @@ def _lines(report: Report, pictures: list[tuple[str, str]]) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     yield f"| {' | '.join(table.columns)} |"
-    numbers = [any(isinstance(row[at], Number) for row in table.rows) for at in range(len(table.columns))]
+    numbers = [
+        any(isinstance(row[at], Number) for row in table.rows) for at in range(len(table.columns))
+    ]
     yield f"|{'|'.join('--:' if number else '---' for number in numbers)}|"
     for row in table.rows:
         yield f"| {' | '.join(_cell(cell) for cell in row)} |"

@@ -51,7 +51,9 @@ def write_pictures(report: Report, directory: Path, ending: str) -> list[tuple[s
     written = []
     with mpl.rc_context({**_STYLE, "svg.hashsalt": "fullpipe"}):
         for number, (section, name, figure) in enumerate(pictures(report), 1):
-            file = f"{number:02}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:60]}.{ending}"
+            file = (
+                f"{number:02}-{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-')[:60]}.{ending}"
+            )
             metadata = {"Date": None} if ending == "svg" else {}
             figure.savefig(directory / file, dpi=200, metadata=metadata)
             written.append((section, file))
@@ -64,7 +66,10 @@ def write_pdf(report: Report, file: Path) -> None:
     Raises:
         OSError: When it can't be written.
     """
-    with mpl.rc_context(_STYLE), PdfPages(file, metadata={"Title": report.title, "CreationDate": None}) as pages:
+    with (
+        mpl.rc_context(_STYLE),
+        PdfPages(file, metadata={"Title": report.title, "CreationDate": None}) as pages,
+    ):
         for page in _text_pages(report):
             pages.savefig(page)
         for section in report.sections:
@@ -79,10 +84,16 @@ def write_pdf(report: Report, file: Path) -> None:
 def pictures(report: Report) -> Iterator[tuple[str, str, Figure]]:
     """Section, name and figure of every picture: charts, maps of a metric together, runs over time."""
     for section in report.sections:
-        for row, together in groupby(section.blocks, key=lambda block: block.row if isinstance(block, Heat) else None):
+        for row, together in groupby(
+            section.blocks, key=lambda block: block.row if isinstance(block, Heat) else None
+        ):
             blocks = list(together)
             if row is not None:
-                yield section.title, f"map {row}", _maps([block for block in blocks if isinstance(block, Heat)])
+                yield (
+                    section.title,
+                    f"map {row}",
+                    _maps([block for block in blocks if isinstance(block, Heat)]),
+                )
                 continue
             for block in blocks:
                 match block:
@@ -113,7 +124,11 @@ def _figure(rows: int, height: float) -> tuple[Figure, list[Axes]]:
 def _lines(panel: Axes, block: Lines) -> None:
     for number, line in enumerate(block.lines):
         style = number if line.style is None else line.style
-        look: dict[str, Any] = {"color": COLOURS[style % len(COLOURS)], "linewidth": 1.1, "label": line.label}
+        look: dict[str, Any] = {
+            "color": COLOURS[style % len(COLOURS)],
+            "linewidth": 1.1,
+            "label": line.label,
+        }
         if dash := DASHES[style % len(DASHES)]:
             look["linestyle"] = (0, tuple(each / 2 for each in dash))
         if block.stepped:
@@ -136,7 +151,14 @@ def _lines(panel: Axes, block: Lines) -> None:
 def _clouds(panel: Axes, block: Clouds) -> None:
     for number, cloud in enumerate(block.clouds):
         colour = COLOURS[number % len(COLOURS)]
-        panel.plot(cloud.x, cloud.y, _MARKERS[number % len(_MARKERS)], color=colour, markersize=3.5, label=cloud.label)
+        panel.plot(
+            cloud.x,
+            cloud.y,
+            _MARKERS[number % len(_MARKERS)],
+            color=colour,
+            markersize=3.5,
+            label=cloud.label,
+        )
         if cloud.ellipse:
             x, y = zip(*outline(cloud.ellipse), strict=True)
             panel.fill(x, y, facecolor=colour, alpha=0.12)
@@ -154,16 +176,25 @@ def _maps(blocks: Sequence[Heat]) -> Figure:
     panels = np.atleast_1d(figure.subplots(rows, columns)).ravel()
     for panel, block in zip(panels, blocks, strict=False):
         span = block.most - block.least or 1.0
-        panel.imshow(block.values, cmap="cividis", vmin=block.least, vmax=block.least + span, aspect="auto")
+        panel.imshow(
+            block.values, cmap="cividis", vmin=block.least, vmax=block.least + span, aspect="auto"
+        )
         for row, values in enumerate(block.values):
             for column, value in enumerate(values):
                 text, ink = (
-                    (f"{value:.3g}", heat((value - block.least) / span)[1]) if np.isfinite(value) else ("–", "#000")
+                    (f"{value:.3g}", heat((value - block.least) / span)[1])
+                    if np.isfinite(value)
+                    else ("–", "#000")
                 )
                 panel.text(column, row, text, ha="center", va="center", color=ink, fontsize=7)
         panel.set_xticks(range(len(block.columns)), block.columns)
         panel.set_yticks(range(len(block.rows)), block.rows)
-        panel.set_title(block.title + (f", {block.unit}" if block.unit else ""), loc="left", fontsize=7.5, wrap=True)
+        panel.set_title(
+            block.title + (f", {block.unit}" if block.unit else ""),
+            loc="left",
+            fontsize=7.5,
+            wrap=True,
+        )
         panel.set_xlabel(block.column_key)
         panel.set_ylabel(block.row_key)
         panel.tick_params(length=0)
@@ -197,13 +228,19 @@ _PAGE = (8.27, 11.69)  # A4
 
 def _text_pages(report: Report) -> Iterator[Figure]:
     lines = [*wrap(report.about, 100), "", *(f"{name}: {text}" for name, text in report.facts), ""]
-    lines += [line for finding in report.findings for line in wrap(f"– {finding.text}", 100, subsequent_indent="   ")]
+    lines += [
+        line
+        for finding in report.findings
+        for line in wrap(f"– {finding.text}", 100, subsequent_indent="   ")
+    ]
     lines += ["", *wrap(report.findings_note, 100)]
     for start in range(0, len(lines), 60):
         figure = Figure(figsize=_PAGE)
         if start == 0:
             figure.text(0.08, 0.95, report.title, fontsize=14, weight="bold", va="top", wrap=True)
-        figure.text(0.08, 0.9, "\n".join(lines[start : start + 60]), fontsize=8.5, va="top", linespacing=1.5)
+        figure.text(
+            0.08, 0.9, "\n".join(lines[start : start + 60]), fontsize=8.5, va="top", linespacing=1.5
+        )
         yield figure
 
 
@@ -211,8 +248,13 @@ def _table_pages(table: Table) -> Iterator[Figure]:
     """The table in pages of so many rows, as small as its widest rows need."""
     cells = [[_said(cell) for cell in row] for row in table.rows]
     heads = ["\n".join(wrap(name, 14)) for name in table.columns]
-    lengths = [max(len(text) for text in column) for column in zip(*cells, strict=True)] if cells else []
-    widths = [max([length, *map(len, head.split("\n"))]) for length, head in zip(lengths, heads, strict=True)]
+    lengths = (
+        [max(len(text) for text in column) for column in zip(*cells, strict=True)] if cells else []
+    )
+    widths = [
+        max([length, *map(len, head.split("\n"))])
+        for length, head in zip(lengths, heads, strict=True)
+    ]
     size = min(7.0, 860 / max(sum(widths) + 2 * len(widths), 1))
     for start in range(0, len(cells), _ROWS_A_PAGE):
         figure = Figure(figsize=_PAGE)

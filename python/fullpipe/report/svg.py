@@ -27,30 +27,41 @@ def clouds(block: Clouds) -> str:
     width, height = _WIDTH - _LEFT - 10, _HEIGHT - _BELOW - _ABOVE
 
     def at(x: float, y: float) -> tuple[float, float]:
-        return _LEFT + (x_high - x) / (x_high - x_low) * width, _ABOVE + (y_high - y) / (y_high - y_low) * height
+        return _LEFT + (x_high - x) / (x_high - x_low) * width, _ABOVE + (y_high - y) / (
+            y_high - y_low
+        ) * height
 
     parts = [f'<rect x="{_LEFT}" y="{_ABOVE}" width="{width}" height="{height}" class="frame"/>']
     for value in _ticks(x_low, x_high):
         x, _ = at(value, y_low)
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_ABOVE}" y2="{_ABOVE + height}" class="grid"/>')
-        parts.append(f'<text x="{x:.1f}" y="{_ABOVE + height + 16}" text-anchor="middle">{value:g}</text>')
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_ABOVE}" y2="{_ABOVE + height}" class="grid"/>'
+        )
+        parts.append(
+            f'<text x="{x:.1f}" y="{_ABOVE + height + 16}" text-anchor="middle">{value:g}</text>'
+        )
     for value in _ticks(y_low, y_high):
         _, y = at(x_low, value)
-        parts.append(f'<line x1="{_LEFT}" x2="{_LEFT + width}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>')
+        parts.append(
+            f'<line x1="{_LEFT}" x2="{_LEFT + width}" y1="{y:.1f}" y2="{y:.1f}" class="grid"/>'
+        )
         parts.append(f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{value:g}</text>')
     for number, cloud in enumerate(block.clouds):
         colour = _colour(number)
         if cloud.ellipse:
-            corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in outline(cloud.ellipse)))
-            dash = ",".join(map(str, DASHES[number % len(DASHES)]))
-            style = (
-                f'stroke="{colour}" fill="{colour}" fill-opacity="0.12" stroke-width="1.8" stroke-dasharray="{dash}"'
+            corners = " ".join(
+                f"{x:.1f},{y:.1f}" for x, y in (at(*point) for point in outline(cloud.ellipse))
             )
+            dash = ",".join(map(str, DASHES[number % len(DASHES)]))
+            style = f'stroke="{colour}" fill="{colour}" fill-opacity="0.12"'
+            style += f' stroke-width="1.8" stroke-dasharray="{dash}"'
             parts.append(f'<polygon points="{corners}" {style}/>')
         for x, y in zip(cloud.x, cloud.y, strict=True):
             parts.append(_mark(*at(x, y), number, colour))
     middle = _LEFT + width / 2
-    parts.append(f'<text x="{middle}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(block.x)}</text>')
+    parts.append(
+        f'<text x="{middle}" y="{_HEIGHT - 8}" text-anchor="middle">{escape(block.x)}</text>'
+    )
     parts.append(
         f'<text transform="rotate(-90)" x="{-(_ABOVE + height / 2)}" y="14" text-anchor="middle">'
         f"{escape(block.y)}</text>"
@@ -60,7 +71,9 @@ def clouds(block: Clouds) -> str:
         f"{escape(cloud.label)}</li>"
         for number, cloud in enumerate(block.clouds)
     )
-    title = escape(f"{block.title}: {', '.join(cloud.label for cloud in block.clouds)}; better is up and to the right")
+    title = escape(
+        f"{block.title}: {', '.join(cloud.label for cloud in block.clouds)}; better is up and to the right"
+    )
     return (
         f'<svg class="clouds" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
         f'<ul class="legend">{legend}</ul>'
@@ -75,7 +88,9 @@ def outline(ellipse: Ellipse, steps: int = 72) -> list[tuple[float, float]]:
     for step in range(steps):
         turn = 2 * math.pi * step / steps
         along, across = ellipse.major * math.cos(turn), ellipse.minor * math.sin(turn)
-        points.append((ellipse.x + along * cos - across * sin, ellipse.y + along * sin + across * cos))
+        points.append(
+            (ellipse.x + along * cos - across * sin, ellipse.y + along * sin + across * cos)
+        )
     return points
 
 

@@ -75,7 +75,9 @@ def metrics(kept: Kept) -> list[Quantity]:
 def run_metrics(kept: Kept) -> list[str]:
     """The columns that belong to a run and not to a flow."""
     several = kept.rows["flow_index"].max() != 0
-    links = dict.fromkeys(name.split(".")[1] for name in kept.rows.columns if name.startswith("link."))
+    links = dict.fromkeys(
+        name.split(".")[1] for name in kept.rows.columns if name.startswith("link.")
+    )
     shown = ["jain"] if several and _known(kept.rows, "jain") else []
     shown += [f"link.{link}.{name}" for link in list(links)[:_MOST_LINKS] for name in _LINK_METRICS]
     shown = [name for name in shown if _known(kept.rows, name)]
@@ -156,11 +158,16 @@ def _scenario(kept: Kept) -> dict[str, Any]:
     return tomllib.loads(next(iter(kept.scenarios.values()), ""))
 
 
-def _group(kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: Sequence[str]) -> Group:
+def _group(
+    kept: Kept, row: Mapping[str, Any], by: str, alone: bool, columns: Sequence[str]
+) -> Group:
     point, tables = kept.points[row["point"]], _set_by(kept)
     ccs = {table: point.settings[key] for key, table in tables.items()}
     others = {key: value for key, value in point.settings.items() if key not in tables}
-    place = ", ".join(value if key in ("case", RUNNER) else f"{short(key)} {value}" for key, value in others.items())
+    place = ", ".join(
+        value if key in ("case", RUNNER) else f"{short(key)} {value}"
+        for key, value in others.items()
+    )
     return Group(
         _contender(row, by, alone, ccs),
         place,

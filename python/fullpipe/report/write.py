@@ -29,14 +29,15 @@ _FLEET = ("ingest.json", "simulate.json", "connections", "requests", "counters")
 def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = None) -> Path:
     """Makes a report of kept results.
 
-    A page or PDF is one file. Markdown and PNG are a directory: pictures, and for Markdown `report.md` with vector
-    pictures. A report can be made again at any time, so one that is there in `directory` is replaced; what is at `out`
-    is not.
+    A page or PDF is one file. Markdown and PNG are a directory: pictures, and for Markdown
+    `report.md` with vector pictures. A report can be made again at any time, so one that is there
+    in `directory` is replaced; what is at `out` is not.
 
     Args:
         directory: What a run, a sweep or reproduce has kept, or a fleet's.
         form: What it shall be.
-        out: Where to; None for `report.html`, `report.pdf`, `report-md/` or `report-png/` in `directory`.
+        out: Where to; None for `report.html`, `report.pdf`, `report-md/` or `report-png/` in
+            `directory`.
 
     Returns:
         The file or directory.

@@ -18,7 +18,20 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.reader import Json, Reader, Table
     from fullpipe.reproduce.runner import Sample
 
-_KEYS = ("case", "metric", "published", "measure", "flow", "over", "compare", "of", "within", "why", "report", "note")
+_KEYS = (
+    "case",
+    "metric",
+    "published",
+    "measure",
+    "flow",
+    "over",
+    "compare",
+    "of",
+    "within",
+    "why",
+    "report",
+    "note",
+)
 _COMPARISONS = (*COMPARE, "rise")
 _PAIRED = ("wins", "paired_ratio")
 
@@ -33,11 +46,13 @@ class Claim:
     Attributes:
         case: What it belongs to, like `K1`.
         metric: What it is about, in words with the unit.
-        published: As printed at the source: a number, or words where only a picture or a direction is there.
+        published: As printed at the source: a number, or words where only a picture or a direction
+            is there.
         measure: One of :data:`fullpipe.reproduce.measures.MEASURES`.
         flow: The flow that is measured, from 0.
         over: What the runs come to, one of :data:`fullpipe.reproduce.estimate.OVER_RUNS`.
-        compare: How two groups are compared, or "rise" for the steps of a sweep; None for a group by itself.
+        compare: How two groups are compared, or "rise" for the steps of a sweep; None for a group
+            by itself.
         of: The points of one group, or of each of two.
         within: The least and the greatest value that agrees.
         why: Where that interval comes from.
@@ -86,13 +101,19 @@ def judge(claim: Claim, samples: Samples) -> list[Judged]:
     if claim.compare == "rise":
         return [_judged(claim, "", rise(claim.over, [values(point) for point in claim.of[0]]))]
     if claim.compare is None:
-        return [_judged(claim, point.label, estimate(claim.over, values(point))) for point in claim.of[0]]
+        return [
+            _judged(claim, point.label, estimate(claim.over, values(point)))
+            for point in claim.of[0]
+        ]
     compare = COMPARE[claim.compare]
     first, second = claim.of
     if len(first) == len(second) == 1:
         return [_judged(claim, "", compare(claim.over, values(first[0]), values(second[0])))]
     if len(first) == 1:
-        return [_judged(claim, each.label, compare(claim.over, values(first[0]), values(each))) for each in second]
+        return [
+            _judged(claim, each.label, compare(claim.over, values(first[0]), values(each)))
+            for each in second
+        ]
     others = second * len(first) if len(second) == 1 else second
     return [
         _judged(claim, one.label, compare(claim.over, values(one), values(other)))
@@ -126,7 +147,9 @@ def read_claims(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tupl
     read = _Claims(reader, groups)
     tables = reader.tables(raw.get("claim", []), "claim")
     claims = [
-        read.claim(each, f"claim[{number}]") for number, table in enumerate(tables) for each in _single(reader, table)
+        read.claim(each, f"claim[{number}]")
+        for number, table in enumerate(tables)
+        for each in _single(reader, table)
     ]
     cases = dict.fromkeys(claim.case for claim in claims)
     return tuple(claim for case in cases for claim in claims if claim.case == case)
@@ -138,7 +161,12 @@ def _single(reader: Reader, table: Table) -> list[Table]:
     if not isinstance(of, dict):
         return [table]
     if "case" in table:
-        reader.refuse("claim.case", table["case"], "is named in of, too", 'leave it out: of = { CASE = ["group"] }')
+        reader.refuse(
+            "claim.case",
+            table["case"],
+            "is named in of, too",
+            'leave it out: of = { CASE = ["group"] }',
+        )
     return [{**table, "case": case, "of": groups} for case, groups in of.items()]
 
 
@@ -152,7 +180,11 @@ class _Claims:
         read.only(keys, f"{where}.", _KEYS)
         case = read.text(keys.get("case"), f"{where}.case")
         measure = read.one_of(keys.get("measure"), f"{where}.measure", tuple(MEASURES))
-        compare = read.one_of(keys["compare"], f"{where}.compare", _COMPARISONS) if "compare" in keys else None
+        compare = (
+            read.one_of(keys["compare"], f"{where}.compare", _COMPARISONS)
+            if "compare" in keys
+            else None
+        )
         claim = Claim(
             case=case,
             metric=read.text(keys.get("metric"), f"{where}.metric"),
@@ -162,7 +194,8 @@ class _Claims:
             over=read.one_of(keys.get("over", "mean"), f"{where}.over", tuple(OVER_RUNS)),
             compare=compare,
             of=tuple(
-                points_of(read, self.groups, each, f"{where}.of") for each in read.texts(keys.get("of"), f"{where}.of")
+                points_of(read, self.groups, each, f"{where}.of")
+                for each in read.texts(keys.get("of"), f"{where}.of")
             ),
             within=self._within(keys, where),
             why=read.text(keys.get("why"), f"{where}.why").strip(),
@@ -200,20 +233,32 @@ class _Claims:
         sizes = {len(points) for points in claim.of} - {1}
         if len(sizes) > 1:
             fix = "let both have the same points, or name one: group: label"
-            self.reader.refuse(f"{where}.of", keys["of"], "one sweep has more points than the other", fix)
+            self.reader.refuse(
+                f"{where}.of", keys["of"], "one sweep has more points than the other", fix
+            )
         if claim.compare == "rise" and not sizes:
-            self.reader.refuse(f"{where}.of", keys["of"], "has a single point", "name a group with a sweep")
+            self.reader.refuse(
+                f"{where}.of", keys["of"], "has a single point", "name a group with a sweep"
+            )
         for point in claim.points:
             scenario = point.setup.scenario(1)
             if claim.flow >= len(scenario.flows) and not (scenario.workloads and claim.flow == 0):
                 fix = "flows count from 1"
-                self.reader.refuse(f"{where}.flow", claim.flow + 1, f"{point.name} has no such flow", fix)
+                self.reader.refuse(
+                    f"{where}.flow", claim.flow + 1, f"{point.name} has no such flow", fix
+                )
             if claim.measure in OF_WORKLOADS and not scenario.workloads:
                 fix = "name a group that has one"
-                self.reader.refuse(f"{where}.measure", claim.measure, f"{point.name} has no workload", fix)
+                self.reader.refuse(
+                    f"{where}.measure", claim.measure, f"{point.name} has no workload", fix
+                )
             if claim.measure in TRACED and point.setup.trace == "off":
                 fix = f'add trace = "10ms" to [runs.{point.group}]'
-                self.reader.refuse(f"{where}.measure", claim.measure, f"needs a trace of {point.group}", fix)
+                self.reader.refuse(
+                    f"{where}.measure", claim.measure, f"needs a trace of {point.group}", fix
+                )
         if claim.compare in _PAIRED and len({point.seeds for point in claim.points}) != 1:
             fix = "give both groups as many seeds: run by run they are compared"
-            self.reader.refuse(f"{where}.of", keys["of"], "one group has more runs than the other", fix)
+            self.reader.refuse(
+                f"{where}.of", keys["of"], "one group has more runs than the other", fix
+            )

@@ -72,7 +72,9 @@ def reproduce(
     about = unfinished.about(published, seeds, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
     so_far = unfinished.Unfinished(target, about, f"--out {out}" if out else str(target))
-    runs = sum(count_runs(each, runner) for each in (published, *(variant for _, variant in others)))
+    runs = sum(
+        count_runs(each, runner) for each in (published, *(variant for _, variant in others))
+    )
     bar = counting()
     running = bar.add_task("simulating" if simulated else f"on {runner.name}", total=runs)
 
@@ -89,7 +91,9 @@ def reproduce(
         bar,
     ):
         done = study(published, advance, runner, so_far.of(""))
-        rows = [(name, study(variant, advance, runner, so_far.of(name))) for name, variant in others]
+        rows = [
+            (name, study(variant, advance, runner, so_far.of(name))) for name, variant in others
+        ]
         keep.keep(published, done, aside)
         drawings = keep.drawings(published, done, aside, runner)
         drawing = bar.add_task("drawing", total=len(drawings))
@@ -131,10 +135,16 @@ def _of_a_fleet(
     from fullpipe.reproduce.fleet.command import reproduce
 
     if seeds is not None or variants or runner.name != "sim":
-        asked = "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
-        raise PublishedError(f"{asked}: {file} is a study of a fleet of simulated paths\n  fix: leave it out")
+        asked = (
+            "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
+        )
+        raise PublishedError(
+            f"{asked}: {file} is a study of a fleet of simulated paths\n  fix: leave it out"
+        )
     called = None if out is None else f"--out {out}"
-    return reproduce(file, out or _free(file.stem.split("-")[0]), cases=cases, called=called, as_json=as_json)
+    return reproduce(
+        file, out or _free(file.stem.split("-")[0]), cases=cases, called=called, as_json=as_json
+    )
 
 
 def _show(published: Published, done: Study, console: Console) -> None:

@@ -33,13 +33,18 @@ class Decoder:
             reader.refuse("decoding.pattern", pattern, str(error), fix)
         self.flows = reader.texts(keys.get("flows"), "decoding.flows")
         self.parts = self._parts(keys)
-        self.known = {*self.pattern.groupindex, *(key for part in self.parts.values() for key in _keys(part))}
+        self.known = {
+            *self.pattern.groupindex,
+            *(key for part in self.parts.values() for key in _keys(part)),
+        }
         for number, flow in enumerate(self.flows):
             if flow not in self.pattern.groupindex:
                 fix = f"use names of the pattern: {', '.join(self.pattern.groupindex)}"
                 reader.refuse(f"decoding.flows[{number}]", flow, "is no part of the name", fix)
         self.check = reader.table(keys["check"], "decoding.check") if "check" in keys else None
-        self.checked = [reader.text(self.check.get("column"), "decoding.check.column")] if self.check else []
+        self.checked = (
+            [reader.text(self.check.get("column"), "decoding.check.column")] if self.check else []
+        )
         self.scenario = reader.table(raw.get("scenario"), "scenario")
 
     def decode(
@@ -48,18 +53,27 @@ class Decoder:
         """The scenario's TOML, and the algorithms of the flows by their published names and by ours."""
         match = self.pattern.fullmatch(name)
         if match is None:
-            self.reader.refuse(where, name, "does not fit decoding.pattern", "mend the name, or the pattern")
-        parts = self._values({key: value for key, value in match.groupdict().items() if value is not None}, where, name)
+            self.reader.refuse(
+                where, name, "does not fit decoding.pattern", "mend the name, or the pattern"
+            )
+        parts = self._values(
+            {key: value for key, value in match.groupdict().items() if value is not None},
+            where,
+            name,
+        )
         names = tuple(parts[flow] for flow in self.flows if flow in parts)
         filled = {key: value for key, value in self.scenario.items() if key != "flow"}
         each = self.reader.table(self.scenario.get("flow", {}), "scenario.flow")
         flows = []
         for flow in names:
             if flow not in algorithms:
-                self.reader.refuse(where, name, f"has the unknown algorithm {flow}", f"add [algorithms.{flow}]")
+                self.reader.refuse(
+                    where, name, f"has the unknown algorithm {flow}", f"add [algorithms.{flow}]"
+                )
             flows.append(merged(each, self.reader.table(algorithms[flow], f"algorithms.{flow}")))
         ccs = tuple(
-            self.reader.text(flow.get("cc"), f"algorithms.{name}.cc") for name, flow in zip(names, flows, strict=True)
+            self.reader.text(flow.get("cc"), f"algorithms.{name}.cc")
+            for name, flow in zip(names, flows, strict=True)
         )
         if self.check:
             self._prove(self.check, parts, values, f"{where} {name}")
@@ -73,7 +87,10 @@ class Decoder:
             if part not in self.pattern.groupindex:
                 fix = f"use names of the pattern: {', '.join(self.pattern.groupindex)}"
                 self.reader.refuse(f"decoding.parts.{part}", None, "is no part of the name", fix)
-        return {part: self.reader.table(value, f"decoding.parts.{part}") for part, value in parts.items()}
+        return {
+            part: self.reader.table(value, f"decoding.parts.{part}")
+            for part, value in parts.items()
+        }
 
     def _values(self, groups: dict[str, str], where: str, name: str) -> dict[str, str]:
         """The parts of a name, and what they stand for."""
@@ -86,10 +103,14 @@ class Decoder:
                 self.reader.refuse(where, name, f"its {part} is explained nowhere", fix)
             key = f"decoding.parts.{part}.{groups[part]}"
             meaning = self.reader.table(meanings[groups[part]], key)
-            values.update({each: self.reader.text(value, f"{key}.{each}") for each, value in meaning.items()})
+            values.update(
+                {each: self.reader.text(value, f"{key}.{each}") for each, value in meaning.items()}
+            )
         return values
 
-    def _prove(self, check: Table, parts: dict[str, str], values: Mapping[str, float], where: str) -> None:
+    def _prove(
+        self, check: Table, parts: dict[str, str], values: Mapping[str, float], where: str
+    ) -> None:
         """Compares the column that follows from the path with what it follows from."""
         if self.checked[0] not in values:
             return
@@ -101,20 +122,31 @@ class Decoder:
             try:
                 number[key] = float(str(text))
             except ValueError:
-                self.reader.refuse(f"decoding.check.{key}", check.get(key), "gives no number", "write one or a {part}")
+                self.reader.refuse(
+                    f"decoding.check.{key}",
+                    check.get(key),
+                    "gives no number",
+                    "write one or a {part}",
+                )
         bdp_bytes = number["rate_mbps"] * 1e6 / 8 * number["rtt_ms"] / 1e3
         ours = number["packets"] * number["packet_bytes"] / bdp_bytes
         published = values[self.checked[0]]
         if abs(ours - published) > 0.5001 * 10**-_CHECK_DECIMALS:
             fix = "mend the row, or how decoding reads its name"
-            self.reader.refuse(f"{where} {self.checked[0]}", published, f"the name gives {ours:.4g}", fix)
+            self.reader.refuse(
+                f"{where} {self.checked[0]}", published, f"the name gives {ours:.4g}", fix
+            )
 
     def _filled(self, table: Table, parts: dict[str, str], where: str = "scenario") -> Table:
         """A table with the placeholders filled in; keys whose part has no value are left out."""
         filled: Table = {}
         for key, value in table.items():
             path = f"{where}.{key}"
-            new = self._filled(value, parts, path) if isinstance(value, dict) else self._fill(value, parts, path)
+            new = (
+                self._filled(value, parts, path)
+                if isinstance(value, dict)
+                else self._fill(value, parts, path)
+            )
             if new is not None:
                 filled[key] = new
         return filled
@@ -125,7 +157,12 @@ class Decoder:
         wanted = _PLACEHOLDER.findall(value)
         for part in wanted:
             if part not in self.known:
-                self.reader.refuse(key, value, f"{{{part}}} is no part", f"use one of {', '.join(sorted(self.known))}")
+                self.reader.refuse(
+                    key,
+                    value,
+                    f"{{{part}}} is no part",
+                    f"use one of {', '.join(sorted(self.known))}",
+                )
         if any(part not in parts for part in wanted):
             return None
         return _PLACEHOLDER.sub(lambda match: parts[match[1]], value)

@@ -152,7 +152,10 @@ def rise(over: str, points: Sequence[Sequence[float]]) -> Estimate:
 
 
 def _two(
-    compare: Callable[[float, float], float], over: str, first: Sequence[float], second: Sequence[float]
+    compare: Callable[[float, float], float],
+    over: str,
+    first: Sequence[float],
+    second: Sequence[float],
 ) -> Estimate:
     reduced = OVER_RUNS[over]
 

@@ -53,7 +53,9 @@ def read_groups(reader: Reader, raw: Table, seeds: int) -> dict[str, Group]:
     return {name: read.group(name) for name in tables}
 
 
-def points_of(reader: Reader, groups: Mapping[str, Group], text: str, where: str) -> tuple[Point, ...]:
+def points_of(
+    reader: Reader, groups: Mapping[str, Group], text: str, where: str
+) -> tuple[Point, ...]:
     """The points that "group" or "group: label, label" names; * in a label stands for anything.
 
     Raises:
@@ -67,7 +69,9 @@ def points_of(reader: Reader, groups: Mapping[str, Group], text: str, where: str
         if not any(fnmatchcase(point.label, pattern) for point in groups[name]):
             fix = f"use one of {', '.join(point.label for point in groups[name])}; * stands for anything"
             reader.refuse(where, text, f"{pattern!r} fits no point", fix)
-    return tuple(point for point in groups[name] if any(fnmatchcase(point.label, each) for each in patterns))
+    return tuple(
+        point for point in groups[name] if any(fnmatchcase(point.label, each) for each in patterns)
+    )
 
 
 class _Groups:
@@ -89,7 +93,14 @@ class _Groups:
         points = []
         for label, settings in self._sweep(keys, f"{where}.sweep"):
             called = f"{setup.where} {label}".strip()
-            points.append(Point(name, label, replace(setup, where=called, settings=setup.settings + settings), seeds))
+            points.append(
+                Point(
+                    name,
+                    label,
+                    replace(setup, where=called, settings=setup.settings + settings),
+                    seeds,
+                )
+            )
         return tuple(points)
 
     def _whole(self, name: str, before: tuple[str, ...]) -> Table:
@@ -107,7 +118,9 @@ class _Groups:
         base = self._whole(like, (*before, name))
         if isinstance(base.get("scenario"), str) and isinstance(keys.get("scenario"), dict):
             fix = "use set for single keys"
-            self.reader.refuse(f"{where}.scenario", None, f"can't be merged with the file of runs.{like}", fix)
+            self.reader.refuse(
+                f"{where}.scenario", None, f"can't be merged with the file of runs.{like}", fix
+            )
         mixed = merged(base, keys)
         if "sweep" in keys:
             mixed["sweep"] = keys["sweep"]
@@ -153,7 +166,10 @@ class _Groups:
         for label in labels:
             if labels.count(label) > 1:
                 self.reader.refuse(where, label, "is there twice", "leave one of them out")
-        return [(label, tuple(zip(columns, row, strict=True))) for label, row in zip(labels, rows, strict=True)]
+        return [
+            (label, tuple(zip(columns, row, strict=True)))
+            for label, row in zip(labels, rows, strict=True)
+        ]
 
     def _values(self, values: Json, where: str) -> list[str]:
         if not isinstance(values, list) or not values:

@@ -35,34 +35,50 @@ def keep(published: Published, study: Study, directory: Path) -> None:
     """
     shutil.copyfile(published.file, directory / "published.toml")
     (directory / "table.md").write_text(_markdown(published, study), encoding="utf-8")
-    (directory / "table.json").write_text(json.dumps(records(study), indent=1) + "\n", encoding="utf-8")
+    (directory / "table.json").write_text(
+        json.dumps(records(study), indent=1) + "\n", encoding="utf-8"
+    )
     (directory / "scenarios").mkdir()
     for point in (*study.samples, *(outcome.case.point for outcome in study.outcomes)):
-        (directory / "scenarios" / f"{_file(point.name)}.toml").write_text(point.setup.written(), encoding="utf-8")
+        (directory / "scenarios" / f"{_file(point.name)}.toml").write_text(
+            point.setup.written(), encoding="utf-8"
+        )
     runs = frame(study)
     write_parquet(runs, directory / "runs.parquet")
     runs.write_csv(plain_path(directory / "runs.csv"))
     numbers(study).write_csv(plain_path(directory / "numbers.csv"))
 
 
-def drawings(published: Published, study: Study, directory: Path, runner: Runner) -> list[Callable[[], object]]:
+def drawings(
+    published: Published, study: Study, directory: Path, runner: Runner
+) -> list[Callable[[], object]]:
     """What is to be drawn, each as a call that writes one file; on other runners what takes no long runs."""
     if runner.name != "sim":
-        drawn = [each for each in published.pictures if each.draw in BRIEF and study.samples.keys() >= set(each.points)]
+        drawn = [
+            each
+            for each in published.pictures
+            if each.draw in BRIEF and study.samples.keys() >= set(each.points)
+        ]
         return _pictures(drawn, study, directory, runner)
     calls: list[Callable[[], object]] = []
     if study.outcomes:
         (directory / "cases").mkdir()
         calls.append(partial(_overview, published, study, directory / "overview.png"))
     # Rows that measure the same scenario over different times share the picture of the first.
-    cases = {case.point.setup.text: case for case in reversed([o.case for o in study.outcomes if not o.skipped])}
+    cases = {
+        case.point.setup.text: case
+        for case in reversed([o.case for o in study.outcomes if not o.skipped])
+    }
     calls += [
-        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png") for case in reversed(cases.values())
+        partial(_case, case.point.setup, directory / "cases" / f"{case.name}.png")
+        for case in reversed(cases.values())
     ]
     return calls + _pictures(published.pictures, study, directory, runner)
 
 
-def _pictures(pictures: Sequence[Picture], study: Study, directory: Path, runner: Runner) -> list[Callable[[], object]]:
+def _pictures(
+    pictures: Sequence[Picture], study: Study, directory: Path, runner: Runner
+) -> list[Callable[[], object]]:
     if pictures:
         (directory / "pictures").mkdir()
     return [
@@ -118,7 +134,13 @@ def numbers(study: Study) -> pl.DataFrame:
 
     return pl.DataFrame(
         [
-            {"case": point.name, "seed": each.metrics["seed"], "measure": measure, "flow": flow + 1, "value": value}
+            {
+                "case": point.name,
+                "seed": each.metrics["seed"],
+                "measure": measure,
+                "flow": flow + 1,
+                "value": value,
+            }
             for point, samples in study.samples.items()
             for each in samples
             for (measure, flow), value in sorted(each.values.items())
@@ -162,7 +184,8 @@ def frame(study: Study) -> pl.DataFrame:
             for number, flow in enumerate([*run["flows"], *run.get("workloads", [])], 1)
         ],
         schema_overrides=dict.fromkeys(
-            ("completion_s", "rtt_mean_s", "utilisation", "queue_p50_s", "queue_p99_s", "jain"), pl.Float64
+            ("completion_s", "rtt_mean_s", "utilisation", "queue_p50_s", "queue_p99_s", "jain"),
+            pl.Float64,
         ),
         infer_schema_length=None,
     )

@@ -31,7 +31,18 @@ if TYPE_CHECKING:
 DIRECTORY = Path("published")
 
 _KEYS = (
-    *("name", "title", "source", "seeds", "decoding", "scenario", "algorithms", "metrics", "exception", "variant"),
+    *(
+        "name",
+        "title",
+        "source",
+        "seeds",
+        "decoding",
+        "scenario",
+        "algorithms",
+        "metrics",
+        "exception",
+        "variant",
+    ),
     *("table", "runs", "claim", "picture", "real"),
 )
 
@@ -57,12 +68,20 @@ class Published:
         """
         if not patterns:
             return self
-        names = dict.fromkeys(each for many in (self.cases, self.claims) for each in map(_case, many))
+        names = dict.fromkeys(
+            each for many in (self.cases, self.claims) for each in map(_case, many)
+        )
         for pattern in patterns:
             if not any(fnmatchcase(name, pattern) for name in names):
                 near = get_close_matches(pattern, names, n=1)
-                fix = f"did you mean {near[0]}?" if near else f"* stands for anything; there is {', '.join(names)}"
-                raise PublishedError(f"--case {pattern}: no case of {self.file} is called so\n  fix: {fix}")
+                fix = (
+                    f"did you mean {near[0]}?"
+                    if near
+                    else f"* stands for anything; there is {', '.join(names)}"
+                )
+                raise PublishedError(
+                    f"--case {pattern}: no case of {self.file} is called so\n  fix: {fix}"
+                )
 
         def wanted(name: str) -> bool:
             return any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -70,7 +89,10 @@ class Published:
         return replace(
             self,
             cases=tuple(case for case in self.cases if wanted(case.name)),
-            variants=tuple((name, tuple(case for case in cases if wanted(case.name))) for name, cases in self.variants),
+            variants=tuple(
+                (name, tuple(case for case in cases if wanted(case.name)))
+                for name, cases in self.variants
+            ),
             claims=tuple(claim for claim in self.claims if wanted(claim.case)),
             pictures=tuple(picture for picture in self.pictures if wanted(picture.case)),
         )
@@ -88,7 +110,9 @@ class Published:
             cases=seeded(self.cases),
             variants=tuple((name, seeded(cases)) for name, cases in self.variants),
             claims=tuple(replace(claim, of=_seeded(claim.of, seeds)) for claim in self.claims),
-            pictures=tuple(replace(picture, of=_seeded(picture.of, seeds)) for picture in self.pictures),
+            pictures=tuple(
+                replace(picture, of=_seeded(picture.of, seeds)) for picture in self.pictures
+            ),
         )
 
 
@@ -103,8 +127,9 @@ def _seeded(of: tuple[tuple[Point, ...], ...], seeds: int) -> tuple[tuple[Point,
 def find(name: str, runner: str = "sim") -> Path:
     """The file of the table of that name, or the path itself if `name` is one of a file.
 
-    A study that was set up anew for a runner is called NAME-RUNNER, and is what NAME means there. Tables are looked for
-    in `published/` where one is, then in that of the source tree that this module is part of.
+    A study that was set up anew for a runner is called NAME-RUNNER, and is what NAME means there.
+    Tables are looked for in `published/` where one is, then in that of the source tree that this
+    module is part of.
 
     Raises:
         PublishedError: When there is no such table.
@@ -112,11 +137,17 @@ def find(name: str, runner: str = "sim") -> Path:
     if name.endswith(".toml"):
         return Path(name)
     places = dict.fromkeys((DIRECTORY, Path(__file__).resolve().parents[3] / DIRECTORY))
-    found = {_name_of(file): file for place in reversed(places) for file in sorted(place.glob("*.toml"))}
+    found = {
+        _name_of(file): file for place in reversed(places) for file in sorted(place.glob("*.toml"))
+    }
     for each in (f"{name}-{runner}", name):
         if each in found:
             return found[each]
-    known = f"there is {', '.join(sorted(found))}" if found else f"no {DIRECTORY}/ is here; name the path of a file"
+    known = (
+        f"there is {', '.join(sorted(found))}"
+        if found
+        else f"no {DIRECTORY}/ is here; name the path of a file"
+    )
     raise PublishedError(f"no published table is called {name!r}: {known}")
 
 
@@ -132,20 +163,27 @@ def load(file: Path, *, real: bool = False) -> Published:
     """Reads and checks a published table; with `real` as it holds on real stacks.
 
     Raises:
-        PublishedError: When something is wrong with it; the text names the file, the key, the value and the fix.
+        PublishedError: When something is wrong with it; the text names the file, the key, the value
+            and the fix.
         OSError: When it can't be read.
     """
     reader = Reader(file)
     try:
         raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise PublishedError(f"{file}: {error}\n  fix: write TOML, as https://toml.io explains it") from error
+        raise PublishedError(
+            f"{file}: {error}\n  fix: write TOML, as https://toml.io explains it"
+        ) from error
     except UnicodeDecodeError as error:
-        raise PublishedError(f"{file}: byte {error.start} is not UTF-8\n  fix: save the file as UTF-8") from error
+        raise PublishedError(
+            f"{file}: byte {error.start} is not UTF-8\n  fix: save the file as UTF-8"
+        ) from error
     reader.only(raw, "", _KEYS)
     raw = measured(reader, raw) if real else simulated(raw)
     if not {"table", "claim"} & set(raw):
-        reader.refuse("table", None, "is missing, and so is claim", "write [[table]] with rows, or [[claim]]")
+        reader.refuse(
+            "table", None, "is missing, and so is claim", "write [[table]] with rows, or [[claim]]"
+        )
     seeds = reader.whole(raw.get("seeds", 10), "seeds")
     groups = read_groups(reader, raw, seeds)
     cases, variants = read_tables(reader, raw, groups, seeds) if "table" in raw else ((), ())

@@ -32,12 +32,19 @@ class Reader:
         """Refuses a key that is not known."""
         for key in table:
             if key not in known:
-                self.refuse(f"{where}{key}", None, "there is no such key", f"use one of {', '.join(known)}")
+                self.refuse(
+                    f"{where}{key}", None, "there is no such key", f"use one of {', '.join(known)}"
+                )
 
     def table(self, value: Json | None, key: str) -> Table:
         """A table."""
         if not isinstance(value, dict):
-            self.refuse(key, value, "is missing" if value is None else "is no table", f"write a table [{key}]")
+            self.refuse(
+                key,
+                value,
+                "is missing" if value is None else "is no table",
+                f"write a table [{key}]",
+            )
         return value
 
     def tables(self, value: Json | None, key: str) -> list[Table]:
@@ -69,14 +76,25 @@ class Reader:
 
     def number(self, value: Json | None, key: str, least: float) -> float:
         """A finite number, `least` or more."""
-        if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value < float("inf"):
-            self.refuse(key, value, "is no number that fits", f"write a number of {least:g} or more, without quotes")
+        if (
+            not isinstance(value, int | float)
+            or isinstance(value, bool)
+            or not least <= value < float("inf")
+        ):
+            self.refuse(
+                key,
+                value,
+                "is no number that fits",
+                f"write a number of {least:g} or more, without quotes",
+            )
         return float(value)
 
     def whole(self, value: Json | None, key: str) -> int:
         """A whole number, 1 or more."""
         if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            self.refuse(key, value, "is no whole number that fits", "write a whole number of 1 or more")
+            self.refuse(
+                key, value, "is no whole number that fits", "write a whole number of 1 or more"
+            )
         return value
 
 
@@ -85,5 +103,7 @@ def merged(base: Table, changes: Table) -> Table:
     both = dict(base)
     for key, value in changes.items():
         old = both.get(key)
-        both[key] = merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        both[key] = (
+            merged(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        )
     return both

@@ -1,7 +1,7 @@
 """What of a published file is another on a real stack: `[real]`, and `real` of a claim.
 
-A kernel's algorithm can't be told what ours can, and a machine's clock is noisy: so there are other settings and wider
-bounds, each beside what it takes the place of.
+A kernel's algorithm can't be told what ours can, and a machine's clock is noisy: so there are other
+settings and wider bounds, each beside what it takes the place of.
 """
 
 from __future__ import annotations
@@ -19,14 +19,18 @@ _CLAIM = ("within", "why", "report")
 
 def simulated(raw: Table) -> Table:
     """The file without what is for real stacks alone."""
-    return _without(raw, [{key: value for key, value in claim.items() if key != "real"} for claim in _claims(raw)])
+    return _without(
+        raw,
+        [{key: value for key, value in claim.items() if key != "real"} for claim in _claims(raw)],
+    )
 
 
 def measured(reader: Reader, raw: Table) -> Table:
     """The file as it holds on real stacks.
 
-    The scenario is merged. An algorithm is replaced as a whole, since what it is told here may be refused there. A
-    metric gets another tolerance; exceptions come behind the others and win over them.
+    The scenario is merged. An algorithm is replaced as a whole, since what it is told here may be
+    refused there. A metric gets another tolerance; exceptions come behind the others and win over
+    them.
 
     Raises:
         PublishedError: When `real` is not as it should be.
@@ -43,14 +47,17 @@ def measured(reader: Reader, raw: Table) -> Table:
     chosen = _without(raw, claims)
     if "scenario" in real:
         chosen["scenario"] = merged(
-            reader.table(raw.get("scenario"), "scenario"), reader.table(real["scenario"], "real.scenario")
+            reader.table(raw.get("scenario"), "scenario"),
+            reader.table(real["scenario"], "real.scenario"),
         )
     for key in ("algorithms", "metrics"):
         if key in real:
             changes = reader.table(real[key], f"real.{key}")
             known = reader.table(raw.get(key, {}), key)
             reader.only(changes, f"real.{key}.", tuple(known))
-            chosen[key] = {**known, **changes} if key == "algorithms" else _judged(reader, known, changes)
+            chosen[key] = (
+                {**known, **changes} if key == "algorithms" else _judged(reader, known, changes)
+            )
     if "exception" in real:
         chosen["exception"] = [
             *reader.tables(raw.get("exception", []), "exception"),
@@ -61,7 +68,9 @@ def measured(reader: Reader, raw: Table) -> Table:
 
 def _judged(reader: Reader, known: Table, changes: Table) -> Table:
     """Metrics with another tolerance: it does not mix with the old one."""
-    fresh: Table = {name: {**reader.table(known[name], f"metrics.{name}"), "tolerance": {}} for name in changes}
+    fresh: Table = {
+        name: {**reader.table(known[name], f"metrics.{name}"), "tolerance": {}} for name in changes
+    }
     return {**known, **merged(fresh, changes)}
 
 

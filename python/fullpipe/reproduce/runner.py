@@ -103,7 +103,10 @@ class Keeper(Protocol):
 
 
 def sampled(
-    jobs: Sequence[Job], tick: Tick = lambda: None, runner: Runner = RUNNER, keeper: Keeper | None = None
+    jobs: Sequence[Job],
+    tick: Tick = lambda: None,
+    runner: Runner = RUNNER,
+    keeper: Keeper | None = None,
 ) -> list[tuple[Sample, ...]]:
     """Makes the runs of each job; a trace is recorded only for a measure that needs one.
 
@@ -152,7 +155,9 @@ def level(setup: Setup, wanted: Wanted) -> str:
 
 
 def side_by_side(
-    jobs: Sequence[tuple[Setup, int, str, Callable[[Run], T]]], tick: Tick = lambda: None, runner: Runner = RUNNER
+    jobs: Sequence[tuple[Setup, int, str, Callable[[Run], T]]],
+    tick: Tick = lambda: None,
+    runner: Runner = RUNNER,
 ) -> list[tuple[T, ...]]:
     """Runs each setup with the seeds 1 to so many on all cores, and hands back what is made of each run.
 
@@ -192,7 +197,8 @@ def _made(todo: Sequence[_Todo[T]], tick: Tick, runner: Runner) -> list[dict[int
         tick()
         return made
 
-    executor = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)  # the core runs without the interpreter's lock
+    # the core runs without the interpreter's lock
+    executor = ThreadPoolExecutor(max_workers=os.cpu_count() or 1)
     try:
         pending: list[dict[int, Future[T]]] = [{} for _ in todo]
         # Seed by seed: of what is kept when it is stopped, each setup has about as many runs.
@@ -225,7 +231,8 @@ def _in_turn(todo: Sequence[_Todo[T]], tick: Tick, runner: Runner) -> list[dict[
 def _wait(futures: Iterable[Future[T]]) -> None:
     """Waits until all are done; raises what the first one raises that fails.
 
-    It looks up now and then: once polars is loaded, whose handler restarts system calls, Ctrl-C does not end a wait.
+    It looks up now and then: once polars is loaded, whose handler restarts system calls, Ctrl-C
+    does not end a wait.
     """
     pending = set(futures)
     while pending:

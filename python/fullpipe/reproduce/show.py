@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
     from fullpipe.reproduce.study import Judged, Outcome
 
-STYLES = {Verdict.MET: "green", Verdict.MISSED: "bold red", Verdict.REPORT: "yellow", Verdict.SKIPPED: "dim"}
+STYLES = {
+    Verdict.MET: "green",
+    Verdict.MISSED: "bold red",
+    Verdict.REPORT: "yellow",
+    Verdict.SKIPPED: "dim",
+}
 _COLUMNS = ("published", "ours", "least – most", "close enough", "verdict", "because")
 
 
@@ -24,9 +29,13 @@ def show(outcomes: Sequence[Outcome], console: Console) -> None:
     """Prints a block of lines a case, then the cases that were skipped, then the notes."""
     notes = _notes(outcomes)
     runs = runs_each(len(outcome.runs) for outcome in outcomes)
-    console.print(f"{runs} a case, ours is their mean; rates in Mbit/s, RTTs in ms, losses in packets")
+    console.print(
+        f"{runs} a case, ours is their mean; rates in Mbit/s, RTTs in ms, losses in packets"
+    )
     for name in dict.fromkeys(outcome.case.table for outcome in outcomes):
-        ran = [outcome for outcome in outcomes if outcome.case.table == name and not outcome.skipped]
+        ran = [
+            outcome for outcome in outcomes if outcome.case.table == name and not outcome.skipped
+        ]
         if ran:
             console.print(Text(f"\n{name}", style="bold"))
             console.print(Text(_line("", *_COLUMNS[:4], "verdict"), style="dim"))
@@ -36,7 +45,9 @@ def show(outcomes: Sequence[Outcome], console: Console) -> None:
     for reason in dict.fromkeys(outcome.cells[0].reason for outcome in skipped):
         console.print(Text(f"\nSkipped: {reason}", style="bold"))
         for outcome in (outcome for outcome in skipped if outcome.cells[0].reason == reason):
-            values = "  ".join(f"{each.cell.metric.name} {_digits(each.cell.published)}" for each in outcome.cells)
+            values = "  ".join(
+                f"{each.cell.metric.name} {_digits(each.cell.published)}" for each in outcome.cells
+            )
             console.print(Text(f"{outcome.case.name:<47} {values}", style="dim"))
     console.print()
     for number, reason in enumerate(notes, 1):
@@ -48,13 +59,19 @@ def runs_each(counts: Iterable[int]) -> str:
     some = sorted({count for count in counts if count})
     if not some:
         return "no runs"
-    return f"{some[0]} to {some[-1]} runs" if len(some) > 1 else f"{some[0]} run{'s' if some[0] > 1 else ''}"
+    return (
+        f"{some[0]} to {some[-1]} runs"
+        if len(some) > 1
+        else f"{some[0]} run{'s' if some[0] > 1 else ''}"
+    )
 
 
 def sums(verdicts: Sequence[Verdict], close: int) -> str:
     """One line: how many cells came to which verdict; `close` of those only reported are close enough."""
     count = Counter(verdicts)
-    said = [f"{count[Verdict.MET]} of {count[Verdict.MET] + count[Verdict.MISSED]} judged cells met"]
+    said = [
+        f"{count[Verdict.MET]} of {count[Verdict.MET] + count[Verdict.MISSED]} judged cells met"
+    ]
     said.append(f"{count[Verdict.MISSED]} missed")
     line = ", ".join(said)
     if count[Verdict.REPORT]:
@@ -105,10 +122,14 @@ def _show_case(outcome: Outcome, notes: Sequence[str], console: Console) -> None
         line.append(judged.verdict.value, style=STYLES[judged.verdict])
         console.print(line.append(_remark(judged, notes)))
     if outcome.jain is not None:
-        console.print(Text(_line("Jain", "", f"{outcome.jain:.2f}", "", "", "for comparison"), style="dim"))
+        console.print(
+            Text(_line("Jain", "", f"{outcome.jain:.2f}", "", "", "for comparison"), style="dim")
+        )
 
 
-def _line(metric: str, published: str, ours: str, spread: str, close: str, verdict: str = "") -> str:
+def _line(
+    metric: str, published: str, ours: str, spread: str, close: str, verdict: str = ""
+) -> str:
     return f"  {metric:<8}{published:>9} {ours:>6} {spread:>13} {close:>13}  {verdict}"
 
 

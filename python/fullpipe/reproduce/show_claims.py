@@ -32,13 +32,17 @@ def show(judged: Sequence[Judged], console: Console) -> None:
         if claim.case != before:
             console.print(Text(f"\n{claim.case}", style="bold"))
         before = claim.case
-        for line in textwrap.wrap(f"{claim.metric}; published: {_text(claim.published)}", _WIDTH - _INDENT):
+        for line in textwrap.wrap(
+            f"{claim.metric}; published: {_text(claim.published)}", _WIDTH - _INDENT
+        ):
             console.print(Text(" " * _INDENT + line))
         labels = [each.case.removeprefix(claim.case).strip() for each in verdicts]
         wide = max(_LABEL, *map(len, labels))
         for each, label in zip(verdicts, labels, strict=True):
             close = _interval(*claim.within) if _judging(claim) else ""
-            row = Text(f"    {label:<{wide}} {digits(each.ours.value):>7} {_confidence(each):<18} {close:<12} ")
+            row = Text(
+                f"    {label:<{wide}} {digits(each.ours.value):>7} {_confidence(each):<18} {close:<12} "
+            )
             console.print(row.append(each.verdict.value, style=STYLES[each.verdict]))
         if _note(verdicts):
             for line in textwrap.wrap(_note(verdicts), _WIDTH - 2 * _INDENT):

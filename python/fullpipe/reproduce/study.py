@@ -77,8 +77,12 @@ class Study:
     @property
     def close(self) -> int:
         """How many of those that are only reported are close enough."""
-        cells = [(judged.verdict, judged.inside) for outcome in self.outcomes for judged in outcome.cells]
-        return [*cells, *((judged.verdict, judged.inside) for judged in self.claims)].count((Verdict.REPORT, True))
+        cells = [
+            (judged.verdict, judged.inside) for outcome in self.outcomes for judged in outcome.cells
+        ]
+        return [*cells, *((judged.verdict, judged.inside) for judged in self.claims)].count(
+            (Verdict.REPORT, True)
+        )
 
 
 def missing(case: Case) -> list[str]:
@@ -102,7 +106,10 @@ def variants(published: Published) -> list[tuple[str, Published]]:
 
 
 def study(
-    published: Published, tick: Tick = lambda: None, runner: Runner = RUNNER, keeper: Keeper | None = None
+    published: Published,
+    tick: Tick = lambda: None,
+    runner: Runner = RUNNER,
+    keeper: Keeper | None = None,
 ) -> Study:
     """Runs every case whose algorithms exist and every point of a claim or picture, and judges them.
 
@@ -126,7 +133,10 @@ def study(
     runs = sampled(jobs, tick, runner, keeper)
     samples = dict(zip(wanted, runs, strict=True))
     return Study(
-        tuple(judge(case, samples.get(case.point, ()), refused.get(case.point, "")) for case in published.cases),
+        tuple(
+            judge(case, samples.get(case.point, ()), refused.get(case.point, ""))
+            for case in published.cases
+        ),
         tuple(judged for claim in published.claims for judged in _claimed(claim, samples, refused)),
         samples,
     )
@@ -153,7 +163,9 @@ def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], d
     for claim in published.claims:
         if not any(point in refused for point in claim.points):
             used.update(claim.points)
-    return {point: those for point, those in wanted.items() if point in used and point not in refused}, refused
+    return {
+        point: those for point, those in wanted.items() if point in used and point not in refused
+    }, refused
 
 
 def _wanted(published: Published) -> dict[Point, Wanted]:
@@ -162,7 +174,9 @@ def _wanted(published: Published) -> dict[Point, Wanted]:
     for case in published.cases:
         if not missing(case):
             wanted[case.point] |= {(cell.metric.measure, cell.metric.flow) for cell in case.cells}
-            wanted[case.point] |= {(_WINNER, flow) for cell in case.cells if cell.same_winner for flow in (0, 1)}
+            wanted[case.point] |= {
+                (_WINNER, flow) for cell in case.cells if cell.same_winner for flow in (0, 1)
+            }
     for claim in published.claims:
         for point in claim.points:
             wanted[point].add((claim.measure, claim.flow))
@@ -202,7 +216,9 @@ def _same_winner(published: tuple[float, float], runs: tuple[Sample, ...]) -> bo
 
 def records(study: Study) -> list[Record]:
     """Cells and claims as `--json` prints them."""
-    return [_record(outcome.case.name, judged) for outcome in study.outcomes for judged in outcome.cells] + [
+    return [
+        _record(outcome.case.name, judged) for outcome in study.outcomes for judged in outcome.cells
+    ] + [
         Record(
             case=judged.case,
             metric=judged.claim.metric,

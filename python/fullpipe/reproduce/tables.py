@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 class Tolerance:
     """How far from a published value ours may be, in the column's unit.
 
-    Either the larger of `absolute` and `relative` times the published value, or, with `factor`, between the published
-    value over and times it; then zero may be up to `zero`.
+    Either the larger of `absolute` and `relative` times the published value, or, with `factor`,
+    between the published value over and times it; then zero may be up to `zero`.
     """
 
     absolute: float = 0.0
@@ -64,8 +64,8 @@ class Metric:
 class Cell:
     """A published value and the rule that ours is judged by.
 
-    `same_winner` holds the published values of two flows: which of the two is larger has to be the same with us.
-    `note` is what is known of why ours may miss, or empty.
+    `same_winner` holds the published values of two flows: which of the two is larger has to be the
+    same with us. `note` is what is known of why ours may miss, or empty.
     """
 
     metric: Metric
@@ -127,15 +127,22 @@ class _Tables:
         for number, exception in enumerate(self.exceptions):
             if number not in self.used:
                 fix = "name a row and a column of the table; * stands for anything"
-                self.reader.refuse(f"exception[{number}].cases", exception["cases"], "fits no cell", fix)
+                self.reader.refuse(
+                    f"exception[{number}].cases", exception["cases"], "fits no cell", fix
+                )
 
     def variants(self) -> Iterable[tuple[str, tuple[Case, ...]]]:
-        for number, variant in enumerate(self.reader.tables(self.raw.get("variant", []), "variant")):
+        for number, variant in enumerate(
+            self.reader.tables(self.raw.get("variant", []), "variant")
+        ):
             where = f"variant[{number}]."
             self.reader.only(variant, where, ("name", "algorithms"))
             changes = self.reader.table(variant.get("algorithms", {}), f"{where}algorithms")
             self.reader.only(changes, f"{where}algorithms.", tuple(self.algorithms))
-            yield self.reader.text(variant.get("name"), f"{where}name"), self.cases(merged(self.algorithms, changes))
+            yield (
+                self.reader.text(variant.get("name"), f"{where}name"),
+                self.cases(merged(self.algorithms, changes)),
+            )
 
     def _metrics(self) -> dict[str, Metric]:
         metrics = {}
@@ -145,11 +152,15 @@ class _Tables:
             self.reader.only(keys, f"{where}.", ("measure", "flow", "over", "tolerance", "report"))
             metrics[name] = Metric(
                 name=name,
-                measure=self.reader.one_of(keys.get("measure"), f"{where}.measure", tuple(MEASURES)),
+                measure=self.reader.one_of(
+                    keys.get("measure"), f"{where}.measure", tuple(MEASURES)
+                ),
                 flow=self.reader.whole(keys.get("flow", 1), f"{where}.flow") - 1,
                 tolerance=self._tolerance(keys.get("tolerance"), f"{where}.tolerance"),
                 report=self._reason(keys, where),
-                over=self.reader.one_of(keys.get("over", "mean"), f"{where}.over", tuple(OVER_RUNS)),
+                over=self.reader.one_of(
+                    keys.get("over", "mean"), f"{where}.over", tuple(OVER_RUNS)
+                ),
             )
         return metrics
 
@@ -161,7 +172,9 @@ class _Tables:
             fix = "give absolute or relative or both, or a factor"
             self.reader.refuse(where, keys, "is neither a distance nor a factor, or both", fix)
         if number.get("factor", 1) < 1:
-            self.reader.refuse(f"{where}.factor", number["factor"], "is below 1", "write a factor of 1 or more")
+            self.reader.refuse(
+                f"{where}.factor", number["factor"], "is below 1", "write a factor of 1 or more"
+            )
         return Tolerance(**number)
 
     def _reason(self, keys: Table, where: str) -> str | None:
@@ -176,11 +189,18 @@ class _Tables:
             columns = self._columns(table, where)
             rows = table.get("rows")
             if not isinstance(rows, list) or not rows:
-                self.reader.refuse(f"{where}.rows", rows, "has no rows", "write each row as a list, one a line")
+                self.reader.refuse(
+                    f"{where}.rows", rows, "has no rows", "write each row as a list, one a line"
+                )
             for line, row in enumerate(rows):
                 case = self._case(row, f"{where}.rows[{line}]", title, columns, algorithms)
                 if case.name in cases:
-                    self.reader.refuse(f"{where}.rows[{line}]", case.name, "is there twice", "leave one of them out")
+                    self.reader.refuse(
+                        f"{where}.rows[{line}]",
+                        case.name,
+                        "is there twice",
+                        "leave one of them out",
+                    )
                 cases[case.name] = case
         return tuple(cases.values())
 
@@ -193,9 +213,13 @@ class _Tables:
                 self.reader.refuse(f"{where}.columns", column, "is no column here", fix)
         return columns
 
-    def _case(self, row: Json, where: str, table: str, columns: list[str], algorithms: Table) -> Case:
+    def _case(
+        self, row: Json, where: str, table: str, columns: list[str], algorithms: Table
+    ) -> Case:
         if not isinstance(row, list) or len(row) != len(columns):
-            self.reader.refuse(where, row, f"does not have {len(columns)} columns", f"write {', '.join(columns)}")
+            self.reader.refuse(
+                where, row, f"does not have {len(columns)} columns", f"write {', '.join(columns)}"
+            )
         name = self.reader.text(row[0], f"{where}[0]")
         values = {
             column: self.reader.number(value, f"{where} {name} {column}", 0)
@@ -210,14 +234,25 @@ class _Tables:
         else:
             text, flows, ccs = self.decoder.decode(name, where, values, algorithms)
             point = Point(name, "", Setup(text, f"{self.reader.file}: {name}"), self.seeds)
-        metrics = [self.metrics[column] for column in columns[1:] if column in self.metrics and column in values]
+        metrics = [
+            self.metrics[column]
+            for column in columns[1:]
+            if column in self.metrics and column in values
+        ]
         for metric in metrics:
             if metric.measure in TRACED and point.setup.trace == "off":
                 fix = f'add trace = "10ms" to [runs.{name}]'
-                self.reader.refuse(f"metrics.{metric.name}.measure", metric.measure, f"needs a trace of {name}", fix)
+                self.reader.refuse(
+                    f"metrics.{metric.name}.measure",
+                    metric.measure,
+                    f"needs a trace of {name}",
+                    fix,
+                )
             if metric.flow >= len(flows):
                 fix = f"a row with {metric.name} needs more flows, or [metrics.{metric.name}] a smaller number"
-                self.reader.refuse(f"metrics.{metric.name}.flow", metric.flow + 1, f"{name} has no such flow", fix)
+                self.reader.refuse(
+                    f"metrics.{metric.name}.flow", metric.flow + 1, f"{name} has no such flow", fix
+                )
         cells = tuple(self._cell(name, metric, values) for metric in metrics)
         return Case(name, table, point, flows, ccs, cells)
 
@@ -233,10 +268,17 @@ class _Tables:
         tolerance, report, winner, note = metric.tolerance, metric.report, None, ""
         for number, rule in enumerate(self.exceptions):
             where = f"exception[{number}]"
-            self.reader.only(rule, f"{where}.", ("cases", "metrics", "report", "tolerance", "same_winner", "note"))
+            self.reader.only(
+                rule,
+                f"{where}.",
+                ("cases", "metrics", "report", "tolerance", "same_winner", "note"),
+            )
             if len({"report", "tolerance", "note"} & set(rule)) != 1:
                 self.reader.refuse(
-                    where, None, "changes nothing, or too much", "give it a report, a tolerance or a note"
+                    where,
+                    None,
+                    "changes nothing, or too much",
+                    "give it a report, a tolerance or a note",
                 )
             cases = self.reader.texts(rule.get("cases"), f"{where}.cases")
             if metric.name not in self.reader.texts(rule.get("metrics"), f"{where}.metrics"):
@@ -257,5 +299,7 @@ class _Tables:
     def _winner(self, value: Json, where: str, values: Mapping[str, float]) -> tuple[float, float]:
         names = self.reader.texts(value, where)
         if len(names) != 2 or any(name not in values for name in names):
-            self.reader.refuse(where, value, "are not two columns of the row", "name the columns of both flows")
+            self.reader.refuse(
+                where, value, "are not two columns of the row", "name the columns of both flows"
+            )
         return values[names[0]], values[names[1]]

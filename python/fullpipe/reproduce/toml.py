@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def scenario_text(comment: str, scenario: Table, flows: Sequence[Table]) -> str:
     """A scenario: comment lines, keys, a block a table, and one a flow."""
     top: Table = {key: value for key, value in scenario.items() if not isinstance(value, dict)}
-    tables: dict[str, Table] = {key: value for key, value in scenario.items() if isinstance(value, dict)}
+    tables: dict[str, Table] = {
+        key: value for key, value in scenario.items() if isinstance(value, dict)
+    }
     blocks = ["".join(f"# {line}\n" for line in comment.splitlines()) + _lines(top)]
     blocks += [f"[{key}]\n{_lines(table)}" for key, table in tables.items()]
     blocks += [f"[[flow]]\n{_lines(flow)}" for flow in flows]

@@ -66,8 +66,8 @@ def begun(target: Path) -> Mapping[str, str] | None:
 class Unfinished:
     """Keeps the finished runs of a study while it goes on, and has those of before.
 
-    As a context it keeps other processes from the same study. It vanishes when its block ends well, or before the first
-    run is done.
+    As a context it keeps other processes from the same study. It vanishes when its block ends well,
+    or before the first run is done.
 
     Raises:
         FileExistsError: When something else was begun there.
@@ -119,7 +119,10 @@ class Unfinished:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if kind is None or not self._runs:
             shutil.rmtree(self._directory, ignore_errors=True)
@@ -128,7 +131,9 @@ class Unfinished:
     def _refuse_another(self) -> None:
         there = json.loads(text) if (text := _text(self._directory / _ABOUT)) else self._about
         other = [
-            f"{name} was {there.get(name)}, not {now}" for name, now in self._about.items() if there.get(name) != now
+            f"{name} was {there.get(name)}, not {now}"
+            for name, now in self._about.items()
+            if there.get(name) != now
         ]
         if other:
             raise FileExistsError(

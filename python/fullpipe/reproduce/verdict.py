@@ -21,8 +21,9 @@ class Verdict(StrEnum):
 class Record(TypedDict):
     """A cell or a claim as `--json` prints it, in the units of the published value.
 
-    `published` is text where the source has no number. `tolerance` is the least and the greatest value that is close
-    enough, None for a side that is open; `ours` is None when the case was not run, or gave no sample.
+    `published` is text where the source has no number. `tolerance` is the least and the greatest
+    value that is close enough, None for a side that is open; `ours` is None when the case was not
+    run, or gave no sample.
     """
 
     case: str

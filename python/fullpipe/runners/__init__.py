@@ -85,7 +85,8 @@ class Runner(Protocol):
         """Looks at what it will be asked for; of a sweep at every point, before the first one runs.
 
         Raises:
-            ScenarioError: When it can't do that: the scenario needs what it has not got, or more than there is.
+            ScenarioError: When it can't do that: the scenario needs what it has not got, or more
+                than there is.
         """
 
     def execute(self, scenario: Scenario, trace: str, progress: Progress | None) -> Result:
@@ -93,8 +94,10 @@ class Runner(Protocol):
 
         Args:
             scenario: One that it does not refuse.
-            trace: `off`, `ack` for as often as it can, or the interval between two rows, like `10ms`.
-            progress: Called now and then with seconds done, seconds in all, and events done (0 if it counts none).
+            trace: `off`, `ack` for as often as it can, or the interval between two rows, like
+                `10ms`.
+            progress: Called now and then with seconds done, seconds in all, and events done (0 if
+                it counts none).
 
         Raises:
             ScenarioError: When it turns out that it can't.
@@ -131,8 +134,12 @@ def chosen(names: str | Iterable[str]) -> list[Runner]:
     if twice := [name for name in listed if listed.count(name) > 1]:
         raise RunnerError(f"--on: {twice[0]} is there twice\n  fix: name each runner once")
     found = [runner(name) for name in listed]
-    if same := [each.name for each in found if [other.name for other in found].count(each.name) > 1]:
-        raise RunnerError(f"--on: two of these runners call themselves {same[0]}\n  fix: give one another name")
+    if same := [
+        each.name for each in found if [other.name for other in found].count(each.name) > 1
+    ]:
+        raise RunnerError(
+            f"--on: two of these runners call themselves {same[0]}\n  fix: give one another name"
+        )
     return found
 
 
@@ -143,7 +150,9 @@ def every() -> list[Runner]:
 
 def names() -> list[str]:
     """Their names: the simulator's first."""
-    modules = (each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_"))
+    modules = (
+        each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_")
+    )
     found = sorted(name.replace("_", "-") for name in modules)
     return sorted(found, key=lambda name: name != "sim")
 
@@ -167,8 +176,14 @@ def _imported(name: str) -> Runner:
     try:
         made = cast("Runner", getattr(import_module(module), attribute)())
     except (ImportError, AttributeError) as error:
-        raise RunnerError(f"--on {name}: {error}\n  fix: name a class that can be imported from {here}") from error
-    needed = [each for each in ("about", "real_time", "missing", "refuse", "execute") if not hasattr(made, each)]
+        raise RunnerError(
+            f"--on {name}: {error}\n  fix: name a class that can be imported from {here}"
+        ) from error
+    needed = [
+        each
+        for each in ("about", "real_time", "missing", "refuse", "execute")
+        if not hasattr(made, each)
+    ]
     if needed:
         raise RunnerError(f"--on {name}: it has no {needed[0]}\n  fix: see fullpipe.runners.Runner")
     if not _NAME.fullmatch(str(getattr(made, "name", ""))):
@@ -179,5 +194,7 @@ def _imported(name: str) -> Runner:
 
 def _there() -> str:
     """Which there are, in words."""
-    listed = [f"{each.name}{' (not on this machine)' if each.missing() else ''}" for each in every()]
+    listed = [
+        f"{each.name}{' (not on this machine)' if each.missing() else ''}" for each in every()
+    ]
     return f"there {'is' if len(listed) == 1 else 'are'} {', '.join(listed)}; see fullpipe doctor"

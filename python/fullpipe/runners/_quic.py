@@ -38,17 +38,24 @@ class Quic:
     def missing(self) -> Missing | None:
         """The program may not have been built, or be of another version."""
         if _program() is None:
-            return Missing("the program fullpipe-quic has not been built", "run make quic, which takes some minutes")
+            return Missing(
+                "the program fullpipe-quic has not been built",
+                "run make quic, which takes some minutes",
+            )
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
         """Asks the program."""
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             plan = self._plan(scenario, trace, Path(folder))
-            done = subprocess.run([program(), "check", plan], capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                [program(), "check", plan], capture_output=True, text=True, check=False
+            )
             _raise(done.returncode, done.stderr, scenario, self.name)
 
-    def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> _core.RunResult:
+    def execute(
+        self, scenario: _core.Scenario, trace: str, progress: Progress | None
+    ) -> _core.RunResult:
         """Lets the program run it; an interrupt ends the program."""
         with tempfile.TemporaryDirectory(prefix="fullpipe-quic-") as folder:
             out = Path(folder) / "out"
@@ -56,7 +63,9 @@ class Quic:
             command = [program(), "run", str(self._plan(scenario, trace, Path(folder))), str(out)]
             with (
                 errors.open("wb") as stderr,
-                subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True) as running,
+                subprocess.Popen(
+                    command, stdout=subprocess.PIPE, stderr=stderr, text=True
+                ) as running,
             ):
                 try:
                     for line in running.stdout or ():
@@ -70,7 +79,12 @@ class Quic:
             return _core.handed_over(out, repeatable=not self.real_time)
 
     def _plan(self, scenario: _core.Scenario, trace: str, folder: Path) -> Path:
-        plan: dict[str, Any] = {"scenario": scenario.to_toml(), "file": scenario.file, "on": self.name, "trace": trace}
+        plan: dict[str, Any] = {
+            "scenario": scenario.to_toml(),
+            "file": scenario.file,
+            "on": self.name,
+            "trace": trace,
+        }
         path = folder / "plan.json"
         path.write_text(json.dumps(plan))
         return path
@@ -101,7 +115,13 @@ def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
             "missing",
         ):  # the package wrote the scenario, with the keys that there are
             raise _outdated(name, f"it does not know {parts['key']} as this package does")
-        raise refusal(parts["problem"], parts["fix"], file=scenario.file, key=parts["key"], value=parts["value"])
+        raise refusal(
+            parts["problem"],
+            parts["fix"],
+            file=scenario.file,
+            key=parts["key"],
+            value=parts["value"],
+        )
     if "unknown field" in words:  # of the plan
         raise _outdated(name, words)
     if "\n  fix: " in words:
@@ -111,8 +131,14 @@ def _raise(code: int, errors: str, scenario: _core.Scenario, name: str) -> None:
         problem = f"{PROGRAM} was killed, as happens when memory runs out"
         raise refusal(problem, "trace less often, or run it with fewer flows", place=f"--on {name}")
     problem = words or f"{PROGRAM} ended with exit code {code} and without a word"
-    raise refusal(problem, "run it again, or with --on sim to see whether it is the scenario", place=f"--on {name}")
+    raise refusal(
+        problem,
+        "run it again, or with --on sim to see whether it is the scenario",
+        place=f"--on {name}",
+    )
 
 
 def _outdated(name: str, why: str) -> _core.ScenarioError:
-    return refusal(f"{PROGRAM} is of another version: {why}", "run make quic again", place=f"--on {name}")
+    return refusal(
+        f"{PROGRAM} is of another version: {why}", "run make quic again", place=f"--on {name}"
+    )

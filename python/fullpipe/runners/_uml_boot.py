@@ -95,19 +95,42 @@ def _boot(work: Path, tick: Callable[[], object]) -> None:
     init = Path(__file__).with_name("_uml_init.py")
     python = Path(sys.executable).resolve()
     if any(any(letter.isspace() for letter in str(path)) for path in (work, init, python)):
-        raise OracleError(f"a kernel's command line has no place for a space: {work}, {init}, {python}")
+        raise OracleError(
+            f"a kernel's command line has no place for a space: {work}, {init}, {python}"
+        )
     words = [
-        # However we end, nothing of it goes on: it is the first process of a namespace that ends with it.
-        *("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--mount-proc", "--kill-child=KILL"),
+        # However we end, nothing of it goes on: it is the first process of a namespace that ends
+        # with it.
+        *(
+            "setpriv",
+            "--pdeathsig",
+            "KILL",
+            "unshare",
+            "--pid",
+            "--mount-proc",
+            "--kill-child=KILL",
+        ),
         *(() if os.geteuid() == 0 else ("--user", "--map-root-user")),
         str(cache() / "linux"),
-        *(f"mem={_MEMORY}", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "time-travel=inf-cpu"),
+        *(
+            f"mem={_MEMORY}",
+            "rootfstype=hostfs",
+            "rootflags=/",
+            "ro",
+            "quiet",
+            "time-travel=inf-cpu",
+        ),
         *("con=null", "con0=fd:0,fd:1", "con1=null", f"uml_dir={work}/", "umid=uml"),
         *(f"init={python}", "--", "-IS", str(init), str(work)),
     ]
     with (work / "console").open("wb") as console:
         linux = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=console, stderr=console, cwd=work, start_new_session=True
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=console,
+            stderr=console,
+            cwd=work,
+            start_new_session=True,
         )
         try:
             while linux.poll() is None:

@@ -36,7 +36,8 @@ _SYSCTLS = {
     "tcp_no_metrics_save": "1",
     "ip_forward": "1",
 }
-# Pages that all TCP sockets may use. By default a few full buffers are memory pressure, which shrinks receive windows.
+# Pages that all TCP sockets may use. By default a few full buffers are memory pressure, which
+# shrinks receive windows.
 _TCP_MEMORY = "400000 400000 400000"
 # What an agent takes to get ready: simulated time, which costs nothing.
 _READY_S = 0.1
@@ -73,15 +74,20 @@ def _run(core: ModuleType, run: dict[str, Any], directory: Path) -> None:
     _join(nodes, json.loads(plan.read_text())["receiver"])
     try:
         for node in nodes:
-            _batch("tc", [" ".join(words) for at, words in run["topology"]["tc"] if at == node], node)
+            _batch(
+                "tc", [" ".join(words) for at, words in run["topology"]["tc"] if at == node], node
+            )
 
         def start(node: str, *words: str, out: str) -> _Agent:
             return _Agent(core, node, [*words, str(directory / out)])
 
         receiver = start("receiver", "receive", str(plan), out="receive")
-        # Behind the router's queue a packet is seen when that has let it go. Without losses before, packets come to the
-        # queue as they left the sender.
-        taps = [start("sender", "tap", "east", out="tap-sender"), start("router", "tap", "east", out="tap-out")]
+        # Behind the router's queue a packet is seen when that has let it go. Without losses before,
+        # packets come to the queue as they left the sender.
+        taps = [
+            start("sender", "tap", "east", out="tap-sender"),
+            start("router", "tap", "east", out="tap-out"),
+        ]
         if "loss" in nodes:
             taps.append(start("router", "tap", "west", out="tap-in"))
         if "ack-loss" in nodes:
@@ -130,19 +136,28 @@ class _Agent:
         os.close(ended)
         code = os.waitstatus_to_exitcode(os.waitpid(self.process, 0)[1])
         if code:
-            raise RuntimeError(f"{self.said.stem} ended with {code}: {self.said.read_text(errors='replace').strip()}")
+            raise RuntimeError(
+                f"{self.said.stem} ended with {code}: {self.said.read_text(errors='replace').strip()}"
+            )
 
 
 def _join(nodes: list[str], receiver: str) -> None:
     """Namespaces in a row, each joined to the next: `east` leads towards the receiver, `west` towards the sender."""
     first, own = [], {node: ["link set lo up"] for node in nodes}
     for number, (west, east) in enumerate(pairwise(nodes)):
-        first.append(f"link add e{number} address {_mac(number, 1)} type veth peer w{number} address {_mac(number, 2)}")
+        first.append(
+            f"link add e{number} address {_mac(number, 1)} type veth peer w{number} address {_mac(number, 2)}"
+        )
         for node, device, host in ((west, "east", 1), (east, "west", 2)):
-            own[node] += [f"address add 10.0.{number}.{host}/24 dev {device}", f"link set {device} up"]
+            own[node] += [
+                f"address add 10.0.{number}.{host}/24 dev {device}",
+                f"link set {device} up",
+            ]
             # Nothing has to be asked for: the first packet leaves at once.
             other = 3 - host
-            own[node].append(f"neighbour add 10.0.{number}.{other} lladdr {_mac(number, other)} dev {device}")
+            own[node].append(
+                f"neighbour add 10.0.{number}.{other} lladdr {_mac(number, other)} dev {device}"
+            )
     own[nodes[-1]].append(f"address add {receiver}/32 dev lo")
     for number, node in enumerate(nodes[:-1]):
         own[node].append(f"route add {receiver} via 10.0.{number}.2")
@@ -154,7 +169,10 @@ def _join(nodes: list[str], receiver: str) -> None:
     for number, (west, east) in enumerate(pairwise(nodes)):
         _no_offloads(f"e{number}")
         _no_offloads(f"w{number}")
-        given += [f"link set e{number} netns {west} name east", f"link set w{number} netns {east} name west"]
+        given += [
+            f"link set e{number} netns {west} name east",
+            f"link set w{number} netns {east} name west",
+        ]
     _batch("ip", given)
     home = os.open("/proc/self/ns/net", os.O_RDONLY)
     for node in nodes:
@@ -193,7 +211,9 @@ def _batch(program: str, lines: list[str], node: str = "") -> None:
     """Calls ip or tc once with many lines; none of them has a word that a user has written."""
     where = ["-netns", node] if node else []
     text = "".join(f"{line}\n" for line in lines)
-    done = subprocess.run([program, *where, "-batch", "-"], input=text, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program, *where, "-batch", "-"], input=text, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise RuntimeError(f"{program} at {node or 'home'}: {done.stderr.strip()}\n{text}")
 

@@ -28,20 +28,27 @@ class Kernel:
         if sys.platform != "linux":
             return Missing("it needs Linux", "run it on Linux")
         if not _TUN.exists():
-            return Missing(f"there is no {_TUN}", "as root: modprobe tun; in a container: --device /dev/net/tun")
+            return Missing(
+                f"there is no {_TUN}",
+                "as root: modprobe tun; in a container: --device /dev/net/tun",
+            )
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
         """Refuses what a kernel's TCP has not got."""
         _core.check_kernel(scenario)
 
-    def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> _core.RunResult:
+    def execute(
+        self, scenario: _core.Scenario, trace: str, progress: Progress | None
+    ) -> _core.RunResult:
         """Runs it."""
         try:
             return _core.run_kernel(scenario, trace, progress)
         except (OSError, RuntimeError) as error:
             problem, _, fix = str(error).partition("\n  fix: ")
-            raise refusal(f"--on kernel: {problem}", fix or "try again", file=scenario.file) from error
+            raise refusal(
+                f"--on kernel: {problem}", fix or "try again", file=scenario.file
+            ) from error
 
 
 RUNNER = Kernel()

@@ -5,5 +5,7 @@ from __future__ import annotations
 from fullpipe.runners._quic import Quic
 
 RUNNER = Quic(
-    "quic-virtual", "real QUIC (noq) with the same controllers, in virtual time over the path", real_time=False
+    "quic-virtual",
+    "real QUIC (noq) with the same controllers, in virtual time over the path",
+    real_time=False,
 )

@@ -25,7 +25,9 @@ class Simulator:
         """Refuses what would need more memory than there is."""
         refuse_too_large(scenario, trace)
 
-    def execute(self, scenario: _core.Scenario, trace: str, progress: Progress | None) -> _core.RunResult:
+    def execute(
+        self, scenario: _core.Scenario, trace: str, progress: Progress | None
+    ) -> _core.RunResult:
         """Runs it."""
         return _core.run(scenario, trace, progress)
 

@@ -17,7 +17,21 @@ if TYPE_CHECKING:
 
 # What oracle/config builds in.
 _ALGORITHMS = (
-    *("reno", "cubic", "bbr", "bic", "cdg", "dctcp", "htcp", "hybla", "highspeed", "illinois", "lp", "nv", "scalable"),
+    *(
+        "reno",
+        "cubic",
+        "bbr",
+        "bic",
+        "cdg",
+        "dctcp",
+        "htcp",
+        "hybla",
+        "highspeed",
+        "illinois",
+        "lp",
+        "nv",
+        "scalable",
+    ),
     *("vegas", "veno", "westwood", "yeah"),
 )
 
@@ -36,9 +50,15 @@ class _Uml:
 
     def missing(self) -> Missing | None:
         if _uml_boot.kernel() is None:
-            return Missing("user-mode Linux has not been built", "run make oracle (some 6 minutes, cached)")
-        if absent := [tool for tool in _uml_boot.TOOLS if not shutil.which(tool, path=_uml_boot.SEARCHED)]:
-            return Missing(f"there is no {absent[0]}", "apt-get install util-linux iproute2", root=True)
+            return Missing(
+                "user-mode Linux has not been built", "run make oracle (some 6 minutes, cached)"
+            )
+        if absent := [
+            tool for tool in _uml_boot.TOOLS if not shutil.which(tool, path=_uml_boot.SEARCHED)
+        ]:
+            return Missing(
+                f"there is no {absent[0]}", "apt-get install util-linux iproute2", root=True
+            )
         return None
 
     def refuse(self, scenario: _core.Scenario, trace: str) -> None:
@@ -51,11 +71,14 @@ class _Uml:
 RUNNER = _Uml()
 
 
-def execute(scenarios: Sequence[_core.Scenario], trace: str, progress: Progress | None = None) -> list[_core.RunResult]:
+def execute(
+    scenarios: Sequence[_core.Scenario], trace: str, progress: Progress | None = None
+) -> list[_core.RunResult]:
     """Runs scenarios in one boot, one after the other.
 
     Raises:
-        ScenarioError: When one asks for what Linux has not got, or user-mode Linux or an agent fails.
+        ScenarioError: When one asks for what Linux has not got, or user-mode Linux or an agent
+            fails.
     """
     jobs = [_job(scenario, trace) for scenario in scenarios]
     total = sum(scenario.duration_s for scenario in scenarios)
@@ -73,7 +96,8 @@ def execute(scenarios: Sequence[_core.Scenario], trace: str, progress: Progress 
     except RuntimeError as error:
         problem = str(error)
         fix = next(
-            (fix for what, fix in _NEEDED.items() if f"{what}: " in problem), "look at what it says, and run it again"
+            (fix for what, fix in _NEEDED.items() if f"{what}: " in problem),
+            "look at what it says, and run it again",
         )
         raise refusal(f"--on {RUNNER.name}: {problem}", fix, file=scenarios[0].file) from error
 
@@ -104,5 +128,7 @@ def facts() -> dict[str, str]:
 def _job(scenario: _core.Scenario, trace: str) -> _uml_boot.Job:
     topology = _core.uml_topology(scenario)
     ends = json.loads(topology)
-    plan = _core.agent_plan(scenario, trace, ends["receiver"], ends["first_port"], RUNNER.name, _ALGORITHMS)
+    plan = _core.agent_plan(
+        scenario, trace, ends["receiver"], ends["first_port"], RUNNER.name, _ALGORITHMS
+    )
     return _uml_boot.Job(topology, plan)

@@ -5,7 +5,14 @@ Importing this package is quick: scipy is loaded by the first function that need
 
 from fullpipe.stats.compare import Comparison, adjusted, paired
 from fullpipe.stats.distribution import Cdf, Ellipse, cdf, ellipse
-from fullpipe.stats.fairness import Convergence, convergence, jain, jain_over_time, min_max, rates_per_window
+from fullpipe.stats.fairness import (
+    Convergence,
+    convergence,
+    jain,
+    jain_over_time,
+    min_max,
+    rates_per_window,
+)
 from fullpipe.stats.interval import Interval, bootstrap, mean, median, medians, share, student
 from fullpipe.stats.quantity import Quantity, quantity
 from fullpipe.stats.sequential import Rule, RuleError, enough, parse_rule

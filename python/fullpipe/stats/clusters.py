@@ -42,15 +42,17 @@ class Clusters:
     def draws(self, resamples: int = RESAMPLES, seed: int = 0) -> NDArray[np.float32]:
         """How often each cell is in each resample, shape (resamples, cells).
 
-        Clusters are drawn with replacement: arm by arm if each is in one arm, else all together, so that a cluster
-        takes its cells in all arms with it, which makes differences of arms paired.
+        Clusters are drawn with replacement: arm by arm if each is in one arm, else all together, so
+        that a cluster takes its cells in all arms with it, which makes differences of arms paired.
         """
         import numpy as np
 
         rng = np.random.default_rng(seed)
         found = np.zeros((resamples, len(self.arm)), dtype=np.float32)
         there = self.size > 0
-        groups = [there & (self.arm == arm) for arm in np.unique(self.arm)] if self.nested else [there]
+        groups = (
+            [there & (self.arm == arm) for arm in np.unique(self.arm)] if self.nested else [there]
+        )
         for cells in groups:
             names, at = np.unique(self.cluster[cells], return_inverse=True)
             if not len(names):  # of an arm that has nothing, nothing can be drawn
@@ -95,7 +97,9 @@ class Spread(NamedTuple):
     @property
     def detectable(self) -> float:
         """The true value that would be told from 0 in four of five experiments like this one."""
-        return self.error * (_quantile((1 + CONFIDENCE) / 2, self.freedom) + _quantile(_POWER, self.freedom))
+        return self.error * (
+            _quantile((1 + CONFIDENCE) / 2, self.freedom) + _quantile(_POWER, self.freedom)
+        )
 
 
 def difference(a: Values, b: Values, clusters: Clusters, arms: tuple[int, int]) -> Spread:
@@ -124,7 +128,10 @@ def difference(a: Values, b: Values, clusters: Clusters, arms: tuple[int, int]) 
     errors = [_deviation(each[known], number) for each, number in zip((a, b), numbers, strict=True)]
     error = math.hypot(*errors)
     # Welch's and Satterthwaite's
-    shares = [(each / error) ** 4 / freedom if error else 0.0 for each, freedom in zip(errors, freedoms, strict=True)]
+    shares = [
+        (each / error) ** 4 / freedom if error else 0.0
+        for each, freedom in zip(errors, freedoms, strict=True)
+    ]
     return Spread(value, error, 1 / sum(shares) if sum(shares) else min(freedoms))
 
 
@@ -139,7 +146,9 @@ def alone(a: Values, clusters: Clusters, arm: int) -> Spread:
     return Spread(float(a[0]), _deviation(a[1:][known], number), freedom)
 
 
-def sample_ratio(clusters: Clusters, draws: NDArray[np.float32], expected: Values) -> tuple[float, float]:
+def sample_ratio(
+    clusters: Clusters, draws: NDArray[np.float32], expected: Values
+) -> tuple[float, float]:
     """Whether the arms have the shares that they should have: p of the chi-squared test, plain and of clusters.
 
     What is plain takes each connection for independent. The other divides the statistic by the design effect (Rao and
@@ -156,7 +165,9 @@ def sample_ratio(clusters: Clusters, draws: NDArray[np.float32], expected: Value
     arms = np.unique(clusters.arm)
     size = np.array([clusters.size[clusters.arm == arm].sum() for arm in arms])
     plain = chisquare(size, expected * size.sum())
-    drawn = np.stack([draws[:, clusters.arm == arm] @ clusters.size[clusters.arm == arm] for arm in arms], axis=1)
+    drawn = np.stack(
+        [draws[:, clusters.arm == arm] @ clusters.size[clusters.arm == arm] for arm in arms], axis=1
+    )
     shares = drawn / drawn.sum(axis=1, keepdims=True)
     numbers = [clusters.number(int(arm)) for arm in arms]
     freedom = sum(numbers) - len(arms) if clusters.nested else min(numbers) - 1
@@ -167,7 +178,9 @@ def sample_ratio(clusters: Clusters, draws: NDArray[np.float32], expected: Value
     times = variance / (expected * (1 - expected) / size.sum())
     effect = max(float(((1 - expected) * times).sum()) / (len(arms) - 1), 1.0)
     others = len(arms) - 1
-    return float(plain.pvalue), float(f.sf(float(plain.statistic) / effect / others, others, freedom))
+    return float(plain.pvalue), float(
+        f.sf(float(plain.statistic) / effect / others, others, freedom)
+    )
 
 
 def _deviation(values: Values, number: int) -> float:

@@ -37,7 +37,9 @@ class Comparison(NamedTuple):
 
 
 def paired(
-    a: Mapping[int, float], b: Mapping[int, float], test: Literal["wilcoxon", "permutation"] = "wilcoxon"
+    a: Mapping[int, float],
+    b: Mapping[int, float],
+    test: Literal["wilcoxon", "permutation"] = "wilcoxon",
 ) -> Comparison:
     """Compares two kinds of runs, each a number a seed. Seeds that only one of them has do not count.
 
@@ -55,14 +57,19 @@ def paired(
     one, other = [a[seed] for seed in seeds], [b[seed] for seed in seeds]
     mean_a, mean_b = fmean(one), fmean(other)
     differences = [x - y for x, y in zip(one, other, strict=True)]
-    difference = Interval(fmean(differences), *bootstrap(_mean_of, differences, method="BCa", vectorized=True))
-    return Comparison(len(seeds), mean_a, mean_b, difference, _ratio(one, other), _p(differences, test))
+    difference = Interval(
+        fmean(differences), *bootstrap(_mean_of, differences, method="BCa", vectorized=True)
+    )
+    return Comparison(
+        len(seeds), mean_a, mean_b, difference, _ratio(one, other), _p(differences, test)
+    )
 
 
 def adjusted(p: Sequence[float]) -> list[float]:
     """The p-values after Benjamini's and Hochberg's correction, in their order.
 
-    Those of at most 0.05 are significant: at most 5 % of them are expected to be differences that are none.
+    Those of at most 0.05 are significant: at most 5 % of them are expected to be differences that
+    are none.
     """
     if not p:
         return []
@@ -81,7 +88,9 @@ def _ratio(one: Sequence[float], other: Sequence[float]) -> Interval:
     value = fmean(one) / mean_b if mean_b else math.nan
     if not value >= 0 or any(each < 0 for each in (*one, *other)):
         return Interval(math.nan)
-    return Interval(value, *bootstrap(_ratio_of, one, other, method="BCa", paired=True, vectorized=True))
+    return Interval(
+        value, *bootstrap(_ratio_of, one, other, method="BCa", paired=True, vectorized=True)
+    )
 
 
 def _p(differences: Sequence[float], test: str) -> float:
@@ -111,7 +120,9 @@ def _mean_of(values: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]
     return np.asarray(np.mean(values, axis=axis))
 
 
-def _ratio_of(one: NDArray[np.float64], other: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
+def _ratio_of(
+    one: NDArray[np.float64], other: NDArray[np.float64], axis: int = -1
+) -> NDArray[np.float64]:
     import numpy as np
 
     return np.asarray(np.mean(one, axis=axis) / np.mean(other, axis=axis))

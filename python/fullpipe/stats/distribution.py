@@ -59,7 +59,10 @@ def cdf(values: Sequence[float] | NDArray[np.float64]) -> Cdf:
     shares = np.asarray(found.probabilities, dtype=float)
     half = float(kstwo.ppf(CONFIDENCE, len(values)))
     return Cdf(
-        np.asarray(found.quantiles, dtype=float), shares, np.clip(shares - half, 0, 1), np.clip(shares + half, 0, 1)
+        np.asarray(found.quantiles, dtype=float),
+        shares,
+        np.clip(shares - half, 0, 1),
+        np.clip(shares + half, 0, 1),
     )
 
 

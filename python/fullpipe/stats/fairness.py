@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# The windows of PCC (Dong et al., NSDI 2015, §4.2.2): each second for five, within 25 % of the equal rate.
+# The windows of PCC (Dong et al., NSDI 2015, §4.2.2): each second for five, within 25 % of the
+# equal rate.
 WINDOW_S = 1.0
 HELD_S = 5.0
 WITHIN = 0.25
@@ -45,12 +46,16 @@ def min_max(rates: Sequence[float] | Values) -> float:
 
 
 def rates_per_window(
-    progress: Sequence[tuple[Values, Values]], start_s: float, end_s: float, window_s: float = WINDOW_S
+    progress: Sequence[tuple[Values, Values]],
+    start_s: float,
+    end_s: float,
+    window_s: float = WINDOW_S,
 ) -> tuple[Values, Values]:
     """Each flow's rate in each whole window.
 
     Args:
-        progress: Of each flow the times of its samples, in s, and the bytes delivered by then; shape (samples,) each.
+        progress: Of each flow the times of its samples, in s, and the bytes delivered by then;
+            shape (samples,) each.
         start_s: Where the first window begins.
         end_s: Where the last one ends, at the latest.
         window_s: How long a window is.
@@ -76,12 +81,16 @@ def jain_over_time(rates: Values) -> Values:
 
 
 def convergence(
-    progress: Sequence[tuple[Values, Values]], end_s: float, within: float = WITHIN, held_s: float = HELD_S
+    progress: Sequence[tuple[Values, Values]],
+    end_s: float,
+    within: float = WITHIN,
+    held_s: float = HELD_S,
 ) -> Convergence:
     """When flows that share a path come to equal shares.
 
-    The least time t, from the first sample of the flow that starts last, such that in each second from t to t + 5 s
-    every flow has between 75 % and 125 % of an equal share of what all of them got in that second.
+    The least time t, from the first sample of the flow that starts last, such that in each second
+    from t to t + 5 s every flow has between 75 % and 125 % of an equal share of what all of them
+    got in that second.
 
     Args:
         progress: As in :func:`rates_per_window`, of at least two flows.

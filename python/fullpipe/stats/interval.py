@@ -39,8 +39,9 @@ def mean(values: Values) -> Interval:
 def median(values: Values) -> Interval:
     """The median with the percentile bootstrap's interval; none of fewer than six values.
 
-    Not BCa: its acceleration comes from the jackknife, which is not consistent for a median. Least and greatest of five
-    values have the median between them with 94 %, so that no interval of theirs has 95 %.
+    Not BCa: its acceleration comes from the jackknife, which is not consistent for a median. Least
+    and greatest of five values have the median between them with 94 %, so that no interval of
+    theirs has 95 %.
     """
     return medians([values])[0]
 
@@ -50,7 +51,11 @@ def medians(samples: Sequence[Values]) -> list[Interval]:
     import numpy as np
 
     ends = [(math.nan, math.nan)] * len(samples)
-    usable = [number for number, values in enumerate(samples) if len(values) >= _LEAST_FOR_MEDIAN and _usable(values)]
+    usable = [
+        number
+        for number, values in enumerate(samples)
+        if len(values) >= _LEAST_FOR_MEDIAN and _usable(values)
+    ]
     for size in sorted({len(samples[number]) for number in usable}):
         those = [number for number in usable if len(samples[number]) == size]
         for start in range(0, len(those), _AT_ONCE):
@@ -58,7 +63,9 @@ def medians(samples: Sequence[Values]) -> list[Interval]:
             rows = np.array([samples[number] for number in some], dtype=float)
             for number, low, high in zip(some, *_percentile(rows), strict=True):
                 ends[number] = (float(low), float(high))
-    return [Interval(_of(values, middle), *pair) for values, pair in zip(samples, ends, strict=True)]
+    return [
+        Interval(_of(values, middle), *pair) for values, pair in zip(samples, ends, strict=True)
+    ]
 
 
 def _percentile(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -67,7 +74,13 @@ def _percentile(rows: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray
     from scipy.stats import bootstrap as resampled  # it takes a second
 
     found = resampled(
-        (rows,), np.median, n_resamples=_RESAMPLES, confidence_level=CONFIDENCE, method="percentile", axis=-1, rng=0
+        (rows,),
+        np.median,
+        n_resamples=_RESAMPLES,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        axis=-1,
+        rng=0,
     ).confidence_interval
     return np.asarray(found.low), np.asarray(found.high)
 
@@ -102,9 +115,11 @@ def bootstrap(
     """The ends of the bootstrap's interval, the same in each call for the same samples.
 
     Args:
-        statistic: Takes as many samples; with `vectorized` it reduces the axis that it is told as `axis`.
+        statistic: Takes as many samples; with `vectorized` it reduces the axis that it is told as
+            `axis`.
         *samples: The numbers of each kind of runs.
-        method: As scipy calls it. Where BCa is not defined (the resamples are all alike) it is the percentile's.
+        method: As scipy calls it. Where BCa is not defined (the resamples are all alike) it is the
+            percentile's.
         paired: Whether the samples are drawn together, pair by pair.
         vectorized: Whether `statistic` takes an axis.
 

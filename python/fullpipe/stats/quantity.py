@@ -20,7 +20,14 @@ class Quantity(NamedTuple):
     """1 when more is better, -1 when less is, 0 when neither is."""
 
 
-_STATISTICS = {"min": "least", "mean": "mean", "p50": "median", "p95": "p95", "p99": "p99", "max": "greatest"}
+_STATISTICS = {
+    "min": "least",
+    "mean": "mean",
+    "p50": "median",
+    "p95": "p95",
+    "p99": "p99",
+    "max": "greatest",
+}
 
 _PLAIN = {
     "goodput_bps": ("goodput", "Mbit/s", 1e-6, 1),
@@ -79,7 +86,11 @@ def quantity(column: str) -> Quantity | None:
         return Quantity(column, words + whose, unit, scale, better)
     base, _, statistic = inner.partition(".")
     if base in _DISTRIBUTIONS and statistic in _STATISTICS:
-        return Quantity(column, f"{_STATISTICS[statistic]} {_DISTRIBUTIONS[base]}{whose}", "ms", 1e3, -1)
+        return Quantity(
+            column, f"{_STATISTICS[statistic]} {_DISTRIBUTIONS[base]}{whose}", "ms", 1e3, -1
+        )
     if base == "limited_by" and statistic:
-        return Quantity(column, f"share of time limited by {statistic.replace('_', ' ')}", "%", 100.0, 0)
+        return Quantity(
+            column, f"share of time limited by {statistic.replace('_', ' ')}", "%", 100.0, 0
+        )
     return None

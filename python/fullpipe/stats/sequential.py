@@ -48,15 +48,23 @@ def parse_rule(text: str) -> Rule:
         raise RuleError(f"{text!r} is no rule\n  fix: {example}")
     function, name, relation, limit = found.groups()
     if function != "ci":
-        raise RuleError(f"{text!r}: {function}() is not known; there is ci(), half the 95 % interval\n  fix: {example}")
+        raise RuleError(
+            f"{text!r}: {function}() is not known; there is ci(), half the 95 % interval\n  fix: {example}"
+        )
     if relation not in ("<", "<="):
-        raise RuleError(f"{text!r}: an interval gets smaller with every run, so it has to be <\n  fix: {example}")
+        raise RuleError(
+            f"{text!r}: an interval gets smaller with every run, so it has to be <\n  fix: {example}"
+        )
     percent = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%", limit)
     if not percent:
-        raise RuleError(f"{text!r}: {limit!r} is not relative to the mean\n  fix: write a percentage, like 2%")
+        raise RuleError(
+            f"{text!r}: {limit!r} is not relative to the mean\n  fix: write a percentage, like 2%"
+        )
     within = float(percent[1]) / 100
     if not 0 < within < 1:
-        raise RuleError(f"{text!r}: {limit} is out of range\n  fix: write more than 0% and less than 100%")
+        raise RuleError(
+            f"{text!r}: {limit} is out of range\n  fix: write more than 0% and less than 100%"
+        )
     metric = SHORT.get(name, name)
     if quantity(metric) is None:
         near = get_close_matches(name, SHORT, n=1, cutoff=0.5)

@@ -51,7 +51,8 @@ class Buckets:
         """The value below which a share of them lies.
 
         Args:
-            counts: Of each bucket, shape (..., buckets); weights are counts, too. Both ends may be left out if empty.
+            counts: Of each bucket, shape (..., buckets); weights are counts, too. Both ends may be
+                left out if empty.
             share: 0 to 1.
             first: How many were left out in front.
 
@@ -99,5 +100,7 @@ def rank_correlation(counts: Counts) -> Values:
         rank_x = (np.cumsum(x, axis=-1) - x / 2) / total[..., None] - 0.5
         rank_y = (np.cumsum(y, axis=-1) - y / 2) / total[..., None] - 0.5
         together = np.einsum("...x,...xy,...y->...", rank_x, whole, rank_y)
-        spread = np.einsum("...x,...x->...", x, rank_x**2) * np.einsum("...y,...y->...", y, rank_y**2)
+        spread = np.einsum("...x,...x->...", x, rank_x**2) * np.einsum(
+            "...y,...y->...", y, rank_y**2
+        )
         return np.asarray(np.where(spread > 0, together / np.sqrt(spread), math.nan))

@@ -39,8 +39,9 @@ class Sentence(NamedTuple):
 def sentences(compared: Sequence[Compared]) -> list[Sentence]:
     """A sentence for each difference that is significant, in their order.
 
-    Significant is: p of at most 0.05 after Benjamini's and Hochberg's correction over all that are given, and a 95 %
-    interval of the difference without zero. Where delay and goodput both differ, they share a sentence.
+    Significant is: p of at most 0.05 after Benjamini's and Hochberg's correction over all that are
+    given, and a 95 % interval of the difference without zero. Where delay and goodput both differ,
+    they share a sentence.
     """
     found: list[Sentence] = []
     for each, p in zip(compared, adjusted([one.comparison.p for one in compared]), strict=True):
@@ -64,7 +65,11 @@ def _joined(found: Sequence[Sentence]) -> list[Sentence]:
             joined.append(each._replace(text=text, p=max(each.p, price.p)))
         else:
             joined.append(each)
-    return [each for each in joined if not (_place(each) in taken and each.about.quantity.column == "goodput_bps")]
+    return [
+        each
+        for each in joined
+        if not (_place(each) in taken and each.about.quantity.column == "goodput_bps")
+    ]
 
 
 def _place(sentence: Sentence) -> tuple[str, str, str]:
@@ -84,11 +89,15 @@ def _whole(each: Compared) -> str:
     interval = _interval(each)
     match _kind(each):
         case "percent":
-            return f"{where}{each.a} has {_percent(each)} {_way(up)} {words} than {each.b} {interval}"
+            return (
+                f"{where}{each.a} has {_percent(each)} {_way(up)} {words} than {each.b} {interval}"
+            )
         case "times":
             return f"{where}{each.a} has {digits(each.comparison.ratio.value)} times the {words} of {each.b} {interval}"
         case _:
-            return f"{where}{each.a} has a {words} {_amount(each)} {_way(up)} than {each.b} {interval}"
+            return (
+                f"{where}{each.a} has a {words} {_amount(each)} {_way(up)} than {each.b} {interval}"
+            )
 
 
 def _more(each: Compared) -> str:
@@ -138,7 +147,9 @@ def _interval(each: Compared) -> str:
             low, high = comparison.ratio[1:]
             unit = ""
         case _:
-            low, high = sorted(sign * end * each.quantity.scale for end in comparison.difference[1:])
+            low, high = sorted(
+                sign * end * each.quantity.scale for end in comparison.difference[1:]
+            )
             unit = _unit(each)
     return f"(95 % CI {digits(low)} to {digits(high)}{unit})"
 

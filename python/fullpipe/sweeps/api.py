@@ -101,7 +101,9 @@ def sweep(
         controllers=controllers or {},
     )
     rule = asked(until, recipe, most) if until is not None else None
-    directory = Path(out) if out is not None else usual_directory(rule.first(recipe) if rule else recipe)
+    directory = (
+        Path(out) if out is not None else usual_directory(rule.first(recipe) if rule else recipe)
+    )
     with Counter(silent=True) as counter:
         fill(
             recipe,

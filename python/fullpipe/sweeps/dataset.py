@@ -26,7 +26,8 @@ class Sweep:
 
     Attributes:
         directory: Where it is.
-        about: What `sweep.json` says: `axes`, `mode`, `seeds`, `points`, `runs`, `added_jitter`, `version` and more.
+        about: What `sweep.json` says: `axes`, `mode`, `seeds`, `points`, `runs`, `added_jitter`,
+            `version` and more.
     """
 
     directory: Path
@@ -118,7 +119,13 @@ class Sweep:
         self._check(point)
         return str(self.points["scenario"][point])
 
-    def load(self, point: int, *, seed: int | None = None, set: Mapping[str, Setting] | None = None) -> Scenario:  # noqa: A002
+    def load(
+        self,
+        point: int,
+        *,
+        seed: int | None = None,
+        set: Mapping[str, Setting] | None = None,  # noqa: A002
+    ) -> Scenario:
         """The scenario of a point, ready for :func:`fullpipe.run`; `seed` and `set` are those of :func:`fullpipe.load`.
 
         Raises:
@@ -129,7 +136,9 @@ class Sweep:
 
     def _check(self, point: int) -> None:
         if not 0 <= point < self.about["points"]:
-            raise IndexError(f"{self.directory} has points 0 to {self.about['points'] - 1}, and none is {point}")
+            raise IndexError(
+                f"{self.directory} has points 0 to {self.about['points'] - 1}, and none is {point}"
+            )
 
     def series(self, point: int, table: str = "flows", on: str | None = None) -> pl.DataFrame:
         """What was recorded over time of the first seed of a point: the columns of :meth:`fullpipe.Run.trace`.
@@ -142,10 +151,14 @@ class Sweep:
         Raises:
             FileNotFoundError: When nothing was recorded.
         """
-        return read_parquet(series_file(self.directory, point, self.seeds[0], table, on or self.runners[0]))
+        return read_parquet(
+            series_file(self.directory, point, self.seeds[0], table, on or self.runners[0])
+        )
 
 
 def series_file(directory: Path, point: int, seed: int, table: str, runner: str) -> Path:
     """Where a table of a recorded run is."""
     folder = directory / "series" / ("" if runner == "sim" else runner)
-    return folder / (f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet")
+    return folder / (
+        f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet"
+    )

@@ -1,8 +1,9 @@
 """Runs of a sweep on other runners than the simulator: one by one, or some side by side.
 
-On the clock of a machine what happens beside a run is in its result. So such runs go on one at a time, and in each
-repetition all points (on all such runners) take their turn in an order of its own: what drifts meanwhile, a busy
-neighbour, a warm CPU, falls on all alike. That is a randomised block design.
+On the clock of a machine what happens beside a run is in its result. So such runs go on one at a
+time, and in each repetition all points (on all such runners) take their turn in an order of its
+own: what drifts meanwhile, a busy neighbour, a warm CPU, falls on all alike. That is a randomised
+block design.
 """
 
 from __future__ import annotations
@@ -66,7 +67,9 @@ class Left(NamedTuple):
     """None where it can't be known."""
 
 
-def jobs(recipe: Recipe, missing: Mapping[str, Sequence[tuple[int, int]]], runners: Sequence[Runner]) -> list[Job]:
+def jobs(
+    recipe: Recipe, missing: Mapping[str, Sequence[tuple[int, int]]], runners: Sequence[Runner]
+) -> list[Job]:
     """What is to be run in which order: repetition by repetition, and in each of them shuffled by the sweep's identity.
 
     Args:
@@ -76,17 +79,25 @@ def jobs(recipe: Recipe, missing: Mapping[str, Sequence[tuple[int, int]]], runne
     """
     points, found = recipe.plan.points, []
     wanted = {
-        name: {number for first, end in ranges for number in range(first, end)} for name, ranges in missing.items()
+        name: {number for first, end in ranges for number in range(first, end)}
+        for name, ranges in missing.items()
     }
     for repetition in range(recipe.plan.seeds[1]):
-        block = [(runner, repetition * points + point) for point in range(points) for runner in runners]
+        block = [
+            (runner, repetition * points + point) for point in range(points) for runner in runners
+        ]
         if any(runner.real_time for runner in runners):
             random.Random(f"{recipe.identity} {repetition}").shuffle(block)
-        found += [Job(runner, number, repetition * len(block) + at) for at, (runner, number) in enumerate(block)]
+        found += [
+            Job(runner, number, repetition * len(block) + at)
+            for at, (runner, number) in enumerate(block)
+        ]
     return [job for job in found if job.number in wanted[job.runner.name]]
 
 
-def refuse(recipe: Recipe, runners: Sequence[Runner], level: Callable[[_core.Scenario], str]) -> None:
+def refuse(
+    recipe: Recipe, runners: Sequence[Runner], level: Callable[[_core.Scenario], str]
+) -> None:
     """Shows every point to every runner, before the first run.
 
     Raises:
@@ -99,10 +110,16 @@ def refuse(recipe: Recipe, runners: Sequence[Runner], level: Callable[[_core.Sce
 
 
 def one_by_one(
-    recipe: Recipe, todo: Sequence[Job], level: Callable[[Job, _core.Scenario], str], tick: Callable[[Left], object]
+    recipe: Recipe,
+    todo: Sequence[Job],
+    level: Callable[[Job, _core.Scenario], str],
+    tick: Callable[[Left], object],
 ) -> Generator[Finished, None, None]:
     """Runs jobs one after the other, in this thread; `tick` is told how far they are."""
-    scenarios = {point: _scenario(recipe, point) for point in {job.number % recipe.plan.points for job in todo}}
+    scenarios = {
+        point: _scenario(recipe, point)
+        for point in {job.number % recipe.plan.points for job in todo}
+    }
     durations = {point: scenario.duration_s for point, scenario in scenarios.items()}
     by_itself = any(_ends_by_itself(scenario) for scenario in scenarios.values())
     left_s = sum(durations[job.number % recipe.plan.points] for job in todo)
@@ -183,4 +200,6 @@ def _scenario(recipe: Recipe, point: int, seed: int | None = None) -> _core.Scen
     """The scenario of a run. A real sender's jitter is its own: what was added to have seeds differ is left out."""
     text = recipe.plan.scenarios(point, point + 1)[0]
     added = {key: "0s" for key, _, _ in recipe.plan.added_jitter if key == "send_jitter"}
-    return parse(text, f"{recipe.file}, point {point}", seed=seed, set=added, controllers=recipe.controllers)
+    return parse(
+        text, f"{recipe.file}, point {point}", seed=seed, set=added, controllers=recipe.controllers
+    )

@@ -55,7 +55,9 @@ class Planned(Protocol):
         """The plan."""
 
 
-def local(recipe: Planned, ranges: Ranges, threads: int, shard_s: float) -> Generator[Step, None, None]:
+def local(
+    recipe: Planned, ranges: Ranges, threads: int, shard_s: float
+) -> Generator[Step, None, None]:
     """On threads of this process; a shard is about `shard_s` of work."""
     running = recipe.plan.start(ranges, threads, shard_s)
     try:
@@ -80,7 +82,9 @@ def on_ray(recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, N
     try:
         import ray
     except ImportError:
-        raise NoRayError("--engine ray needs Ray, which is an extra: pip install 'fullpipe[ray]'") from None
+        raise NoRayError(
+            "--engine ray needs Ray, which is an extra: pip install 'fullpipe[ray]'"
+        ) from None
     ours = not ray.is_initialized()
     if ours:
         ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
@@ -93,7 +97,8 @@ def on_ray(recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, N
 
 def _tasks(ray, recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
     task = ray.remote(num_cpus=1, max_retries=-1)(_task)
-    # The fields alone, since a plan can't be sent; what the scenario takes from files is found from anywhere.
+    # The fields alone, since a plan can't be sent; what the scenario takes from files is found from
+    # anywhere.
     file = os.path.abspath(recipe.file)  # noqa: PTH100  (no link is followed)
     shipped = ray.put(replace(recipe, file=file))  # type: ignore[type-var]
     left = [*reversed(ranges)]
@@ -127,7 +132,9 @@ def _task(
 ) -> tuple[tuple[int, int, _Rows], int, float]:
     """Runs a range in a worker; the shard, the packets that it moved, and the seconds that it took."""
     if build() != expected:
-        raise RuntimeError(f"this worker has build {build()} of fullpipe, the sweep is one of {expected}")
+        raise RuntimeError(
+            f"this worker has build {build()} of fullpipe, the sweep is one of {expected}"
+        )
     if identity not in _PLANS:
         _PLANS.clear()
         _PLANS[identity] = recipe.plan

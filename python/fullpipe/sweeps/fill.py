@@ -53,7 +53,9 @@ def fill(
     """
     runs = packets = 0
     for step in until.steps(recipe, directory) if until else [recipe]:
-        filling = _Filling(step, directory, counter, command, called, trace, engine, threads, until, runners)
+        filling = _Filling(
+            step, directory, counter, command, called, trace, engine, threads, until, runners
+        )
         done, moved = filling.fill()
         runs, packets = runs + done, packets + moved
     return runs, packets
@@ -85,16 +87,24 @@ class _Filling:
         simulator = [runner for runner in self.runners if runner.name == "sim"]
         # Those on a machine's clock last, when nothing else goes on.
         others = [
-            [runner for runner in self.runners if runner not in simulator and runner.real_time is kind]
+            [
+                runner
+                for runner in self.runners
+                if runner not in simulator and runner.real_time is kind
+            ]
             for kind in (False, True)
         ]
         if any(others) and self.engine != "local":
-            raise RunnerError(f"--engine {self.engine} runs the simulator only\n  fix: leave --engine out, or --on")
+            raise RunnerError(
+                f"--engine {self.engine} runs the simulator only\n  fix: leave --engine out, or --on"
+            )
         recorded = self.trace or ("auto" if recipe.plan.points <= FEW else "off")
         if simulator:
             refuse_too_large(recipe, self._threads)
             if self.trace:
-                memory.refuse_too_large(load(next(recipe.scenarios()), controllers=recipe.controllers), self.trace)
+                memory.refuse_too_large(
+                    load(next(recipe.scenarios()), controllers=recipe.controllers), self.trace
+                )
         for some in others:
             elsewhere.refuse(recipe, some, lambda scenario: _level(recorded, scenario))
         store = Store(
@@ -145,10 +155,16 @@ class _Filling:
         from fullpipe.sweeps.series import keep
 
         recipe, points = self.recipe, self.recipe.plan.points
-        todo = elsewhere.jobs(recipe, {runner.name: store.missing(runner.name) for runner in runners}, runners)
+        todo = elsewhere.jobs(
+            recipe, {runner.name: store.missing(runner.name) for runner in runners}, runners
+        )
         if not todo:
             return 0, 0
-        self._begin(recipe.plan.runs * len(runners), len(todo), f"on {', '.join(each.name for each in runners)}")
+        self._begin(
+            recipe.plan.runs * len(runners),
+            len(todo),
+            f"on {', '.join(each.name for each in runners)}",
+        )
 
         def level(job: elsewhere.Job, scenario: _core.Scenario) -> str:
             return _level(recorded, scenario) if job.number < points else "off"  # of the first seed
@@ -166,7 +182,9 @@ class _Filling:
                 runs, packets = runs + 1, packets + each.run.metrics["packets"]
                 if each.run.has_trace:  # before the row, with which the run is done
                     keep(each.run, self.directory, each.job.number % points)
-                store.add(each.job.number, each.job.number + 1, each.rows, each.job.runner.name, each.more)
+                store.add(
+                    each.job.number, each.job.number + 1, each.rows, each.job.runner.name, each.more
+                )
                 if self.until:
                     self.until.refuse_unknown(list(each.rows))
         return runs, packets

@@ -56,8 +56,11 @@ class Recipe:
         Raises:
             ScenarioError: When something is wrong, in any point.
         """
-        options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}  # all but text and file
-        return _core.SweepPlan.make(self.text, self.file, **{**options, "controllers": self.classes})
+        # all but text and file
+        options = {each.name: getattr(self, each.name) for each in fields(self)[2:]}
+        return _core.SweepPlan.make(
+            self.text, self.file, **{**options, "controllers": self.classes}
+        )
 
     @cached_property
     def classes(self) -> Given:
@@ -66,7 +69,11 @@ class Recipe:
         Raises:
             ScenarioError: When there is no such class.
         """
-        settings = [*self.fixed, *self.given, *(pair for point in self.points or () for pair in point)]
+        settings = [
+            *self.fixed,
+            *self.given,
+            *(pair for point in self.points or () for pair in point),
+        ]
         settings += [(key, value) for key, values in self.axes for value in values]
         return given(named(self.text, settings), self.controllers)
 

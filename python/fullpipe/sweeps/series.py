@@ -22,7 +22,9 @@ FEW = 12
 _TABLES = ("links", "flows")
 
 
-def record(recipe: Recipe, directory: Path, level: str, threads: int, tick: Callable[[], object]) -> None:
+def record(
+    recipe: Recipe, directory: Path, level: str, threads: int, tick: Callable[[], object]
+) -> None:
     """Records what is not there yet; `level` is that of :func:`fullpipe.run`, or `auto`.
 
     Raises:
@@ -38,7 +40,9 @@ def record(recipe: Recipe, directory: Path, level: str, threads: int, tick: Call
         tick()
 
     missing = [
-        point for point in range(recipe.plan.points) if not series_file(directory, point, seed, "flows", "sim").exists()
+        point
+        for point in range(recipe.plan.points)
+        if not series_file(directory, point, seed, "flows", "sim").exists()
     ]
     executor = ThreadPoolExecutor(max_workers=threads)
     try:

@@ -33,7 +33,11 @@ def summary(sweep: Sweep) -> pl.DataFrame:
     ]
     grouped = sweep.scan().group_by("point", "flow_index", "flow", "cc", "runner", *keys)
     place = pl.col("runner").cast(pl.Enum(sweep.runners))
-    return grouped.agg(pl.len().alias("runs"), *statistics).sort("point", "flow_index", place).collect()
+    return (
+        grouped.agg(pl.len().alias("runs"), *statistics)
+        .sort("point", "flow_index", place)
+        .collect()
+    )
 
 
 def records(sweep: Sweep) -> str:
@@ -74,7 +78,9 @@ def show(sweep: Sweep, console: Console) -> None:
     if several:
         console.print("median [quartiles] of the seeds", style="dim", markup=False)
     if len(rows) > _MOST_LINES:
-        console.print(f"{len(rows) - _MOST_LINES:,} more lines are left out; see the data set", style="dim")
+        console.print(
+            f"{len(rows) - _MOST_LINES:,} more lines are left out; see the data set", style="dim"
+        )
     if narrowed:
         console.print("columns without room are left out; see the data set", style="dim")
     console.print("")
@@ -86,7 +92,8 @@ def facts(sweep: Sweep, plan: SweepPlan, runs: int, packets: int, wall_s: float)
     done = f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s" if runs else "nothing to run"
     yield f"{done}; {before:,} runs were there already" if before else done
     added = [
-        f"{key} {least}" if least == most else f"{key} {least} to {most}" for key, least, most in plan.added_jitter
+        f"{key} {least}" if least == most else f"{key} {least} to {most}"
+        for key, least, most in plan.added_jitter
     ]
     if added:
         yield f"set for repetitions to differ: {', '.join(added)}"
@@ -99,9 +106,14 @@ def warnings(sweep: Sweep) -> Iterator[str]:
     if "warnings" not in rows.collect_schema():
         return
     each = (
-        rows.filter(pl.col("warnings") != "").unique(["point", "seed", "runner"]).select("runner", "warnings").collect()
+        rows.filter(pl.col("warnings") != "")
+        .unique(["point", "seed", "runner"])
+        .select("runner", "warnings")
+        .collect()
     )
-    counted = Counter((runner, warning) for runner, joined in each.iter_rows() for warning in joined.split("; "))
+    counted = Counter(
+        (runner, warning) for runner, joined in each.iter_rows() for warning in joined.split("; ")
+    )
     for (runner, warning), count in counted.most_common():
         yield f"warning ({runner}, {_count(count, 'run')}): {warning}"
 

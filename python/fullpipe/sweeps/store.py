@@ -1,7 +1,7 @@
 """The directory of a sweep: what is in it, and how it grows shard by shard.
 
-A shard's file is named after the numbers of its runs, the sweep's identity and, but for the simulator, the runner. It
-appears whole or not at all. So the names show what is missing.
+A shard's file is named after the numbers of its runs, the sweep's identity and, but for the
+simulator, the runner. It appears whole or not at all. So the names show what is missing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,12 @@ class Store:
     """The directory of one sweep, opened to be filled."""
 
     def __init__(
-        self, directory: Path, recipe: Recipe, command: str, called: str, runners: Sequence[str] = ("sim",)
+        self,
+        directory: Path,
+        recipe: Recipe,
+        command: str,
+        called: str,
+        runners: Sequence[str] = ("sim",),
     ) -> None:
         """Makes the directory, or opens the one that is there, where runners may be added.
 
@@ -47,7 +52,9 @@ class Store:
                 (aside / "runs").mkdir()
                 (aside / "scenario.toml").write_text(recipe.text, encoding="utf-8")
                 write_parquet(
-                    _points(recipe).with_columns(pl.Series("scenario", recipe.scenarios(), dtype=pl.String)),
+                    _points(recipe).with_columns(
+                        pl.Series("scenario", recipe.scenarios(), dtype=pl.String)
+                    ),
                     aside / "points.parquet",
                 )
                 write_json(aside / "sweep.json", self._description(command))
@@ -58,7 +65,9 @@ class Store:
                 if kept.get("build") != build()
                 else "of another scenario or other points"
             )
-            raise FileExistsError(f"{called} holds a sweep {why}; name a new directory, results are never overwritten")
+            raise FileExistsError(
+                f"{called} holds a sweep {why}; name a new directory, results are never overwritten"
+            )
         self.runners = list(dict.fromkeys([*kept["runners"], *runners]))
         if len(kept["seeds"]) < recipe.plan.seeds[1] or self.runners != kept["runners"]:
             write_json(directory / "sweep.json", self._description(command))
@@ -81,7 +90,12 @@ class Store:
         return gaps(self._shards(runner), self.recipe.plan.runs)
 
     def add(
-        self, first: int, end: int, rows: _Rows, runner: str = "sim", more: Mapping[str, Any] | None = None
+        self,
+        first: int,
+        end: int,
+        rows: _Rows,
+        runner: str = "sim",
+        more: Mapping[str, Any] | None = None,
     ) -> None:
         """Writes a shard; `more` are columns of one value.
 
@@ -93,7 +107,10 @@ class Store:
         aside = self.directory / "runs" / f".{name}"
         try:
             write_parquet(
-                self._frame(rows).with_columns(**{key: pl.lit(value) for key, value in (more or {}).items()}), aside
+                self._frame(rows).with_columns(
+                    **{key: pl.lit(value) for key, value in (more or {}).items()}
+                ),
+                aside,
             )
             aside.rename(aside.with_name(name))
         except BaseException:
@@ -110,7 +127,9 @@ class Store:
         columns = [series(name, column) for name, column in rows.items()]
         frame = pl.DataFrame(columns)
         varied = self._points.drop("point")[frame["point"]]
-        return pl.concat([frame.select("point", "seed"), varied, frame.drop("point", "seed")], how="horizontal")
+        return pl.concat(
+            [frame.select("point", "seed"), varied, frame.drop("point", "seed")], how="horizontal"
+        )
 
     def _description(self, command: str) -> dict[str, Any]:
         plan = self.recipe.plan
@@ -133,7 +152,10 @@ class Store:
             "points": plan.points,
             "runners": self.runners,
             "runs": plan.runs * len(self.runners),
-            "added_jitter": {key: least if least == most else [least, most] for key, least, most in plan.added_jitter},
+            "added_jitter": {
+                key: least if least == most else [least, most]
+                for key, least, most in plan.added_jitter
+            },
         }
 
 
@@ -153,7 +175,9 @@ def alone(directory: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BlockingIOError(f"{directory}: another process is filling it; wait for that one") from error
+            raise BlockingIOError(
+                f"{directory}: another process is filling it; wait for that one"
+            ) from error
         yield
 
 
@@ -189,7 +213,9 @@ def _points(recipe: Recipe) -> pl.DataFrame:
         words = [plain(value) for value in values]
         columns.append(pl.Series(key, words, dtype=pl.String).gather(places))
         if unit(values) is not None:
-            numbers = [quantity[0] if (quantity := _core.quantity(word)) else None for word in words]
+            numbers = [
+                quantity[0] if (quantity := _core.quantity(word)) else None for word in words
+            ]
             columns.append(pl.Series(f"{key}.value", numbers, dtype=pl.Float64).gather(places))
     return pl.DataFrame(columns)
 

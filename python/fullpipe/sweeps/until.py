@@ -46,7 +46,8 @@ class Until(NamedTuple):
 
     Attributes:
         rule: What has to hold of each flow that has the metric, at every point.
-        batch: So many repetitions are added at a time, or a quarter of what is there when that is more.
+        batch: So many repetitions are added at a time, or a quarter of what is there when that is
+            more.
         most: No more than so many.
     """
 
@@ -115,8 +116,14 @@ def asked(text: str, recipe: Recipe, most: int | None) -> Until:
     most = MOST if most is None else most
     least = max(batch, LEAST)
     if most < least:
-        why = f"the first {batch} repetitions" if batch > LEAST else f"the {LEAST} that a rule looks at"
-        raise RuleError(f"at most {most} repetitions are fewer than {why}\n  fix: say --most {least} or more")
+        why = (
+            f"the first {batch} repetitions"
+            if batch > LEAST
+            else f"the {LEAST} that a rule looks at"
+        )
+        raise RuleError(
+            f"at most {most} repetitions are fewer than {why}\n  fix: say --most {least} or more"
+        )
     return Until(rule, batch, most)
 
 
@@ -143,9 +150,15 @@ def misses(sweep: Sweep, rule: Rule | str, repeat: int | None = None) -> list[Mi
         .agg(value.fill_null(math.nan).alias("values"))
     )
     groups = grouped.sort("point", "flow_index", "runner").collect()
-    named = {row["flow_index"] for row in groups.iter_rows(named=True) if any(map(math.isfinite, row["values"]))}
+    named = {
+        row["flow_index"]
+        for row in groups.iter_rows(named=True)
+        if any(map(math.isfinite, row["values"]))
+    }
     if not named:
-        raise RuleError(f"{rule.text!r}: no run has a value of {rule.metric}\n  fix: name a metric that the flows have")
+        raise RuleError(
+            f"{rule.text!r}: no run has a value of {rule.metric}\n  fix: name a metric that the flows have"
+        )
     return [
         Miss(row["point"], row["flow"], _share(row["values"]), row["runner"])
         for row in groups.iter_rows(named=True)
@@ -156,10 +169,17 @@ def misses(sweep: Sweep, rule: Rule | str, repeat: int | None = None) -> list[Mi
 def _refuse_unknown(rule: Rule, columns: list[str]) -> None:
     if rule.metric not in columns:
         near = next(iter(get_close_matches(rule.metric, columns, n=1)), None) or next(
-            (name for name in columns if name.startswith("link.") and name.endswith(f".{rule.metric}")), None
+            (
+                name
+                for name in columns
+                if name.startswith("link.") and name.endswith(f".{rule.metric}")
+            ),
+            None,
         )
         fix = f"did you mean {near}?" if near else "name a column of the data set, like goodput_bps"
-        raise RuleError(f"{rule.text!r}: the runs of this scenario have no {rule.metric}\n  fix: {fix}")
+        raise RuleError(
+            f"{rule.text!r}: the runs of this scenario have no {rule.metric}\n  fix: {fix}"
+        )
 
 
 def _share(values: list[float]) -> float | None:
@@ -181,7 +201,9 @@ def verdict(until: Until, sweep: Sweep) -> tuple[bool, list[str]]:
     each = f"{min(taken)} to {max(taken)}" if len({*taken}) > 1 else f"{max(taken, default=0)}"
     if not by_point:
         return True, [f"{rule} holds with {repeat} repetitions; points had enough after {each}"]
-    lines = [f"{rule} is missed at {len(by_point)} of {points} point{'s' * (points > 1)}, with {repeat} repetitions"]
+    lines = [
+        f"{rule} is missed at {len(by_point)} of {points} point{'s' * (points > 1)}, with {repeat} repetitions"
+    ]
     for point, flows in [*by_point.items()][:_MOST_LINES]:
         row = sweep.points.row(point, named=True)
         settings = ", ".join(f"{key}={row[key]}" for key in sweep.axes if row.get(key) is not None)

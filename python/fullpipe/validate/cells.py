@@ -36,7 +36,9 @@ class Close:
     def interval(self, value: float) -> tuple[float, float]:
         """The least and the greatest value that is close enough."""
         distance = max(self.absolute, self.relative * abs(value))
-        return min(value - distance, value / self.factor), max(value + distance, value * self.factor)
+        return min(value - distance, value / self.factor), max(
+            value + distance, value * self.factor
+        )
 
 
 @dataclass(frozen=True)
@@ -82,9 +84,13 @@ def load(file: Path = FILE) -> Cells:
     try:
         raw: Table = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise PublishedError(f"{file}: not there\n  fix: run it in fullpipe's source tree, which has it") from error
+        raise PublishedError(
+            f"{file}: not there\n  fix: run it in fullpipe's source tree, which has it"
+        ) from error
     except tomllib.TOMLDecodeError as error:
-        raise PublishedError(f"{file}: {error}\n  fix: write TOML, as https://toml.io explains it") from error
+        raise PublishedError(
+            f"{file}: {error}\n  fix: write TOML, as https://toml.io explains it"
+        ) from error
     reader.only(raw, "", ("duration", "repeats", "cells", "flow", "close"))
     duration = reader.text(raw.get("duration"), "duration")
     flows = reader.table(raw.get("flow"), "flow")
@@ -98,7 +104,9 @@ def load(file: Path = FILE) -> Cells:
     for name in METRICS:
         rule = reader.table(close.get(name), f"close.{name}")
         reader.only(rule, f"close.{name}.", ("absolute", "relative", "factor"))
-        rules[name] = Close(**{key: reader.number(value, f"close.{name}.{key}", 0) for key, value in rule.items()})
+        rules[name] = Close(
+            **{key: reader.number(value, f"close.{name}.{key}", 0) for key, value in rule.items()}
+        )
     return Cells(cells, rules, reader.whole(raw.get("repeats"), "repeats"))
 
 
@@ -114,19 +122,26 @@ def only(cells: Sequence[Cell], patterns: Sequence[str]) -> tuple[Cell, ...]:
             raise PublishedError(
                 f"--cell {pattern}: no cell is called so\n  fix: * stands for anything; there is {names}"
             )
-    return tuple(cell for cell in cells if not patterns or any(fnmatchcase(cell.name, each) for each in patterns))
+    return tuple(
+        cell
+        for cell in cells
+        if not patterns or any(fnmatchcase(cell.name, each) for each in patterns)
+    )
 
 
 def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -> Cell:
     reader.only(row, f"{where}.", _CELL)
     name = reader.text(row.get("name"), f"{where}.name")
     flows = tuple(
-        reader.one_of(each, f"{where}.flows", known) for each in reader.texts(row.get("flows"), f"{where}.flows")
+        reader.one_of(each, f"{where}.flows", known)
+        for each in reader.texts(row.get("flows"), f"{where}.flows")
     )
     path = {key: reader.text(row[key], f"{where}.{key}") for key in _PATH if key in row}
     live = row.get("live", False)
     if not isinstance(live, bool):
-        reader.refuse(f"{where}.live", live, "is neither true nor false", "write live = true, or leave it out")
+        reader.refuse(
+            f"{where}.live", live, "is neither true nor false", "write live = true, or leave it out"
+        )
     lines = [
         f"# {name}",
         "# A cell of fullpipe validate, as Linux's own TCP ran it, too.",
@@ -144,7 +159,9 @@ def _cell(reader: Reader, row: Table, where: str, duration: str, known: Table) -
             f"name = {_toml(numbered)}",
             *(f"{key} = {_toml(value)}" for key, value in keys.items()),
         ]
-    return Cell(name, flows, "loss" in path, live, Setup("\n".join(lines) + "\n", name, trace="10ms"))
+    return Cell(
+        name, flows, "loss" in path, live, Setup("\n".join(lines) + "\n", name, trace="10ms")
+    )
 
 
 def _toml(value: Json) -> str:

@@ -100,7 +100,11 @@ def validate(
 
 def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
     kernels = ", ".join(recorded.read()["kernels"])
-    hosts = [", ".join(f"{name} {text}" for name, text in each.host.items()) for each in outcomes if each.host]
+    hosts = [
+        ", ".join(f"{name} {text}" for name, text in each.host.items())
+        for each in outcomes
+        if each.host
+    ]
     spoiled = show.spoiled(outcomes)
     simulated = both == show.sides("sim")
     command = "fullpipe validate" if simulated else f"fullpipe validate --on {both.ours}"
@@ -114,7 +118,11 @@ def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
         "",
         *([f"Of {both.ours}, in its first run: {hosts[0]}.", ""] if hosts else []),
         *show.markdown(outcomes, both),
-        *(["", "What spoiled runs:", "", *(f"- `{cell}`: {text}" for cell, text in spoiled)] if spoiled else []),
+        *(
+            ["", "What spoiled runs:", "", *(f"- `{cell}`: {text}" for cell, text in spoiled)]
+            if spoiled
+            else []
+        ),
         "",
     ]
 
@@ -133,7 +141,9 @@ class _Ran(NamedTuple):
     host: dict[str, str]
 
 
-def outcomes_of(known: Cells, chosen: Sequence[Cell], seeds: int, runner: Runner = SIMULATOR) -> list[CellOutcome]:
+def outcomes_of(
+    known: Cells, chosen: Sequence[Cell], seeds: int, runner: Runner = SIMULATOR
+) -> list[CellOutcome]:
     """A runner's runs of some cells, held against the kernel's.
 
     In real time chance has a part in every cell. Cells that the runner can't do are skipped.

@@ -46,8 +46,8 @@ class Judged:
 class CellOutcome:
     """A cell: met when all of its quantities are.
 
-    `spoiled` are its runs on a machine's own time that say what spoiled them, each in words; `runs` is how many there
-    were, and `host` what the first of them says of the machine.
+    `spoiled` are its runs on a machine's own time that say what spoiled them, each in words; `runs`
+    is how many there were, and `host` what the first of them says of the machine.
     """
 
     cell: Cell
@@ -61,14 +61,24 @@ class CellOutcome:
         """Of the cell."""
         if all(each.verdict is Verdict.SKIPPED for each in self.judged):
             return Verdict.SKIPPED
-        return Verdict.MET if all(each.verdict is Verdict.MET for each in self.judged) else Verdict.MISSED
+        return (
+            Verdict.MET
+            if all(each.verdict is Verdict.MET for each in self.judged)
+            else Verdict.MISSED
+        )
 
 
 def quantities(cell: Cell) -> list[Quantity]:
     """What is compared of a cell: of several flows the sum of goodputs and a share, and the rest by algorithm."""
-    listed = [Quantity("goodput", "goodput", lambda flows: sum(flow["goodput_bps"] for flow in flows) / _MBIT)]
+    listed = [
+        Quantity(
+            "goodput", "goodput", lambda flows: sum(flow["goodput_bps"] for flow in flows) / _MBIT
+        )
+    ]
     if len(cell.algorithms) > 1:
-        listed.append(Quantity(f"share of {cell.flows[0]}", "share", lambda flows: _share(cell, flows)))
+        listed.append(
+            Quantity(f"share of {cell.flows[0]}", "share", lambda flows: _share(cell, flows))
+        )
     elif len(cell.flows) > 1:
         listed.append(Quantity("largest share", "share", _largest))
     for algorithm in cell.algorithms:
@@ -82,22 +92,41 @@ def quantities(cell: Cell) -> list[Quantity]:
     return listed
 
 
-def judge(cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Close]) -> CellOutcome:
+def judge(
+    cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Close]
+) -> CellOutcome:
     """Compares the repeats of a cell."""
-    return CellOutcome(cell, tuple(_judged(cell, each, kernel, ours, close[each.rule]) for each in quantities(cell)))
+    return CellOutcome(
+        cell,
+        tuple(_judged(cell, each, kernel, ours, close[each.rule]) for each in quantities(cell)),
+    )
 
 
-def skipped(cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Close], reason: str) -> CellOutcome:
+def skipped(
+    cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Close], reason: str
+) -> CellOutcome:
     """A cell that was not run."""
-    those = [(each, estimate("mean", [each.of(repeat) for repeat in kernel])) for each in quantities(cell)]
+    those = [
+        (each, estimate("mean", [each.of(repeat) for repeat in kernel]))
+        for each in quantities(cell)
+    ]
     judged = (
-        Judged(each.name, theirs, Estimate(math.nan), close[each.rule].interval(theirs.value), Verdict.SKIPPED, reason)
+        Judged(
+            each.name,
+            theirs,
+            Estimate(math.nan),
+            close[each.rule].interval(theirs.value),
+            Verdict.SKIPPED,
+            reason,
+        )
         for each, theirs in those
     )
     return CellOutcome(cell, tuple(judged))
 
 
-def _judged(cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close) -> Judged:
+def _judged(
+    cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close
+) -> Judged:
     theirs = estimate("mean", [quantity.of(repeat) for repeat in kernel])
     mine = estimate("mean", [quantity.of(repeat) for repeat in ours])
     low, high = close.interval(theirs.value)
@@ -128,7 +157,11 @@ def records(outcomes: Sequence[CellOutcome]) -> list[Record]:
 
 def _share(cell: Cell, flows: Repeat) -> float:
     """That of the first flow's algorithm in the sum of goodputs."""
-    own = sum(flow["goodput_bps"] for flow, each in zip(flows, cell.flows, strict=True) if each == cell.flows[0])
+    own = sum(
+        flow["goodput_bps"]
+        for flow, each in zip(flows, cell.flows, strict=True)
+        if each == cell.flows[0]
+    )
     return own / sum(flow["goodput_bps"] for flow in flows)
 
 

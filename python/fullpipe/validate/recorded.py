@@ -69,7 +69,9 @@ def read(file: Path = RESULTS) -> Results:
 
 def write(results: Results, order: Sequence[Cell], file: Path = RESULTS) -> None:
     """Keeps them, a line a repeat, in the order of the cells."""
-    cells = {cell.name: results["cells"][cell.name] for cell in order if cell.name in results["cells"]}
+    cells = {
+        cell.name: results["cells"][cell.name] for cell in order if cell.name in results["cells"]
+    }
     used = {each["kernel"] for each in cells.values()}
     kernels = {name: facts for name, facts in results["kernels"].items() if name in used}
     head = json.dumps({"command": results["command"], "kernels": kernels}, indent=1)
@@ -93,5 +95,7 @@ def of(results: Results, cell: Cell) -> CellNumbers:
     if found is None:
         raise PublishedError(f"{RESULTS.name}: {cell.name}: not recorded yet\n  fix: {fix}")
     if found["fingerprint"] != cell.fingerprint:
-        raise PublishedError(f"{RESULTS.name}: {cell.name}: recorded for another scenario\n  fix: {fix}")
+        raise PublishedError(
+            f"{RESULTS.name}: {cell.name}: recorded for another scenario\n  fix: {fix}"
+        )
     return found

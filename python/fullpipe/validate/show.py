@@ -53,8 +53,12 @@ def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None
         for judged in outcome.judged:
             if judged.verdict is Verdict.MISSED:
                 text = f"{judged.name} {interval(judged.ours)} for {interval(judged.kernel)}, {judged.reason}"
-                console.print(Text(f"{outcome.cell.name}: ", style="bold").append(text, style="default"))
-    _show_notes("Skipped", [(each.cell.name, each.judged[0].reason) for each in _skipped(outcomes)], console)
+                console.print(
+                    Text(f"{outcome.cell.name}: ", style="bold").append(text, style="default")
+                )
+    _show_notes(
+        "Skipped", [(each.cell.name, each.judged[0].reason) for each in _skipped(outcomes)], console
+    )
     _show_notes("What spoiled runs", spoiled(outcomes), console)
 
 
@@ -80,7 +84,10 @@ def summary(outcomes: Sequence[CellOutcome]) -> str:
 
 def markdown(outcomes: Sequence[CellOutcome], both: Sides) -> list[str]:
     """The whole table as lines; intervals are those of the mean, 95 %."""
-    lines = [f"| cell | number | {both.kernel} | {both.ours} | close enough | verdict |", "|---|---|--:|--:|--:|---|"]
+    lines = [
+        f"| cell | number | {both.kernel} | {both.ours} | close enough | verdict |",
+        "|---|---|--:|--:|--:|---|",
+    ]
     for outcome in outcomes:
         for number, judged in enumerate(outcome.judged):
             name = f"`{outcome.cell.name}`" if number == 0 else ""
@@ -94,7 +101,11 @@ def markdown(outcomes: Sequence[CellOutcome], both: Sides) -> list[str]:
 def interval(estimate: Estimate) -> str:
     """A mean with half of its interval, where it has one that is not nothing."""
     half = (estimate.high - estimate.low) / 2
-    return digits(estimate.value) if math.isnan(half) or half == 0 else f"{digits(estimate.value)} ± {digits(half)}"
+    return (
+        digits(estimate.value)
+        if math.isnan(half) or half == 0
+        else f"{digits(estimate.value)} ± {digits(half)}"
+    )
 
 
 def digits(value: float) -> str:
@@ -126,7 +137,9 @@ def _show_cell(outcome: CellOutcome, console: Console) -> None:
         first = by_name["goodput"] if number == 0 else share
         line = Text(f"{outcome.cell.name if number == 0 else '  share':<{_NAME}}")
         for name, width in _COLUMNS.items():
-            line.append_text(_pair(first if name == "goodput" else by_name[f"{name}{behind}"], width))
+            line.append_text(
+                _pair(first if name == "goodput" else by_name[f"{name}{behind}"], width)
+            )
         if number == 0:
             line.append(f" {outcome.verdict.value}", style=STYLES[outcome.verdict])
         console.print(line)
@@ -138,4 +151,6 @@ def _pair(judged: Judged | None, width: int) -> Text:
     if judged is None:
         return Text(" " * width)
     text = f"{digits(judged.kernel.value)}|{digits(judged.ours.value)}"
-    return Text(f"{text:>{width}}", style="" if judged.verdict is Verdict.MET else STYLES[judged.verdict])
+    return Text(
+        f"{text:>{width}}", style="" if judged.verdict is Verdict.MET else STYLES[judged.verdict]
+    )

@@ -33,7 +33,11 @@ def keep_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[
     runners = [*chosen("sim,uml"), *([runner] if runner.name not in ("sim", "uml") else [])]
     bar = counting()
     running = bar.add_task("tracing", total=len(cells) * len(runners))
-    with stoppable(lambda: "while tracing"), fresh_directory(directory, called=f"--traces {directory}") as aside, bar:
+    with (
+        stoppable(lambda: "while tracing"),
+        fresh_directory(directory, called=f"--traces {directory}") as aside,
+        bar,
+    ):
         for cell in cells:
             scenario = cell.setup.scenario(1)
             done = []

@@ -56,7 +56,9 @@ def frames(
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:
     types = schema(addresses="client" in columns)
-    chunks = _chunks(columns.pop("chunks"), *(columns.pop(f"chunk_{name}") for name in ("at", "lasted", "bytes")))
+    chunks = _chunks(
+        columns.pop("chunks"), *(columns.pop(f"chunk_{name}") for name in ("at", "lasted", "bytes"))
+    )
     words = {
         "direction": DIRECTIONS,
         "begin": BEGINS,
@@ -77,13 +79,18 @@ def _frame(columns: dict[str, Any]) -> pl.DataFrame:
     frame = pl.DataFrame([made[name].cast(kind).alias(name) for name, kind in types.items()])
     # Datagrams have no sequence numbers.
     return frame.with_columns(
-        pl.when(pl.col("protocol") == "tcp").then(pl.col(f"{way}_sequence_bytes")).alias(f"{way}_sequence_bytes")
+        pl.when(pl.col("protocol") == "tcp")
+        .then(pl.col(f"{way}_sequence_bytes"))
+        .alias(f"{way}_sequence_bytes")
         for way in DIRECTIONS
     )
 
 
 def _chunks(
-    counts: NDArray[np.uint32], at: NDArray[np.int64], lasted: NDArray[np.int64], volumes: NDArray[np.uint64]
+    counts: NDArray[np.uint32],
+    at: NDArray[np.int64],
+    lasted: NDArray[np.int64],
+    volumes: NDArray[np.uint64],
 ) -> pl.Series:
     """A list a flow, of a column of all chunks one after the other."""
     rows = np.arange(len(counts), dtype=np.uint32)
@@ -95,6 +102,8 @@ def _chunks(
             pl.Series("bytes", volumes),
         ]
     )
-    lists = flat.group_by("row", maintain_order=True).agg(pl.struct("at", "lasted", "bytes").alias("chunks"))
+    lists = flat.group_by("row", maintain_order=True).agg(
+        pl.struct("at", "lasted", "bytes").alias("chunks")
+    )
     joined = pl.DataFrame({"row": rows}).join(lists, on="row", how="left", maintain_order="left")
     return joined["chunks"].fill_null(pl.Series([[]], dtype=lists["chunks"].dtype))

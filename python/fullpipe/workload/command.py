@@ -41,7 +41,9 @@ def extract(
 
     from fullpipe.workload.show import told
 
-    extracted = _extracted(sources, out, idle_s=idle_s, pause_s=pause_s, udp=udp, addresses=addresses, columns=columns)
+    extracted = _extracted(
+        sources, out, idle_s=idle_s, pause_s=pause_s, udp=udp, addresses=addresses, columns=columns
+    )
     told(extracted, Console(highlight=False))
     _warn(extracted)
 
@@ -59,7 +61,9 @@ def describe(source: Path, *, plot: Path | None, as_json: bool) -> None:
     from fullpipe.workload.show import record, show
 
     if plot is not None and plot.suffix not in (".png", ".svg", ".pdf"):
-        fail(f"--plot {plot}: a picture is a .png, .svg or .pdf\n  fix: --plot {plot.with_suffix('.png')}")
+        fail(
+            f"--plot {plot}: a picture is a .png, .svg or .pdf\n  fix: --plot {plot.with_suffix('.png')}"
+        )
     if plot is not None and plot.exists():
         fail(f"--plot {plot} exists already; name a new file, results are never overwritten")
     with _flows(source) as (file, extracted):

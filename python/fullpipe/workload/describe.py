@@ -108,7 +108,11 @@ def _chunks(flows: pl.DataFrame) -> tuple[Values, Values, Values, NDArray[np.int
     whole = flows["bytes"].to_numpy().astype(np.float64)
     if "chunks" not in flows.columns:
         return none, none, whole, np.arange(flows.height)
-    rows = flows.select(pl.int_range(pl.len()).alias("row"), "chunks").explode("chunks").unnest("chunks")
+    rows = (
+        flows.select(pl.int_range(pl.len()).alias("row"), "chunks")
+        .explode("chunks")
+        .unnest("chunks")
+    )
     of = rows["row"].to_numpy()
     # Without chunks a flow is one.
     volumes = rows["bytes"].cast(pl.Float64).fill_null(pl.Series(whole[of])).to_numpy()
@@ -130,10 +134,18 @@ def _spread(at: Values, lasted: Values, volumes: Values, edges: Values) -> Value
     short = first_bin == last_bin
     found = np.bincount(first_bin[short], volumes[short], len(edges) - 1).astype(np.float64)
     for start, length, volume, first, end in zip(
-        at[~short], lasted[~short], volumes[~short], first_bin[~short], last_bin[~short], strict=True
+        at[~short],
+        lasted[~short],
+        volumes[~short],
+        first_bin[~short],
+        last_bin[~short],
+        strict=True,
     ):
         inner = np.clip(
-            np.minimum(edges[first + 1 : end + 2], start + length) - np.maximum(edges[first : end + 1], start), 0, None
+            np.minimum(edges[first + 1 : end + 2], start + length)
+            - np.maximum(edges[first : end + 1], start),
+            0,
+            None,
         )
         found[first : end + 1] += volume * inner / length
     return found

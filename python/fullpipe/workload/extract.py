@@ -45,14 +45,16 @@ def extract(
     """Extracts the flows of captures, or of logs, into a Parquet file.
 
     Args:
-        sources: Captures in order of time, flows going on from one to the next; or logs, or CSV files.
+        sources: Captures in order of time, flows going on from one to the next; or logs, or CSV
+            files.
         out: The file; it must not be there yet.
         idle_s: A flow without a packet for longer is over.
         pause_s: Payload after a longer pause begins a new chunk.
         udp: Datagrams make flows, too.
         addresses: Keep the addresses of the ends.
         columns: Of a CSV file, what its `start` and `bytes` are called.
-        progress: Told, ten times a second, of bytes read, packets, flows that are over, flows that are open.
+        progress: Told, ten times a second, of bytes read, packets, flows that are over, flows that
+            are open.
 
     Raises:
         FlowsError: When nothing can be read of the sources, or there is no flow in them.
@@ -64,12 +66,18 @@ def extract(
     files = [Path(source) for source in sources]
     kinds = {_kind(file) for file in files}
     if "parquet" in kinds:
-        raise FlowsError(f"{files[0]}: has been extracted already\n  fix: `fullpipe workload describe` shows it")
+        raise FlowsError(
+            f"{files[0]}: has been extracted already\n  fix: `fullpipe workload describe` shows it"
+        )
     if len(kinds) > 1:
-        raise FlowsError(f"{' and '.join(sorted(kinds))} at a time\n  fix: extract each kind by itself")
+        raise FlowsError(
+            f"{' and '.join(sorted(kinds))} at a time\n  fix: extract each kind by itself"
+        )
     kind = kinds.pop()
     if columns and kind != "csv":
-        raise FlowsError(f"{files[0]}: no CSV file, whose columns could be named\n  fix: leave --columns out")
+        raise FlowsError(
+            f"{files[0]}: no CSV file, whose columns could be named\n  fix: leave --columns out"
+        )
     options = {"idle_s": idle_s, "pause_s": pause_s, "udp": udp, "addresses": addresses}
     with (
         fresh_file(out, called=f"--out {out}") as aside,
@@ -98,7 +106,9 @@ def extract(
             named = ", ".join(map(str, files))
             what = "" if udp or kind == "csv" else " of TCP"
             fix = "--udp makes flows of datagrams, too" if what else "name another file"
-            raise FlowsError(f"{named}: no flow in there{what}{_damage(about['sources'])}\n  fix: {fix}")
+            raise FlowsError(
+                f"{named}: no flow in there{what}{_damage(about['sources'])}\n  fix: {fix}"
+            )
         _write(rows, aside, about)
     return Extracted(Path(out), about, _warnings(about))
 
@@ -109,13 +119,19 @@ def _kind(file: Path) -> str:
     if file.is_dir():
         raise FlowsError(f"{file}: is a directory\n  fix: name the files in it, in order of time")
     if file.exists() and not file.is_file():
-        raise FlowsError(f"{file}: is a pipe or a device, and is read more than once\n  fix: keep it in a file")
+        raise FlowsError(
+            f"{file}: is a pipe or a device, and is read more than once\n  fix: keep it in a file"
+        )
     try:
         return logs.kind(file)
     except FileNotFoundError:
-        raise FlowsError(f"{file}: no such file\n  fix: name a capture, a conn.log of Zeek or a CSV file") from None
+        raise FlowsError(
+            f"{file}: no such file\n  fix: name a capture, a conn.log of Zeek or a CSV file"
+        ) from None
     except PermissionError as error:
-        raise FlowsError(f"{file}: {error.strerror}\n  fix: let it be read: chmod u+r {file}") from error
+        raise FlowsError(
+            f"{file}: {error.strerror}\n  fix: let it be read: chmod u+r {file}"
+        ) from error
     except OSError:
         return "capture"  # which says what is wrong with it, and goes on with the others
 
@@ -152,10 +168,14 @@ def _logs(
                 part = logs.csv(file, columns)
             else:
                 udp, addresses = options["udp"], options["addresses"]
-                part, damage = logs.zeek(file, udp=udp, addresses=addresses, as_json=kind == "zeek-json")
+                part, damage = logs.zeek(
+                    file, udp=udp, addresses=addresses, as_json=kind == "zeek-json"
+                )
         except pl.exceptions.PolarsError as error:
             reason = str(error).splitlines()[0]
-            raise FlowsError(f"{file}: {reason}\n  fix: let each line have as many columns as the first") from error
+            raise FlowsError(
+                f"{file}: {reason}\n  fix: let each line have as many columns as the first"
+            ) from error
         parts.append(part)
         told.append({"path": str(file), "format": kind, **({"damage": damage} if damage else {})})
     return pl.concat(parts), {"files": told}
@@ -184,8 +204,9 @@ def _no_flow(files: Sequence[Path], report: dict[str, Any], udp: bool) -> str:
             f"{named}: of all {report['packets']:,} packets too little was captured{damage}\n"
             "  fix: capture at least 68 bytes of each, better 96 (tcpdump -s 96)"
         )
-    return f"{named}: none of {report['packets']:,} packets is of TCP{'' if not udp else ' or UDP'}{damage}\n" + (
-        "  fix: name another capture" if udp else "  fix: --udp makes flows of datagrams, too"
+    return (
+        f"{named}: none of {report['packets']:,} packets is of TCP{'' if not udp else ' or UDP'}{damage}\n"
+        + ("  fix: name another capture" if udp else "  fix: --udp makes flows of datagrams, too")
     )
 
 
@@ -198,11 +219,16 @@ def _counted(rows: pl.LazyFrame) -> dict[str, Any]:
     import polars as pl
 
     both = ("payload_bytes", "sequence_bytes")
-    payload, sequence = (pl.sum_horizontal(pl.col(f"up_{name}"), pl.col(f"down_{name}")) for name in both)
-    known = pl.all_horizontal(pl.col(f"{way}_{name}").is_not_null() for way in ("up", "down") for name in both)
+    payload, sequence = (
+        pl.sum_horizontal(pl.col(f"up_{name}"), pl.col(f"down_{name}")) for name in both
+    )
+    known = pl.all_horizontal(
+        pl.col(f"{way}_{name}").is_not_null() for way in ("up", "down") for name in both
+    )
     more = {
         way: pl.when(known).then(
-            pl.col(f"{way}_payload_bytes").cast(pl.Int64) - pl.col(f"{way}_sequence_bytes").cast(pl.Int64)
+            pl.col(f"{way}_payload_bytes").cast(pl.Int64)
+            - pl.col(f"{way}_sequence_bytes").cast(pl.Int64)
         )
         for way in ("up", "down")
     }
@@ -212,8 +238,12 @@ def _counted(rows: pl.LazyFrame) -> dict[str, Any]:
         bytes=pl.col("bytes").sum(),
         payload_bytes=payload.sum(),
         sequence_bytes=sequence.sum(),
-        more_by_lengths=sum((pl.when(each > 0).then(each).sum() for each in more.values()), pl.lit(0)),
-        more_by_numbers=sum((pl.when(each < 0).then(-each).sum() for each in more.values()), pl.lit(0)),
+        more_by_lengths=sum(
+            (pl.when(each > 0).then(each).sum() for each in more.values()), pl.lit(0)
+        ),
+        more_by_numbers=sum(
+            (pl.when(each < 0).then(-each).sum() for each in more.values()), pl.lit(0)
+        ),
         cut_at_start=(pl.col("begin") == "capture").sum(),
         cut_at_end=(pl.col("end") == "capture").sum(),
         first=pl.col("first").min().dt.epoch("ns"),
@@ -242,13 +272,19 @@ def _warnings(about: dict[str, Any]) -> list[str]:
         if source.get("damage"):
             said.append(f"{source['path']}: {source['damage']}")
         if source.get("unknown_links"):
-            said.append(f"{source['path']}: {source['unknown_links']:,} packets are of links that are not read here")
+            said.append(
+                f"{source['path']}: {source['unknown_links']:,} packets are of links that are not read here"
+            )
         if source.get("first") is not None:
             if before and source["first"] < before["last"] - 60_000_000_000:
-                said.append(f"{source['path']} begins before {before['path']} ends: name captures in order of time")
+                said.append(
+                    f"{source['path']} begins before {before['path']} ends: name captures in order of time"
+                )
             before = source
     if about["counts"].get("unreadable"):
-        said.append(f"{about['counts']['unreadable']:,} packets have too little captured, or headers without sense")
+        said.append(
+            f"{about['counts']['unreadable']:,} packets have too little captured, or headers without sense"
+        )
     return said
 
 

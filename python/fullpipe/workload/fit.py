@@ -1,7 +1,8 @@
 """Laws fitted to the sizes of flows, and how good they are.
 
-A law's parameters are those that come nearest to the flows' quantiles, by flows and by bytes, on a logarithmic scale.
-The likelihood would not do: it is a matter of the many small flows, and leaves the few that have the bytes to chance.
+A law's parameters are those that come nearest to the flows' quantiles, by flows and by bytes, on a
+logarithmic scale. The likelihood would not do: it is a matter of the many small flows, and leaves
+the few that have the bytes to chance.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ class Fit:
 
     Attributes:
         law: With its parameters.
-        distance: The greatest difference of the two distributions (Kolmogorov and Smirnov's), 0 to 1.
+        distance: The greatest difference of the two distributions (Kolmogorov and Smirnov's), 0 to
+            1.
         byte_distance: The same by bytes.
         quantiles: Those of the flows.
         byte_quantiles: Those by bytes.
@@ -86,10 +88,17 @@ def fits(sizes: Values) -> list[Fit]:
         TooFewFlowsError: When there are fewer than a hundred, or all are alike.
     """
     if len(sizes) < _FEWEST or sizes.min() == sizes.max():
-        alike = f", all of {sizes[0]:,.0f} bytes" if len(sizes) and sizes.min() == sizes.max() else ""
-        raise TooFewFlowsError(f"{len(sizes):,} flows{alike}: a fit needs {_FEWEST} or more, of several sizes")
+        alike = (
+            f", all of {sizes[0]:,.0f} bytes" if len(sizes) and sizes.min() == sizes.max() else ""
+        )
+        raise TooFewFlowsError(
+            f"{len(sizes):,} flows{alike}: a fit needs {_FEWEST} or more, of several sizes"
+        )
     flows = _Flows(np.sort(sizes))
-    laws: list[Law] = [_pareto(flows), *(_lognormal(flows, parts) for parts in range(1, MOST_PARTS + 1))]
+    laws: list[Law] = [
+        _pareto(flows),
+        *(_lognormal(flows, parts) for parts in range(1, MOST_PARTS + 1)),
+    ]
     return sorted((_good(law, flows) for law in laws), key=lambda fit: fit.error)
 
 
@@ -124,8 +133,14 @@ def _lognormal(flows: _Flows, count: int) -> Lognormal:
         medians = np.clip(np.exp(x[count - 1 : 2 * count - 1]), 1, most)
         sigmas = np.clip(np.exp(x[2 * count - 1 :]), 0.05, 15)
         each = zip(shares, medians, sigmas, strict=True)
-        parts = (Part(float(share), max(1, _rounded(median)), round(float(sigma), 4)) for share, median, sigma in each)
-        return Lognormal(tuple(sorted((part for part in parts if part.share > 0), key=lambda part: part.median)), most)
+        parts = (
+            Part(float(share), max(1, _rounded(median)), round(float(sigma), 4))
+            for share, median, sigma in each
+        )
+        return Lognormal(
+            tuple(sorted((part for part in parts if part.share > 0), key=lambda part: part.median)),
+            most,
+        )
 
     medians = np.log(np.quantile(flows.sizes, (np.arange(count) + 0.5) / count))
     # A part for the tail: most bytes are in few flows.
@@ -150,7 +165,12 @@ def _nearest(law: Callable[[Values], _L], start: Values, flows: _Flows) -> _L:
     found = start
     # Nelder and Mead's simplex may collapse early; begun anew where it stopped, it goes on.
     for _ in range(3):
-        found = minimize(error, found, method="Nelder-Mead", options={"maxiter": 2000, "xatol": 1e-4, "fatol": 1e-9}).x
+        found = minimize(
+            error,
+            found,
+            method="Nelder-Mead",
+            options={"maxiter": 2000, "xatol": 1e-4, "fatol": 1e-9},
+        ).x
     return law(np.clip(found, -30, 30))
 
 
@@ -176,8 +196,16 @@ def _good(law: Law, flows: _Flows) -> Fit:
         law,
         _distance(np.cumsum(counts) / len(flows.sizes), law.below(sizes)),
         _distance(np.cumsum(sizes * counts) / flows.sizes.sum(), law.bytes_below(sizes)),
-        tuple(Off(*each) for each in zip(SHARES, flows.quantiles.tolist(), of_flows.tolist(), strict=True)),
-        tuple(Off(*each) for each in zip(BYTE_SHARES, flows.byte_quantiles.tolist(), of_bytes.tolist(), strict=True)),
+        tuple(
+            Off(*each)
+            for each in zip(SHARES, flows.quantiles.tolist(), of_flows.tolist(), strict=True)
+        ),
+        tuple(
+            Off(*each)
+            for each in zip(
+                BYTE_SHARES, flows.byte_quantiles.tolist(), of_bytes.tolist(), strict=True
+            )
+        ),
         law.mean() / flows.mean,
     )
 

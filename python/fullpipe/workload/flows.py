@@ -43,7 +43,11 @@ def schema(addresses: bool = False) -> dict[str, pl.DataType]:
         "syn": time,
         "first": time,
         "last": time,
-        **{f"{way}_{what}": count for way in DIRECTIONS for what in ("packets", "payload_bytes", "sequence_bytes")},
+        **{
+            f"{way}_{what}": count
+            for way in DIRECTIONS
+            for what in ("packets", "payload_bytes", "sequence_bytes")
+        },
     }
 
 
@@ -59,13 +63,21 @@ def read(path: str | Path) -> pl.DataFrame:
     rows = scan(path)
     types = rows.collect_schema()
     if not types["bytes"].is_integer():
-        raise FlowsError(f"{path}: its column bytes is of {types['bytes']}\n  fix: give whole numbers")
+        raise FlowsError(
+            f"{path}: its column bytes is of {types['bytes']}\n  fix: give whole numbers"
+        )
     if types["start"].is_numeric():
         # Seconds, as a scenario may have them, too.
-        rows = rows.with_columns((pl.col("start") * 1e9).round().cast(pl.Datetime("ns", "UTC"), strict=False))
+        rows = rows.with_columns(
+            (pl.col("start") * 1e9).round().cast(pl.Datetime("ns", "UTC"), strict=False)
+        )
     elif not isinstance(types["start"], pl.Datetime):
-        raise FlowsError(f"{path}: its column start is of {types['start']}\n  fix: give times, or seconds")
-    return rows.filter(pl.col("start").is_not_null() & (pl.col("bytes") > 0)).sort("start").collect()
+        raise FlowsError(
+            f"{path}: its column start is of {types['start']}\n  fix: give times, or seconds"
+        )
+    return (
+        rows.filter(pl.col("start").is_not_null() & (pl.col("bytes") > 0)).sort("start").collect()
+    )
 
 
 def scan(path: str | Path) -> pl.LazyFrame:
@@ -82,14 +94,18 @@ def scan(path: str | Path) -> pl.LazyFrame:
     with open(path, "rb") as file:  # noqa: PTH123  (a str, too)
         magic = file.read(4)
     if magic != b"PAR1":
-        raise FlowsError(f"{path}: not a Parquet file\n  fix: name one that `fullpipe workload extract` has written")
+        raise FlowsError(
+            f"{path}: not a Parquet file\n  fix: name one that `fullpipe workload extract` has written"
+        )
     lazy = scan_parquet(path)
     try:
         names = lazy.collect_schema().names()
     except ComputeError as error:
         raise FlowsError(f"{path}: {error}\n  fix: it is not whole; extract it again") from error
     if missing := [name for name in ("start", "bytes") if name not in names]:
-        raise FlowsError(f"{path}: no column {' and '.join(missing)}, so it has no flows\n  fix: name a file of flows")
+        raise FlowsError(
+            f"{path}: no column {' and '.join(missing)}, so it has no flows\n  fix: name a file of flows"
+        )
     return lazy
 
 

@@ -72,7 +72,9 @@ class BoundedPareto:
     def below(self, sizes: Values) -> Values:
         """The part of the flows up to each size."""
         inside = np.clip(sizes, self.least, self.most)
-        return np.asarray((1 - (self.least / inside) ** self.shape) / (1 - (self.least / self.most) ** self.shape))
+        return np.asarray(
+            (1 - (self.least / inside) ** self.shape) / (1 - (self.least / self.most) ** self.shape)
+        )
 
     def bytes_below(self, sizes: Values) -> Values:
         """The part of the bytes that are in flows up to each size."""

@@ -54,7 +54,11 @@ def kind(path: Path) -> str:
     if line.startswith(("{", "[{")):
         return "zeek-json"
     # Nothing that a capture begins with is a line of text.
-    return "csv" if line.replace("\t", " ").isprintable() and any(mark in line for mark in _SEPARATORS) else "capture"
+    return (
+        "csv"
+        if line.replace("\t", " ").isprintable() and any(mark in line for mark in _SEPARATORS)
+        else "capture"
+    )
 
 
 def _first_line(head: bytes) -> str:
@@ -66,7 +70,9 @@ def _first_line(head: bytes) -> str:
     return next((line.strip() for line in lines if line.strip() and not line.startswith("#")), "")
 
 
-def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> tuple[pl.LazyFrame, str | None]:
+def zeek(
+    path: Path, *, udp: bool, addresses: bool, as_json: bool
+) -> tuple[pl.LazyFrame, str | None]:
     """The flows of a conn.log, and what of it can't be read.
 
     Its volumes are of sequence numbers, so that those by lengths are unknown here.
@@ -84,7 +90,8 @@ def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> tuple[pl.L
     begun = _time(rows.collect_schema()["ts"])
     numbers = [name for name, kind in _ZEEK.items() if name in names and kind != pl.String]
     bad = begun.is_null() | pl.any_horizontal(
-        pl.col(name).is_not_null() & pl.col(name).cast(_ZEEK[name], strict=False).is_null() for name in numbers
+        pl.col(name).is_not_null() & pl.col(name).cast(_ZEEK[name], strict=False).is_null()
+        for name in numbers
     )
     if _WHOLE in names:
         bad |= ~pl.col(_WHOLE)
@@ -99,7 +106,9 @@ def zeek(path: Path, *, udp: bool, addresses: bool, as_json: bool) -> tuple[pl.L
     if "proto" in names:
         rows = rows.filter(pl.col("proto").is_in(protocols))
     first = begun
-    lasted = pl.duration(nanoseconds=(pl.col("duration").fill_null(0) * 1e9).round().cast(pl.Int64), time_unit="ns")
+    lasted = pl.duration(
+        nanoseconds=(pl.col("duration").fill_null(0) * 1e9).round().cast(pl.Int64), time_unit="ns"
+    )
     up, down = pl.col("orig_bytes").fill_null(0), pl.col("resp_bytes").fill_null(0)
     opened = pl.col("history").str.contains("(?i)^s")
     tcp = pl.col("proto") == "tcp"
@@ -150,7 +159,9 @@ def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
         FlowsError: When a column is missing, or does not hold what it should.
     """
     separator = _separator(_first_line(_core.capture_head(path, HEAD)))
-    rows = pl.scan_csv(plain_path(path), glob=False, separator=separator, comment_prefix="#", infer_schema=False)
+    rows = pl.scan_csv(
+        plain_path(path), glob=False, separator=separator, comment_prefix="#", infer_schema=False
+    )
     rows = rows.rename({name: name.strip() for name in rows.collect_schema().names()})
     names = rows.collect_schema().names()
     wanted = {name: columns.get(name, name) for name in ("start", "bytes")}
@@ -168,8 +179,15 @@ def csv(path: Path, columns: Mapping[str, str]) -> pl.LazyFrame:
     )
     begun, volume = _time(pl.String(), "start"), pl.col("bytes").cast(pl.Int64, strict=False)
     inexact = pl.col("bytes").cast(pl.Float64, strict=False)
-    volume = pl.coalesce(volume, pl.when(inexact.floor() == inexact).then(inexact.cast(pl.Int64, strict=False)))
-    bad = rows.with_row_index("row", 2).filter(begun.is_null() | volume.is_null() | (volume < 0)).head(1).collect()
+    volume = pl.coalesce(
+        volume, pl.when(inexact.floor() == inexact).then(inexact.cast(pl.Int64, strict=False))
+    )
+    bad = (
+        rows.with_row_index("row", 2)
+        .filter(begun.is_null() | volume.is_null() | (volume < 0))
+        .head(1)
+        .collect()
+    )
     for row in bad.iter_rows(named=True):
         raise FlowsError(
             f"{path}: row {row['row']}: start {row['start']}, bytes {row['bytes']}: "
@@ -212,7 +230,11 @@ def _since_epoch(seconds: pl.Expr) -> pl.Expr:
     whole = seconds.floor()
     # Seconds since 1970 have no nanoseconds in 53 bits; Zeek writes microseconds.
     micros = ((seconds - whole) * 1e6).round().cast(pl.Int64) * 1000
-    nanos = pl.when(whole.abs() < 1e6).then(((seconds - whole) * 1e9).round().cast(pl.Int64)).otherwise(micros)
+    nanos = (
+        pl.when(whole.abs() < 1e6)
+        .then(((seconds - whole) * 1e9).round().cast(pl.Int64))
+        .otherwise(micros)
+    )
     ns = whole.cast(pl.Int64) * 1_000_000_000 + nanos
     return ns.cast(pl.Datetime("ns")).dt.replace_time_zone("UTC")
 
@@ -221,8 +243,14 @@ def _shaped(rows: pl.LazyFrame, made: dict[str, pl.Expr], addresses: bool) -> pl
     types = schema(addresses)
     lasted = made.pop("lasted")
     nothing = pl.duration(nanoseconds=0, time_unit="ns")
-    chunk = pl.struct(nothing.alias("at"), lasted.alias("lasted"), made["bytes"].cast(pl.UInt64).alias("bytes"))
-    made["chunks"] = pl.when(made["bytes"] > 0).then(pl.concat_list(chunk)).otherwise(pl.lit([], dtype=types["chunks"]))
+    chunk = pl.struct(
+        nothing.alias("at"), lasted.alias("lasted"), made["bytes"].cast(pl.UInt64).alias("bytes")
+    )
+    made["chunks"] = (
+        pl.when(made["bytes"] > 0)
+        .then(pl.concat_list(chunk))
+        .otherwise(pl.lit([], dtype=types["chunks"]))
+    )
     made.setdefault("direction", pl.lit(DIRECTIONS[0]))
     empty = pl.lit(None)
     return rows.select(made.get(name, empty).cast(kind).alias(name) for name, kind in types.items())
@@ -230,10 +258,14 @@ def _shaped(rows: pl.LazyFrame, made: dict[str, pl.Expr], addresses: bool) -> pl
 
 def _text_rows(path: Path) -> pl.LazyFrame:
     head = _core.capture_head(path, HEAD).decode("utf-8", "replace").splitlines()
-    separator = head[0].split(" ", 1)[1].encode().decode("unicode_escape") if " " in head[0] else "\t"
+    separator = (
+        head[0].split(" ", 1)[1].encode().decode("unicode_escape") if " " in head[0] else "\t"
+    )
     told = {line.split(separator, 1)[0]: line for line in head if line.startswith("#")}
     if "#fields" not in told:
-        raise FlowsError(f"{path}: a log of Zeek without its line #fields\n  fix: name a conn.log that is whole")
+        raise FlowsError(
+            f"{path}: a log of Zeek without its line #fields\n  fix: name a conn.log that is whole"
+        )
     fields = told["#fields"].split(separator)[1:]
     unset = told.get("#unset_field", f"{separator}-").split(separator)[1]
     rows = pl.scan_csv(
@@ -249,7 +281,11 @@ def _text_rows(path: Path) -> pl.LazyFrame:
     # Zeek leaves no field empty: a line that ends before its last field is cut.
     return rows.select(
         pl.col(fields[-1]).is_not_null().alias(_WHOLE),
-        *(pl.when(pl.col(name) != unset).then(pl.col(name)).alias(name) for name in fields if name in _ZEEK),
+        *(
+            pl.when(pl.col(name) != unset).then(pl.col(name)).alias(name)
+            for name in fields
+            if name in _ZEEK
+        ),
     )
 
 
@@ -258,7 +294,9 @@ def _json_rows(path: Path) -> tuple[pl.LazyFrame, int]:
     line = _first_line(_core.capture_head(path, HEAD))
     first = _object(line)
     if first is None:
-        raise FlowsError(f"{path}: its first line is no JSON object\n  fix: name a conn.log, an object a line")
+        raise FlowsError(
+            f"{path}: its first line is no JSON object\n  fix: name a conn.log, an object a line"
+        )
     # Polars reads no unsigned numbers of JSON.
     types: dict[str, type[pl.DataType]] = {
         name: kind if kind in (pl.String, pl.Float64) else pl.Int64 for name, kind in _ZEEK.items()
@@ -270,7 +308,12 @@ def _json_rows(path: Path) -> tuple[pl.LazyFrame, int]:
     except pl.exceptions.ComputeError:
         # Polars leaves nothing of a file with a line that is cut.
         lines = pl.read_csv(
-            plain_path(path), glob=False, separator="\x01", has_header=False, quote_char=None, new_columns=["line"]
+            plain_path(path),
+            glob=False,
+            separator="\x01",
+            has_header=False,
+            quote_char=None,
+            new_columns=["line"],
         )["line"]
         objects = [line for line in lines if _object(line) is not None]
         return pl.scan_ndjson("\n".join(objects).encode(), schema=types), len(lines) - len(objects)

@@ -32,7 +32,9 @@ def draw(described: Described, file: Path) -> None:
     """
     figure = Figure(figsize=(10, 9), dpi=110, layout="constrained")
     panels = figure.subplots(3, 2)
-    figure.suptitle(f"{described.name}: {described.flows.height:,} flows", x=0.01, ha="left", weight="bold")
+    figure.suptitle(
+        f"{described.name}: {described.flows.height:,} flows", x=0.01, ha="left", weight="bold"
+    )
     _sizes(panels[0, 0], described)
     _decades(panels[0, 1], described)
     _over_time(panels[1, 0], described, described.starts, "flows that begin", "a second")
@@ -51,9 +53,14 @@ def _sizes(panel: Axes, described: Described) -> None:
     sizes = described.sizes
     shares = np.arange(1, len(sizes) + 1) / len(sizes)
     summed = np.cumsum(sizes) / sizes.sum()
-    for name, heights, colour in (("of flows", shares, COLOURS[0]), ("of bytes", summed, COLOURS[1])):
+    for name, heights, colour in (
+        ("of flows", shares, COLOURS[0]),
+        ("of bytes", summed, COLOURS[1]),
+    ):
         at = _thinned(heights)
-        panel.step(sizes[at], heights[at] * 100, where="post", color=colour, linewidth=1.5, label=name)
+        panel.step(
+            sizes[at], heights[at] * 100, where="post", color=colour, linewidth=1.5, label=name
+        )
     _title(panel, "share in flows of at most that size", "flow size", "%")
     _log(panel)
     panel.set_ylim(0, 101)
@@ -64,9 +71,26 @@ def _decades(panel: Axes, described: Described) -> None:
     rows = decades(described.sizes)
     places = np.arange(len(rows))
     flows, volume = described.flows.height, float(described.sizes.sum())
-    panel.bar(places - 0.2, [100 * row[2] / flows for row in rows], 0.4, color=COLOURS[0], label="of flows")
-    panel.bar(places + 0.2, [100 * row[3] / volume for row in rows], 0.4, color=COLOURS[1], label="of bytes")
-    panel.set_xticks(places, [whole(size(row[0])) for row in rows], fontsize=8, rotation=30 if len(rows) > 6 else 0)
+    panel.bar(
+        places - 0.2,
+        [100 * row[2] / flows for row in rows],
+        0.4,
+        color=COLOURS[0],
+        label="of flows",
+    )
+    panel.bar(
+        places + 0.2,
+        [100 * row[3] / volume for row in rows],
+        0.4,
+        color=COLOURS[1],
+        label="of bytes",
+    )
+    panel.set_xticks(
+        places,
+        [whole(size(row[0])) for row in rows],
+        fontsize=8,
+        rotation=30 if len(rows) > 6 else 0,
+    )
     _title(panel, "share by size", "flow size, up to ten times that", "%")
     panel.legend(frameon=False)
 
@@ -89,7 +113,14 @@ def _gaps(panel: Axes, described: Described) -> None:
     left = 1 - np.arange(len(gaps)) / len(gaps)
     at = _thinned(left)
     panel.plot(gaps[at], left[at], color=COLOURS[0], linewidth=1.5, label="here")
-    panel.plot(gaps[at], np.exp(-gaps[at] / gaps.mean()), color="#666666", linestyle="--", linewidth=1, label="Poisson")
+    panel.plot(
+        gaps[at],
+        np.exp(-gaps[at] / gaps.mean()),
+        color="#666666",
+        linestyle="--",
+        linewidth=1,
+        label="Poisson",
+    )
     _log(panel, of_time=True)
     panel.set_yscale("log")
     panel.set_ylim(max(0.3 / len(gaps), 1e-7), 1.5)
@@ -134,4 +165,6 @@ def _thinned(heights: Values) -> NDArray[np.int64]:
     rising = heights if heights[-1] > heights[0] else -heights
     wanted = np.linspace(rising[0], rising[-1], _POINTS)
     even = np.linspace(0, len(heights) - 1, _POINTS).astype(np.int64)
-    return np.unique(np.concatenate([np.searchsorted(rising, wanted).clip(0, len(heights) - 1), even]))
+    return np.unique(
+        np.concatenate([np.searchsorted(rising, wanted).clip(0, len(heights) - 1), even])
+    )

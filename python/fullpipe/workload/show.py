@@ -30,7 +30,9 @@ def told(extracted: Extracted, console: Console) -> None:
     for line in counts(about):
         console.print(line, markup=False, soft_wrap=True)
     console.print(
-        f"kept in {extracted.out}; to see it: fullpipe workload describe {extracted.out}", markup=False, soft_wrap=True
+        f"kept in {extracted.out}; to see it: fullpipe workload describe {extracted.out}",
+        markup=False,
+        soft_wrap=True,
     )
 
 
@@ -100,9 +102,13 @@ def show(described: Described, console: Console) -> None:
     table = make_table("")
     number_columns(table, *_NAMES, "mean")
     sizes = described.sizes
-    table.add_row("flow size", *(size(quantile(sizes, share)) for share in SHARES), size(sizes.mean()))
     table.add_row(
-        "size by bytes", *(size(by_bytes(sizes, share)) for share in SHARES), size(float((sizes**2).sum() / total))
+        "flow size", *(size(quantile(sizes, share)) for share in SHARES), size(sizes.mean())
+    )
+    table.add_row(
+        "size by bytes",
+        *(size(by_bytes(sizes, share)) for share in SHARES),
+        size(float((sizes**2).sum() / total)),
     )
     for name, values in (
         ("between starts", described.gaps),
@@ -110,7 +116,11 @@ def show(described: Described, console: Console) -> None:
         ("pauses", described.pauses),
     ):
         if len(values):
-            table.add_row(name, *(time(quantile(values, share)) for share in SHARES), time(float(values.mean())))
+            table.add_row(
+                name,
+                *(time(quantile(values, share)) for share in SHARES),
+                time(float(values.mean())),
+            )
     console.print("")
     console.print(table)
     table = make_table("flow size")
@@ -125,7 +135,11 @@ def show(described: Described, console: Console) -> None:
         )
     console.print("")
     console.print(table)
-    paused = int((described.flows["chunks"].list.len() > 1).sum()) if "chunks" in described.flows.columns else 0
+    paused = (
+        int((described.flows["chunks"].list.len() > 1).sum())
+        if "chunks" in described.flows.columns
+        else 0
+    )
     console.print("")
     console.print(
         f"{_pauses(paused, len(described.pauses))}"
@@ -164,7 +178,10 @@ def record(described: Described) -> str:
                 for low, high, count, volume in decades(sizes)
             ],
             "load_bps": {"bin_s": float(described.edges[1]), "values": described.load.tolist()},
-            "starts_per_s": {"bin_s": float(described.edges[1]), "values": described.starts.tolist()},
+            "starts_per_s": {
+                "bin_s": float(described.edges[1]),
+                "values": described.starts.tolist(),
+            },
             "about": described.about,
         }
     )

@@ -24,13 +24,21 @@ def show(fits: Sequence[Fit], flows: int, console: Console) -> None:
     for heading in ("quantiles\noff by", "greatest\ndistance", "the same\nby bytes", "mean"):
         table.add_column(heading, justify="right", no_wrap=True)
     for fit in fits:
-        table.add_row(fit.law.text, factor(fit), f"{fit.distance:.3f}", f"{fit.byte_distance:.3f}", f"{fit.mean:.2f}")
+        table.add_row(
+            fit.law.text,
+            factor(fit),
+            f"{fit.distance:.3f}",
+            f"{fit.byte_distance:.3f}",
+            f"{fit.mean:.2f}",
+        )
     console.print(table)
     console.print()
     best = fits[0]
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1))
     for heading in ("quantile", "flows", "law", "ratio"):
-        table.add_column(heading, justify="left" if heading == "quantile" else "right", no_wrap=True)
+        table.add_column(
+            heading, justify="left" if heading == "quantile" else "right", no_wrap=True
+        )
     for kind, quantiles in (("flows", best.quantiles), ("bytes", best.byte_quantiles)):
         for off in quantiles:
             called = f"{off.share * 100:g} % of the {kind}"

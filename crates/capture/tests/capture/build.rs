@@ -34,7 +34,12 @@ pub(crate) struct Talk {
 
 impl Talk {
     pub(crate) fn new(client: (&'static str, u16), server: (&'static str, u16)) -> Talk {
-        Talk { client, server, numbers: [1000, 4_294_967_000], packets: Vec::new() }
+        Talk {
+            client,
+            server,
+            numbers: [1000, 4_294_967_000],
+            packets: Vec::new(),
+        }
     }
 
     pub(crate) fn v4() -> Talk {
@@ -42,8 +47,19 @@ impl Talk {
     }
 
     /// A segment with the numbers as they stand; 0 is the client.
-    pub(crate) fn raw(&mut self, at_us: u64, from: usize, flags: u8, number: u32, payload: usize) -> &mut Talk {
-        let (source, to) = if from == 0 { (self.client, self.server) } else { (self.server, self.client) };
+    pub(crate) fn raw(
+        &mut self,
+        at_us: u64,
+        from: usize,
+        flags: u8,
+        number: u32,
+        payload: usize,
+    ) -> &mut Talk {
+        let (source, to) = if from == 0 {
+            (self.client, self.server)
+        } else {
+            (self.server, self.client)
+        };
         let bytes = tcp(source, to, number, flags, payload);
         self.packets.push(Packet { at_us, bytes });
         self
@@ -57,18 +73,26 @@ impl Talk {
     }
 
     pub(crate) fn open(&mut self, at_us: u64) -> &mut Talk {
-        self.send(at_us, 0, SYN, 0).send(at_us + 10, 1, SYN | ACK, 0).send(at_us + 20, 0, ACK, 0)
+        self.send(at_us, 0, SYN, 0)
+            .send(at_us + 10, 1, SYN | ACK, 0)
+            .send(at_us + 20, 0, ACK, 0)
     }
 
     pub(crate) fn close(&mut self, at_us: u64) -> &mut Talk {
-        self.send(at_us, 0, FIN | ACK, 0).send(at_us + 10, 1, FIN | ACK, 0).send(at_us + 20, 0, ACK, 0)
+        self.send(at_us, 0, FIN | ACK, 0)
+            .send(at_us + 10, 1, FIN | ACK, 0)
+            .send(at_us + 20, 0, ACK, 0)
     }
 }
 
 fn tcp(source: (&str, u16), to: (&str, u16), number: u32, flags: u8, payload: usize) -> Vec<u8> {
     let builder = match (address(source.0), address(to.0)) {
-        (IpAddr::V4(source), IpAddr::V4(to)) => PacketBuilder::ipv4(source.octets(), to.octets(), 64),
-        (IpAddr::V6(source), IpAddr::V6(to)) => PacketBuilder::ipv6(source.octets(), to.octets(), 64),
+        (IpAddr::V4(source), IpAddr::V4(to)) => {
+            PacketBuilder::ipv4(source.octets(), to.octets(), 64)
+        }
+        (IpAddr::V6(source), IpAddr::V6(to)) => {
+            PacketBuilder::ipv6(source.octets(), to.octets(), 64)
+        }
         _ => unreachable!("both of one kind"),
     };
     let mut builder = builder.tcp(source.1, to.1, number, 500);
@@ -90,7 +114,9 @@ fn tcp(source: (&str, u16), to: (&str, u16), number: u32, flags: u8, payload: us
 }
 
 pub(crate) fn udp(source: (&str, u16), to: (&str, u16), payload: usize) -> Vec<u8> {
-    let (IpAddr::V4(from), IpAddr::V4(into)) = (address(source.0), address(to.0)) else { unreachable!("IPv4 here") };
+    let (IpAddr::V4(from), IpAddr::V4(into)) = (address(source.0), address(to.0)) else {
+        unreachable!("IPv4 here")
+    };
     let mut bytes = Vec::new();
     PacketBuilder::ipv4(from.octets(), into.octets(), 64)
         .udp(source.1, to.1)
@@ -110,7 +136,10 @@ pub(crate) fn fragmented(packet: &Packet, each: usize) -> Vec<Packet> {
         bytes[4..6].copy_from_slice(&7_u16.to_be_bytes());
         bytes[6..8].copy_from_slice(&field.to_be_bytes());
         bytes.extend_from_slice(part);
-        Packet { at_us: packet.at_us + number as u64, bytes }
+        Packet {
+            at_us: packet.at_us + number as u64,
+            bytes,
+        }
     });
     parts.collect()
 }
@@ -121,10 +150,30 @@ pub(crate) fn with_extensions(packet: &Packet) -> Packet {
     let length = u16::from_be_bytes([bytes[4], bytes[5]]) + 16 + 8;
     bytes[4..6].copy_from_slice(&length.to_be_bytes());
     bytes[6] = IpNumber::IPV6_HEADER_HOP_BY_HOP.0;
-    bytes.extend_from_slice(&[IpNumber::IPV6_DESTINATION_OPTIONS.0, 1, 1, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    bytes.extend_from_slice(&[
+        IpNumber::IPV6_DESTINATION_OPTIONS.0,
+        1,
+        1,
+        12,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]);
     bytes.extend_from_slice(&[IpNumber::TCP.0, 0, 1, 4, 0, 0, 0, 0]);
     bytes.extend_from_slice(&packet.bytes[40..]);
-    Packet { at_us: packet.at_us, bytes }
+    Packet {
+        at_us: packet.at_us,
+        bytes,
+    }
 }
 
 /// How a capture is written.
@@ -141,15 +190,29 @@ pub(crate) struct Style {
 }
 
 impl Style {
-    pub(crate) const RAW: Style =
-        Style { big_endian: false, nano: false, link: 101, before: &[], snap: 262_144, wire: None };
+    pub(crate) const RAW: Style = Style {
+        big_endian: false,
+        nano: false,
+        link: 101,
+        before: &[],
+        snap: 262_144,
+        wire: None,
+    };
 
     fn u16(self, value: u16) -> [u8; 2] {
-        if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
+        if self.big_endian {
+            value.to_be_bytes()
+        } else {
+            value.to_le_bytes()
+        }
     }
 
     fn u32(self, value: u32) -> [u8; 4] {
-        if self.big_endian { value.to_be_bytes() } else { value.to_le_bytes() }
+        if self.big_endian {
+            value.to_be_bytes()
+        } else {
+            value.to_le_bytes()
+        }
     }
 
     pub(crate) fn pcap(self, packets: &[Packet]) -> Vec<u8> {
@@ -166,15 +229,30 @@ impl Style {
         let data = [self.before, &packet.bytes].concat();
         let fraction = (packet.at_us % 1_000_000) as u32 * if self.nano { 1000 } else { 1 };
         let kept = &data[..data.len().min(self.snap)];
-        let numbers =
-            [(packet.at_us / 1_000_000) as u32, fraction, kept.len() as u32, self.wire.unwrap_or(data.len() as u32)];
-        [numbers.map(|number| self.u32(number)).concat(), kept.to_vec()].concat()
+        let numbers = [
+            (packet.at_us / 1_000_000) as u32,
+            fraction,
+            kept.len() as u32,
+            self.wire.unwrap_or(data.len() as u32),
+        ];
+        [
+            numbers.map(|number| self.u32(number)).concat(),
+            kept.to_vec(),
+        ]
+        .concat()
     }
 
     fn block(self, kind: u32, content: &[u8]) -> Vec<u8> {
         let padding = (4 - content.len() % 4) % 4;
         let length = self.u32((12 + content.len() + padding) as u32);
-        [&self.u32(kind)[..], &length, content, &[0; 3][..padding], &length].concat()
+        [
+            &self.u32(kind)[..],
+            &length,
+            content,
+            &[0; 3][..padding],
+            &length,
+        ]
+        .concat()
     }
 
     /// With `resolution` as the interface says it.
@@ -182,27 +260,63 @@ impl Style {
         self.pcapng_of(6, packets, resolution)
     }
 
-    /// In blocks of one of the two kinds that have the same numbers at the same places, if the interface's is zero.
+    /// In blocks of one of the two kinds that have the same numbers at the same places, if the
+    /// interface's is zero.
     pub(crate) fn pcapng_of(self, kind: u32, packets: &[Packet], resolution: u8) -> Vec<u8> {
-        let section = [&self.u32(0x1a2b_3c4d)[..], &self.u16(1), &self.u16(0), &[0xff; 8]].concat();
-        let resolved = [&self.u16(9)[..], &self.u16(1), &[resolution, 0, 0, 0], &self.u16(0), &self.u16(0)].concat();
-        let interface = [&self.u16(self.link)[..], &[0; 2], &self.u32(self.snap as u32), &resolved].concat();
+        let section = [
+            &self.u32(0x1a2b_3c4d)[..],
+            &self.u16(1),
+            &self.u16(0),
+            &[0xff; 8],
+        ]
+        .concat();
+        let resolved = [
+            &self.u16(9)[..],
+            &self.u16(1),
+            &[resolution, 0, 0, 0],
+            &self.u16(0),
+            &self.u16(0),
+        ]
+        .concat();
+        let interface = [
+            &self.u16(self.link)[..],
+            &[0; 2],
+            &self.u32(self.snap as u32),
+            &resolved,
+        ]
+        .concat();
         let mut bytes = [self.block(0x0a0d_0d0a, &section), self.block(1, &interface)].concat();
-        let second: u128 =
-            if resolution & 0x80 == 0 { 10_u128.pow(resolution.into()) } else { 1 << (resolution & 0x7f) };
+        let second: u128 = if resolution & 0x80 == 0 {
+            10_u128.pow(resolution.into())
+        } else {
+            1 << (resolution & 0x7f)
+        };
         for packet in packets {
             let data = [self.before, &packet.bytes].concat();
             let kept = &data[..data.len().min(self.snap)];
             let units = (u128::from(packet.at_us) * second).div_ceil(1_000_000) as u64;
-            let head = [0, (units >> 32) as u32, units as u32, kept.len() as u32, data.len() as u32];
-            bytes.extend(self.block(kind, &[&head.map(|number| self.u32(number)).concat(), kept].concat()));
+            let head = [
+                0,
+                (units >> 32) as u32,
+                units as u32,
+                kept.len() as u32,
+                data.len() as u32,
+            ];
+            bytes.extend(self.block(
+                kind,
+                &[&head.map(|number| self.u32(number)).concat(), kept].concat(),
+            ));
         }
         bytes
     }
 }
 
-pub(crate) const OPTIONS: Options =
-    Options { idle: Span::from_secs(60), pause: Span::from_millis(100), udp: false, addresses: true };
+pub(crate) const OPTIONS: Options = Options {
+    idle: Span::from_secs(60),
+    pause: Span::from_millis(100),
+    udp: false,
+    addresses: true,
+};
 
 /// A file that goes when this does.
 #[derive(Debug)]
@@ -211,9 +325,16 @@ pub(crate) struct Kept(PathBuf);
 impl Kept {
     pub(crate) fn new(bytes: &[u8]) -> Kept {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let name = format!("fullpipe-capture-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "fullpipe-capture-{}-{}",
+            std::process::id(),
+            NUMBER.fetch_add(1, Ordering::Relaxed)
+        );
         let path = std::env::temp_dir().join(name);
-        std::fs::File::create_new(&path).unwrap().write_all(bytes).unwrap();
+        std::fs::File::create_new(&path)
+            .unwrap()
+            .write_all(bytes)
+            .unwrap();
         Kept(path)
     }
 
@@ -231,11 +352,17 @@ impl Drop for Kept {
 /// What comes of files with these contents.
 pub(crate) fn extract(contents: &[&[u8]], options: Options) -> (Columns, Report) {
     let kept: Vec<Kept> = contents.iter().map(|bytes| Kept::new(bytes)).collect();
-    let mut running = Running::start(kept.iter().map(|file| file.path().to_owned()).collect(), options);
+    let mut running = Running::start(
+        kept.iter().map(|file| file.path().to_owned()).collect(),
+        options,
+    );
     let mut flows = None;
     loop {
         match running.next(Duration::from_secs(10)) {
-            Heard::Flows(columns) => assert!(flows.replace(*columns).is_none(), "so few fit into one batch"),
+            Heard::Flows(columns) => assert!(
+                flows.replace(*columns).is_none(),
+                "so few fit into one batch"
+            ),
             Heard::Nothing => panic!("it takes long"),
             Heard::Done(report) => return (flows.unwrap_or_default(), *report),
         }

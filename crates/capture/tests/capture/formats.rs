@@ -7,13 +7,18 @@ use crate::build::{ACK, OPTIONS, Packet, Style, Talk, extract};
 fn talk() -> Vec<Packet> {
     let mut talk = Talk::v4();
     let at = 1_600_000_000_123_456;
-    talk.open(at).send(at + 1000, 0, ACK, 333).send(at + 200_000, 1, ACK, 4444).close(at + 300_000);
+    talk.open(at)
+        .send(at + 1000, 0, ACK, 333)
+        .send(at + 200_000, 1, ACK, 4444)
+        .close(at + 300_000);
     talk.packets
 }
 
 const ETHERNET: &[u8] = &[1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 7, 8, 0];
 const VLAN: &[u8] = &[1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 7, 0x81, 0, 0, 42, 8, 0];
-const QINQ: &[u8] = &[1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 7, 0x88, 0xa8, 0, 7, 0x81, 0, 0, 42, 8, 0];
+const QINQ: &[u8] = &[
+    1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 7, 0x88, 0xa8, 0, 7, 0x81, 0, 0, 42, 8, 0,
+];
 const COOKED: &[u8] = &[0, 0, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0, 8, 0];
 const COOKED_V2: &[u8] = &[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6, 0, 0];
 
@@ -21,7 +26,10 @@ const COOKED_V2: &[u8] = &[8, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0, 6, 1, 2, 3, 4, 5, 6,
 fn links_orders_of_bytes_and_resolutions() {
     let packets = talk();
     let (expected, _) = extract(&[&Style::RAW.pcap(&packets)], OPTIONS);
-    assert_eq!((expected.bytes[0], expected.up_sequence_bytes[0]), (4444, 333));
+    assert_eq!(
+        (expected.bytes[0], expected.up_sequence_bytes[0]),
+        (4444, 333)
+    );
     let links = [
         (1, ETHERNET),
         (1, VLAN),
@@ -34,7 +42,13 @@ fn links_orders_of_bytes_and_resolutions() {
     ];
     for (link, before) in links {
         for (big_endian, nano) in [(false, false), (true, false), (false, true), (true, true)] {
-            let style = Style { big_endian, nano, link, before, ..Style::RAW };
+            let style = Style {
+                big_endian,
+                nano,
+                link,
+                before,
+                ..Style::RAW
+            };
             // Decimal and binary: 2^-30 s is shorter than a nanosecond.
             let ways = [
                 style.pcap(&packets),
@@ -63,7 +77,14 @@ fn a_snapshot_length_takes_nothing_from_the_volumes() {
         assert_eq!(format!("{flows:?}"), expected, "{snap}");
         assert!(report.files[0].cut_packets >= 2);
     }
-    let (flows, report) = extract(&[&Style { snap: 33, ..Style::RAW }.pcap(&packets)], OPTIONS);
+    let (flows, report) = extract(
+        &[&Style {
+            snap: 33,
+            ..Style::RAW
+        }
+        .pcap(&packets)],
+        OPTIONS,
+    );
     assert_eq!((flows.len(), report.unreadable), (0, packets.len() as u64));
 }
 
@@ -74,7 +95,11 @@ fn a_length_that_ip_does_not_say_is_the_captures() {
     for packet in &mut packets {
         packet.bytes[2..4].copy_from_slice(&[0, 0]);
     }
-    let style = Style { link: 1, before: ETHERNET, ..Style::RAW };
+    let style = Style {
+        link: 1,
+        before: ETHERNET,
+        ..Style::RAW
+    };
     let (flows, _) = extract(&[&style.pcap(&packets)], OPTIONS);
     assert_eq!((flows.bytes[0], flows.down_payload_bytes[0]), (4444, 4444));
 }
@@ -89,7 +114,15 @@ fn padding_of_short_frames_is_no_payload() {
             packet
         })
         .collect();
-    let (flows, _) = extract(&[&Style { link: 1, before: ETHERNET, ..Style::RAW }.pcap(&packets)], OPTIONS);
+    let (flows, _) = extract(
+        &[&Style {
+            link: 1,
+            before: ETHERNET,
+            ..Style::RAW
+        }
+        .pcap(&packets)],
+        OPTIONS,
+    );
     assert_eq!((flows.bytes[0], flows.up_payload_bytes[0]), (4444, 333));
 }
 
@@ -102,7 +135,9 @@ fn compression_is_seen_in_the_content() {
         to.write_all(bytes).unwrap();
         to.finish().unwrap()
     };
-    let zstd = |bytes: &[u8]| ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest);
+    let zstd = |bytes: &[u8]| {
+        ruzstd::encoding::compress_to_vec(bytes, ruzstd::encoding::CompressionLevel::Fastest)
+    };
     let (front, back) = plain.split_at(plain.len() / 2);
     let skippable = [0x5e, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
     for bytes in [
@@ -113,6 +148,9 @@ fn compression_is_seen_in_the_content() {
     ] {
         let (flows, report) = extract(&[&bytes], OPTIONS);
         assert_eq!(format!("{flows:?}"), expected);
-        assert_eq!((&report.files[0].damage, &report.files[0].refused), (&None, &None));
+        assert_eq!(
+            (&report.files[0].damage, &report.files[0].refused),
+            (&None, &None)
+        );
     }
 }

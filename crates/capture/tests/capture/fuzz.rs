@@ -9,16 +9,29 @@ use crate::build::{ACK, FIN, OPTIONS, Packet, RST, SYN, Style, Talk, extract};
 
 /// What holds of any rows.
 fn sound(flows: &Columns) {
-    assert_eq!(flows.chunks.iter().map(|count| *count as usize).sum::<usize>(), flows.chunk_at.len());
+    assert_eq!(
+        flows
+            .chunks
+            .iter()
+            .map(|count| *count as usize)
+            .sum::<usize>(),
+        flows.chunk_at.len()
+    );
     let mut from = 0;
     for row in 0..flows.len() {
         let to = from + flows.chunks[row] as usize;
-        assert_eq!(flows.chunk_bytes[from..to].iter().sum::<u64>(), flows.bytes[row]);
+        assert_eq!(
+            flows.chunk_bytes[from..to].iter().sum::<u64>(),
+            flows.bytes[row]
+        );
         assert_eq!(flows.start[row] == ABSENT, flows.bytes[row] == 0);
         assert!(flows.bytes[row] == 0 || flows.chunk_at[from] == 0);
         // As a scenario wants them.
         let ends = (from..to).map(|chunk| flows.chunk_at[chunk] + flows.chunk_lasted[chunk]);
-        assert!(ends.zip(&flows.chunk_at[from..to][1.min(to - from)..]).all(|(end, next)| end < *next));
+        assert!(
+            ends.zip(&flows.chunk_at[from..to][1.min(to - from)..])
+                .all(|(end, next)| end < *next)
+        );
         assert!(flows.chunk_bytes[from..to].iter().all(|bytes| *bytes > 0));
         assert!(flows.first[row] <= flows.last[row]);
         assert!(flows.up_packets[row] + flows.down_packets[row] > 0);
@@ -28,14 +41,27 @@ fn sound(flows: &Columns) {
 
 fn segments() -> impl Strategy<Value = Vec<Packet>> {
     let flags = prop_oneof![4 => Just(ACK), 1 => Just(SYN), 1 => Just(SYN | ACK), 1 => Just(FIN | ACK), 1 => Just(RST)];
-    let one = (0..3_u16, 0..2_usize, flags, any::<u16>(), 0..200_usize, -2_000_000..40_000_000_i64);
+    let one = (
+        0..3_u16,
+        0..2_usize,
+        flags,
+        any::<u16>(),
+        0..200_usize,
+        -2_000_000..40_000_000_i64,
+    );
     vec(one, 0..80).prop_map(|all| {
         let mut at_us = 1_000_000_000_u64;
         let mut packets = Vec::new();
         for (port, from, flags, number, payload, later) in all {
             at_us = at_us.saturating_add_signed(later);
             let mut talk = Talk::new(("10.0.0.1", 40_000 + port), ("10.0.0.2", 80));
-            talk.raw(at_us, from, flags, u32::from(number).wrapping_sub(30_000), payload);
+            talk.raw(
+                at_us,
+                from,
+                flags,
+                u32::from(number).wrapping_sub(30_000),
+                payload,
+            );
             packets.extend(talk.packets);
         }
         packets

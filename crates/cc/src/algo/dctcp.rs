@@ -7,8 +7,8 @@ use crate::kit::reno::{Law, Reno, STATE};
 use crate::kit::round::RoundCounter;
 use crate::kit::window;
 use crate::{
-    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Descriptor, Domain, Ecn, Field, Lost, Param,
-    PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Descriptor, Domain, Ecn, Field,
+    Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What DCTCP says of itself.
@@ -16,21 +16,35 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "dctcp",
     purpose: "For data centres: reduces the window by as much as packets are marked, so that short queues do.",
     specifications: &[
-        Specification { name: "RFC 8257", note: "the sender's part; the receiver's is the transport's" },
-        Specification { name: "RFC 5681", note: "slow start, increase, losses" },
+        Specification {
+            name: "RFC 8257",
+            note: "the sender's part; the receiver's is the transport's",
+        },
+        Specification {
+            name: "RFC 5681",
+            note: "slow start, increase, losses",
+        },
     ],
     params: &[
         Param {
             name: "g",
             unit: "",
-            domain: Domain::Number { default: 1.0 / 16.0, min: 0.0001, max: 1.0 },
+            domain: Domain::Number {
+                default: 1.0 / 16.0,
+                min: 0.0001,
+                max: 1.0,
+            },
             purpose: "DCTCP.g: the weight of the latest window",
             section: "RFC 8257 §3.3, §4.2",
         },
         Param {
             name: "alpha_init",
             unit: "",
-            domain: Domain::Number { default: 1.0, min: 0.0, max: 1.0 },
+            domain: Domain::Number {
+                default: 1.0,
+                min: 0.0,
+                max: 1.0,
+            },
             purpose: "DCTCP.Alpha before the first window",
             section: "RFC 8257 §3.3",
         },
@@ -65,7 +79,11 @@ const ABC_LIMIT: f64 = 2.0;
 impl Law for Alpha {
     /// §3.3 for marks: cwnd (1 - alpha / 2). §3.5 for losses: as any TCP.
     fn left(&mut self, _: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes {
-        let part = if cause == RecoveryCause::Ecn { self.get() / 2.0 } else { 0.5 };
+        let part = if cause == RecoveryCause::Ecn {
+            self.get() / 2.0
+        } else {
+            0.5
+        };
         cwnd.mul_f64(1.0 - part)
     }
 }
@@ -82,7 +100,11 @@ impl Dctcp {
     /// One for a connection.
     pub fn new(config: &Config) -> Dctcp {
         let alpha = Alpha::new(config.number("alpha_init"), config.number("g"));
-        Dctcp { reno: Reno::new(config, ABC_LIMIT, alpha), round: RoundCounter::default(), capable: true }
+        Dctcp {
+            reno: Reno::new(config, ABC_LIMIT, alpha),
+            round: RoundCounter::default(),
+            capable: true,
+        }
     }
 }
 
@@ -93,7 +115,9 @@ impl Controller for Dctcp {
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         // RFC 8257 §3.3: an observation window is about a round trip.
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
-            self.reno.law.end_window(cx.conn.delivered, cx.conn.delivered_ce);
+            self.reno
+                .law
+                .end_window(cx.conn.delivered, cx.conn.delivered_ce);
         }
         self.reno.on_ack(cx, ack);
     }
@@ -113,7 +137,10 @@ impl Controller for Dctcp {
     #[inline]
     fn decision(&self) -> Decision {
         let ecn = if self.capable { Ecn::Ect0 } else { Ecn::NotEct };
-        Decision { ecn, ..Decision::window(self.reno.cwnd, self.reno.ssthresh) }
+        Decision {
+            ecn,
+            ..Decision::window(self.reno.cwnd, self.reno.ssthresh)
+        }
     }
 
     fn observe(&self, row: &mut Vec<f64>) {

@@ -5,48 +5,71 @@ use units::{Bytes, Span};
 use crate::kit::delay::QueueDelay;
 use crate::kit::window::{self, Classic, Episode, FlightSize, state};
 use crate::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
-    RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param,
+    PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What LEDBAT says of itself.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "ledbat",
     purpose: "For background traffic: keeps the queue at a target delay, and yields to whatever makes it longer.",
-    specifications: &[Specification { name: "RFC 6817", note: "all but the optional slow start" }],
+    specifications: &[Specification {
+        name: "RFC 6817",
+        note: "all but the optional slow start",
+    }],
     params: &[
         Param {
             name: "target",
             unit: "ms",
-            domain: Domain::Number { default: 100.0, min: 1.0, max: 100.0 },
+            domain: Domain::Number {
+                default: 100.0,
+                min: 1.0,
+                max: 100.0,
+            },
             purpose: "TARGET: the queueing delay that is aimed at",
             section: "RFC 6817 §2.5",
         },
         Param {
             name: "gain",
             unit: "",
-            domain: Domain::Number { default: 1.0, min: 0.001, max: 1.0 },
+            domain: Domain::Number {
+                default: 1.0,
+                min: 0.001,
+                max: 1.0,
+            },
             purpose: "GAIN: segments a round trip without queueing, and what is taken away at twice the target",
             section: "RFC 6817 §2.5",
         },
         Param {
             name: "allowed_increase",
             unit: "segments",
-            domain: Domain::Number { default: 1.0, min: 1.0, max: 100.0 },
+            domain: Domain::Number {
+                default: 1.0,
+                min: 1.0,
+                max: 100.0,
+            },
             purpose: "ALLOWED_INCREASE: how far the window may be above what is in flight",
             section: "RFC 6817 §2.5",
         },
         Param {
             name: "current_filter",
             unit: "samples",
-            domain: Domain::Number { default: 4.0, min: 1.0, max: 100.0 },
+            domain: Domain::Number {
+                default: 4.0,
+                min: 1.0,
+                max: 100.0,
+            },
             purpose: "CURRENT_FILTER: the current delay is the minimum of so many",
             section: "RFC 6817 §2.5",
         },
         Param {
             name: "base_history",
             unit: "min",
-            domain: Domain::Number { default: 10.0, min: 1.0, max: 60.0 },
+            domain: Domain::Number {
+                default: 10.0,
+                min: 1.0,
+                max: 60.0,
+            },
             purpose: "BASE_HISTORY: the base delay is the minimum of so many",
             section: "RFC 6817 §2.5",
         },
@@ -66,7 +89,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "one way, with the clocks' offset; 0 before a sample",
             labels: &[],
         },
-        Field { name: "queue_delay", unit: "s", purpose: "the filtered delay over the base", labels: &[] },
+        Field {
+            name: "queue_delay",
+            unit: "s",
+            purpose: "the filtered delay over the base",
+            labels: &[],
+        },
     ],
     recovery: RecoveryOwner::Prr,
     needs: Signals::TIMESTAMPS,
@@ -128,7 +156,8 @@ impl Classic for Ledbat {
     /// RFC 6817 §2.4.2, on data loss: half the window. §1.3: a mark counts as a loss.
     fn reduce(&mut self, cx: &Cx<'_>, _: RecoveryCause) {
         self.saved = Some((self.cwnd, self.ssthresh));
-        self.ssthresh = (self.flight.at_event(cx.conn, self.cwnd()) / 2).max(cx.conn.smss * MIN_SEGMENTS);
+        self.ssthresh =
+            (self.flight.at_event(cx.conn, self.cwnd()) / 2).max(cx.conn.smss * MIN_SEGMENTS);
         self.cwnd = self.cwnd.min(self.ssthresh.as_f64());
     }
 
@@ -156,13 +185,18 @@ impl Controller for Ledbat {
         if let Some(delay) = ack.one_way {
             self.delay.sample(cx.now, delay);
         }
-        let Some(queueing) = self.delay.queueing().filter(|_| !cx.conn.in_recovery) else { return };
+        let Some(queueing) = self.delay.queueing().filter(|_| !cx.conn.in_recovery) else {
+            return;
+        };
         // RFC 6817 §2.4.2, on acknowledgment.
         let smss = cx.conn.smss.as_f64();
         let off_target = (self.target - queueing.as_secs_f64()) / self.target;
         self.cwnd += self.gain * off_target * ack.newly_acked.as_f64() * smss / self.cwnd;
         let allowed = ack.prior_inflight.as_f64() + self.allowed_increase * smss;
-        self.cwnd = self.cwnd.min(allowed).max((cx.conn.smss * MIN_SEGMENTS).as_f64());
+        self.cwnd = self
+            .cwnd
+            .min(allowed)
+            .max((cx.conn.smss * MIN_SEGMENTS).as_f64());
     }
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
@@ -184,6 +218,10 @@ impl Controller for Ledbat {
     fn observe(&self, row: &mut Vec<f64>) {
         let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
         let state = f64::from(u8::from(self.episode == Episode::Recovery));
-        row.extend([state, seconds(self.delay.base()), seconds(self.delay.queueing())]);
+        row.extend([
+            state,
+            seconds(self.delay.base()),
+            seconds(self.delay.queueing()),
+        ]);
     }
 }

@@ -2,11 +2,13 @@
 
 use units::{Bytes, Span};
 
-use crate::kit::ledbat_pp::{CONSTANT, HISTORY, MIN_SEGMENTS, Moving, Phase, Progress, RAMP, SPACING, TARGET, Window};
+use crate::kit::ledbat_pp::{
+    CONSTANT, HISTORY, MIN_SEGMENTS, Moving, Phase, Progress, RAMP, SPACING, TARGET, Window,
+};
 use crate::kit::window::{Episode, loss_window, report};
 use crate::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange, Recovery,
-    RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param,
+    PathChange, Recovery, RecoveryOwner, Signals, Specification,
 };
 
 /// What LEDBAT++ says of itself.
@@ -18,7 +20,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "draft-irtf-iccrg-ledbat-plus-plus-06",
             note: "GAIN, slow start, decrease, periodic slowdowns; by way of implementations, see the page",
         },
-        Specification { name: "RFC 6817", note: "the list of base delays" },
+        Specification {
+            name: "RFC 6817",
+            note: "the list of base delays",
+        },
     ],
     params: &[
         TARGET,
@@ -28,7 +33,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Param {
             name: "current_filter",
             unit: "samples",
-            domain: Domain::Number { default: 4.0, min: 1.0, max: 100.0 },
+            domain: Domain::Number {
+                default: 4.0,
+                min: 1.0,
+                max: 100.0,
+            },
             purpose: "the current delay is the minimum of so many round trips",
             section: "RFC 6817 §2.5",
         },
@@ -37,10 +46,30 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     profiles: &[],
     preset_of: None,
     fields: &[
-        Field { name: "state", unit: "", purpose: "what governs the window", labels: Phase::NAMES },
-        Field { name: "gain", unit: "", purpose: "GAIN: segments a round trip below the target", labels: &[] },
-        Field { name: "base_delay", unit: "s", purpose: "the path's round trip; 0 before a sample", labels: &[] },
-        Field { name: "queue_delay", unit: "s", purpose: "the filtered round trip over the base", labels: &[] },
+        Field {
+            name: "state",
+            unit: "",
+            purpose: "what governs the window",
+            labels: Phase::NAMES,
+        },
+        Field {
+            name: "gain",
+            unit: "",
+            purpose: "GAIN: segments a round trip below the target",
+            labels: &[],
+        },
+        Field {
+            name: "base_delay",
+            unit: "s",
+            purpose: "the path's round trip; 0 before a sample",
+            labels: &[],
+        },
+        Field {
+            name: "queue_delay",
+            unit: "s",
+            purpose: "the filtered round trip over the base",
+            labels: &[],
+        },
     ],
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
@@ -72,7 +101,8 @@ impl LedbatPp {
     }
 
     fn bytes(&self, segments: f64) -> Bytes {
-        // A small part of a byte keeps `segments -> bytes -> segments` from losing one. Infinity is Bytes::MAX.
+        // A small part of a byte keeps `segments -> bytes -> segments` from losing one. Infinity is
+        // Bytes::MAX.
         Bytes::from_f64(segments * self.smss.as_f64() + 1e-3)
     }
 
@@ -81,11 +111,20 @@ impl LedbatPp {
             self.saved = Some(self.window.get());
         }
         self.episode = Episode::Timeout;
-        self.window.on_timeout(cx.now, cx.conn.srtt, loss_window(cx.conn).as_f64() * self.per_byte, again);
+        self.window.on_timeout(
+            cx.now,
+            cx.conn.srtt,
+            loss_window(cx.conn).as_f64() * self.per_byte,
+            again,
+        );
     }
 
     fn state(&self) -> &'static str {
-        if self.episode == Episode::Recovery { "recovery" } else { self.window.get().phase.name() }
+        if self.episode == Episode::Recovery {
+            "recovery"
+        } else {
+            self.window.get().phase.name()
+        }
     }
 }
 
@@ -99,7 +138,13 @@ impl Controller for LedbatPp {
             return self.window.sample(cx.now, rtt);
         }
         let acked = ack.newly_acked.as_f64() * self.per_byte;
-        let progress = Progress { now: cx.now, rtt, srtt: cx.conn.srtt, acked, limited: cx.conn.cwnd_limited };
+        let progress = Progress {
+            now: cx.now,
+            rtt,
+            srtt: cx.conn.srtt,
+            acked,
+            limited: cx.conn.cwnd_limited,
+        };
         if let Some(transition) = self.window.on_progress(&progress) {
             cx.probe.transition(cx.now, transition);
         }
@@ -124,7 +169,8 @@ impl Controller for LedbatPp {
             Recovery::Timeout { again } => self.on_timeout(cx, again),
             Recovery::Persistent => {
                 self.on_timeout(cx, true);
-                self.window.on_timeout(cx.now, cx.conn.srtt, MIN_SEGMENTS, true);
+                self.window
+                    .on_timeout(cx.now, cx.conn.srtt, MIN_SEGMENTS, true);
             }
         }
         report(cx, before, self.state(), change);
@@ -133,7 +179,8 @@ impl Controller for LedbatPp {
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => {
-                self.window.rescale(self.smss.as_f64() / cx.conn.smss.as_f64());
+                self.window
+                    .rescale(self.smss.as_f64() / cx.conn.smss.as_f64());
                 (self.smss, self.per_byte) = (cx.conn.smss, 1.0 / cx.conn.smss.as_f64());
                 self.saved = None;
             }
@@ -143,7 +190,10 @@ impl Controller for LedbatPp {
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         // Recovery's end reports what has become of the window meanwhile.
-        let transition = self.window.on_time(cx.now).filter(|_| self.episode != Episode::Recovery);
+        let transition = self
+            .window
+            .on_time(cx.now)
+            .filter(|_| self.episode != Episode::Recovery);
         if let Some(transition) = transition {
             cx.probe.transition(cx.now, transition);
         }
@@ -151,17 +201,37 @@ impl Controller for LedbatPp {
 
     #[inline]
     fn decision(&self) -> Decision {
-        let Moving { cwnd, ssthresh, phase } = self.window.get();
+        let Moving {
+            cwnd,
+            ssthresh,
+            phase,
+        } = self.window.get();
         // Recovery during a slowdown goes down to the slowdown's window.
-        let ssthresh = if matches!(phase, Phase::Hold(_)) { cwnd } else { ssthresh };
-        Decision { wake_at: self.window.wake_at(), ..Decision::window(self.bytes(cwnd), self.bytes(ssthresh)) }
+        let ssthresh = if matches!(phase, Phase::Hold(_)) {
+            cwnd
+        } else {
+            ssthresh
+        };
+        Decision {
+            wake_at: self.window.wake_at(),
+            ..Decision::window(self.bytes(cwnd), self.bytes(ssthresh))
+        }
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
         let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
         let recovery = Phase::NAMES.len() - 1;
-        let state = if self.episode == Episode::Recovery { recovery } else { self.window.get().phase.index() };
+        let state = if self.episode == Episode::Recovery {
+            recovery
+        } else {
+            self.window.get().phase.index()
+        };
         let delay = self.window.delay();
-        row.extend([state as f64, self.window.gain(), seconds(delay.base()), seconds(delay.queueing())]);
+        row.extend([
+            state as f64,
+            self.window.gain(),
+            seconds(delay.base()),
+            seconds(delay.queueing()),
+        ]);
     }
 }

@@ -5,8 +5,8 @@ use units::Bytes;
 use crate::kit::reno::{Law, Reno, STATE};
 use crate::kit::window::{self, FlightSize};
 use crate::{
-    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param, PathChange,
-    Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Descriptor, Domain, Field, Lost,
+    Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What NewReno says of itself.
@@ -14,9 +14,18 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "newreno",
     purpose: "The additive increase and multiplicative decrease that everything else is compared with.",
     specifications: &[
-        Specification { name: "RFC 5681", note: "slow start, congestion avoidance, timeout" },
-        Specification { name: "RFC 6582", note: "one reduction an episode; its recovery is the transport's PRR" },
-        Specification { name: "RFC 3465", note: "bytes are counted, not ACKs" },
+        Specification {
+            name: "RFC 5681",
+            note: "slow start, congestion avoidance, timeout",
+        },
+        Specification {
+            name: "RFC 6582",
+            note: "one reduction an episode; its recovery is the transport's PRR",
+        },
+        Specification {
+            name: "RFC 3465",
+            note: "bytes are counted, not ACKs",
+        },
     ],
     params: &[
         Param {
@@ -29,14 +38,22 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Param {
             name: "abc_limit",
             unit: "segments",
-            domain: Domain::Number { default: 2.0, min: 1.0, max: 1e6 },
+            domain: Domain::Number {
+                default: 2.0,
+                min: 1.0,
+                max: 1e6,
+            },
             purpose: "L: what one ACK counts at most in classic slow start",
             section: "RFC 3465 §2.2",
         },
         Param {
             name: "beta_ecn",
             unit: "",
-            domain: Domain::Number { default: 0.5, min: 0.1, max: 0.99 },
+            domain: Domain::Number {
+                default: 0.5,
+                min: 0.1,
+                max: 0.99,
+            },
             purpose: "what a mark leaves of the window; 0.8 is ABE",
             section: "RFC 3168 §6.1.2, RFC 8511 §3.1",
         },
@@ -45,7 +62,12 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     preset_of: None,
     fields: &[
         STATE,
-        Field { name: "bytes_acked", unit: "B", purpose: "counted towards the next segment", labels: &[] },
+        Field {
+            name: "bytes_acked",
+            unit: "B",
+            purpose: "counted towards the next segment",
+            labels: &[],
+        },
     ],
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,
@@ -66,7 +88,11 @@ struct OfFlight {
 impl Law for OfFlight {
     fn left(&mut self, conn: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes {
         // RFC 8511 §3.1.
-        let beta = if cause == RecoveryCause::Ecn { self.beta_ecn } else { BETA_LOSS };
+        let beta = if cause == RecoveryCause::Ecn {
+            self.beta_ecn
+        } else {
+            BETA_LOSS
+        };
         self.flight.at_event(conn, cwnd).mul_f64(beta)
     }
 }
@@ -78,7 +104,10 @@ pub struct NewReno(Reno<OfFlight>);
 impl NewReno {
     /// One for a connection.
     pub fn new(config: &Config) -> NewReno {
-        let law = OfFlight { flight: FlightSize::default(), beta_ecn: config.number("beta_ecn") };
+        let law = OfFlight {
+            flight: FlightSize::default(),
+            beta_ecn: config.number("beta_ecn"),
+        };
         NewReno(Reno::new(config, config.number("abc_limit"), law))
     }
 }

@@ -4,7 +4,8 @@ use units::{Bytes, Span, Time};
 
 use crate::kit::ledbat_pp::{CONSTANT, HISTORY, Phase, Progress, RAMP, SPACING, TARGET, Window};
 use crate::{
-    Arrival, Config, Domain, Field, Param, RecoveryOwner, Signals, Specification, WindowController, WindowDescriptor,
+    Arrival, Config, Domain, Field, Param, RecoveryOwner, Signals, Specification, WindowController,
+    WindowDescriptor,
 };
 
 /// What rLEDBAT says of itself.
@@ -16,7 +17,10 @@ pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
             name: "RFC 9840",
             note: "round trips by timestamps, retransmissions, a window that does not shrink",
         },
-        Specification { name: "draft-irtf-iccrg-ledbat-plus-plus-06", note: "the window's law, as in ledbat++" },
+        Specification {
+            name: "draft-irtf-iccrg-ledbat-plus-plus-06",
+            note: "the window's law, as in ledbat++",
+        },
     ],
     params: &[
         TARGET,
@@ -26,7 +30,11 @@ pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
         Param {
             name: "current_filter",
             unit: "samples",
-            domain: Domain::Number { default: 10.0, min: 1.0, max: 100.0 },
+            domain: Domain::Number {
+                default: 10.0,
+                min: 1.0,
+                max: 100.0,
+            },
             purpose: "the current delay is the minimum of so many round trips",
             section: "net-research/rledbat_module",
         },
@@ -34,7 +42,11 @@ pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
         Param {
             name: "tick",
             unit: "ms",
-            domain: Domain::Number { default: 1.0, min: 0.001, max: 100.0 },
+            domain: Domain::Number {
+                default: 1.0,
+                min: 0.001,
+                max: 100.0,
+            },
             purpose: "how coarse the timestamps are",
             section: "RFC 7323 §5.4",
         },
@@ -43,10 +55,30 @@ pub static DESCRIPTOR: WindowDescriptor = WindowDescriptor {
     preset_of: None,
     fields: &[
         // One that repairs losses is the sender's.
-        Field { name: "state", unit: "", purpose: "what governs the window", labels: STATES },
-        Field { name: "window", unit: "B", purpose: "RLWND: what is to be on its way", labels: &[] },
-        Field { name: "base_delay", unit: "s", purpose: "the path's round trip; 0 before a sample", labels: &[] },
-        Field { name: "queue_delay", unit: "s", purpose: "the filtered round trip over the base", labels: &[] },
+        Field {
+            name: "state",
+            unit: "",
+            purpose: "what governs the window",
+            labels: STATES,
+        },
+        Field {
+            name: "window",
+            unit: "B",
+            purpose: "RLWND: what is to be on its way",
+            labels: &[],
+        },
+        Field {
+            name: "base_delay",
+            unit: "s",
+            purpose: "the path's round trip; 0 before a sample",
+            labels: &[],
+        },
+        Field {
+            name: "queue_delay",
+            unit: "s",
+            purpose: "the filtered round trip over the base",
+            labels: &[],
+        },
     ],
     recovery: RecoveryOwner::Sender,
     needs: Signals::TIMESTAMPS,
@@ -62,7 +94,8 @@ pub struct Rledbat {
     window: Window,
     smss: f64,
     tick: Span,
-    /// Until then nothing changes: the last halving takes a round trip to be seen (RFC 9840: end.reduction.time).
+    /// Until then nothing changes: the last halving takes a round trip to be seen (RFC 9840:
+    /// end.reduction.time).
     settled_at: Time,
 }
 
@@ -80,7 +113,14 @@ impl Rledbat {
 
 impl WindowController for Rledbat {
     fn on_arrival(&mut self, now: Time, arrival: &Arrival) {
-        let Arrival { size, rtt, srtt, retransmit, limited, .. } = *arrival;
+        let Arrival {
+            size,
+            rtt,
+            srtt,
+            retransmit,
+            limited,
+            ..
+        } = *arrival;
         if now < self.settled_at {
             self.window.sample(now, rtt);
         } else if retransmit {
@@ -89,7 +129,13 @@ impl WindowController for Rledbat {
             self.settled_at = now + srtt;
         } else {
             let acked = size.as_f64() / self.smss;
-            self.window.on_progress(&Progress { now, rtt, srtt, acked, limited });
+            self.window.on_progress(&Progress {
+                now,
+                rtt,
+                srtt,
+                acked,
+                limited,
+            });
         }
     }
 
@@ -104,7 +150,12 @@ impl WindowController for Rledbat {
     fn observe(&self, row: &mut Vec<f64>) {
         let seconds = |span: Option<Span>| span.map_or(0.0, Span::as_secs_f64);
         let (state, delay) = (self.window.get().phase.index(), self.window.delay());
-        row.extend([state as f64, self.window().as_f64(), seconds(delay.base()), seconds(delay.queueing())]);
+        row.extend([
+            state as f64,
+            self.window().as_f64(),
+            seconds(delay.base()),
+            seconds(delay.queueing()),
+        ]);
     }
 }
 

@@ -21,7 +21,13 @@ impl QueueDelay {
     /// The minimum of `filter` samples over that of `history` minutes.
     pub fn new(filter: usize, history: usize) -> QueueDelay {
         let current = vec![Span::MAX; filter.max(1)].into();
-        QueueDelay { current, next: 0, base: Vec::with_capacity(history), history: history.max(1), minute: 0 }
+        QueueDelay {
+            current,
+            next: 0,
+            base: Vec::with_capacity(history),
+            history: history.max(1),
+            minute: 0,
+        }
     }
 
     /// A sample of the delay, of one way or of both: the clocks' offset cancels out.
@@ -74,7 +80,11 @@ mod tests {
         }
         assert_eq!(delay.queueing(), Some(MS(0)));
         delay.sample(Time::ZERO, MS(80));
-        assert_eq!((delay.base(), delay.queueing()), (Some(MS(20)), Some(MS(30))), "20 left the filter, not the base");
+        assert_eq!(
+            (delay.base(), delay.queueing()),
+            (Some(MS(20)), Some(MS(30))),
+            "20 left the filter, not the base"
+        );
     }
 
     #[test]
@@ -87,6 +97,9 @@ mod tests {
             assert_eq!(delay.base(), Some(MS(20)), "minute {minute}");
         }
         delay.sample(at(10), MS(40));
-        assert_eq!((delay.base(), delay.queueing()), (Some(MS(30)), Some(MS(10))));
+        assert_eq!(
+            (delay.base(), delay.queueing()),
+            (Some(MS(30)), Some(MS(10)))
+        );
     }
 }

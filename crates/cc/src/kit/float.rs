@@ -1,5 +1,6 @@
-//! The lesser and the greater of two numbers, neither of which is NaN: an instruction each. `f64::min` and `f64::max`,
-//! which must not return a NaN, take five or six, and a controller asks for a dozen with every ACK.
+//! The lesser and the greater of two numbers, neither of which is NaN: an instruction each.
+//! `f64::min` and `f64::max`, which must not return a NaN, take five or six, and a controller asks
+//! for a dozen with every ACK.
 
 /// The lesser.
 #[inline]

@@ -1,5 +1,5 @@
-//! LEDBAT++'s window (draft-irtf-iccrg-ledbat-plus-plus), wherever it is kept: as a sender's congestion window, or as what
-//! a receiver offers (RFC 9840).
+//! LEDBAT++'s window (draft-irtf-iccrg-ledbat-plus-plus), wherever it is kept: as a sender's
+//! congestion window, or as what a receiver offers (RFC 9840).
 
 use units::{Span, Time};
 
@@ -12,14 +12,19 @@ pub const MIN_SEGMENTS: f64 = 2.0;
 const MOST_GENTLE: f64 = 16.0;
 /// Slow start ends when the queueing delay is above this part of the target (§4.1).
 const EXIT: f64 = 0.75;
-/// Round trips: how long a slowdown holds its window, and from slow start to the first of them (§4.4).
+/// Round trips: how long a slowdown holds its window, and from slow start to the first of them
+/// (§4.4).
 const HOLD: u64 = 2;
 
 /// TARGET.
 pub const TARGET: Param = Param {
     name: "target",
     unit: "ms",
-    domain: Domain::Number { default: 60.0, min: 1.0, max: 1000.0 },
+    domain: Domain::Number {
+        default: 60.0,
+        min: 1.0,
+        max: 1000.0,
+    },
     purpose: "the queueing delay that is not exceeded",
     section: "draft-irtf-iccrg-ledbat-plus-plus §4.5",
 };
@@ -27,7 +32,11 @@ pub const TARGET: Param = Param {
 pub const CONSTANT: Param = Param {
     name: "constant",
     unit: "",
-    domain: Domain::Number { default: 1.0, min: 0.01, max: 10.0 },
+    domain: Domain::Number {
+        default: 1.0,
+        min: 0.01,
+        max: 10.0,
+    },
     purpose: "C: how fast the window falls above the target",
     section: "draft-irtf-iccrg-ledbat-plus-plus §4.3",
 };
@@ -43,7 +52,11 @@ pub const RAMP: Param = Param {
 pub const SPACING: Param = Param {
     name: "slowdown_spacing",
     unit: "",
-    domain: Domain::Number { default: 9.0, min: 1.0, max: 1e6 },
+    domain: Domain::Number {
+        default: 9.0,
+        min: 1.0,
+        max: 1e6,
+    },
     purpose: "from a slowdown's end to the next one, in lengths of the former",
     section: "draft-irtf-iccrg-ledbat-plus-plus §4.4",
 };
@@ -51,7 +64,11 @@ pub const SPACING: Param = Param {
 pub const HISTORY: Param = Param {
     name: "base_history",
     unit: "min",
-    domain: Domain::Number { default: 10.0, min: 1.0, max: 60.0 },
+    domain: Domain::Number {
+        default: 10.0,
+        min: 1.0,
+        max: 60.0,
+    },
     purpose: "the base delay is the minimum of so many",
     section: "RFC 6817 §2.5",
 };
@@ -73,7 +90,13 @@ pub enum Phase {
 
 impl Phase {
     /// The states' names, in the order of [`index`](Phase::index).
-    pub const NAMES: &[&str] = &["slow_start", "congestion_avoidance", "slowdown", "ramp", "recovery"];
+    pub const NAMES: &[&str] = &[
+        "slow_start",
+        "congestion_avoidance",
+        "slowdown",
+        "ramp",
+        "recovery",
+    ];
 
     /// The place among the names.
     pub const fn index(self) -> usize {
@@ -149,7 +172,11 @@ impl Window {
                 full_ramp: config.word("ramp") == "full",
             },
             delay: QueueDelay::new(filter, config.number("base_history") as usize),
-            now: Moving { cwnd: MIN_SEGMENTS, ssthresh: f64::INFINITY, phase: Phase::SlowStart },
+            now: Moving {
+                cwnd: MIN_SEGMENTS,
+                ssthresh: f64::INFINITY,
+                phase: Phase::SlowStart,
+            },
             slowdown_at: None,
             hold_until: Time::ZERO,
         }
@@ -174,7 +201,9 @@ impl Window {
     /// §4.2: 1 / min(16, ceil(2 TARGET / base)).
     pub fn gain(&self) -> f64 {
         let base = self.delay.base().map_or(f64::INFINITY, Span::as_secs_f64);
-        1.0 / (2.0 * self.law.target / base).ceil().clamp(1.0, MOST_GENTLE)
+        1.0 / (2.0 * self.law.target / base)
+            .ceil()
+            .clamp(1.0, MOST_GENTLE)
     }
 
     /// Takes a sample, and nothing else: recovery is under way.
@@ -187,7 +216,13 @@ impl Window {
 
     /// Something came through; the transition that it made.
     pub fn on_progress(&mut self, progress: &Progress) -> Option<Transition> {
-        let Progress { now, rtt, srtt, acked, limited } = *progress;
+        let Progress {
+            now,
+            rtt,
+            srtt,
+            acked,
+            limited,
+        } = *progress;
         self.sample(now, rtt);
         if let Some(transition) = self.on_time(now) {
             return Some(transition);
@@ -199,8 +234,12 @@ impl Window {
             Phase::SlowStart if queueing > EXIT * self.law.target => {
                 Some(self.avoid_congestion(now, srtt, "the queue is near its target"))
             }
-            Phase::SlowStart | Phase::Restart | Phase::Ramp(_) => self.slow_start(now, srtt, acked, limited),
-            Phase::Avoidance if self.slowdown_at.is_some_and(|at| now >= at) => Some(self.slow_down(now, srtt)),
+            Phase::SlowStart | Phase::Restart | Phase::Ramp(_) => {
+                self.slow_start(now, srtt, acked, limited)
+            }
+            Phase::Avoidance if self.slowdown_at.is_some_and(|at| now >= at) => {
+                Some(self.slow_down(now, srtt))
+            }
             Phase::Avoidance => {
                 self.adjust(queueing, acked, limited);
                 None
@@ -211,18 +250,27 @@ impl Window {
     /// Time passed: a slowdown may have held its window for long enough.
     pub fn on_time(&mut self, now: Time) -> Option<Transition> {
         match self.now.phase {
-            Phase::Hold(began) if now >= self.hold_until => Some(self.enter(Phase::Ramp(began), "two round trips")),
+            Phase::Hold(began) if now >= self.hold_until => {
+                Some(self.enter(Phase::Ramp(began), "two round trips"))
+            }
             _ => None,
         }
     }
 
     /// §4.1 and §4.4.
-    fn slow_start(&mut self, now: Time, srtt: Span, acked: f64, limited: bool) -> Option<Transition> {
+    fn slow_start(
+        &mut self,
+        now: Time,
+        srtt: Span,
+        acked: f64,
+        limited: bool,
+    ) -> Option<Transition> {
         if limited {
             let full = self.law.full_ramp && matches!(self.now.phase, Phase::Ramp(_));
             self.now.cwnd += acked * if full { 1.0 } else { self.gain() };
         }
-        (self.now.cwnd >= self.now.ssthresh).then(|| self.avoid_congestion(now, srtt, "ssthresh reached"))
+        (self.now.cwnd >= self.now.ssthresh)
+            .then(|| self.avoid_congestion(now, srtt, "ssthresh reached"))
     }
 
     /// §4.3, an ACK's share of a round trip's change.
@@ -255,7 +303,8 @@ impl Window {
         self.enter(Phase::Avoidance, reason)
     }
 
-    /// §4.4: the first slowdown is due two round trips after slow start, each other after nine times its length.
+    /// §4.4: the first slowdown is due two round trips after slow start, each other after nine
+    /// times its length.
     fn plan(&mut self, now: Time, srtt: Span) {
         let after = match self.now.phase {
             Phase::Hold(began) | Phase::Ramp(began) => (now - began).mul_f64(self.law.spacing),
@@ -294,7 +343,11 @@ impl Window {
     /// The reduction was for nothing: at least what was before.
     pub fn restore(&mut self, before: Moving) {
         let cwnd = self.now.cwnd.max(before.cwnd);
-        self.now = Moving { cwnd, ssthresh: self.now.ssthresh.max(before.ssthresh), phase: before.phase };
+        self.now = Moving {
+            cwnd,
+            ssthresh: self.now.ssthresh.max(before.ssthresh),
+            phase: before.phase,
+        };
     }
 
     /// Segments have another size.
@@ -306,6 +359,10 @@ impl Window {
     fn enter(&mut self, phase: Phase, reason: &'static str) -> Transition {
         let from = self.now.phase.name();
         self.now.phase = phase;
-        Transition { from, to: phase.name(), reason }
+        Transition {
+            from,
+            to: phase.name(),
+            reason,
+        }
     }
 }

@@ -14,7 +14,12 @@ pub struct Alpha {
 impl Alpha {
     /// With DCTCP.g = `gain`, from `value` on.
     pub const fn new(value: f64, gain: f64) -> Alpha {
-        Alpha { value, gain, delivered: Bytes::ZERO, delivered_ce: Bytes::ZERO }
+        Alpha {
+            value,
+            gain,
+            delivered: Bytes::ZERO,
+            delivered_ce: Bytes::ZERO,
+        }
     }
 
     /// The average.
@@ -53,7 +58,11 @@ mod tests {
                 alpha.end_window(Bytes::new(1_000 * n), Bytes::new(marked * n));
                 let m = marked as f64 / 1_000.0;
                 let expected = m + (1.0 - m) * libm::pow(15.0 / 16.0, n as f64);
-                assert!((alpha.get() - expected).abs() < 1e-12, "{marked} per mille, window {n}: {}", alpha.get());
+                assert!(
+                    (alpha.get() - expected).abs() < 1e-12,
+                    "{marked} per mille, window {n}: {}",
+                    alpha.get()
+                );
             }
         }
     }

@@ -9,8 +9,8 @@ struct Sample {
 
 /// The maximum over the last `window` ticks (rounds, mostly), in constant space.
 ///
-/// The best, the best since the best, and the best since that. The answer is exact as long as samples are taken in
-/// every quarter of the window, and never older than the window.
+/// The best, the best since the best, and the best since that. The answer is exact as long as
+/// samples are taken in every quarter of the window, and never older than the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MaxFilter {
     window: u64,
@@ -20,7 +20,13 @@ pub struct MaxFilter {
 impl MaxFilter {
     /// An empty filter over `window` ticks; its maximum is zero.
     pub const fn new(window: u64) -> MaxFilter {
-        MaxFilter { window, best: [Sample { time: 0, value: 0.0 }; 3] }
+        MaxFilter {
+            window,
+            best: [Sample {
+                time: 0,
+                value: 0.0,
+            }; 3],
+        }
     }
 
     /// The maximum.
@@ -41,7 +47,8 @@ impl MaxFilter {
         let sample = Sample { time, value };
         let [first, second, third] = &mut self.best;
         if value >= first.value || time - third.time > self.window {
-            // A new maximum makes all older samples irrelevant; so does a silence longer than the window.
+            // A new maximum makes all older samples irrelevant; so does a silence longer than the
+            // window.
             self.best = [sample; 3];
             return;
         }

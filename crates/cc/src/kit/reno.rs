@@ -56,7 +56,11 @@ impl<L: Law> Reno<L> {
         if cx.conn.in_recovery {
             return;
         }
-        if self.cwnd < self.ssthresh && self.slow_start.drive(cx, ack, &mut self.cwnd, &mut self.ssthresh) {
+        if self.cwnd < self.ssthresh
+            && self
+                .slow_start
+                .drive(cx, ack, &mut self.cwnd, &mut self.ssthresh)
+        {
             return;
         }
         // RFC 7661 §4.1: a window that was not used proves nothing.
@@ -68,7 +72,11 @@ impl<L: Law> Reno<L> {
 
     /// [`STATE`]'s value.
     pub fn state_index(&self) -> f64 {
-        STATE.labels.iter().position(|label| *label == self.state()).map_or(f64::NAN, |index| index as f64)
+        STATE
+            .labels
+            .iter()
+            .position(|label| *label == self.state())
+            .map_or(f64::NAN, |index| index as f64)
     }
 
     /// What counts towards the next segment.
@@ -83,13 +91,20 @@ impl<L: Law> Classic for Reno<L> {
     }
 
     fn state(&self) -> &'static str {
-        state(self.episode, self.cwnd < self.ssthresh, self.slow_start.is_css())
+        state(
+            self.episode,
+            self.cwnd < self.ssthresh,
+            self.slow_start.is_css(),
+        )
     }
 
     fn reduce(&mut self, cx: &Cx<'_>, cause: RecoveryCause) {
         self.saved = Some((self.cwnd, self.ssthresh));
         // RFC 5681 §3.1, equation 4.
-        self.ssthresh = self.law.left(cx.conn, self.cwnd, cause).max(cx.conn.smss * 2);
+        self.ssthresh = self
+            .law
+            .left(cx.conn, self.cwnd, cause)
+            .max(cx.conn.smss * 2);
         self.slow_start.on_congestion();
         // RFC 6582 §3.2, step 3, full acknowledgment: where PRR runs the window to.
         self.collapse(self.ssthresh);

@@ -24,7 +24,8 @@ impl RoundCounter {
         begins
     }
 
-    /// Lets a round begin now without counting one: it ends when a packet sent from now on is acknowledged.
+    /// Lets a round begin now without counting one: it ends when a packet sent from now on is
+    /// acknowledged.
     #[inline]
     pub fn restart(&mut self, delivered: Bytes) {
         self.end = delivered;
@@ -44,9 +45,18 @@ mod tests {
     #[test]
     fn a_round_ends_with_the_first_packet_sent_after_its_start() {
         let mut round = RoundCounter::default();
-        assert!(round.on_ack(Bytes::ZERO, Bytes::new(1_000)), "the first ACK begins the first round");
-        assert!(!round.on_ack(Bytes::ZERO, Bytes::new(10_000)), "sent before it began");
-        assert!(round.on_ack(Bytes::new(1_000), Bytes::new(11_000)), "sent on the ACK that began it");
+        assert!(
+            round.on_ack(Bytes::ZERO, Bytes::new(1_000)),
+            "the first ACK begins the first round"
+        );
+        assert!(
+            !round.on_ack(Bytes::ZERO, Bytes::new(10_000)),
+            "sent before it began"
+        );
+        assert!(
+            round.on_ack(Bytes::new(1_000), Bytes::new(11_000)),
+            "sent on the ACK that began it"
+        );
         assert!(!round.on_ack(Bytes::new(10_000), Bytes::new(12_000)));
         assert_eq!(round.count(), 2);
     }

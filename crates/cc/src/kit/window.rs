@@ -56,8 +56,9 @@ pub trait Classic {
     /// At least what was before the last reduction.
     fn undo(&mut self);
 
-    /// The retransmission timer fired. RFC 5681 §3.1: another timeout of one segment holds ssthresh. §4.3: one inside
-    /// recovery, where a retransmission was lost, is a second sign of congestion.
+    /// The retransmission timer fired. RFC 5681 §3.1: another timeout of one segment holds
+    /// ssthresh. §4.3: one inside recovery, where a retransmission was lost, is a second sign of
+    /// congestion.
     fn on_timeout(&mut self, cx: &Cx<'_>, again: bool, cwnd: Bytes) {
         if !again {
             self.reduce(cx, RecoveryCause::Loss);
@@ -93,8 +94,8 @@ pub fn on_recovery(window: &mut impl Classic, cx: &mut Cx<'_>, change: Recovery)
     report(cx, before, window.state(), change);
 }
 
-/// The window after a timeout: one segment (RFC 5681 §3.1, LW), and what is left in flight, usually nothing (Linux:
-/// tcp_enter_loss; RACK leaves in flight what was sent last, RFC 8985 §6.3).
+/// The window after a timeout: one segment (RFC 5681 §3.1, LW), and what is left in flight, usually
+/// nothing (Linux: tcp_enter_loss; RACK leaves in flight what was sent last, RFC 8985 §6.3).
 #[inline]
 pub fn loss_window(conn: &Conn) -> Bytes {
     conn.inflight + conn.smss
@@ -102,8 +103,9 @@ pub fn loss_window(conn: &Conn) -> Bytes {
 
 /// FlightSize (RFC 5681 §2) at a congestion event.
 ///
-/// [`Conn::inflight`] no longer has the packets in it that were just declared lost or selectively acknowledged.
-/// The former are counted here; a flight that filled the window *is* the window, which settles the latter.
+/// [`Conn::inflight`] no longer has the packets in it that were just declared lost or selectively
+/// acknowledged. The former are counted here; a flight that filled the window *is* the window,
+/// which settles the latter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlightSize {
     just_lost: Bytes,
@@ -122,10 +124,15 @@ impl FlightSize {
         self.just_lost = Bytes::ZERO;
     }
 
-    /// The flight size, at most `cwnd`: the window may be less than the flight after an earlier reduction.
+    /// The flight size, at most `cwnd`: the window may be less than the flight after an earlier
+    /// reduction.
     pub fn at_event(&mut self, conn: &Conn, cwnd: Bytes) -> Bytes {
         let just_lost = core::mem::take(&mut self.just_lost);
-        if conn.cwnd_limited { cwnd } else { cwnd.min(conn.inflight + just_lost) }
+        if conn.cwnd_limited {
+            cwnd
+        } else {
+            cwnd.min(conn.inflight + just_lost)
+        }
     }
 }
 
@@ -171,7 +178,11 @@ mod tests {
             for _ in 0..(10_000 / chunk) {
                 cwnd = increase.grow(cwnd, Bytes::new(chunk), smss);
             }
-            assert_eq!(cwnd, Bytes::new(11_000), "acknowledged in chunks of {chunk}");
+            assert_eq!(
+                cwnd,
+                Bytes::new(11_000),
+                "acknowledged in chunks of {chunk}"
+            );
         }
     }
 
@@ -180,7 +191,13 @@ mod tests {
         let mut increase = AdditiveIncrease::default();
         let smss = Bytes::new(1_000);
         // 10000 of 25000 pay for the eleventh segment, 11000 for the twelfth, 4000 remain.
-        assert_eq!(increase.grow(Bytes::new(10_000), Bytes::new(25_000), smss), Bytes::new(12_000));
-        assert_eq!(increase.grow(Bytes::new(12_000), Bytes::new(8_000), smss), Bytes::new(13_000));
+        assert_eq!(
+            increase.grow(Bytes::new(10_000), Bytes::new(25_000), smss),
+            Bytes::new(12_000)
+        );
+        assert_eq!(
+            increase.grow(Bytes::new(12_000), Bytes::new(8_000), smss),
+            Bytes::new(13_000)
+        );
     }
 }

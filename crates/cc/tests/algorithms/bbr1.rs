@@ -10,7 +10,8 @@ const RTT: Span = Span::from_millis(40);
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
 
-/// 40 Mbit/s, 40 ms, a queue that holds all that STARTUP sends; what BBR sees of the rate is payload.
+/// 40 Mbit/s, 40 ms, a queue that holds all that STARTUP sends; what BBR sees of the rate is
+/// payload.
 fn path() -> Path {
     Path::new("bbr1", &[], Rate::from_mbps(40), RTT, 2_000)
 }
@@ -59,7 +60,10 @@ fn with_the_first_rtt_the_rate_starts_anew() {
 fn the_handshakes_rtt_counts_from_the_first_packet() {
     let mut driver = Driver::new("bbr1", &[]);
     (driver.conn.srtt, driver.conn.min_rtt) = (RTT, RTT);
-    let first = Snapshot { inflight: SMSS, ..driver.packet(Bytes::ZERO) };
+    let first = Snapshot {
+        inflight: SMSS,
+        ..driver.packet(Bytes::ZERO)
+    };
     driver.call(|cc, cx| cc.on_sent(cx, &first));
     let rate = HIGH_GAIN * 14_480.0 * 8.0 / 0.04 * 0.99;
     assert!((driver.decision().pacing_rate.unwrap().as_f64() / rate - 1.0).abs() < 1e-6);
@@ -69,10 +73,22 @@ fn the_handshakes_rtt_counts_from_the_first_packet() {
 #[test]
 fn the_pipe_is_full_after_three_rounds_without_a_quarter_more() {
     let mut driver = Driver::new("bbr1", &[]);
-    for (mbps, count) in [(10, 0), (13, 0), (16, 1), (16, 2), (17, 0), (17, 1), (17, 2)] {
+    for (mbps, count) in [
+        (10, 0),
+        (13, 0),
+        (16, 1),
+        (16, 2),
+        (17, 0),
+        (17, 1),
+        (17, 2),
+    ] {
         driver.rate = Some(Rate::from_mbps(mbps));
         driver.round(RTT);
-        assert_eq!((driver.field("state"), driver.field("full_bw_count")), (0.0, f64::from(count)), "{mbps} Mbit/s");
+        assert_eq!(
+            (driver.field("state"), driver.field("full_bw_count")),
+            (0.0, f64::from(count)),
+            "{mbps} Mbit/s"
+        );
         assert_eq!(driver.field("pacing_gain"), HIGH_GAIN);
     }
     driver.round(RTT);
@@ -87,7 +103,10 @@ fn application_limited_rounds_say_nothing_of_the_pipe() {
     for _ in 0..10 {
         driver.round(RTT);
     }
-    assert_eq!((driver.field("state"), driver.field("full_bw_count")), (0.0, 0.0));
+    assert_eq!(
+        (driver.field("state"), driver.field("full_bw_count")),
+        (0.0, 0.0)
+    );
 }
 
 #[test]
@@ -126,16 +145,32 @@ fn startup_fills_the_pipe_and_drain_empties_the_queue() {
             drained_at = path.queue();
         }
         if path.field("state") == 1.0 && path.field("pacing_gain") < 1.0 {
-            assert_eq!((path.field("pacing_gain"), path.field("cwnd_gain")), (DRAIN_GAIN, HIGH_GAIN));
+            assert_eq!(
+                (path.field("pacing_gain"), path.field("cwnd_gain")),
+                (DRAIN_GAIN, HIGH_GAIN)
+            );
         }
     });
-    let (times, names): (Vec<_>, Vec<_>) = path.log.0.iter().map(|(at, change)| (*at, change.to)).unzip();
+    let (times, names): (Vec<_>, Vec<_>) = path
+        .log
+        .0
+        .iter()
+        .map(|(at, change)| (*at, change.to))
+        .unzip();
     assert_eq!(names[..2], ["drain", "probe_bw"]);
     // Ten segments to a BDP of 138 packets take four doublings; three more rounds see no growth.
-    assert!((0.25..0.6).contains(&times[0].as_secs_f64()), "STARTUP ended at {}", times[0]);
+    assert!(
+        (0.25..0.6).contains(&times[0].as_secs_f64()),
+        "STARTUP ended at {}",
+        times[0]
+    );
     let bdp = 137.0;
-    // The window gain, less the BDP that is on its way, and the hosts' share; 2.06 in a real kernel at 100 Mbit/s, 50 ms.
-    assert!((1.9..2.2).contains(&(peak as f64 / bdp)), "a queue of {peak}");
+    // The window gain, less the BDP that is on its way, and the hosts' share; 2.06 in a real kernel
+    // at 100 Mbit/s, 50 ms.
+    assert!(
+        (1.9..2.2).contains(&(peak as f64 / bdp)),
+        "a queue of {peak}"
+    );
     assert!(drained_at < 20, "{drained_at} packets left");
     assert!((path.field("max_bw") / BANDWIDTH - 1.0).abs() < 0.01);
 }
@@ -154,7 +189,10 @@ fn a_cycle_has_eight_phases_of_a_minimum_rtt() {
     for pair in phases.windows(2).skip(1) {
         let [(phase, gain, from), (next, _, to)] = [pair[0], pair[1]];
         assert_eq!(next, (phase + 1.0) % 8.0);
-        assert_eq!(gain, [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0][phase as usize]);
+        assert_eq!(
+            gain,
+            [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0][phase as usize]
+        );
         let lasted = (to - from).as_secs_f64() / path.conn.min_rtt.as_secs_f64();
         // The probe lasts until its data is in flight; the drain may end early.
         let bounds = if phase == 0.0 {
@@ -164,7 +202,10 @@ fn a_cycle_has_eight_phases_of_a_minimum_rtt() {
         } else {
             1.0..1.1
         };
-        assert!(bounds.contains(&lasted), "phase {phase} lasted {lasted} RTTs");
+        assert!(
+            bounds.contains(&lasted),
+            "phase {phase} lasted {lasted} RTTs"
+        );
     }
     assert!(phases.len() > 100);
 }
@@ -181,7 +222,11 @@ fn in_probe_bw_two_bdps_and_the_hosts_share_are_the_limit() {
     let bdp = 20e6 * 0.04 / 8.0 / 1_448.0;
     // Three bursts of two segments, an even number, and two more in the phase that probes.
     let target = ((2.0 * bdp + 6.0 + driver.field("extra_acked") / 1_448.0) / 2.0_f64).ceil() * 2.0;
-    let probing = if driver.field("phase") == 0.0 { 2.0 } else { 0.0 };
+    let probing = if driver.field("phase") == 0.0 {
+        2.0
+    } else {
+        0.0
+    };
     assert_eq!(driver.cwnd(), target + probing);
 }
 
@@ -189,18 +234,34 @@ fn in_probe_bw_two_bdps_and_the_hosts_share_are_the_limit() {
 #[test]
 fn without_a_gain_aggregated_acks_add_nothing() {
     let target = |gain: f64| {
-        let mut driver = in_probe_bw_with(Rate::from_mbps(20), &[("extra_acked_gain", cc::ParamValue::Number(gain))]);
+        let mut driver = in_probe_bw_with(
+            Rate::from_mbps(20),
+            &[("extra_acked_gain", cc::ParamValue::Number(gain))],
+        );
         for _ in 0..30 {
             driver.round(RTT);
         }
-        let probing = if driver.field("phase") == 0.0 { 2.0 } else { 0.0 };
-        (driver.field("extra_acked") / 1_448.0, driver.cwnd() - probing)
+        let probing = if driver.field("phase") == 0.0 {
+            2.0
+        } else {
+            0.0
+        };
+        (
+            driver.field("extra_acked") / 1_448.0,
+            driver.cwnd() - probing,
+        )
     };
     let bdp = 20e6 * 0.04 / 8.0 / 1_448.0;
     let ((none, without), (some, with)) = (target(0.0), target(1.0));
-    assert_eq!((none, without), (0.0, ((2.0 * bdp + 6.0) / 2.0_f64).ceil() * 2.0));
+    assert_eq!(
+        (none, without),
+        (0.0, ((2.0 * bdp + 6.0) / 2.0_f64).ceil() * 2.0)
+    );
     // What this driver's bursts add is cut at 100 ms of the bandwidth.
-    assert!((some - 20e6 * 0.1 / 8.0 / 1_448.0).abs() < 1e-6 && with > without + 100.0, "{some} {with}");
+    assert!(
+        (some - 20e6 * 0.1 / 8.0 / 1_448.0).abs() < 1e-6 && with > without + 100.0,
+        "{some} {with}"
+    );
 }
 
 #[test]
@@ -214,27 +275,54 @@ fn the_minimum_rtt_is_probed_every_ten_seconds_for_200_ms_at_four_packets() {
             least = least.min(path.conn.inflight);
         }
     });
-    let dips: Vec<_> = path.log.0.iter().filter(|(_, change)| change.to == "probe_rtt").map(|(at, _)| *at).collect();
-    let ends: Vec<_> = path.log.0.iter().filter(|(_, change)| change.from == "probe_rtt").map(|(at, _)| *at).collect();
+    let dips: Vec<_> = path
+        .log
+        .0
+        .iter()
+        .filter(|(_, change)| change.to == "probe_rtt")
+        .map(|(at, _)| *at)
+        .collect();
+    let ends: Vec<_> = path
+        .log
+        .0
+        .iter()
+        .filter(|(_, change)| change.from == "probe_rtt")
+        .map(|(at, _)| *at)
+        .collect();
     assert!(dips.len() >= 4 && least <= SMSS * 4);
     for (dip, end) in dips.iter().zip(&ends) {
         // The flight first falls to four packets, an RTT; then 200 ms and the rest of a round.
-        assert!((0.2..0.3).contains(&(*end - *dip).as_secs_f64()), "{}", *end - *dip);
+        assert!(
+            (0.2..0.3).contains(&(*end - *dip).as_secs_f64()),
+            "{}",
+            *end - *dip
+        );
     }
     for (dip, next) in ends.iter().zip(&dips[1..]) {
-        assert!((10.0..10.1).contains(&(*next - *dip).as_secs_f64()), "{}", *next - *dip);
+        assert!(
+            (10.0..10.1).contains(&(*next - *dip).as_secs_f64()),
+            "{}",
+            *next - *dip
+        );
     }
 }
 
 #[test]
 fn an_equal_rtt_renews_the_minimum_only_when_told_to() {
     for (renew, dips) in [(false, 1), (true, 0)] {
-        let mut driver = Driver::new("bbr1", &[("min_rtt_refresh_on_equal", cc::ParamValue::Flag(renew))]);
+        let mut driver = Driver::new(
+            "bbr1",
+            &[("min_rtt_refresh_on_equal", cc::ParamValue::Flag(renew))],
+        );
         driver.rate = Some(Rate::from_mbps(10));
         while driver.now < seconds(11) {
             driver.round(RTT);
         }
-        let seen = driver.transitions().iter().filter(|change| change.ends_with(">probe_rtt")).count();
+        let seen = driver
+            .transitions()
+            .iter()
+            .filter(|change| change.ends_with(">probe_rtt"))
+            .count();
         assert_eq!(seen, dips, "refresh on equal: {renew}");
     }
 }
@@ -252,14 +340,24 @@ fn recovery_conserves_packets_for_a_round_and_then_grows_back() {
     let delivered = driver.conn.delivered - SMSS;
     driver.ack(delivered, SMSS, RTT);
     assert_eq!(driver.field("packet_conservation"), 1.0);
-    assert_eq!(driver.cwnd(), 49.0, "what is in flight and what was delivered");
+    assert_eq!(
+        driver.cwnd(),
+        49.0,
+        "what is in flight and what was delivered"
+    );
     driver.ack(delivered, SMSS, RTT);
     assert_eq!(driver.cwnd(), 49.0);
     // A packet sent in recovery is acknowledged: one more for each that is delivered.
     driver.ack(driver.conn.delivered, SMSS, RTT);
-    assert_eq!((driver.field("packet_conservation"), driver.cwnd()), (0.0, 50.0));
+    assert_eq!(
+        (driver.field("packet_conservation"), driver.cwnd()),
+        (0.0, 50.0)
+    );
     driver.recover();
-    assert!((driver.cwnd() - before).abs() <= 2.0, "restored, but for the phase's two segments");
+    assert!(
+        (driver.cwnd() - before).abs() <= 2.0,
+        "restored, but for the phase's two segments"
+    );
 }
 
 #[test]
@@ -292,7 +390,14 @@ fn a_spurious_recovery_restores_the_window_and_looks_for_the_full_pipe_anew() {
     assert!(driver.cwnd() < before);
     driver.conn.in_recovery = false;
     driver.recovery(Recovery::Spurious);
-    assert_eq!((driver.cwnd(), driver.field("full_bw_count"), driver.field("full_bw")), (before, 0.0, 0.0));
+    assert_eq!(
+        (
+            driver.cwnd(),
+            driver.field("full_bw_count"),
+            driver.field("full_bw")
+        ),
+        (before, 0.0, 0.0)
+    );
 }
 
 #[test]
@@ -301,12 +406,22 @@ fn a_restart_from_idle_paces_at_the_bandwidth() {
     while driver.field("phase") != 0.0 {
         driver.round(RTT);
     }
-    assert_eq!(driver.decision().pacing_rate, Some(Rate::from_bps(24_750_000)), "1.25, less one per cent");
+    assert_eq!(
+        driver.decision().pacing_rate,
+        Some(Rate::from_bps(24_750_000)),
+        "1.25, less one per cent"
+    );
     driver.now += Span::from_secs(20);
     driver.conn.app_limited = true;
-    let first = Snapshot { inflight: SMSS, ..driver.packet(driver.conn.delivered) };
+    let first = Snapshot {
+        inflight: SMSS,
+        ..driver.packet(driver.conn.delivered)
+    };
     driver.call(|cc, cx| cc.on_sent(cx, &first));
-    assert_eq!(driver.decision().pacing_rate, Some(Rate::from_bps(19_800_000)));
+    assert_eq!(
+        driver.decision().pacing_rate,
+        Some(Rate::from_bps(19_800_000))
+    );
     // The idle time has drained the path: no PROBE_RTT, though the minimum has expired.
     driver.ack(driver.conn.delivered, SMSS, RTT);
     assert_eq!(driver.field("state"), 2.0);
@@ -320,7 +435,11 @@ fn loss_does_not_slow_it_down() {
     let before = path.conn.delivered;
     path.run(seconds(9), |_, _| {});
     let goodput = (path.conn.delivered - before).as_f64() * 8.0 / 4.0;
-    assert!(path.conn.lost > SMSS * 100 && goodput > 0.93 * BANDWIDTH, "{} of {BANDWIDTH}", goodput);
+    assert!(
+        path.conn.lost > SMSS * 100 && goodput > 0.93 * BANDWIDTH,
+        "{} of {BANDWIDTH}",
+        goodput
+    );
 }
 
 /// A round of forty ACKs in which so many segments are lost.
@@ -372,7 +491,10 @@ fn little_loss_or_another_rate_show_none() {
 
 #[test]
 fn the_estimator_can_be_turned_off() {
-    let mut driver = Driver::new("bbr1", &[("policer_estimator", cc::ParamValue::Flag(false))]);
+    let mut driver = Driver::new(
+        "bbr1",
+        &[("policer_estimator", cc::ParamValue::Flag(false))],
+    );
     driver.rate = Some(Rate::from_mbps(20));
     for _ in 0..40 {
         policed_round(&mut driver, 10);

@@ -28,7 +28,10 @@ fn gains_are_v2s() {
             6 => (1.0, 1.0),
             _ => (1.0, 2.0),
         };
-        assert_eq!((path.field("pacing_gain"), path.field("cwnd_gain")), expected);
+        assert_eq!(
+            (path.field("pacing_gain"), path.field("cwnd_gain")),
+            expected
+        );
     });
 }
 
@@ -56,18 +59,28 @@ fn up_ends_with_a_quarter_of_a_bdp_queued() {
         .map(|pair| (pair[1].0 - pair[0].0).as_secs_f64() / 0.04)
         .collect();
     // 0.2375 BDP a minimum RTT.
-    assert!(ups.len() > 5 && ups.iter().all(|rtts| (1.0..1.4).contains(rtts)), "{ups:?}");
+    assert!(
+        ups.len() > 5 && ups.iter().all(|rtts| (1.0..1.4).contains(rtts)),
+        "{ups:?}"
+    );
 }
 
 #[test]
 fn an_rtt_as_low_as_the_lowest_puts_probe_rtt_off() {
     for (renew, dips) in [(true, 0), (false, 1)] {
-        let mut driver = Driver::new("bbr2", &[("probe_rtt_renewed_by_equal", ParamValue::Flag(renew))]);
+        let mut driver = Driver::new(
+            "bbr2",
+            &[("probe_rtt_renewed_by_equal", ParamValue::Flag(renew))],
+        );
         driver.rate = Some(Rate::from_mbps(10));
         while driver.now < seconds(6.0) {
             driver.round(RTT);
         }
-        let seen = driver.transitions().iter().filter(|change| change.ends_with(">probe_rtt")).count();
+        let seen = driver
+            .transitions()
+            .iter()
+            .filter(|change| change.ends_with(">probe_rtt"))
+            .count();
         assert_eq!(seen, dips, "renewed by equal: {renew}");
     }
 }
@@ -86,12 +99,16 @@ fn the_pipe_is_full_once() {
     assert_eq!(driver.field("full_bw"), 10e6, "no baseline is taken in UP");
 }
 
-/// tcp_bbr2.c, `bbr2_update_ecn_alpha`: the average moves with every round, whether marks count or not; v3's does not.
+/// tcp_bbr2.c, `bbr2_update_ecn_alpha`: the average moves with every round, whether marks count or
+/// not; v3's does not.
 #[test]
 fn the_average_of_marks_moves_on_paths_too_long_for_them_to_count() {
     let linux = ("profile", ParamValue::Word("linux".into()));
     let ecn = ("ecn", ParamValue::Flag(true));
-    for (name, params, rounds) in [("bbr2", vec![ecn.clone()], 5), ("bbr3", vec![ecn, linux], 0)] {
+    for (name, params, rounds) in [
+        ("bbr2", vec![ecn.clone()], 5),
+        ("bbr3", vec![ecn, linux], 0),
+    ] {
         let mut driver = Driver::new(name, &params);
         driver.rate = Some(Rate::from_mbps(10));
         driver.round(RTT);
@@ -100,6 +117,9 @@ fn the_average_of_marks_moves_on_paths_too_long_for_them_to_count() {
             driver.round(RTT);
         }
         let left = driver.field("ecn_alpha") / alpha;
-        assert!((left - libm::pow(15.0 / 16.0, f64::from(rounds))).abs() < 1e-9, "{name}: {left}");
+        assert!(
+            (left - libm::pow(15.0 / 16.0, f64::from(rounds))).abs() < 1e-9,
+            "{name}: {left}"
+        );
     }
 }

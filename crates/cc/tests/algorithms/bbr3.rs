@@ -1,4 +1,5 @@
-//! BBRv3: draft-ietf-ccwg-bbr-06 and google/bbr v3. Numbers are those of the draft and of Linux, or follow from them.
+//! BBRv3: draft-ietf-ccwg-bbr-06 and google/bbr v3. Numbers are those of the draft and of Linux, or
+//! follow from them.
 
 use cc::{Controller, LossCause, Lost, ParamValue, Recovery, Snapshot};
 use units::{Bytes, Rate, Span, Time};
@@ -64,13 +65,22 @@ fn step_into(driver: &mut Driver, state: f64) {
     }
 }
 
-/// Loses a burst of `segments` that left with `inflight` in flight, `lost` of them and others lost since.
+/// Loses a burst of `segments` that left with `inflight` in flight, `lost` of them and others lost
+/// since.
 fn lose_burst(driver: &mut Driver, inflight: u64, segments: u64, lost: u64) {
     let size = SMSS * segments;
-    let packet =
-        Snapshot { inflight: SMSS * inflight, size: size.get() as u16, ..driver.packet(driver.conn.delivered) };
+    let packet = Snapshot {
+        inflight: SMSS * inflight,
+        size: size.get() as u16,
+        ..driver.packet(driver.conn.delivered)
+    };
     driver.conn.lost += size;
-    let lost = Lost { packet, lost_since_sent: SMSS * lost, new_range: true, cause: LossCause::Rack };
+    let lost = Lost {
+        packet,
+        lost_since_sent: SMSS * lost,
+        new_range: true,
+        cause: LossCause::Rack,
+    };
     driver.call(|cc, cx| cc.on_lost(cx, &lost));
 }
 
@@ -84,10 +94,16 @@ fn the_first_rate_is_the_startup_gain_times_the_initial_window_each_rtt() {
     for (profile, gain) in [("draft", 2.77), ("linux", 710.0 / 256.0 * 0.99)] {
         let mut driver = flow(profile);
         let before = gain * 14_480.0 * 8.0 / 1e-3;
-        assert!((driver.decision().pacing_rate.unwrap().as_f64() / before - 1.0).abs() < 1e-6, "{profile}");
+        assert!(
+            (driver.decision().pacing_rate.unwrap().as_f64() / before - 1.0).abs() < 1e-6,
+            "{profile}"
+        );
         driver.ack(Bytes::ZERO, SMSS, RTT);
         let after = gain * 14_480.0 * 8.0 / 0.04;
-        assert!((driver.decision().pacing_rate.unwrap().as_f64() / after - 1.0).abs() < 1e-6, "{profile}");
+        assert!(
+            (driver.decision().pacing_rate.unwrap().as_f64() / after - 1.0).abs() < 1e-6,
+            "{profile}"
+        );
     }
 }
 
@@ -95,11 +111,23 @@ fn the_first_rate_is_the_startup_gain_times_the_initial_window_each_rtt() {
 fn three_rounds_without_a_quarter_more_end_startup() {
     for profile in PROFILES {
         let mut driver = flow(profile);
-        for (mbps, count) in [(10, 0), (13, 0), (16, 1), (16, 2), (17, 0), (17, 1), (17, 2)] {
+        for (mbps, count) in [
+            (10, 0),
+            (13, 0),
+            (16, 1),
+            (16, 2),
+            (17, 0),
+            (17, 1),
+            (17, 2),
+        ] {
             driver.rate = Some(Rate::from_mbps(mbps));
             driver.round(RTT);
             let found = (driver.field("state"), driver.field("full_bw_count"));
-            assert_eq!(found, (STARTUP, f64::from(count)), "{profile}, {mbps} Mbit/s");
+            assert_eq!(
+                found,
+                (STARTUP, f64::from(count)),
+                "{profile}, {mbps} Mbit/s"
+            );
         }
         driver.round(RTT);
         assert_eq!(driver.transitions()[0], "startup>drain", "{profile}");
@@ -125,7 +153,13 @@ fn gains_are_the_tables() {
     // §5.6.1, and the fractions of 256 that Linux holds.
     let linux = [710.0 / 256.0, 88.0 / 256.0, 232.0 / 256.0];
     for (profile, [startup, drain, down]) in [("draft", [2.77, 0.5, 0.9]), ("linux", linux)] {
-        let mut path = Path::new("bbr3", &[("profile", word(profile))], Rate::from_mbps(40), RTT, 2_000);
+        let mut path = Path::new(
+            "bbr3",
+            &[("profile", word(profile))],
+            Rate::from_mbps(40),
+            RTT,
+            2_000,
+        );
         path.run(seconds(12.0), |path, _| {
             let gains = (path.field("pacing_gain"), path.field("cwnd_gain"));
             let state = path.field("state");
@@ -162,7 +196,10 @@ fn drain_ends_when_the_queue_is_gone_or_in_the_draft_after_three_rounds() {
             }
         }
         match rounds {
-            Some(rounds) => assert_eq!((driver.field("state"), driver.field("round") - from), (DOWN, rounds)),
+            Some(rounds) => assert_eq!(
+                (driver.field("state"), driver.field("round") - from),
+                (DOWN, rounds)
+            ),
             None => assert_eq!(driver.field("state"), DRAIN, "Linux waits for the queue"),
         }
     }
@@ -190,9 +227,16 @@ fn a_bandwidth_counts_for_this_cycle_and_the_next() {
 fn probes_come_every_two_to_three_seconds_or_after_as_many_rounds_as_the_bdp_has_segments() {
     // 138 segments: 62 or 63 rounds of 40 ms come first. 14 segments: as many rounds.
     for profile in PROFILES {
-        for (mbps, rtt_ms, least, most) in [(40, 40, 2.0, 2.7), (40, 200, 2.0, 3.2), (20, 10, 0.14, 0.26)] {
+        for (mbps, rtt_ms, least, most) in [
+            (40, 40, 2.0, 2.7),
+            (40, 200, 2.0, 3.2),
+            (20, 10, 0.14, 0.26),
+        ] {
             let rtt = Span::from_millis(rtt_ms);
-            let params = [("profile", word(profile)), ("probe_rtt_interval", ParamValue::Number(1e3))];
+            let params = [
+                ("profile", word(profile)),
+                ("probe_rtt_interval", ParamValue::Number(1e3)),
+            ];
             let mut path = Path::new("bbr3", &params, Rate::from_mbps(mbps), rtt, 5_000);
             path.run(seconds(20.0), |_, _| {});
             let of = |state: &str| -> Vec<f64> {
@@ -203,7 +247,10 @@ fn probes_come_every_two_to_three_seconds_or_after_as_many_rounds_as_the_bdp_has
             assert!(refills.len() > 4);
             for (down, refill) in downs.iter().zip(&refills) {
                 let wait = refill - down;
-                assert!((least..most).contains(&wait), "{profile}, {mbps} Mbit/s, {rtt_ms} ms: {wait}");
+                assert!(
+                    (least..most).contains(&wait),
+                    "{profile}, {mbps} Mbit/s, {rtt_ms} ms: {wait}"
+                );
             }
         }
     }
@@ -211,22 +258,36 @@ fn probes_come_every_two_to_three_seconds_or_after_as_many_rounds_as_the_bdp_has
 
 #[test]
 fn the_queue_is_what_a_fluid_makes_of_it() {
-    // Growth of 1.25 * 0.99 in each of three rounds: 0.9 BDP of queue when UP ends, and a cycle of some 55 rounds.
+    // Growth of 1.25 * 0.99 in each of three rounds: 0.9 BDP of queue when UP ends, and a cycle of
+    // some 55 rounds.
     for profile in PROFILES {
-        let mut path =
-            Path::new("bbr3", &[("profile", word(profile))], Rate::from_mbps(100), Span::from_millis(50), 3_332);
+        let mut path = Path::new(
+            "bbr3",
+            &[("profile", word(profile))],
+            Rate::from_mbps(100),
+            Span::from_millis(50),
+            3_332,
+        );
         path.run(seconds(2.0), |_, _| {});
         assert_eq!(path.conn.lost, Bytes::ZERO);
         let before = path.conn.delivered;
         let mut queues = Vec::new();
-        path.run(seconds(17.0), |_, rtt| queues.push((rtt.as_secs_f64() - 0.05) / 0.05));
+        path.run(seconds(17.0), |_, rtt| {
+            queues.push((rtt.as_secs_f64() - 0.05) / 0.05)
+        });
         let goodput = (path.conn.delivered - before).as_f64() * 8.0 / 15.0;
         queues.sort_by(f64::total_cmp);
         let mean = queues.iter().sum::<f64>() / queues.len() as f64;
         let p99 = queues[queues.len() * 99 / 100];
         assert_eq!(path.conn.lost, Bytes::ZERO, "{profile}");
-        assert!(goodput / (100e6 * 1_448.0 / 1_500.0) > 0.96, "{profile}: {goodput}");
-        assert!(p99 < 1.1 && mean < 0.2, "{profile}: a queue of {mean} BDPs, p99 {p99}");
+        assert!(
+            goodput / (100e6 * 1_448.0 / 1_500.0) > 0.96,
+            "{profile}: {goodput}"
+        );
+        assert!(
+            p99 < 1.1 && mean < 0.2,
+            "{profile}: a queue of {mean} BDPs, p99 {p99}"
+        );
         let (link, max_bw) = (100e6 * 1_448.0 / 1_500.0, path.field("max_bw"));
         assert!((max_bw / link - 1.0).abs() < 0.02, "{profile}: {max_bw}");
     }
@@ -235,7 +296,13 @@ fn the_queue_is_what_a_fluid_makes_of_it() {
 #[test]
 fn probe_rtt_comes_every_five_seconds_for_200_ms_at_half_a_bdp() {
     for profile in PROFILES {
-        let mut path = Path::new("bbr3", &[("profile", word(profile))], Rate::from_mbps(40), RTT, 2_000);
+        let mut path = Path::new(
+            "bbr3",
+            &[("profile", word(profile))],
+            Rate::from_mbps(40),
+            RTT,
+            2_000,
+        );
         let mut least = f64::MAX;
         path.run(seconds(32.0), |path, _| {
             if path.field("state") == PROBE_RTT {
@@ -245,17 +312,29 @@ fn probe_rtt_comes_every_five_seconds_for_200_ms_at_half_a_bdp() {
             }
         });
         let of = |pick: fn(&cc::Transition) -> bool| -> Vec<f64> {
-            path.log.0.iter().filter(|(_, change)| pick(change)).map(|(at, _)| at.as_secs_f64()).collect()
+            path.log
+                .0
+                .iter()
+                .filter(|(_, change)| pick(change))
+                .map(|(at, _)| at.as_secs_f64())
+                .collect()
         };
         let dips = of(|change| change.to == "probe_rtt");
         let ends = of(|change| change.from == "probe_rtt");
         assert!(dips.len() >= 5 && ends.len() >= 5, "{profile}: {dips:?}");
         for (dip, end) in dips.iter().zip(&ends) {
-            // Half a window must drain first, which is at most an RTT; then 200 ms and what is left of a round.
-            assert!((0.2..0.3).contains(&(end - dip)), "{profile}: {dip} to {end}");
+            // Half a window must drain first, which is at most an RTT; then 200 ms and what is left
+            // of a round.
+            assert!(
+                (0.2..0.3).contains(&(end - dip)),
+                "{profile}: {dip} to {end}"
+            );
         }
         for (end, next) in ends.iter().zip(&dips[1..]) {
-            assert!((5.0..5.05).contains(&(next - end)), "{profile}: {end} to {next}");
+            assert!(
+                (5.0..5.05).contains(&(next - end)),
+                "{profile}: {end} to {next}"
+            );
         }
         assert!(least > 0.4 * 137.0 * 1_448.0, "{profile}: {least}");
     }
@@ -270,7 +349,11 @@ fn probe_rtt_in_startup_leads_back_to_startup() {
         while driver.now < seconds(7.0) {
             driver.round(RTT);
         }
-        assert_eq!(driver.transitions(), ["startup>probe_rtt", "probe_rtt>startup"], "{profile}");
+        assert_eq!(
+            driver.transitions(),
+            ["startup>probe_rtt", "probe_rtt>startup"],
+            "{profile}"
+        );
     }
 }
 
@@ -281,9 +364,16 @@ fn after_idle_there_is_no_probe_rtt_and_the_pace_is_the_bandwidth() {
         go_up(&mut driver);
         driver.now += Span::from_secs(20);
         driver.conn.app_limited = true;
-        let first = Snapshot { inflight: SMSS, ..driver.packet(driver.conn.delivered) };
+        let first = Snapshot {
+            inflight: SMSS,
+            ..driver.packet(driver.conn.delivered)
+        };
         driver.call(|cc, cx| cc.on_sent(cx, &first));
-        assert_eq!(driver.decision().pacing_rate, Some(Rate::from_bps(19_800_000)), "{profile}");
+        assert_eq!(
+            driver.decision().pacing_rate,
+            Some(Rate::from_bps(19_800_000)),
+            "{profile}"
+        );
         driver.ack(driver.conn.delivered, SMSS, RTT);
         assert_ne!(driver.field("state"), PROBE_RTT, "{profile}");
     }
@@ -292,10 +382,20 @@ fn after_idle_there_is_no_probe_rtt_and_the_pace_is_the_bandwidth() {
 #[test]
 fn a_path_of_less_than_a_packet_keeps_four_in_flight() {
     for profile in PROFILES {
-        let mut path =
-            Path::new("bbr3", &[("profile", word(profile))], Rate::from_bps(200_000), Span::from_millis(10), 100);
-        path.run(seconds(20.0), |path, _| assert!(path.cc.decision().cwnd >= SMSS * 4));
+        let mut path = Path::new(
+            "bbr3",
+            &[("profile", word(profile))],
+            Rate::from_bps(200_000),
+            Span::from_millis(10),
+            100,
+        );
+        path.run(seconds(20.0), |path, _| {
+            assert!(path.cc.decision().cwnd >= SMSS * 4)
+        });
         let goodput = path.conn.delivered.as_f64() * 8.0 / 20.0;
-        assert!(goodput > 0.9 * 200e3 * 1_448.0 / 1_500.0, "{profile}: {goodput}");
+        assert!(
+            goodput > 0.9 * 200e3 * 1_448.0 / 1_500.0,
+            "{profile}: {goodput}"
+        );
     }
 }

@@ -8,7 +8,10 @@ use super::driver::{Driver, SMSS, word};
 const RTT: Span = Span::from_millis(100);
 
 fn cubic(profile: &str) -> Driver {
-    Driver::new("cubic", &[("profile", word(profile)), ("slow_start", word("classic"))])
+    Driver::new(
+        "cubic",
+        &[("profile", word(profile)), ("slow_start", word("classic"))],
+    )
 }
 
 /// Congestion at a window of `segments` and the recovery from it.
@@ -40,7 +43,11 @@ fn run_for(driver: &mut Driver, rtt: Span, time: Span) {
 fn a_loss_leaves_seven_tenths() {
     for profile in ["rfc9438", "linux"] {
         let driver = after_loss_at(cubic(profile), 100);
-        assert!((driver.cwnd() - 70.0).abs() < 0.01, "{profile}: {}", driver.cwnd());
+        assert!(
+            (driver.cwnd() - 70.0).abs() < 0.01,
+            "{profile}: {}",
+            driver.cwnd()
+        );
         assert!((driver.ssthresh() - 70.0).abs() < 0.01);
         assert_eq!(driver.field("w_max"), 100.0);
     }
@@ -54,7 +61,13 @@ fn fast_convergence_takes_another_fifteen_per_cent_from_a_falling_maximum() {
     assert!((driver.field("w_max") - 0.85 * 70.0).abs() < 0.01);
     assert!((driver.cwnd() - 49.0).abs() < 0.01);
 
-    let off = Driver::new("cubic", &[("slow_start", word("classic")), ("fast_convergence", ParamValue::Flag(false))]);
+    let off = Driver::new(
+        "cubic",
+        &[
+            ("slow_start", word("classic")),
+            ("fast_convergence", ParamValue::Flag(false)),
+        ],
+    );
     let mut driver = after_loss_at(off, 100);
     driver.lose();
     assert!((driver.field("w_max") - 70.0).abs() < 0.01);
@@ -68,16 +81,28 @@ fn the_window_follows_the_cubic_function_within_a_segment() {
         let start = driver.now;
         let k = 9.0856;
         run_for(&mut driver, RTT, RTT);
-        assert!((driver.field("k") - k).abs() < 1e-3, "{}", driver.field("k"));
+        assert!(
+            (driver.field("k") - k).abs() < 1e-3,
+            "{}",
+            driver.field("k")
+        );
         while driver.field("t") < 2.0 * k {
             driver.round(RTT);
             let d = (driver.now - start).as_secs_f64() - k;
             let w = 0.4 * d * d * d + 1_000.0;
             // Within an RTT's growth: the target is an RTT ahead, the growth towards it takes one.
             let slope = 3.0 * 0.4 * d * d * RTT.as_secs_f64();
-            assert!((driver.cwnd() - w).abs() <= 1.0 + slope, "{profile}, t-K = {d}: {} for {w}", driver.cwnd());
+            assert!(
+                (driver.cwnd() - w).abs() <= 1.0 + slope,
+                "{profile}, t-K = {d}: {} for {w}",
+                driver.cwnd()
+            );
         }
-        assert!((driver.cwnd() - 1_300.0).abs() < 15.0, "W(2K) = 1.3 W_max: {}", driver.cwnd());
+        assert!(
+            (driver.cwnd() - 1_300.0).abs() < 15.0,
+            "W(2K) = 1.3 W_max: {}",
+            driver.cwnd()
+        );
     }
 }
 
@@ -86,7 +111,11 @@ fn a_round_adds_half_a_window_at_most() {
     for profile in ["rfc9438", "linux"] {
         let steep = Driver::new(
             "cubic",
-            &[("c", ParamValue::Number(100.0)), ("profile", word(profile)), ("slow_start", word("classic"))],
+            &[
+                ("c", ParamValue::Number(100.0)),
+                ("profile", word(profile)),
+                ("slow_start", word("classic")),
+            ],
         );
         let mut driver = after_loss_at(steep, 100);
         let mut largest: f64 = 0.0;
@@ -102,7 +131,8 @@ fn a_round_adds_half_a_window_at_most() {
 
 #[test]
 fn on_short_paths_the_window_grows_as_renos_would() {
-    // 10 ms, W_max = 100: alpha = 0.5294 segments an RTT until 100 is reached again, 1 from then on.
+    // 10 ms, W_max = 100: alpha = 0.5294 segments an RTT until 100 is reached again, 1 from then
+    // on.
     let rtt = Span::from_millis(10);
     let mut driver = after_loss_at(cubic("rfc9438"), 100);
     let start = driver.cwnd();
@@ -110,7 +140,11 @@ fn on_short_paths_the_window_grows_as_renos_would() {
         driver.round(rtt);
     }
     assert_eq!(driver.field("state"), 2.0, "Reno-friendly");
-    assert!((driver.cwnd() - start - 40.0 * 0.5294).abs() < 0.6, "{}", driver.cwnd() - start);
+    assert!(
+        (driver.cwnd() - start - 40.0 * 0.5294).abs() < 0.6,
+        "{}",
+        driver.cwnd() - start
+    );
     while driver.cwnd() < 101.0 {
         driver.round(rtt);
     }
@@ -118,7 +152,11 @@ fn on_short_paths_the_window_grows_as_renos_would() {
     for _ in 0..10 {
         driver.round(rtt);
     }
-    assert!((driver.cwnd() - before - 10.0).abs() < 0.2, "{}", driver.cwnd() - before);
+    assert!(
+        (driver.cwnd() - before - 10.0).abs() < 0.2,
+        "{}",
+        driver.cwnd() - before
+    );
 }
 
 #[test]
@@ -133,12 +171,19 @@ fn linux_keeps_the_reno_friendly_slope() {
         driver.round(rtt);
     }
     // 8/15, its reciprocal in eighths.
-    assert!((driver.cwnd() - before - 10.0 * 8.0 / 15.0).abs() < 0.2, "{}", driver.cwnd() - before);
+    assert!(
+        (driver.cwnd() - before - 10.0 * 8.0 / 15.0).abs() < 0.2,
+        "{}",
+        driver.cwnd() - before
+    );
 }
 
 #[test]
 fn linux_grows_by_five_per_cent_a_round_before_any_loss() {
-    let mut driver = Driver::new("cubic", &[("profile", word("linux")), ("slow_start", word("hystart"))]);
+    let mut driver = Driver::new(
+        "cubic",
+        &[("profile", word("linux")), ("slow_start", word("hystart"))],
+    );
     grow_to(&mut driver, 100);
     // A delay that ends slow start.
     while driver.transitions().is_empty() {
@@ -146,7 +191,11 @@ fn linux_grows_by_five_per_cent_a_round_before_any_loss() {
     }
     let before = driver.cwnd();
     driver.round(RTT);
-    assert!((driver.cwnd() / before - 1.05).abs() < 0.005, "{}", driver.cwnd() / before);
+    assert!(
+        (driver.cwnd() / before - 1.05).abs() < 0.005,
+        "{}",
+        driver.cwnd() / before
+    );
 }
 
 #[test]
@@ -160,7 +209,11 @@ fn after_a_slow_start_without_loss_the_plateau_is_here() {
     let before = driver.cwnd();
     driver.round(RTT);
     assert_eq!(driver.field("k"), 0.0);
-    assert!((driver.cwnd() - before - 1.0).abs() < 0.1, "{}", driver.cwnd() - before);
+    assert!(
+        (driver.cwnd() - before - 1.0).abs() < 0.1,
+        "{}",
+        driver.cwnd() - before
+    );
 }
 
 #[test]
@@ -176,7 +229,10 @@ fn after_a_timeout_the_epoch_begins_at_its_own_plateau() {
     assert_eq!(driver.field("k"), 0.0);
     let reduced = driver.ssthresh();
     driver.time_out(true);
-    assert!((driver.ssthresh() - reduced).abs() < 0.01, "RFC 5681 §3.1: held constant");
+    assert!(
+        (driver.ssthresh() - reduced).abs() < 0.01,
+        "RFC 5681 §3.1: held constant"
+    );
     driver.time_out(false);
     assert!(driver.ssthresh() < reduced);
 }
@@ -188,7 +244,11 @@ fn a_timeout_inside_recovery_reduces_again_but_not_in_linux() {
         grow_to(&mut driver, 100);
         driver.lose();
         driver.time_out(false);
-        assert!((driver.ssthresh() - left).abs() < 0.01, "{profile}: {}", driver.ssthresh());
+        assert!(
+            (driver.ssthresh() - left).abs() < 0.01,
+            "{profile}: {}",
+            driver.ssthresh()
+        );
     }
 }
 
@@ -212,7 +272,12 @@ fn time_without_use_of_the_window_does_not_age_the_epoch() {
     for _ in 0..10 {
         driver.round(RTT);
     }
-    assert!((driver.cwnd() - used.cwnd()).abs() < 0.01, "{} and {}", driver.cwnd(), used.cwnd());
+    assert!(
+        (driver.cwnd() - used.cwnd()).abs() < 0.01,
+        "{} and {}",
+        driver.cwnd(),
+        used.cwnd()
+    );
 }
 
 #[test]
@@ -227,13 +292,20 @@ fn idle_time_does_not_age_the_epoch() {
         let first = sent(&driver, 1);
         driver.call(|cc, cx| cc.on_sent(cx, &first));
         driver.round(RTT);
-        assert!((driver.field("t") - age - RTT.as_secs_f64()).abs() < 0.01, "{profile}: {}", driver.field("t") - age);
+        assert!(
+            (driver.field("t") - age - RTT.as_secs_f64()).abs() < 0.01,
+            "{profile}: {}",
+            driver.field("t") - age
+        );
     }
 }
 
 /// A packet with which `packets` are in flight.
 fn sent(driver: &Driver, packets: u64) -> Snapshot {
-    Snapshot { inflight: SMSS * packets, ..driver.packet(driver.conn.delivered) }
+    Snapshot {
+        inflight: SMSS * packets,
+        ..driver.packet(driver.conn.delivered)
+    }
 }
 
 #[test]
@@ -241,8 +313,13 @@ fn a_spurious_reduction_is_undone_with_all_it_changed() {
     for timeout in [false, true] {
         let mut driver = after_loss_at(cubic("rfc9438"), 1_000);
         run_for(&mut driver, RTT, Span::from_secs(2));
-        let before =
-            (driver.cwnd(), driver.ssthresh(), driver.field("w_max"), driver.field("k"), driver.field("w_est"));
+        let before = (
+            driver.cwnd(),
+            driver.ssthresh(),
+            driver.field("w_max"),
+            driver.field("k"),
+            driver.field("w_est"),
+        );
         if timeout {
             driver.time_out(false)
         } else {
@@ -251,7 +328,13 @@ fn a_spurious_reduction_is_undone_with_all_it_changed() {
         assert!(driver.cwnd() < before.0);
         driver.conn.in_recovery = false;
         driver.recovery(Recovery::Spurious);
-        let after = (driver.cwnd(), driver.ssthresh(), driver.field("w_max"), driver.field("k"), driver.field("w_est"));
+        let after = (
+            driver.cwnd(),
+            driver.ssthresh(),
+            driver.field("w_max"),
+            driver.field("k"),
+            driver.field("w_est"),
+        );
         assert_eq!(after, before);
     }
 }
@@ -284,14 +367,25 @@ fn a_mark_may_leave_one_segment_where_a_loss_leaves_two() {
 #[test]
 fn a_mark_takes_what_a_loss_takes_or_less_by_abe() {
     for (beta, left) in [(0.7, 70.0), (0.85, 85.0)] {
-        let params = [("beta_ecn", ParamValue::Number(beta)), ("slow_start", word("classic"))];
+        let params = [
+            ("beta_ecn", ParamValue::Number(beta)),
+            ("slow_start", word("classic")),
+        ];
         let mut driver = Driver::new("cubic", &params);
         grow_to(&mut driver, 100);
         driver.mark();
-        assert!((driver.cwnd() - left).abs() < 0.01, "RFC 9438 §4.6, RFC 8511 §3.1: {}", driver.cwnd());
+        assert!(
+            (driver.cwnd() - left).abs() < 0.01,
+            "RFC 9438 §4.6, RFC 8511 §3.1: {}",
+            driver.cwnd()
+        );
         driver.recover();
         driver.lose();
-        assert!((driver.cwnd() - 0.7 * left).abs() < 0.01, "{}", driver.cwnd());
+        assert!(
+            (driver.cwnd() - 0.7 * left).abs() < 0.01,
+            "{}",
+            driver.cwnd()
+        );
     }
 }
 
@@ -303,7 +397,11 @@ fn the_flight_counts_in_the_rfc_and_the_window_in_linux() {
         driver.conn.inflight = SMSS * 30;
         driver.conn.cwnd_limited = false;
         driver.lose();
-        assert!((driver.cwnd() - left).abs() < 0.01, "{profile}: {}", driver.cwnd());
+        assert!(
+            (driver.cwnd() - left).abs() < 0.01,
+            "{profile}: {}",
+            driver.cwnd()
+        );
     }
 }
 

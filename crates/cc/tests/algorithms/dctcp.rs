@@ -9,7 +9,8 @@ use super::path::Path;
 const RTT: Span = Span::from_millis(1);
 const S: fn(u64) -> Span = Span::from_secs;
 
-/// In congestion avoidance with about so many segments, and with alpha as after a long time without marks.
+/// In congestion avoidance with about so many segments, and with alpha as after a long time without
+/// marks.
 fn avoiding(segments: f64) -> Driver {
     let mut driver = Driver::new("dctcp", &[("alpha_init", ParamValue::Number(0.0))]);
     while driver.cwnd() < segments {
@@ -44,10 +45,15 @@ fn slow_start_and_increase_are_renos() {
 
 #[test]
 fn alpha_follows_its_recursion() {
-    // RFC 8257 §3.3, g = 1/16: alpha_n = M + (alpha_0 - M)(15/16)^n. Half of the way from 1 takes 10.7 windows.
-    for (marked, windows, expected) in
-        [(0.0, 0, 1.0), (0.0, 11, 0.4917), (0.0, 72, 0.0096), (0.2, 16, 0.4848), (1.0, 30, 1.0)]
-    {
+    // RFC 8257 §3.3, g = 1/16: alpha_n = M + (alpha_0 - M)(15/16)^n. Half of the way from 1 takes
+    // 10.7 windows.
+    for (marked, windows, expected) in [
+        (0.0, 0, 1.0),
+        (0.0, 11, 0.4917),
+        (0.0, 72, 0.0096),
+        (0.2, 16, 0.4848),
+        (1.0, 30, 1.0),
+    ] {
         let mut driver = Driver::new("dctcp", &[]);
         // The first ACK begins the first window.
         driver.conn.cwnd_limited = false;
@@ -58,7 +64,10 @@ fn alpha_follows_its_recursion() {
         let n = windows + 1;
         let exact = marked + (1.0 - marked) * libm::pow(15.0 / 16.0, f64::from(n));
         let alpha = driver.field("alpha");
-        assert!((alpha - exact).abs() < 2e-3, "{marked}, {windows} windows: {alpha}, not {exact}");
+        assert!(
+            (alpha - exact).abs() < 2e-3,
+            "{marked}, {windows} windows: {alpha}, not {exact}"
+        );
         assert!((alpha - expected).abs() < 0.07, "{alpha}, about {expected}");
     }
 }
@@ -75,10 +84,17 @@ fn marks_take_half_of_alpha() {
     let before = driver.cwnd();
     driver.mark();
     // 20 % of the packets: 10 % of the window.
-    assert!((driver.cwnd() / before - 0.9).abs() < 1e-3, "{}", driver.cwnd() / before);
+    assert!(
+        (driver.cwnd() / before - 0.9).abs() < 1e-3,
+        "{}",
+        driver.cwnd() / before
+    );
     assert_eq!(driver.cwnd(), driver.ssthresh());
     driver.round(RTT);
-    assert!((driver.cwnd() / before - 0.9).abs() < 1e-3, "nothing grows until the episode is over");
+    assert!(
+        (driver.cwnd() / before - 0.9).abs() < 1e-3,
+        "nothing grows until the episode is over"
+    );
 }
 
 #[test]
@@ -113,18 +129,20 @@ fn a_loss_halves_whatever_alpha_is_and_can_be_undone() {
     assert_eq!(driver.cwnd(), before);
 }
 
-/// One flow through a queue that marks above `k` packets; after a while, the windows over a few seconds: alpha's mean and
-/// the shortest and longest queue.
+/// One flow through a queue that marks above `k` packets; after a while, the windows over a few
+/// seconds: alpha's mean and the shortest and longest queue.
 fn steady(rate: Rate, delay: Span, k: u64) -> (f64, u64, u64, f64) {
     let mut path = Path::new("dctcp", &[], rate, delay, 10_000).marking(k);
     path.run(Time::ZERO + S(40), |_, _| ());
-    let (mut least, mut most, mut alpha, mut acks, delivered) = (u64::MAX, 0, 0.0, 0.0, path.conn.delivered);
+    let (mut least, mut most, mut alpha, mut acks, delivered) =
+        (u64::MAX, 0, 0.0, 0.0, path.conn.delivered);
     path.run(Time::ZERO + S(80), |path, _| {
         (least, most) = (least.min(path.queue()), most.max(path.queue()));
         alpha += path.field("alpha");
         acks += 1.0;
     });
-    let used = (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 40.0 / rate.as_f64();
+    let used =
+        (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 40.0 / rate.as_f64();
     assert_eq!(path.conn.lost, Bytes::ZERO);
     (alpha / acks, least, most, used)
 }
@@ -138,10 +156,16 @@ fn alone_it_holds_the_queue_at_the_threshold() {
         let full = rate.as_f64() / 12_000.0 * delay.as_secs_f64() + k as f64;
         // §3.3: alpha is sqrt(2 / W*); the window swings by D = (W* + 1) alpha / 2 about K.
         let expected = (2.0 / full).sqrt();
-        assert!((alpha / expected - 1.0).abs() < 0.2, "W* = {full}: alpha {alpha}, not {expected}");
+        assert!(
+            (alpha / expected - 1.0).abs() < 0.2,
+            "W* = {full}: alpha {alpha}, not {expected}"
+        );
         let swing = (full + 1.0) * expected / 2.0;
         assert!(most as f64 <= k as f64 + 4.0, "W* = {full}: {most} of {k}");
-        assert!(least as f64 >= k as f64 - swing - 2.0, "W* = {full}: {least}, not {k} - {swing}");
+        assert!(
+            least as f64 >= k as f64 - swing - 2.0,
+            "W* = {full}: {least}, not {k} - {swing}"
+        );
         // K > C RTT / 7 keeps the link busy.
         assert!(used > 0.98, "W* = {full}: {used}");
     }

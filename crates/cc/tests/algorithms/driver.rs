@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use cc::{
-    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, ParamValue, Probe,
-    RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot, Transition,
+    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost,
+    ParamValue, Probe, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample,
+    Snapshot, Transition,
 };
 use units::{Bytes, Rate, Rng, Span, Time};
 
@@ -22,17 +23,28 @@ impl Probe for Log {
 }
 
 /// The algorithm of that name with these parameters, and its trace's columns.
-pub(crate) fn build(name: &str, params: &[(&str, ParamValue)]) -> (AnyController, Vec<&'static str>) {
+pub(crate) fn build(
+    name: &str,
+    params: &[(&str, ParamValue)],
+) -> (AnyController, Vec<&'static str>) {
     let descriptor = Registry::default().get(name).expect("a built-in algorithm");
-    let given: BTreeMap<String, ParamValue> =
-        params.iter().map(|(key, value)| ((*key).into(), value.clone())).collect();
+    let given: BTreeMap<String, ParamValue> = params
+        .iter()
+        .map(|(key, value)| ((*key).into(), value.clone()))
+        .collect();
     let config = Config::new(descriptor, &given, SMSS, SMSS * 10).expect("declared parameters");
-    ((descriptor.build)(&config), descriptor.fields.iter().map(|field| field.name).collect())
+    (
+        (descriptor.build)(&config),
+        descriptor.fields.iter().map(|field| field.name).collect(),
+    )
 }
 
 /// A connection that has seen nothing yet.
 pub(crate) fn fresh_conn() -> Conn {
-    Conn { cwnd_limited: true, ..Conn::new(Time::ZERO, SMSS, 3) }
+    Conn {
+        cwnd_limited: true,
+        ..Conn::new(Time::ZERO, SMSS, 3)
+    }
 }
 
 /// A word as a parameter.
@@ -44,7 +56,10 @@ pub(crate) fn word(text: &str) -> ParamValue {
 pub(crate) fn observed(cc: &AnyController, fields: &[&str], name: &str) -> f64 {
     let mut row = Vec::new();
     cc.observe(&mut row);
-    row[fields.iter().position(|field| *field == name).expect("a declared field")]
+    row[fields
+        .iter()
+        .position(|field| *field == name)
+        .expect("a declared field")]
 }
 
 /// The scripted transport.
@@ -90,7 +105,12 @@ impl Driver {
 
     /// Makes one call of the contract.
     pub(crate) fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Cx<'_>)) {
-        let mut cx = Cx { now: self.now, conn: &self.conn, rng: &mut self.rng, probe: &mut self.log };
+        let mut cx = Cx {
+            now: self.now,
+            conn: &self.conn,
+            rng: &mut self.rng,
+            probe: &mut self.log,
+        };
         call(&mut self.cc, &mut cx);
     }
 
@@ -114,7 +134,11 @@ impl Driver {
 
     /// Transitions so far, as `from>to`.
     pub(crate) fn transitions(&self) -> Vec<String> {
-        self.log.0.iter().map(|(_, change)| format!("{}>{}", change.from, change.to)).collect()
+        self.log
+            .0
+            .iter()
+            .map(|(_, change)| format!("{}>{}", change.from, change.to))
+            .collect()
     }
 
     /// A full-sized packet sent when `delivered` was acknowledged.
@@ -149,7 +173,10 @@ impl Driver {
             newly_acked: acked,
             newly_lost: core::mem::take(&mut self.lost_in_ack),
             prior_inflight,
-            rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            rtt: Some(RttSample {
+                raw: rtt,
+                ack_delay: Span::ZERO,
+            }),
             one_way: Some(rtt - self.back),
             rate: RateSample {
                 rate: self.rate,
@@ -159,7 +186,10 @@ impl Driver {
                 delivered_ce: marked,
                 app_limited: self.conn.app_limited,
             },
-            ecn: EcnCounts { ce_packets: u64::from(marked > Bytes::ZERO), ce_bytes: Some(marked) },
+            ecn: EcnCounts {
+                ce_packets: u64::from(marked > Bytes::ZERO),
+                ce_bytes: Some(marked),
+            },
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));
@@ -189,7 +219,8 @@ impl Driver {
         self.recovery(Recovery::Enter(RecoveryCause::Loss));
     }
 
-    /// Everything outstanding is lost and the timer fires, for another segment than before or `again`.
+    /// Everything outstanding is lost and the timer fires, for another segment than before or
+    /// `again`.
     pub(crate) fn time_out(&mut self, again: bool) {
         self.mark_lost(self.conn.inflight, LossCause::Rto);
         self.conn.in_recovery = false;
@@ -219,7 +250,12 @@ impl Driver {
             let packet = self.packet(self.conn.delivered);
             self.conn.lost += SMSS;
             self.conn.inflight -= SMSS;
-            let lost = Lost { packet, lost_since_sent: SMSS, new_range: true, cause };
+            let lost = Lost {
+                packet,
+                lost_since_sent: SMSS,
+                new_range: true,
+                cause,
+            };
             self.call(|cc, cx| cc.on_lost(cx, &lost));
         }
     }

@@ -1,7 +1,8 @@
-//! CUBIC's profile "linux" and BBRv1 against real kernels' TCP (Linux 6.12 and 6.1) over their own netem, in simulated
-//! time: one flow for 30 or 60 s, the first 2 s left out, fq pacing.
+//! CUBIC's profile "linux" and BBRv1 against real kernels' TCP (Linux 6.12 and 6.1) over their own
+//! netem, in simulated time: one flow for 30 or 60 s, the first 2 s left out, fq pacing.
 //!
-//! The path here is far simpler than the kernel's (no delayed ACKs, no offload, no PRR), so what agrees is the law.
+//! The path here is far simpler than the kernel's (no delayed ACKs, no offload, no PRR), so what
+//! agrees is the law.
 
 use units::{Rate, Span, Time};
 
@@ -45,8 +46,22 @@ const KERNEL: [Measured; 5] = [
         cubic: [38.61, 206.9, 237.6],
         bbr1: [37.52, 126.6, 148.8],
     },
-    Measured { mbps: 40, delay_ms: 40, limit: 199, seconds: 30, cubic: [38.61, 85.9, 98.4], bbr1: [37.92, 43.4, 51.0] },
-    Measured { mbps: 40, delay_ms: 4, limit: 199, seconds: 30, cubic: [38.61, 56.6, 63.3], bbr1: [38.14, 7.3, 8.1] },
+    Measured {
+        mbps: 40,
+        delay_ms: 40,
+        limit: 199,
+        seconds: 30,
+        cubic: [38.61, 85.9, 98.4],
+        bbr1: [37.92, 43.4, 51.0],
+    },
+    Measured {
+        mbps: 40,
+        delay_ms: 4,
+        limit: 199,
+        seconds: 30,
+        cubic: [38.61, 56.6, 63.3],
+        bbr1: [38.14, 7.3, 8.1],
+    },
 ];
 
 /// Goodput, mean RTT and 95th percentile after the first two seconds.
@@ -55,7 +70,9 @@ fn measure(mut path: Path, seconds: u64) -> [f64; 3] {
     path.run(Time::ZERO + Span::from_secs(SKIPPED), |_, _| {});
     let before = path.conn.delivered;
     let mut rtts = Vec::new();
-    path.run(Time::ZERO + Span::from_secs(seconds), |_, rtt| rtts.push(rtt.as_secs_f64() * 1e3));
+    path.run(Time::ZERO + Span::from_secs(seconds), |_, rtt| {
+        rtts.push(rtt.as_secs_f64() * 1e3)
+    });
     let goodput = (path.conn.delivered - before).as_f64() * 8e-6 / (seconds - SKIPPED) as f64;
     let mean = rtts.iter().sum::<f64>() / rtts.len() as f64;
     rtts.sort_by(f64::total_cmp);
@@ -66,7 +83,12 @@ fn assert_agrees(what: &str, found: [f64; 3], kernel: [f64; 3], tolerance: [f64;
     for i in 0..3 {
         let error = found[i] / kernel[i] - 1.0;
         let name = ["goodput", "mean RTT", "p95 RTT"][i];
-        assert!(error.abs() <= tolerance[i], "{what}, {name}: {:.2}, the kernel's {}", found[i], kernel[i]);
+        assert!(
+            error.abs() <= tolerance[i],
+            "{what}, {name}: {:.2}, the kernel's {}",
+            found[i],
+            kernel[i]
+        );
     }
 }
 
@@ -74,19 +96,41 @@ fn assert_agrees(what: &str, found: [f64; 3], kernel: [f64; 3], tolerance: [f64;
 fn cubic_as_linux_has_it() {
     for at in &KERNEL {
         let params = [("profile", word("linux")), ("slow_start", word("hystart"))];
-        let path =
-            Path::new("cubic", &params, Rate::from_mbps(at.mbps), Span::from_millis(at.delay_ms), at.limit).paced();
+        let path = Path::new(
+            "cubic",
+            &params,
+            Rate::from_mbps(at.mbps),
+            Span::from_millis(at.delay_ms),
+            at.limit,
+        )
+        .paced();
         let found = measure(path, at.seconds);
-        assert_agrees(&format!("CUBIC at {} Mbit/s", at.mbps), found, at.cubic, [0.002, 0.01, 0.02]);
+        assert_agrees(
+            &format!("CUBIC at {} Mbit/s", at.mbps),
+            found,
+            at.cubic,
+            [0.002, 0.01, 0.02],
+        );
     }
 }
 
 #[test]
 fn bbr1_as_linux_has_it() {
     for at in &KERNEL {
-        let path = Path::new("bbr1", &[], Rate::from_mbps(at.mbps), Span::from_millis(at.delay_ms), at.limit);
+        let path = Path::new(
+            "bbr1",
+            &[],
+            Rate::from_mbps(at.mbps),
+            Span::from_millis(at.delay_ms),
+            at.limit,
+        );
         let found = measure(path, at.seconds);
         // One packet more or less of queue is 4 % of the RTT at 20 Mbit/s and 20 ms.
-        assert_agrees(&format!("BBRv1 at {} Mbit/s", at.mbps), found, at.bbr1, [0.005, 0.02, 0.04]);
+        assert_agrees(
+            &format!("BBRv1 at {} Mbit/s", at.mbps),
+            found,
+            at.bbr1,
+            [0.005, 0.02, 0.04],
+        );
     }
 }

@@ -8,7 +8,8 @@ use super::path::Path;
 
 const MS: fn(u64) -> Span = Span::from_millis;
 
-/// A flow whose path takes 20 ms there without a queue, and 30 ms back, with a window of so many segments.
+/// A flow whose path takes 20 ms there without a queue, and 30 ms back, with a window of so many
+/// segments.
 fn at(segments: f64, params: &[(&str, ParamValue)]) -> Driver {
     let mut driver = Driver::new("ledbat", params);
     driver.back = MS(30);
@@ -19,7 +20,8 @@ fn at(segments: f64, params: &[(&str, ParamValue)]) -> Driver {
     driver
 }
 
-/// What a round trip of so many milliseconds does to the window, in segments. The filter is full of its samples first.
+/// What a round trip of so many milliseconds does to the window, in segments. The filter is full of
+/// its samples first.
 fn change(driver: &mut Driver, ms: u64) -> f64 {
     for _ in 0..4 {
         driver.ack(driver.conn.delivered, Bytes::ZERO, MS(ms));
@@ -37,10 +39,20 @@ fn begins_with_two_segments() {
 #[test]
 fn grows_and_shrinks_in_proportion_to_the_distance_from_the_target() {
     // RFC 6817 §2.4.2: GAIN * off_target segments a window of ACKs.
-    for (queue, expected) in [(0, 1.0), (50, 0.5), (75, 0.25), (100, 0.0), (150, -0.5), (200, -1.0)] {
+    for (queue, expected) in [
+        (0, 1.0),
+        (50, 0.5),
+        (75, 0.25),
+        (100, 0.0),
+        (150, -0.5),
+        (200, -1.0),
+    ] {
         let mut driver = at(50.0, &[]);
         let change = change(&mut driver, 50 + queue);
-        assert!((change - expected).abs() < 0.03, "{change} with {queue} ms of queue, not {expected}");
+        assert!(
+            (change - expected).abs() < 0.03,
+            "{change} with {queue} ms of queue, not {expected}"
+        );
     }
 }
 
@@ -65,7 +77,11 @@ fn the_least_of_four_samples_counts() {
     // One ACK in three finds a queue of twice the target; the minimum of four never does.
     let before = driver.cwnd();
     driver.round_of(51, MS(1), |i| if i % 3 == 0 { MS(250) } else { MS(50) });
-    assert!((driver.cwnd() - before - 1.0).abs() < 0.05, "{}", driver.cwnd() - before);
+    assert!(
+        (driver.cwnd() - before - 1.0).abs() < 0.05,
+        "{}",
+        driver.cwnd() - before
+    );
 }
 
 #[test]
@@ -115,7 +131,8 @@ fn alone_it_fills_the_link_and_holds_the_target() {
         best = best.min(rtt - delay);
     });
     assert!(best > MS(90) && worst < MS(110), "{best} to {worst}");
-    let utilisation = (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 60.0 / 10e6;
+    let utilisation =
+        (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 60.0 / 10e6;
     assert!(utilisation > 0.99, "{utilisation}");
     assert_eq!(path.conn.lost, Bytes::ZERO);
 }

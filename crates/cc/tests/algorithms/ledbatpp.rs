@@ -9,8 +9,8 @@ use super::path::Path;
 const MS: fn(u64) -> Span = Span::from_millis;
 const S: fn(u64) -> Span = Span::from_secs;
 
-/// In congestion avoidance with a window of about so many segments, and with a base delay of `base` ms. No slowdown is
-/// due for an hour.
+/// In congestion avoidance with a window of about so many segments, and with a base delay of `base`
+/// ms. No slowdown is due for an hour.
 fn avoiding(segments: f64, base: u64) -> Driver {
     let mut driver = Driver::new("ledbat++", &[("slowdown_spacing", ParamValue::Number(1e6))]);
     while driver.cwnd() < segments {
@@ -34,9 +34,17 @@ fn fill(driver: &mut Driver, ms: u64) {
 #[test]
 fn gain_follows_the_base_delay() {
     // §4.2: 1 / min(16, ceil(2 TARGET / base)).
-    for (base, divisor) in
-        [(1, 16.0), (7, 16.0), (8, 15.0), (10, 12.0), (20, 6.0), (50, 3.0), (100, 2.0), (120, 1.0), (300, 1.0)]
-    {
+    for (base, divisor) in [
+        (1, 16.0),
+        (7, 16.0),
+        (8, 15.0),
+        (10, 12.0),
+        (20, 6.0),
+        (50, 3.0),
+        (100, 2.0),
+        (120, 1.0),
+        (300, 1.0),
+    ] {
         let mut driver = Driver::new("ledbat++", &[]);
         driver.ack(driver.conn.delivered, SMSS, MS(base));
         assert_eq!(driver.field("gain"), 1.0 / divisor, "base {base} ms");
@@ -53,7 +61,11 @@ fn slow_start_grows_by_gain() {
     }
     let before = driver.cwnd();
     driver.round(MS(20));
-    assert!((driver.cwnd() / before - 7.0 / 6.0).abs() < 0.002, "{}", driver.cwnd() / before);
+    assert!(
+        (driver.cwnd() / before - 7.0 / 6.0).abs() < 0.002,
+        "{}",
+        driver.cwnd() / before
+    );
 }
 
 #[test]
@@ -63,7 +75,11 @@ fn slow_start_ends_at_three_quarters_of_the_target() {
         driver.round(MS(50));
     }
     fill(&mut driver, 50 + 45);
-    assert_eq!(driver.field("state"), 0.0, "45 ms are not above 3/4 of 60 ms");
+    assert_eq!(
+        driver.field("state"),
+        0.0,
+        "45 ms are not above 3/4 of 60 ms"
+    );
     fill(&mut driver, 50 + 46);
     assert_eq!(driver.field("state"), 1.0);
     assert_eq!(driver.cwnd(), driver.ssthresh());
@@ -79,7 +95,10 @@ fn below_the_target_the_window_grows_by_gain_a_round_trip() {
             let before = driver.cwnd();
             driver.round(MS(base + queue));
             let change = driver.cwnd() - before;
-            assert!((change / gain - 1.0).abs() < 0.05, "{change} with {queue} ms of queue on {base} ms");
+            assert!(
+                (change / gain - 1.0).abs() < 0.05,
+                "{change} with {queue} ms of queue on {base} ms"
+            );
         }
     }
 }
@@ -87,14 +106,27 @@ fn below_the_target_the_window_grows_by_gain_a_round_trip() {
 #[test]
 fn above_the_target_it_falls_in_proportion_but_never_by_more_than_half() {
     // §4.3 with a base of 50 ms, for one ACK: its share of max(1/3 - W (delay/60 ms - 1), -W/2).
-    for (queue, part) in [(66, 0.1), (70, 1.0 / 6.0), (84, 0.4), (120, 0.5), (600, 0.5)] {
+    for (queue, part) in [
+        (66, 0.1),
+        (70, 1.0 / 6.0),
+        (84, 0.4),
+        (120, 0.5),
+        (600, 0.5),
+    ] {
         let mut driver = avoiding(100.0, 50);
         fill(&mut driver, 50 + queue);
         let before = driver.cwnd();
         driver.ack(driver.conn.delivered, SMSS, MS(50 + queue));
         let change = (driver.cwnd() - before) * before;
-        let expected = if part < 0.5 { 1.0 / 3.0 - part * before } else { -before / 2.0 };
-        assert!((change - expected).abs() < 0.1, "{change} with {queue} ms of queue, not {expected}");
+        let expected = if part < 0.5 {
+            1.0 / 3.0 - part * before
+        } else {
+            -before / 2.0
+        };
+        assert!(
+            (change - expected).abs() < 0.1,
+            "{change} with {queue} ms of queue, not {expected}"
+        );
     }
 }
 
@@ -126,7 +158,10 @@ fn losses_halve_the_window_and_end_slow_start() {
     driver.lose();
     driver.recover();
     assert!((driver.cwnd() - before / 2.0).abs() < 0.01);
-    assert_eq!(driver.transitions(), ["slow_start>recovery", "recovery>congestion_avoidance"]);
+    assert_eq!(
+        driver.transitions(),
+        ["slow_start>recovery", "recovery>congestion_avoidance"]
+    );
 }
 
 #[test]
@@ -146,7 +181,10 @@ fn the_first_slowdown_comes_two_round_trips_after_slow_start() {
 
     // It holds two segments for two round trips, with ACKs or without.
     let began = driver.now;
-    let wake = driver.decision().wake_at.expect("a slowdown ends by itself");
+    let wake = driver
+        .decision()
+        .wake_at
+        .expect("a slowdown ends by itself");
     assert_eq!(wake - began, MS(2 * 96));
     driver.round(MS(50));
     assert_eq!(driver.cwnd(), 2.0);
@@ -158,7 +196,11 @@ fn the_first_slowdown_comes_two_round_trips_after_slow_start() {
     while driver.field("state") == 3.0 {
         driver.round(MS(50));
     }
-    assert!((driver.cwnd() - before).abs() < 0.1, "{} of {before}", driver.cwnd());
+    assert!(
+        (driver.cwnd() - before).abs() < 0.1,
+        "{} of {before}",
+        driver.cwnd()
+    );
 }
 
 #[test]
@@ -174,7 +216,11 @@ fn a_slowdown_ends_with_gain_or_doubling() {
         }
         let before = driver.cwnd();
         driver.round(MS(50));
-        assert!((driver.cwnd() / before / factor - 1.0).abs() < 0.03, "{ramp}: {}", driver.cwnd() / before);
+        assert!(
+            (driver.cwnd() / before / factor - 1.0).abs() < 0.03,
+            "{ramp}: {}",
+            driver.cwnd() / before
+        );
     }
 }
 
@@ -191,12 +237,20 @@ fn a_loss_in_a_slowdown_halves_the_window_to_come_back_to() {
     }
     driver.conn.inflight = SMSS * 2;
     driver.lose();
-    assert_eq!((driver.cwnd(), driver.ssthresh()), (2.0, 2.0), "recovery goes down to the slowdown's window");
+    assert_eq!(
+        (driver.cwnd(), driver.ssthresh()),
+        (2.0, 2.0),
+        "recovery goes down to the slowdown's window"
+    );
     driver.recover();
     while driver.field("state") != 1.0 {
         driver.round(MS(50));
     }
-    assert!((driver.cwnd() / before - 0.5).abs() < 0.02, "{} of {before}", driver.cwnd());
+    assert!(
+        (driver.cwnd() / before - 0.5).abs() < 0.02,
+        "{} of {before}",
+        driver.cwnd()
+    );
 }
 
 #[test]
@@ -212,7 +266,11 @@ fn a_timeout_leaves_one_segment_and_slow_start_up_to_half() {
         // Not the initial slow start: the delay does not end it.
         driver.round(MS(110));
     }
-    assert!((driver.cwnd() - before / 2.0).abs() < 0.5, "{} of {before}", driver.cwnd());
+    assert!(
+        (driver.cwnd() - before / 2.0).abs() < 0.5,
+        "{} of {before}",
+        driver.cwnd()
+    );
 }
 
 #[test]
@@ -226,8 +284,18 @@ fn a_spurious_loss_is_undone() {
 
 /// When each slowdown began, and when it was over.
 fn slowdowns(path: &Path) -> Vec<(Time, Time)> {
-    let begin = path.log.0.iter().filter(|(_, change)| change.to == "slowdown").map(|(at, _)| *at);
-    let end = path.log.0.iter().filter(|(_, change)| change.from == "ramp").map(|(at, _)| *at);
+    let begin = path
+        .log
+        .0
+        .iter()
+        .filter(|(_, change)| change.to == "slowdown")
+        .map(|(at, _)| *at);
+    let end = path
+        .log
+        .0
+        .iter()
+        .filter(|(_, change)| change.from == "ramp")
+        .map(|(at, _)| *at);
     begin.zip(end).collect()
 }
 
@@ -236,11 +304,20 @@ fn slowdowns_are_nine_times_their_length_apart_and_cost_less_than_a_tenth() {
     for ramp in ["gain", "full"] {
         for base in [20, 50, 100] {
             let delay = MS(base);
-            let mut path = Path::new("ledbat++", &[("ramp", word(ramp))], Rate::from_mbps(20), delay, 1000);
+            let mut path = Path::new(
+                "ledbat++",
+                &[("ramp", word(ramp))],
+                Rate::from_mbps(20),
+                delay,
+                1000,
+            );
             path.run(Time::ZERO + S(30), |_, _| ());
             let (delivered, mut longest) = (path.conn.delivered, Span::ZERO);
-            path.run(Time::ZERO + S(150), |_, rtt| longest = longest.max(rtt - delay));
-            let used = (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 120.0 / 20e6;
+            path.run(Time::ZERO + S(150), |_, rtt| {
+                longest = longest.max(rtt - delay)
+            });
+            let used =
+                (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 120.0 / 20e6;
             assert!(used > 0.9, "{ramp}, {base} ms: {used}");
             assert!(longest < MS(65), "{ramp}, {base} ms: a queue of {longest}");
 
@@ -249,7 +326,10 @@ fn slowdowns_are_nine_times_their_length_apart_and_cost_less_than_a_tenth() {
             for pair in slowdowns.windows(2) {
                 let (length, gap) = (pair[0].1 - pair[0].0, pair[1].0 - pair[0].1);
                 let spacing = gap.as_secs_f64() / length.as_secs_f64();
-                assert!((spacing - 9.0).abs() < 1.0, "{ramp}, {base} ms: {gap} after {length}");
+                assert!(
+                    (spacing - 9.0).abs() < 1.0,
+                    "{ramp}, {base} ms: {gap} after {length}"
+                );
             }
         }
     }

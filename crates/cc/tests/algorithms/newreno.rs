@@ -63,7 +63,11 @@ fn a_flight_below_the_window_counts_not_the_window() {
     driver.conn.inflight = SMSS * 30;
     driver.conn.cwnd_limited = false;
     driver.lose();
-    assert_eq!(driver.ssthresh(), 15.0, "half of 29 left in flight and one lost");
+    assert_eq!(
+        driver.ssthresh(),
+        15.0,
+        "half of 29 left in flight and one lost"
+    );
 }
 
 #[test]
@@ -83,7 +87,11 @@ fn a_timeout_restarts_from_one_segment_and_repeated_ones_keep_the_threshold() {
     assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 40.0));
     driver.conn.inflight = SMSS;
     driver.time_out(true);
-    assert_eq!((driver.cwnd(), driver.ssthresh()), (1.0, 40.0), "RFC 5681 §3.1: held constant");
+    assert_eq!(
+        (driver.cwnd(), driver.ssthresh()),
+        (1.0, 40.0),
+        "RFC 5681 §3.1: held constant"
+    );
     driver.round(RTT);
     driver.round(RTT);
     assert_eq!(driver.cwnd(), 4.0, "slow start");

@@ -1,11 +1,12 @@
-//! A path in small: one bottleneck with a drop-tail queue and all delay behind it, one bulk flow, every packet
-//! acknowledged. Enough for a controller to close its loop; the real models are elsewhere.
+//! A path in small: one bottleneck with a drop-tail queue and all delay behind it, one bulk flow,
+//! every packet acknowledged. Enough for a controller to close its loop; the real models are
+//! elsewhere.
 
 use std::collections::VecDeque;
 
 use cc::{
-    Ack, AnyController, Conn, Controller, Cx, Ecn, EcnCounts, LossCause, Lost, ParamValue, RateSample, Recovery,
-    RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
+    Ack, AnyController, Conn, Controller, Cx, Ecn, EcnCounts, LossCause, Lost, ParamValue,
+    RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
 };
 use units::{Bytes, Rate, Rng, Span, Time};
 
@@ -46,14 +47,21 @@ pub(crate) struct Path {
     recovery_point: Option<u64>,
     first_sent: Time,
     delivered_at: Time,
-    /// The transport's own pacing of a controller that gives no rate: Linux's 2 and 1.2 times cwnd / srtt.
+    /// The transport's own pacing of a controller that gives no rate: Linux's 2 and 1.2 times cwnd
+    /// / srtt.
     pace_window: bool,
     rng: Rng,
     fields: Vec<&'static str>,
 }
 
 impl Path {
-    pub(crate) fn new(name: &str, params: &[(&str, ParamValue)], rate: Rate, delay: Span, limit: u64) -> Path {
+    pub(crate) fn new(
+        name: &str,
+        params: &[(&str, ParamValue)],
+        rate: Rate,
+        delay: Span,
+        limit: u64,
+    ) -> Path {
         let (cc, fields) = build(name, params);
         Path {
             cc,
@@ -108,8 +116,16 @@ impl Path {
         loop {
             let decision = self.cc.decision();
             let may_send = self.conn.inflight + SMSS <= decision.cwnd;
-            let send_at = if may_send { self.now.max(self.conn.next_departure) } else { Time::MAX };
-            let ack_at = self.flight.iter().find_map(|sent| sent.acked_at).unwrap_or(Time::MAX);
+            let send_at = if may_send {
+                self.now.max(self.conn.next_departure)
+            } else {
+                Time::MAX
+            };
+            let ack_at = self
+                .flight
+                .iter()
+                .find_map(|sent| sent.acked_at)
+                .unwrap_or(Time::MAX);
             if send_at.min(ack_at) >= end {
                 self.now = end;
                 return;
@@ -126,17 +142,28 @@ impl Path {
     }
 
     fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Cx<'_>)) {
-        let mut cx = Cx { now: self.now, conn: &self.conn, rng: &mut self.rng, probe: &mut self.log };
+        let mut cx = Cx {
+            now: self.now,
+            conn: &self.conn,
+            rng: &mut self.rng,
+            probe: &mut self.log,
+        };
         call(&mut self.cc, &mut cx);
     }
 
     fn pacing_rate(&self) -> Option<Rate> {
         let decision = self.cc.decision();
         let window_rate = || {
-            let gain = if decision.cwnd < decision.ssthresh / 2 { 2.0 } else { 1.2 };
+            let gain = if decision.cwnd < decision.ssthresh / 2 {
+                2.0
+            } else {
+                1.2
+            };
             Rate::from_delivery(decision.cwnd, self.conn.srtt).mul_f64(gain)
         };
-        decision.pacing_rate.or_else(|| (self.pace_window && self.conn.srtt > Span::ZERO).then(window_rate))
+        decision
+            .pacing_rate
+            .or_else(|| (self.pace_window && self.conn.srtt > Span::ZERO).then(window_rate))
     }
 
     fn send(&mut self) {
@@ -162,24 +189,45 @@ impl Path {
             self.link_free = self.link_free.max(self.now) + self.transmission;
             self.link_free + self.delay
         });
-        self.flight.push_back(InFlight { number: self.next_number, packet, acked_at, marked });
+        self.flight.push_back(InFlight {
+            number: self.next_number,
+            packet,
+            acked_at,
+            marked,
+        });
         self.next_number += 1;
         self.conn.pacing_rate = self.pacing_rate();
         self.conn.paced = self.conn.pacing_rate.is_some();
-        let gap = self.conn.pacing_rate.map_or(Span::ZERO, |rate| rate.time_for(SMSS));
+        let gap = self
+            .conn
+            .pacing_rate
+            .map_or(Span::ZERO, |rate| rate.time_for(SMSS));
         self.conn.next_departure = self.conn.next_departure.max(self.now) + gap;
         self.call(|cc, cx| cc.on_sent(cx, &packet));
     }
 
     fn receive(&mut self) -> Span {
         let prior_inflight = self.conn.inflight;
-        let at = self.flight.iter().position(|sent| sent.acked_at.is_some()).expect("an ACK is due");
-        let InFlight { number, packet, marked, .. } = self.flight.remove(at).expect("just found");
+        let at = self
+            .flight
+            .iter()
+            .position(|sent| sent.acked_at.is_some())
+            .expect("an ACK is due");
+        let InFlight {
+            number,
+            packet,
+            marked,
+            ..
+        } = self.flight.remove(at).expect("just found");
         let rtt = self.now - packet.sent;
         self.conn.inflight -= SMSS;
         self.conn.delivered += SMSS;
         self.conn.min_rtt = self.conn.min_rtt.min(rtt);
-        self.conn.srtt = if self.conn.srtt == Span::ZERO { rtt } else { (self.conn.srtt * 7 + rtt) / 8 };
+        self.conn.srtt = if self.conn.srtt == Span::ZERO {
+            rtt
+        } else {
+            (self.conn.srtt * 7 + rtt) / 8
+        };
         self.first_sent = packet.sent;
         self.delivered_at = self.now;
         self.conn.next_departure = self.conn.next_departure.max(self.now);
@@ -203,17 +251,24 @@ impl Path {
             newly_acked: SMSS,
             newly_lost,
             prior_inflight,
-            rtt: Some(RttSample { raw: rtt, ack_delay: Span::ZERO }),
+            rtt: Some(RttSample {
+                raw: rtt,
+                ack_delay: Span::ZERO,
+            }),
             one_way: Some(rtt - self.delay / 2),
             rate: RateSample {
-                rate: (interval >= self.conn.min_rtt).then(|| Rate::from_delivery(delivered, interval)),
+                rate: (interval >= self.conn.min_rtt)
+                    .then(|| Rate::from_delivery(delivered, interval)),
                 interval,
                 delivered,
                 lost: self.conn.lost - packet.lost,
                 delivered_ce: self.conn.delivered_ce - packet.delivered_ce,
                 app_limited: packet.app_limited,
             },
-            ecn: EcnCounts { ce_packets: u64::from(marked), ce_bytes: Some(SMSS * u64::from(marked)) },
+            ecn: EcnCounts {
+                ce_packets: u64::from(marked),
+                ce_bytes: Some(SMSS * u64::from(marked)),
+            },
             tlp_repair: false,
         };
         self.call(|cc, cx| cc.on_ack(cx, &ack));
@@ -237,7 +292,12 @@ impl Path {
             self.conn.lost += SMSS;
             newly_lost += SMSS;
             let lost_since_sent = self.conn.lost - packet.lost;
-            let lost = Lost { packet, lost_since_sent, new_range: true, cause: LossCause::Rack };
+            let lost = Lost {
+                packet,
+                lost_since_sent,
+                new_range: true,
+                cause: LossCause::Rack,
+            };
             self.call(|cc, cx| cc.on_lost(cx, &lost));
         }
         if newly_lost > Bytes::ZERO && self.recovery_point.is_none() {

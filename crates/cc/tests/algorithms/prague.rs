@@ -58,7 +58,10 @@ fn a_mark_takes_half_of_alpha_and_keeps_the_fraction() {
     for _ in 0..10 {
         driver.mark();
     }
-    assert!((driver.field("window") / window - libm::pow(0.95, 11.0)).abs() < 1e-9, "fractions are not lost");
+    assert!(
+        (driver.field("window") / window - libm::pow(0.95, 11.0)).abs() < 1e-9,
+        "fractions are not lost"
+    );
 }
 
 #[test]
@@ -76,7 +79,10 @@ fn alpha_waits_for_the_first_mark() {
         driver.round(MS(20));
     }
     let alpha = driver.field("alpha");
-    assert!((alpha - libm::pow(15.0 / 16.0, 17.0)).abs() < 0.03, "{alpha}");
+    assert!(
+        (alpha - libm::pow(15.0 / 16.0, 17.0)).abs() < 0.03,
+        "{alpha}"
+    );
 }
 
 #[test]
@@ -94,7 +100,11 @@ fn unmarked_packets_add_a_segment_a_window_though_others_are_marked() {
         driver.marked = if i % 2 == 0 { 1.0 } else { 0.0 };
         driver.ack(driver.conn.delivered, SMSS, MS(50));
     }
-    assert!((driver.field("window") - before - 0.5).abs() < 0.05, "{}", driver.field("window") - before);
+    assert!(
+        (driver.field("window") - before - 0.5).abs() < 0.05,
+        "{}",
+        driver.field("window") - before
+    );
 }
 
 #[test]
@@ -112,7 +122,11 @@ fn short_round_trips_grow_as_if_they_were_25_ms_after_500_rounds() {
             driver.now += MS(rtt);
             driver.ack(driver.conn.delivered, SMSS, MS(rtt));
         }
-        assert!((driver.field("increase") - expected).abs() < 1e-9, "{rtt} ms: {}", driver.field("increase"));
+        assert!(
+            (driver.field("increase") - expected).abs() < 1e-9,
+            "{rtt} ms: {}",
+            driver.field("increase")
+        );
     }
     let mut driver = avoiding(20.0, 0.0, &[("rtt_scaling", word("none"))]);
     for _ in 0..600 {
@@ -144,7 +158,8 @@ fn a_mark_too_early_does_not_put_off_the_next_answer() {
     driver.now += MS(25);
     driver.mark();
     let after = driver.field("window");
-    // A round trip later a mark begins the endpoint's next episode, which no mark can begin again for another one.
+    // A round trip later a mark begins the endpoint's next episode, which no mark can begin again
+    // for another one.
     driver.now += MS(21);
     driver.mark();
     driver.marked = 1.0;
@@ -154,7 +169,11 @@ fn a_mark_too_early_does_not_put_off_the_next_answer() {
     driver.now += MS(1);
     let left = after * (1.0 - driver.field("alpha") / 2.0);
     driver.ack(driver.conn.delivered, SMSS, MS(20));
-    assert!((driver.field("window") - left).abs() < 1e-9, "{} of {after}", driver.field("window"));
+    assert!(
+        (driver.field("window") - left).abs() < 1e-9,
+        "{} of {after}",
+        driver.field("window")
+    );
     driver.now += MS(20);
     driver.ack(driver.conn.delivered, SMSS, MS(20));
     assert!((driver.field("window") - left).abs() < 1e-9, "once");
@@ -233,7 +252,10 @@ fn alone_at_a_step_of_a_millisecond_it_fills_the_link_with_a_short_queue() {
         path.run(Time::ZERO + S(80), |path, _| delays.push(path.queue()));
         delays.sort_unstable();
         let p99 = delays[delays.len() * 99 / 100] as f64 * 0.3;
-        let used = (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0 / 1448.0 / 40.0 / rate.as_f64();
+        let used = (path.conn.delivered - delivered).as_f64() * 8.0 * 1500.0
+            / 1448.0
+            / 40.0
+            / rate.as_f64();
         assert!(p99 < 3.0, "{delay} ms: {p99} ms");
         assert!(used > 0.95, "{delay} ms: {used}");
         assert_eq!(path.conn.lost, Bytes::ZERO);

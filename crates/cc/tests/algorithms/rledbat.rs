@@ -1,4 +1,5 @@
-//! rLEDBAT: RFC 9840. What the transport does for it, the right edge among it, is tested in `crates/endpoint`.
+//! rLEDBAT: RFC 9840. What the transport does for it, the right edge among it, is tested in
+//! `crates/endpoint`.
 
 use cc::{Arrival, Config, Registry, WindowController};
 use units::{Bytes, Span, Time};
@@ -18,9 +19,16 @@ struct Bench {
 
 impl Bench {
     fn new() -> Bench {
-        let descriptor = Registry::default().window("rledbat").expect("it is built in");
+        let descriptor = Registry::default()
+            .window("rledbat")
+            .expect("it is built in");
         let controller = (descriptor.build)(&Config::defaults(descriptor));
-        Bench { controller, now: Time::ZERO, queue: MS(0), limited: true }
+        Bench {
+            controller,
+            now: Time::ZERO,
+            queue: MS(0),
+            limited: true,
+        }
     }
 
     fn window(&self) -> f64 {
@@ -89,7 +97,11 @@ fn offers_two_segments_and_then_more_by_gain() {
     let before = bench.window();
     bench.round();
     // A base of 50 ms: GAIN is 1/3.
-    assert!((bench.window() / before - 4.0 / 3.0).abs() < 0.02, "{}", bench.window() / before);
+    assert!(
+        (bench.window() / before - 4.0 / 3.0).abs() < 0.02,
+        "{}",
+        bench.window() / before
+    );
 }
 
 #[test]
@@ -111,7 +123,10 @@ fn a_queue_above_the_target_takes_from_the_window() {
     let before = bench.window();
     bench.arrive(false);
     let change = (bench.window() - before) * before;
-    assert!((change / before + 0.5).abs() < 0.05, "half a window a round trip at 1.5 targets: {change} of {before}");
+    assert!(
+        (change / before + 0.5).abs() < 0.05,
+        "half a window a round trip at 1.5 targets: {change} of {before}"
+    );
 }
 
 #[test]
@@ -122,10 +137,17 @@ fn retransmissions_of_a_round_trip_halve_it_once() {
         bench.now += MS(9);
         bench.arrive(true);
     }
-    assert!((bench.window() - before / 2.0).abs() < 0.01, "{} of {before}", bench.window());
+    assert!(
+        (bench.window() - before / 2.0).abs() < 0.01,
+        "{} of {before}",
+        bench.window()
+    );
     bench.now += MS(18);
     bench.arrive(true);
-    assert!((bench.window() - before / 4.0).abs() < 0.01, "a round trip later, again");
+    assert!(
+        (bench.window() - before / 4.0).abs() < 0.01,
+        "a round trip later, again"
+    );
 }
 
 #[test]
@@ -139,8 +161,16 @@ fn slowdowns_are_nine_times_their_length_apart() {
             changes.push((bench.now, bench.state()));
         }
     }
-    let begins: Vec<Time> = changes.iter().filter(|(_, state)| *state == "slowdown").map(|(at, _)| *at).collect();
-    let ends: Vec<Time> = changes.windows(2).filter(|pair| pair[0].1 == "ramp").map(|pair| pair[1].0).collect();
+    let begins: Vec<Time> = changes
+        .iter()
+        .filter(|(_, state)| *state == "slowdown")
+        .map(|(at, _)| *at)
+        .collect();
+    let ends: Vec<Time> = changes
+        .windows(2)
+        .filter(|pair| pair[0].1 == "ramp")
+        .map(|pair| pair[1].0)
+        .collect();
     assert!(begins.len() > 3);
     for (i, end) in ends.iter().enumerate().take(begins.len() - 1) {
         let (length, gap) = (*end - begins[i], begins[i + 1] - *end);

@@ -24,7 +24,11 @@ fn all_double_the_window_every_round_on_a_steady_path() {
             assert_eq!(driver.cwnd(), window, "{kind}");
             round_at(&mut driver, BASE);
         }
-        assert!(driver.transitions().is_empty(), "{kind}: {:?}", driver.transitions());
+        assert!(
+            driver.transitions().is_empty(),
+            "{kind}: {:?}",
+            driver.transitions()
+        );
     }
 }
 
@@ -41,14 +45,19 @@ fn hystart_pp_counts_eight_segments_an_ack_unless_paced() {
 
 #[test]
 fn hystart_pp_enters_css_at_the_threshold_and_not_below() {
-    // RttThresh = lastRoundMinRTT / 8 within 4..16 ms: 12.5 ms at 100 ms, 4 ms at 20 ms, 16 ms at 200 ms.
+    // RttThresh = lastRoundMinRTT / 8 within 4..16 ms: 12.5 ms at 100 ms, 4 ms at 20 ms, 16 ms at
+    // 200 ms.
     for (base, threshold) in [(100_000, 12_500), (20_000, 4_000), (200_000, 16_000)] {
         for (above, enters) in [(0, true), (1, false)] {
             let mut driver = cubic_with("hystart++");
             round_at(&mut driver, Span::from_micros(base));
             round_at(&mut driver, Span::from_micros(base));
             round_at(&mut driver, Span::from_micros(base + threshold - above));
-            assert_eq!(driver.transitions() == ["slow_start>css"], enters, "{base} us and {threshold} less {above}");
+            assert_eq!(
+                driver.transitions() == ["slow_start>css"],
+                enters,
+                "{base} us and {threshold} less {above}"
+            );
         }
     }
 }
@@ -77,11 +86,17 @@ fn hystart_pp_leaves_after_five_rounds_of_a_quarter_of_the_growth() {
         let before = driver.cwnd();
         round_at(&mut driver, BASE * 2);
         assert_eq!(driver.transitions(), ["slow_start>css"]);
-        assert!((driver.cwnd() - before - before.floor() / 4.0).abs() < 0.01, "a quarter of what slow start adds");
+        assert!(
+            (driver.cwnd() - before - before.floor() / 4.0).abs() < 0.01,
+            "a quarter of what slow start adds"
+        );
     }
     let window = driver.cwnd();
     round_at(&mut driver, BASE * 2);
-    assert_eq!(driver.transitions(), ["slow_start>css", "css>congestion_avoidance"]);
+    assert_eq!(
+        driver.transitions(),
+        ["slow_start>css", "css>congestion_avoidance"]
+    );
     assert_eq!(driver.ssthresh(), window);
 }
 
@@ -109,7 +124,11 @@ fn hystart_pp_works_in_the_first_slow_start_only() {
         let rtt = BASE + Span::from_millis(driver.cwnd() as u64 * 10);
         round_at(&mut driver, rtt);
     }
-    assert_eq!(driver.transitions(), ["slow_start>congestion_avoidance"], "at ssthresh, not before");
+    assert_eq!(
+        driver.transitions(),
+        ["slow_start>congestion_avoidance"],
+        "at ssthresh, not before"
+    );
 }
 
 #[test]
@@ -142,17 +161,24 @@ fn hystart_leaves_when_the_delay_has_grown_by_an_eighth() {
             round_at(&mut driver, Span::from_micros(base));
             round_at(&mut driver, Span::from_micros(base));
             let window = driver.cwnd();
-            driver.round_of(8, Span::from_millis(3), |_| Span::from_micros(base + threshold + above));
+            driver.round_of(8, Span::from_millis(3), |_| {
+                Span::from_micros(base + threshold + above)
+            });
             assert_eq!(driver.cwnd(), window + 8.0, "eight samples decide nothing");
             round_at(&mut driver, Span::from_micros(base + threshold + above));
-            assert_eq!(driver.transitions() == ["slow_start>congestion_avoidance"], leaves, "{base}, {above}");
+            assert_eq!(
+                driver.transitions() == ["slow_start>congestion_avoidance"],
+                leaves,
+                "{base}, {above}"
+            );
         }
     }
 }
 
 #[test]
 fn hystart_leaves_when_a_train_of_acks_fills_the_pipe() {
-    // Unpaced, a train of half the minimum RTT is enough; paced, it takes all of it. 0.5 ms or 1 ms is for offload.
+    // Unpaced, a train of half the minimum RTT is enough; paced, it takes all of it. 0.5 ms or 1 ms
+    // is for offload.
     for (paced, longest) in [(false, 50.5), (true, 101.0)] {
         let mut driver = cubic_with("hystart");
         driver.conn.paced = paced;
@@ -165,7 +191,10 @@ fn hystart_leaves_when_a_train_of_acks_fills_the_pipe() {
         let (at, _) = driver.log.0[0];
         // The round begins with its first ACK.
         let train = (at - start - BASE - Span::from_micros(500)).as_secs_f64() * 1e3;
-        assert!((train - longest).abs() <= 0.5 && train > longest, "paced {paced}: left after {train} ms");
+        assert!(
+            (train - longest).abs() <= 0.5 && train > longest,
+            "paced {paced}: left after {train} ms"
+        );
     }
 }
 

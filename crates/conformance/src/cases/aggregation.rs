@@ -11,7 +11,10 @@ const HELD: f64 = RATE * 0.02 / 8.0;
 /// The most of a trace field from `from` to `to`.
 fn most(flow: &Flow<'_>, field: &str, from: f64, to: f64) -> crate::view::Measured {
     let values = flow.own(field)?;
-    Ok(flow.rows(from, to)?.map(|row| values[row]).fold(0.0, f64::max))
+    Ok(flow
+        .rows(from, to)?
+        .map(|row| values[row])
+        .fold(0.0, f64::max))
 }
 
 pub(super) static IN_STARTUP: Case = Case {
@@ -28,12 +31,25 @@ pub(super) static IN_STARTUP: Case = Case {
                 "",
                 (0.75, 1.25),
                 "step 3: correctly; no number there: a quarter, for epochs that begin inside of a burst",
-                |flow| Ok(most(flow, "extra_acked", exit(flow)?.0 - 0.1, exit(flow)?.0 - 1e-6)? / HELD),
+                |flow| {
+                    Ok(most(
+                        flow,
+                        "extra_acked",
+                        exit(flow)?.0 - 0.1,
+                        exit(flow)?.0 - 1e-6,
+                    )? / HELD)
+                },
             ),
-            condition("cwnd / (2 BDP) at the exit", "", at_least(1.0), "step 3: more than 1", |flow| {
-                let row = flow.row_before(exit(flow)?.0)?;
-                Ok(flow.common("cwnd")[row] / (2.0 * RATE * RTT / 8.0))
-            }),
+            condition(
+                "cwnd / (2 BDP) at the exit",
+                "",
+                at_least(1.0),
+                "step 3: more than 1",
+                |flow| {
+                    let row = flow.row_before(exit(flow)?.0)?;
+                    Ok(flow.common("cwnd")[row] / (2.0 * RATE * RTT / 8.0))
+                },
+            ),
             condition(
                 "max_bw / bottleneck at the exit",
                 "",
@@ -68,9 +84,15 @@ pub(super) static IN_CRUISE: Case = Case {
             ..Step::enters("probe_bw_cruise")
         }],
         conditions: &[
-            condition("extra_acked / data of 20 ms", "", (0.75, 1.25), "step 3: as in A.12", |flow| {
-                Ok(most(flow, "extra_acked", flow.step(0) + 0.2, flow.step(0) + 1.0)? / HELD)
-            }),
+            condition(
+                "extra_acked / data of 20 ms",
+                "",
+                (0.75, 1.25),
+                "step 3: as in A.12",
+                |flow| {
+                    Ok(most(flow, "extra_acked", flow.step(0) + 0.2, flow.step(0) + 1.0)? / HELD)
+                },
+            ),
             condition(
                 "rounds that the last burst counts",
                 "rounds",
@@ -80,7 +102,8 @@ pub(super) static IN_CRUISE: Case = Case {
                     let (extra, round) = (flow.own("extra_acked")?, flow.own("round")?);
                     let begin = flow.row(flow.step(0) + 1.0 + RTT)?;
                     let end = (begin..extra.len()).find(|row| extra[*row] < 0.5 * HELD);
-                    let end = end.ok_or_else(|| crate::Why::Never("extra_acked never falls".to_owned()))?;
+                    let end =
+                        end.ok_or_else(|| crate::Why::Never("extra_acked never falls".to_owned()))?;
                     Ok(round[end] - round[begin])
                 },
             ),
@@ -95,9 +118,13 @@ pub(super) static IN_CRUISE: Case = Case {
                     Ok((cwnd[row] - 2.0 * flow.bdp(row)?) / extra[row])
                 },
             ),
-            condition("limited by cwnd", "", crate::case::at_most(0.01), "step 4: no stalling", |flow| {
-                flow.limited("cwnd", flow.step(0) + 0.2, flow.step(0) + 1.0)
-            }),
+            condition(
+                "limited by cwnd",
+                "",
+                crate::case::at_most(0.01),
+                "step 4: no stalling",
+                |flow| flow.limited("cwnd", flow.step(0) + 0.2, flow.step(0) + 1.0),
+            ),
             condition(
                 "delivered / bottleneck",
                 "",

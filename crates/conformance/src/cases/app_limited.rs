@@ -11,7 +11,9 @@ fn first_loss(flow: &Flow<'_>, since: f64) -> Result<f64, Why> {
     let rows = flow.rows(since, flow.end())?;
     let before = lost[rows.start];
     let first = rows.into_iter().find(|row| lost[*row] > before);
-    first.map(|row| flow.time(row)).ok_or_else(|| Why::Never("nothing was lost".to_owned()))
+    first
+        .map(|row| flow.time(row))
+        .ok_or_else(|| Why::Never("nothing was lost".to_owned()))
 }
 
 pub(super) static LOSS_IN_STARTUP: Case = Case {
@@ -32,9 +34,13 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
                 "step 2; not yet in the first round trips",
                 |flow| flow.limited("application", 0.3, 1.0),
             ),
-            condition("still in Startup when loss begins", "", YES, "step 3", |flow| {
-                Ok(f64::from(flow.stay("startup", 0.0)?.to > 1.0))
-            }),
+            condition(
+                "still in Startup when loss begins",
+                "",
+                YES,
+                "step 3",
+                |flow| Ok(f64::from(flow.stay("startup", 0.0)?.to > 1.0)),
+            ),
             condition(
                 "lost in the round trip before",
                 "%",
@@ -60,7 +66,9 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
                 "step 5: it is loss that ends Startup, no plateau",
                 |flow| at_exit(flow, "full_bw_count"),
             ),
-            condition("full_bw_reached at the exit", "", YES, "step 5", |flow| at_exit(flow, "full_bw_reached")),
+            condition("full_bw_reached at the exit", "", YES, "step 5", |flow| {
+                at_exit(flow, "full_bw_reached")
+            }),
             condition(
                 "full_bw_now at the exit",
                 "",
@@ -69,7 +77,9 @@ pub(super) static LOSS_IN_STARTUP: Case = Case {
                 |flow| at_exit(flow, "full_bw_now"),
             )
             .reported(),
-            condition("Startup to Drain", "", exactly(1.0), "step 5", |flow| flow.count("startup", "drain", 1.0)),
+            condition("Startup to Drain", "", exactly(1.0), "step 5", |flow| {
+                flow.count("startup", "drain", 1.0)
+            }),
         ],
         path: "[[path.change]]\nat = \"1s\"\nloss = \"10%\"\n",
         ..Scene::EMPTY
@@ -89,11 +99,17 @@ pub(super) static LOSS_IN_UP: Case = Case {
             ..Step::enters("probe_bw_up")
         }],
         conditions: &[
-            condition("limited by the application before", "", at_least(0.9), "step 2", |flow| {
-                flow.limited("application", flow.step(0) + 2.0 * RTT, flow.step(0) + 0.15)
-            }),
+            condition(
+                "limited by the application before",
+                "",
+                at_least(0.9),
+                "step 2",
+                |flow| flow.limited("application", flow.step(0) + 2.0 * RTT, flow.step(0) + 0.15),
+            ),
             condition("still in UP when loss begins", "", YES, "step 3", |flow| {
-                Ok(f64::from(flow.stay("probe_bw_up", flow.step(0))?.to > flow.step(0) + 0.15))
+                Ok(f64::from(
+                    flow.stay("probe_bw_up", flow.step(0))?.to > flow.step(0) + 0.15,
+                ))
             }),
             condition(
                 "from the first loss to the exit",
@@ -105,11 +121,17 @@ pub(super) static LOSS_IN_UP: Case = Case {
                     Ok((stay.to - first_loss(flow, flow.step(0))?) / RTT)
                 },
             ),
-            condition("UP to DOWN while losing", "", exactly(1.0), "step 5", |flow| {
-                let (_, exit) = flow.stay_to_end("probe_bw_up", flow.step(0))?;
-                let by_loss = exit.at >= first_loss(flow, flow.step(0))?;
-                Ok(f64::from(by_loss && exit.to == "probe_bw_down"))
-            }),
+            condition(
+                "UP to DOWN while losing",
+                "",
+                exactly(1.0),
+                "step 5",
+                |flow| {
+                    let (_, exit) = flow.stay_to_end("probe_bw_up", flow.step(0))?;
+                    let by_loss = exit.at >= first_loss(flow, flow.step(0))?;
+                    Ok(f64::from(by_loss && exit.to == "probe_bw_down"))
+                },
+            ),
             condition(
                 "change of inflight_longterm",
                 "B",
@@ -126,7 +148,8 @@ pub(super) static LOSS_IN_UP: Case = Case {
     }],
 };
 
-/// An RTT that shrinks by a millisecond before each ProbeRTT would be due, from 5 s on and from `$t`.
+/// An RTT that shrinks by a millisecond before each ProbeRTT would be due, from 5 s on and from
+/// `$t`.
 macro_rules! shrinking {
     ($($time:literal $rtt:literal),+) => {
         concat!($("[[path.change]]\nat = \"", $time, "\"\nrtt = \"", $rtt, "\"\n\n"),+)
@@ -146,11 +169,19 @@ pub(super) static NO_EXIT: Case = Case {
             flow: "app_rate = \"10mbit\"\n",
             path: shrinking!("4s" "39ms", "8.5s" "38ms", "13s" "37ms"),
             conditions: &[
-                condition("limited by the application", "", at_least(0.9), "step 2", |flow| {
-                    flow.limited("application", 1.0, flow.end())
+                condition(
+                    "limited by the application",
+                    "",
+                    at_least(0.9),
+                    "step 2",
+                    |flow| flow.limited("application", 1.0, flow.end()),
+                ),
+                condition("lost", "B", NONE, "step 3", |flow| {
+                    flow.lost(0.1, flow.end())
                 }),
-                condition("lost", "B", NONE, "step 3", |flow| flow.lost(0.1, flow.end())),
-                condition("time in Startup", "s", at_least(15.0), "step 3", |flow| Ok(flow.stay("startup", 0.0)?.to)),
+                condition("time in Startup", "s", at_least(15.0), "step 3", |flow| {
+                    Ok(flow.stay("startup", 0.0)?.to)
+                }),
             ],
             ..Scene::EMPTY
         },
@@ -164,10 +195,16 @@ pub(super) static NO_EXIT: Case = Case {
                 ..Step::enters("probe_bw_up")
             }],
             conditions: &[
-                condition("limited by the application", "", at_least(0.9), "step 2", |flow| {
-                    flow.limited("application", flow.step(0) + 0.2, flow.end())
+                condition(
+                    "limited by the application",
+                    "",
+                    at_least(0.9),
+                    "step 2",
+                    |flow| flow.limited("application", flow.step(0) + 0.2, flow.end()),
+                ),
+                condition("lost", "B", NONE, "step 3", |flow| {
+                    flow.lost(flow.step(0), flow.end())
                 }),
-                condition("lost", "B", NONE, "step 3", |flow| flow.lost(flow.step(0), flow.end())),
                 condition("time in UP", "s", at_least(15.0), "step 3", |flow| {
                     let stay = flow.stay("probe_bw_up", flow.step(0))?;
                     Ok(stay.to - stay.from)
@@ -185,7 +222,10 @@ pub(super) static REFILL: Case = Case {
     scenes: &[Scene {
         state: "probe_bw_refill",
         scenario: usual_path!("5s"),
-        steps: &[Step { flow: "app_schedule = \"$t pause, $t+35ms unlimited\"", ..Step::enters("probe_bw_refill") }],
+        steps: &[Step {
+            flow: "app_schedule = \"$t pause, $t+35ms unlimited\"",
+            ..Step::enters("probe_bw_refill")
+        }],
         conditions: &[
             condition(
                 "least delivery rate / max_bw",
@@ -195,24 +235,42 @@ pub(super) static REFILL: Case = Case {
                 |flow| {
                     let (rate, max_bw) = (flow.common("delivery_rate"), flow.own("max_bw")?);
                     let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
-                    let ratios = flow.rows(stay.from, stay.to + RTT)?.map(|row| rate[row] / max_bw[row]);
+                    let ratios = flow
+                        .rows(stay.from, stay.to + RTT)?
+                        .map(|row| rate[row] / max_bw[row]);
                     Ok(ratios.fold(f64::INFINITY, f64::min))
                 },
             ),
-            condition("max_bw after the round / before", "", exactly(1.0), "step 3", |flow| {
-                let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
-                Ok(flow.own_at("max_bw", stay.to)? / flow.own_at("max_bw", stay.from)?)
-            }),
+            condition(
+                "max_bw after the round / before",
+                "",
+                exactly(1.0),
+                "step 3",
+                |flow| {
+                    let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
+                    Ok(flow.own_at("max_bw", stay.to)? / flow.own_at("max_bw", stay.from)?)
+                },
+            ),
             condition("REFILL to UP", "", at_least(1.0), "step 4", |flow| {
                 flow.count("probe_bw_refill", "probe_bw_up", flow.step(0))
             }),
-            condition("time in REFILL", "RTT", at_most(2.0), "step 4: one round trip behind the pause", |flow| {
-                let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
-                Ok((stay.to - stay.from) / RTT)
-            }),
-            condition("UP to DOWN after it", "", at_least(1.0), "step 4: handles subsequent probing", |flow| {
-                flow.count("probe_bw_up", "probe_bw_down", flow.step(0))
-            }),
+            condition(
+                "time in REFILL",
+                "RTT",
+                at_most(2.0),
+                "step 4: one round trip behind the pause",
+                |flow| {
+                    let (stay, _) = flow.stay_to_end("probe_bw_refill", flow.step(0))?;
+                    Ok((stay.to - stay.from) / RTT)
+                },
+            ),
+            condition(
+                "UP to DOWN after it",
+                "",
+                at_least(1.0),
+                "step 4: handles subsequent probing",
+                |flow| flow.count("probe_bw_up", "probe_bw_down", flow.step(0)),
+            ),
         ],
         ..Scene::EMPTY
     }],

@@ -17,13 +17,27 @@ pub(super) static BELOW_A_PACKET: Case = Case {
         state: "probe_bw",
         scenario: "duration = \"20s\"\n\n[path]\nrate = \"1mbit\"\nrtt = \"5ms\"\nbuffer = \"50packets\"\n",
         conditions: &[
-            condition("least cwnd in ProbeBW", "segments", at_least(4.0), "step 3", |flow| {
-                let (from, cwnd) = (flow.stay("probe_bw", 0.0)?.from, flow.common("cwnd"));
-                Ok(flow.rows(from, flow.end())?.map(|row| cwnd[row]).fold(f64::INFINITY, f64::min) / SEGMENT)
-            }),
-            condition("max_bw / bottleneck at the end", "", (0.98, 1.02), "step 4: matches; 2 % as in A.1", |flow| {
-                Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / ONE)
-            }),
+            condition(
+                "least cwnd in ProbeBW",
+                "segments",
+                at_least(4.0),
+                "step 3",
+                |flow| {
+                    let (from, cwnd) = (flow.stay("probe_bw", 0.0)?.from, flow.common("cwnd"));
+                    Ok(flow
+                        .rows(from, flow.end())?
+                        .map(|row| cwnd[row])
+                        .fold(f64::INFINITY, f64::min)
+                        / SEGMENT)
+                },
+            ),
+            condition(
+                "max_bw / bottleneck at the end",
+                "",
+                (0.98, 1.02),
+                "step 4: matches; 2 % as in A.1",
+                |flow| Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / ONE),
+            ),
             condition(
                 "mean pacing rate / bottleneck",
                 "",
@@ -47,7 +61,8 @@ pub(super) static BELOW_A_PACKET: Case = Case {
     }],
 };
 
-/// What inflight_longterm grows by in the rounds of the first UP after the change, bytes; rounds without growth left out.
+/// What inflight_longterm grows by in the rounds of the first UP after the change, bytes; rounds
+/// without growth left out.
 fn steps(flow: &Flow<'_>) -> Result<Vec<f64>, Why> {
     let stay = flow.stay("probe_bw_up", flow.step(1))?;
     let (round, longterm) = (flow.own("round")?, flow.own("inflight_longterm")?);
@@ -62,7 +77,12 @@ fn steps(flow: &Flow<'_>) -> Result<Vec<f64>, Why> {
 }
 
 /// The first row at `since` or later in which `holds`.
-fn when(flow: &Flow<'_>, since: f64, what: &str, holds: impl Fn(usize) -> bool) -> Result<usize, Why> {
+fn when(
+    flow: &Flow<'_>,
+    since: f64,
+    what: &str,
+    holds: impl Fn(usize) -> bool,
+) -> Result<usize, Why> {
     let found = flow.rows(since, flow.end())?.find(|row| holds(*row));
     found.ok_or_else(|| Why::Never(format!("{what} by the end of the run")))
 }
@@ -87,9 +107,18 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
             },
         ],
         conditions: &[
-            condition("inflight_longterm when UP begins", "B", at_least(4.0 * SEGMENT), "step 3", |flow| {
-                flow.own_at("inflight_longterm", flow.stay("probe_bw_up", flow.step(1))?.from)
-            }),
+            condition(
+                "inflight_longterm when UP begins",
+                "B",
+                at_least(4.0 * SEGMENT),
+                "step 3",
+                |flow| {
+                    flow.own_at(
+                        "inflight_longterm",
+                        flow.stay("probe_bw_up", flow.step(1))?.from,
+                    )
+                },
+            ),
             condition(
                 "growth of its step in a round",
                 "",
@@ -100,9 +129,13 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
                     _ => Err(Why::Never("it is not raised in five rounds".to_owned())),
                 },
             ),
-            condition("max_bw / 100 Mbit/s at the end", "", (0.98, 1.02), "step 4: full; 2 % as in A.1", |flow| {
-                Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / HUNDRED)
-            }),
+            condition(
+                "max_bw / 100 Mbit/s at the end",
+                "",
+                (0.98, 1.02),
+                "step 4: full; 2 % as in A.1",
+                |flow| Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / HUNDRED),
+            ),
             condition(
                 "from the begin of UP to 98 %",
                 "rounds",
@@ -111,7 +144,9 @@ pub(super) static TEN_TIMES_MORE: Case = Case {
                 |flow| {
                     let (max_bw, round) = (flow.own("max_bw")?, flow.own("round")?);
                     let from = flow.stay("probe_bw_up", flow.step(1))?.from;
-                    let there = when(flow, from, "max_bw does not reach 98 %", |row| max_bw[row] >= 0.98 * HUNDRED)?;
+                    let there = when(flow, from, "max_bw does not reach 98 %", |row| {
+                        max_bw[row] >= 0.98 * HUNDRED
+                    })?;
                     Ok(round[there] - round[flow.row(from)?])
                 },
             ),
@@ -127,7 +162,10 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
     scenes: &[Scene {
         state: "probe_bw_cruise",
         scenario: "duration = \"14s\"\n\n[path]\nrate = \"100mbit\"\nrtt = \"40ms\"\nbuffer = \"1bdp\"\n",
-        steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"10mbit\"", ..Step::enters("probe_bw_cruise") }],
+        steps: &[Step {
+            path: "[[path.change]]\nat = \"$t\"\nrate = \"10mbit\"",
+            ..Step::enters("probe_bw_cruise")
+        }],
         conditions: &[
             condition(
                 "from first loss to bw_shortterm's cut",
@@ -135,10 +173,16 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                 at_most(2.0),
                 "step 3: rapidly; when the round of the first loss ends (§5.5.10.3)",
                 |flow| {
-                    let (lost, short, round) = (flow.common("lost"), flow.own("bw_shortterm")?, flow.own("round")?);
+                    let (lost, short, round) = (
+                        flow.common("lost"),
+                        flow.own("bw_shortterm")?,
+                        flow.own("round")?,
+                    );
                     let before = lost[flow.row(flow.step(0))?];
                     let loss = when(flow, flow.step(0), "nothing lost", |row| lost[row] > before)?;
-                    let cut = when(flow, flow.time(loss), "bw_shortterm not set", |row| short[row] > 0.0)?;
+                    let cut = when(flow, flow.time(loss), "bw_shortterm not set", |row| {
+                        short[row] > 0.0
+                    })?;
                     Ok(round[cut] - round[loss])
                 },
             ),
@@ -148,30 +192,48 @@ pub(super) static TEN_TIMES_LESS: Case = Case {
                 at_most(0.49),
                 "step 3: rapidly; Beta for each of two rounds with loss at least",
                 |flow| {
-                    let row = flow.row_before(flow.stay_to_end("probe_bw_cruise", flow.step(0))?.0.to)?;
-                    let (short, max_bw) = (flow.own("bw_shortterm")?[row], flow.own("max_bw")?[row]);
+                    let row =
+                        flow.row_before(flow.stay_to_end("probe_bw_cruise", flow.step(0))?.0.to)?;
+                    let (short, max_bw) =
+                        (flow.own("bw_shortterm")?[row], flow.own("max_bw")?[row]);
                     Ok(if short > 0.0 { short / max_bw } else { 1.0 })
                 },
             ),
-            condition("UPs until max_bw is 10 Mbit/s", "", at_most(2.0), "step 4: 2 cycles; 2 % as in A.1", |flow| {
-                let max_bw = flow.own("max_bw")?;
-                let row = when(flow, flow.step(0), "max_bw stays above", |row| max_bw[row] <= 1.02 * TEN)?;
-                let ups = flow.entries("probe_bw_up", flow.step(0))?;
-                Ok(ups.filter(|entry| entry.at <= flow.time(row)).count() as f64)
-            }),
-            condition("max_bw / 10 Mbit/s at the end", "", (0.98, 1.02), "step 4: matches; 2 % as in A.1", |flow| {
-                Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / TEN)
-            }),
+            condition(
+                "UPs until max_bw is 10 Mbit/s",
+                "",
+                at_most(2.0),
+                "step 4: 2 cycles; 2 % as in A.1",
+                |flow| {
+                    let max_bw = flow.own("max_bw")?;
+                    let row = when(flow, flow.step(0), "max_bw stays above", |row| {
+                        max_bw[row] <= 1.02 * TEN
+                    })?;
+                    let ups = flow.entries("probe_bw_up", flow.step(0))?;
+                    Ok(ups.filter(|entry| entry.at <= flow.time(row)).count() as f64)
+                },
+            ),
+            condition(
+                "max_bw / 10 Mbit/s at the end",
+                "",
+                (0.98, 1.02),
+                "step 4: matches; 2 % as in A.1",
+                |flow| Ok(flow.own("max_bw")?[flow.row_before(flow.end())?] / TEN),
+            ),
         ],
         ..Scene::EMPTY
     }],
 };
 
-/// What part of the data is lost in CRUISE from `since` on, in %: not counting the first seven round trips after a probe,
-/// in which its losses show (two), and Beta takes bw_shortterm down from 50 to 10 Mbit/s (five).
+/// What part of the data is lost in CRUISE from `since` on, in %: not counting the first seven
+/// round trips after a probe, in which its losses show (two), and Beta takes bw_shortterm down from
+/// 50 to 10 Mbit/s (five).
 fn lost_cruising(flow: &Flow<'_>, since: f64) -> Measured {
     let (lost, delivered) = (flow.common("lost"), flow.common("delivered"));
-    let entries: Vec<f64> = flow.entries("probe_bw_cruise", since)?.map(|change| change.at).collect();
+    let entries: Vec<f64> = flow
+        .entries("probe_bw_cruise", since)?
+        .map(|change| change.at)
+        .collect();
     let (mut away, mut here) = (0.0, 0.0);
     for entry in entries {
         let (from, to) = (entry + 7.0 * RTT, flow.stay("probe_bw_cruise", entry)?.to);
@@ -196,19 +258,44 @@ pub(super) static POLICER: Case = Case {
         scenario: "duration = \"60s\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n\
                    policer = \"10mbit burst 10MB\"\n",
         conditions: &[
-            condition("in ProbeBW when it first drops", "", YES, "step 2", |flow| {
-                let lost = flow.common("lost");
-                let first = flow.time(when(flow, 0.0, "nothing lost", |row| lost[row] > 0.0)?);
-                Ok(f64::from(flow.stay("probe_bw", 0.0)?.from < first))
-            }),
-            condition("bw_shortterm is set then", "", at_least(1.0), "step 3", |flow| {
-                let short = flow.own("bw_shortterm")?;
-                Ok(f64::from(when(flow, 0.0, "bw_shortterm not set", |row| short[row] > 0.0).is_ok()))
-            }),
-            condition("inflight_shortterm is set then", "", exactly(1.0), "step 3", |flow| {
-                let short = flow.own("inflight_shortterm")?;
-                Ok(f64::from(when(flow, 0.0, "inflight_shortterm not set", |row| short[row] > 0.0).is_ok()))
-            }),
+            condition(
+                "in ProbeBW when it first drops",
+                "",
+                YES,
+                "step 2",
+                |flow| {
+                    let lost = flow.common("lost");
+                    let first = flow.time(when(flow, 0.0, "nothing lost", |row| lost[row] > 0.0)?);
+                    Ok(f64::from(flow.stay("probe_bw", 0.0)?.from < first))
+                },
+            ),
+            condition(
+                "bw_shortterm is set then",
+                "",
+                at_least(1.0),
+                "step 3",
+                |flow| {
+                    let short = flow.own("bw_shortterm")?;
+                    Ok(f64::from(
+                        when(flow, 0.0, "bw_shortterm not set", |row| short[row] > 0.0).is_ok(),
+                    ))
+                },
+            ),
+            condition(
+                "inflight_shortterm is set then",
+                "",
+                exactly(1.0),
+                "step 3",
+                |flow| {
+                    let short = flow.own("inflight_shortterm")?;
+                    Ok(f64::from(
+                        when(flow, 0.0, "inflight_shortterm not set", |row| {
+                            short[row] > 0.0
+                        })
+                        .is_ok(),
+                    ))
+                },
+            ),
             condition(
                 "delivered / token rate after 10 s",
                 "",
@@ -229,8 +316,10 @@ pub(super) static POLICER: Case = Case {
                 at_most(2.0),
                 "with what probes lose, which the draft does not bound",
                 |flow| {
-                    let (lost, delivered) = (flow.lost(10.0, flow.end())?, flow.common("delivered"));
-                    let acked = delivered[flow.row_before(flow.end())?] - delivered[flow.row(10.0)?];
+                    let (lost, delivered) =
+                        (flow.lost(10.0, flow.end())?, flow.common("delivered"));
+                    let acked =
+                        delivered[flow.row_before(flow.end())?] - delivered[flow.row(10.0)?];
                     Ok(100.0 * lost / (lost + acked))
                 },
             )

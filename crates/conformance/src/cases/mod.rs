@@ -39,7 +39,10 @@ pub static CASES: [&Case; 22] = [
 /// The case of that number, `A.5` or `5`.
 pub fn case(section: &str) -> Option<&'static Case> {
     let number = section.trim_start_matches("A.");
-    CASES.iter().copied().find(|case| case.section.trim_start_matches("A.") == number)
+    CASES
+        .iter()
+        .copied()
+        .find(|case| case.section.trim_start_matches("A.") == number)
 }
 
 /// What of a link's rate is payload, bit/s.
@@ -55,14 +58,18 @@ const RATE: f64 = payload(50e6);
 const RTT: f64 = 0.0403;
 /// Its BDP, bytes of payload.
 const BDP: f64 = RATE * RTT / 8.0;
-/// A burst of a millisecond in BDPs. Rows of the trace count what the ACK let go, which the algorithm had not sent yet
-/// when it looked at what is in flight.
+/// A burst of a millisecond in BDPs. Rows of the trace count what the ACK let go, which the
+/// algorithm had not sent yet when it looked at what is in flight.
 const BURST: f64 = 1.0 / 40.0;
 
 /// That path for 2, 5 or 8 s, with a buffer that no state of BBR overflows.
 macro_rules! usual_path {
     ($duration:literal) => {
-        concat!("duration = \"", $duration, "\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n")
+        concat!(
+            "duration = \"",
+            $duration,
+            "\"\n\n[path]\nrate = \"50mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n"
+        )
     };
 }
 use usual_path;

@@ -23,10 +23,16 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
         state: "probe_bw_up",
         scenario: usual_path!("5s"),
         conditions: &[
-            condition("lost in UP", "B", NONE, "step 2", |flow| flow.lost(up(flow)?.0.from, up(flow)?.0.to)),
-            condition("limited by the application in UP", "", NONE, "step 2: fully utilised", |flow| {
-                flow.limited("application", up(flow)?.0.from, up(flow)?.0.to)
+            condition("lost in UP", "B", NONE, "step 2", |flow| {
+                flow.lost(up(flow)?.0.from, up(flow)?.0.to)
             }),
+            condition(
+                "limited by the application in UP",
+                "",
+                NONE,
+                "step 2: fully utilised",
+                |flow| flow.limited("application", up(flow)?.0.from, up(flow)?.0.to),
+            ),
             condition(
                 "rounds in UP",
                 "rounds",
@@ -37,13 +43,23 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
                     Ok(round[flow.row(stay.to)?] - round[flow.row(stay.from)?])
                 },
             ),
-            condition("full_bw_count at the exit", "rounds", exactly(3.0), "step 4", |flow| {
-                flow.own_at("full_bw_count", up(flow)?.0.to)
+            condition(
+                "full_bw_count at the exit",
+                "rounds",
+                exactly(3.0),
+                "step 4",
+                |flow| flow.own_at("full_bw_count", up(flow)?.0.to),
+            ),
+            condition(
+                "full_bw_now at the exit",
+                "",
+                exactly(1.0),
+                "step 4",
+                |flow| flow.own_at("full_bw_now", up(flow)?.0.to),
+            ),
+            condition("UP to DOWN", "", exactly(1.0), "step 5", |flow| {
+                flow.count("probe_bw_up", "probe_bw_down", 0.0)
             }),
-            condition("full_bw_now at the exit", "", exactly(1.0), "step 4", |flow| {
-                flow.own_at("full_bw_now", up(flow)?.0.to)
-            }),
-            condition("UP to DOWN", "", exactly(1.0), "step 5", |flow| flow.count("probe_bw_up", "probe_bw_down", 0.0)),
         ],
         ..Scene::EMPTY
     }],
@@ -53,7 +69,11 @@ pub(super) static UP_ENDS_AT_PLATEAU: Case = Case {
 fn room(flow: &Flow<'_>, row: usize) -> Measured {
     let longterm = flow.own("inflight_longterm")?[row];
     let bdp = flow.own("max_bw")?[row] * flow.own("min_rtt")?[row] / 8.0;
-    Ok(if longterm > 0.0 { bdp.min(0.85 * longterm) } else { bdp })
+    Ok(if longterm > 0.0 {
+        bdp.min(0.85 * longterm)
+    } else {
+        bdp
+    })
 }
 
 pub(super) static DOWN_ENDS_DRAINED: Case = Case {
@@ -67,9 +87,13 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
             condition("pacing_gain in DOWN", "", exactly(0.9), "step 2", |flow| {
                 flow.own_at("pacing_gain", down(flow)?.0.from)
             }),
-            condition("inflight_longterm in DOWN", "B", at_least(1.0), "step 3: there is headroom to leave", |flow| {
-                flow.own_at("inflight_longterm", down(flow)?.0.from)
-            }),
+            condition(
+                "inflight_longterm in DOWN",
+                "B",
+                at_least(1.0),
+                "step 3: there is headroom to leave",
+                |flow| flow.own_at("inflight_longterm", down(flow)?.0.from),
+            ),
             condition(
                 "inflight / bound when DOWN begins",
                 "",
@@ -80,10 +104,16 @@ pub(super) static DOWN_ENDS_DRAINED: Case = Case {
                     Ok(flow.common("inflight")[row] / room(flow, row)?)
                 },
             ),
-            condition("inflight / bound at the exit", "", at_most(1.0 + BURST), "step 4: 1, and a burst", |flow| {
-                let row = flow.row(down(flow)?.0.to)?;
-                Ok(flow.common("inflight")[row] / room(flow, row)?)
-            }),
+            condition(
+                "inflight / bound at the exit",
+                "",
+                at_most(1.0 + BURST),
+                "step 4: 1, and a burst",
+                |flow| {
+                    let row = flow.row(down(flow)?.0.to)?;
+                    Ok(flow.common("inflight")[row] / room(flow, row)?)
+                },
+            ),
             condition("DOWN to CRUISE", "", exactly(1.0), "step 5", |flow| {
                 Ok(f64::from(down(flow)?.1.to == "probe_bw_cruise"))
             }),
@@ -102,14 +132,24 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
         path: "\n[[path.change]]\nat = \"2s\"\nrtt = \"39ms\"\n",
         steps: &[
             Step::enters("probe_bw_up"),
-            Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"45mbit\"", ..Step::enters("probe_bw_down") },
+            Step {
+                path: "[[path.change]]\nat = \"$t\"\nrate = \"45mbit\"",
+                ..Step::enters("probe_bw_down")
+            },
         ],
         conditions: &[
-            condition("least inflight / BDP in DOWN", "", at_least(1.0), "step 2", |flow| {
-                let (stay, _) = flow.stay_to_end("probe_bw_down", flow.step(1))?;
-                let rows = flow.rows(stay.from, stay.to - 1e-9)?;
-                rows.map(|row| flight(flow, row)).try_fold(f64::INFINITY, |least, each| Ok(least.min(each?)))
-            }),
+            condition(
+                "least inflight / BDP in DOWN",
+                "",
+                at_least(1.0),
+                "step 2",
+                |flow| {
+                    let (stay, _) = flow.stay_to_end("probe_bw_down", flow.step(1))?;
+                    let rows = flow.rows(stay.from, stay.to - 1e-9)?;
+                    rows.map(|row| flight(flow, row))
+                        .try_fold(f64::INFINITY, |least, each| Ok(least.min(each?)))
+                },
+            ),
             condition(
                 "time in DOWN - bw_probe_wait",
                 "s",
@@ -120,21 +160,30 @@ pub(super) static DOWN_ENDS_BY_TIME: Case = Case {
                     Ok(stay.to - stay.from - flow.own_at("bw_probe_wait", stay.from)?)
                 },
             ),
-            condition("bw_probe_wait", "s", (2.0, 3.0), "§5.3.3.8.3: 2 s and up to 1 s more", |flow| {
-                flow.own_at("bw_probe_wait", flow.step(1))
-            }),
-            condition("DOWN to REFILL, not to CRUISE", "", exactly(1.0), "step 4", |flow| {
-                let (_, exit) = flow.stay_to_end("probe_bw_down", flow.step(1))?;
-                Ok(f64::from(exit.to == "probe_bw_refill"))
-            }),
+            condition(
+                "bw_probe_wait",
+                "s",
+                (2.0, 3.0),
+                "§5.3.3.8.3: 2 s and up to 1 s more",
+                |flow| flow.own_at("bw_probe_wait", flow.step(1)),
+            ),
+            condition(
+                "DOWN to REFILL, not to CRUISE",
+                "",
+                exactly(1.0),
+                "step 4",
+                |flow| {
+                    let (_, exit) = flow.stay_to_end("probe_bw_down", flow.step(1))?;
+                    Ok(f64::from(exit.to == "probe_bw_refill"))
+                },
+            ),
         ],
         ..Scene::EMPTY
     }],
 };
 
 /// A tenth is lost for 50 ms, from half a round trip after `$t` on.
-const LOSS: &str =
-    "[[path.change]]\nat = \"$t+20ms\"\nloss = \"10%\"\n\n[[path.change]]\nat = \"$t+70ms\"\nloss = \"0%\"";
+const LOSS: &str = "[[path.change]]\nat = \"$t+20ms\"\nloss = \"10%\"\n\n[[path.change]]\nat = \"$t+70ms\"\nloss = \"0%\"";
 
 pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
     section: "A.21",
@@ -144,19 +193,35 @@ pub(super) static LOSS_BELOW_LONGTERM: Case = Case {
         state: "probe_bw_up",
         scenario: usual_path!("9s"),
         steps: &[
-            Step { path: LOSS, ..Step::enters("probe_bw_up") },
+            Step {
+                path: LOSS,
+                ..Step::enters("probe_bw_up")
+            },
             Step::enters("probe_bw_up").after_ms(500),
-            Step { path: LOSS, ..Step::enters("probe_bw_up").after_ms(1) },
+            Step {
+                path: LOSS,
+                ..Step::enters("probe_bw_up").after_ms(1)
+            },
         ],
         conditions: &[
-            condition("inflight_longterm when UP begins", "B", at_least(4.0 * SEGMENT), "step 1", |flow| {
-                flow.own_at("inflight_longterm", flow.step(2))
-            }),
-            condition("inflight_longterm after / before", "", at_most(0.999), "step 4: scaled down", |flow| {
-                let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
-                let longterm = flow.own("inflight_longterm")?;
-                Ok(longterm[flow.row(stay.to)?] / longterm[flow.row_before(stay.to)?])
-            }),
+            condition(
+                "inflight_longterm when UP begins",
+                "B",
+                at_least(4.0 * SEGMENT),
+                "step 1",
+                |flow| flow.own_at("inflight_longterm", flow.step(2)),
+            ),
+            condition(
+                "inflight_longterm after / before",
+                "",
+                at_most(0.999),
+                "step 4: scaled down",
+                |flow| {
+                    let (stay, _) = flow.stay_to_end("probe_bw_up", flow.step(2))?;
+                    let longterm = flow.own("inflight_longterm")?;
+                    Ok(longterm[flow.row(stay.to)?] / longterm[flow.row_before(stay.to)?])
+                },
+            ),
             condition(
                 "inflight_longterm after / BDP",
                 "",

@@ -13,7 +13,11 @@ fn dip<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {
 /// When a lower RTT was last seen before the first ProbeRTT.
 fn last_lower(flow: &Flow<'_>) -> Result<f64, Why> {
     let (rtt, entry) = (flow.common("min_rtt"), flow.row(dip(flow)?.0.from)?);
-    Ok(flow.time((1..entry).rfind(|row| rtt[*row] < rtt[row - 1]).unwrap_or(0)))
+    Ok(flow.time(
+        (1..entry)
+            .rfind(|row| rtt[*row] < rtt[row - 1])
+            .unwrap_or(0),
+    ))
 }
 
 pub(super) static IN_PROBE_BW: Case = Case {
@@ -34,9 +38,13 @@ pub(super) static IN_PROBE_BW: Case = Case {
             condition("ProbeBW to ProbeRTT", "", at_least(1.0), "step 3", |flow| {
                 flow.count("probe_bw", "probe_rtt", 0.0)
             }),
-            condition("cwnd_gain in ProbeRTT", "", exactly(0.5), "step 3", |flow| {
-                flow.own_at("cwnd_gain", dip(flow)?.0.from)
-            }),
+            condition(
+                "cwnd_gain in ProbeRTT",
+                "",
+                exactly(0.5),
+                "step 3",
+                |flow| flow.own_at("cwnd_gain", dip(flow)?.0.from),
+            ),
             condition(
                 "least inflight / BDP",
                 "",
@@ -44,7 +52,10 @@ pub(super) static IN_PROBE_BW: Case = Case {
                 "step 3: half, and a segment",
                 |flow| {
                     let (stay, inflight) = (dip(flow)?.0, flow.common("inflight"));
-                    let least = flow.rows(stay.from, stay.to)?.map(|row| inflight[row]).fold(f64::INFINITY, f64::min);
+                    let least = flow
+                        .rows(stay.from, stay.to)?
+                        .map(|row| inflight[row])
+                        .fold(f64::INFINITY, f64::min);
                     Ok(least / BDP)
                 },
             ),
@@ -55,10 +66,16 @@ pub(super) static IN_PROBE_BW: Case = Case {
                 "step 4: 200 ms at least; no number for the most: three round trips to come down, and one",
                 |flow| Ok(dip(flow)?.0.to - dip(flow)?.0.from),
             ),
-            condition("rounds in ProbeRTT", "rounds", at_least(1.0), "step 4", |flow| {
-                let (round, stay) = (flow.own("round")?, dip(flow)?.0);
-                Ok(round[flow.row(stay.to)?] - round[flow.row(stay.from)?])
-            }),
+            condition(
+                "rounds in ProbeRTT",
+                "rounds",
+                at_least(1.0),
+                "step 4",
+                |flow| {
+                    let (round, stay) = (flow.own("round")?, dip(flow)?.0);
+                    Ok(round[flow.row(stay.to)?] - round[flow.row(stay.from)?])
+                },
+            ),
             condition("ProbeRTT to ProbeBW", "", at_least(1.0), "step 5", |flow| {
                 flow.count("probe_rtt", "probe_bw", 0.0)
             }),
@@ -84,24 +101,50 @@ pub(super) static SKIPPED: Case = Case {
     scenes: &[Scene {
         state: "probe_rtt",
         scenario: usual_path!("16s"),
-        steps: &[Step { flow: "app_schedule = \"$t+100ms pause, $t+11.1s unlimited\"", ..Step::enters("probe_bw") }],
+        steps: &[Step {
+            flow: "app_schedule = \"$t+100ms pause, $t+11.1s unlimited\"",
+            ..Step::enters("probe_bw")
+        }],
         every: Some(Span::from_millis(1)),
         conditions: &[
-            condition("in flight while idle, at the least", "B", NONE, "step 2", |flow| {
-                let inflight = flow.common("inflight");
-                let rows = flow.rows(flow.step(0) + 0.1, flow.step(0) + 11.1)?;
-                Ok(rows.map(|row| inflight[row]).fold(f64::INFINITY, f64::min))
-            }),
-            condition("idle_restart in the round trip after", "", YES, "step 4", |flow| {
-                flow.own_at("idle_restart", flow.step(0) + 11.1 + RTT / 2.0)
-            }),
-            condition("idle_restart two round trips after", "", NONE, "§5.3.4.3: until data is acknowledged", |flow| {
-                flow.own_at("idle_restart", flow.step(0) + 11.1 + 2.0 * RTT)
-            }),
-            condition("ProbeRTTs in the second after", "", NONE, "step 5", |flow| {
-                let resumed = flow.step(0) + 11.1;
-                Ok(flow.entries("probe_rtt", resumed)?.filter(|entry| entry.at < resumed + 1.0).count() as f64)
-            }),
+            condition(
+                "in flight while idle, at the least",
+                "B",
+                NONE,
+                "step 2",
+                |flow| {
+                    let inflight = flow.common("inflight");
+                    let rows = flow.rows(flow.step(0) + 0.1, flow.step(0) + 11.1)?;
+                    Ok(rows.map(|row| inflight[row]).fold(f64::INFINITY, f64::min))
+                },
+            ),
+            condition(
+                "idle_restart in the round trip after",
+                "",
+                YES,
+                "step 4",
+                |flow| flow.own_at("idle_restart", flow.step(0) + 11.1 + RTT / 2.0),
+            ),
+            condition(
+                "idle_restart two round trips after",
+                "",
+                NONE,
+                "§5.3.4.3: until data is acknowledged",
+                |flow| flow.own_at("idle_restart", flow.step(0) + 11.1 + 2.0 * RTT),
+            ),
+            condition(
+                "ProbeRTTs in the second after",
+                "",
+                NONE,
+                "step 5",
+                |flow| {
+                    let resumed = flow.step(0) + 11.1;
+                    Ok(flow
+                        .entries("probe_rtt", resumed)?
+                        .filter(|entry| entry.at < resumed + 1.0)
+                        .count() as f64)
+                },
+            ),
         ],
         ..Scene::EMPTY
     }],
@@ -119,13 +162,19 @@ pub(super) static IN_STARTUP: Case = Case {
             condition("Startup to ProbeRTT", "", at_least(1.0), "step 1", |flow| {
                 flow.count("startup", "probe_rtt", 0.0)
             }),
-            condition("time in ProbeRTT", "s", (0.2, 0.2 + 4.0 * RTT), "step 2: as in A.10", |flow| {
-                Ok(dip(flow)?.0.to - dip(flow)?.0.from)
-            }),
+            condition(
+                "time in ProbeRTT",
+                "s",
+                (0.2, 0.2 + 4.0 * RTT),
+                "step 2: as in A.10",
+                |flow| Ok(dip(flow)?.0.to - dip(flow)?.0.from),
+            ),
             condition("ProbeRTT to Startup", "", at_least(1.0), "step 3", |flow| {
                 flow.count("probe_rtt", "startup", 0.0)
             }),
-            condition("ProbeRTT to ProbeBW", "", NONE, "step 3", |flow| flow.count("probe_rtt", "probe_bw", 0.0)),
+            condition("ProbeRTT to ProbeBW", "", NONE, "step 3", |flow| {
+                flow.count("probe_rtt", "probe_bw", 0.0)
+            }),
             condition(
                 "max_bw / bottleneck at the end",
                 "",

@@ -23,23 +23,50 @@ pub(super) static PLATEAU: Case = Case {
         state: "startup",
         scenario: usual_path!("2s"),
         conditions: &[
-            condition("limited by the application in Startup", "", NONE, "step 2", |flow| {
-                flow.limited("application", 0.0, exit(flow)?.0)
+            condition(
+                "limited by the application in Startup",
+                "",
+                NONE,
+                "step 2",
+                |flow| flow.limited("application", 0.0, exit(flow)?.0),
+            ),
+            condition(
+                "max_bw / bottleneck at the exit",
+                "",
+                (0.98, 1.02),
+                "step 3: within 2 %",
+                |flow| Ok(at_exit(flow, "max_bw")? / RATE),
+            ),
+            condition(
+                "full_bw_count at the exit",
+                "rounds",
+                exactly(3.0),
+                "step 4",
+                |flow| at_exit(flow, "full_bw_count"),
+            ),
+            condition(
+                "rounds since the last growth by 25 %",
+                "rounds",
+                exactly(3.0),
+                "step 4",
+                |flow| {
+                    let (full_bw, round, exit) =
+                        (flow.own("full_bw")?, flow.own("round")?, exit(flow)?.1);
+                    let grown = (1..=exit)
+                        .rfind(|row| full_bw[*row] > full_bw[row - 1])
+                        .unwrap_or(0);
+                    Ok(round[exit] - round[grown])
+                },
+            ),
+            condition("full_bw_now at the exit", "", YES, "step 4", |flow| {
+                at_exit(flow, "full_bw_now")
             }),
-            condition("max_bw / bottleneck at the exit", "", (0.98, 1.02), "step 3: within 2 %", |flow| {
-                Ok(at_exit(flow, "max_bw")? / RATE)
+            condition("full_bw_reached at the exit", "", YES, "step 4", |flow| {
+                at_exit(flow, "full_bw_reached")
             }),
-            condition("full_bw_count at the exit", "rounds", exactly(3.0), "step 4", |flow| {
-                at_exit(flow, "full_bw_count")
+            condition("Startup to Drain", "", exactly(1.0), "step 5", |flow| {
+                flow.count("startup", "drain", 0.0)
             }),
-            condition("rounds since the last growth by 25 %", "rounds", exactly(3.0), "step 4", |flow| {
-                let (full_bw, round, exit) = (flow.own("full_bw")?, flow.own("round")?, exit(flow)?.1);
-                let grown = (1..=exit).rfind(|row| full_bw[*row] > full_bw[row - 1]).unwrap_or(0);
-                Ok(round[exit] - round[grown])
-            }),
-            condition("full_bw_now at the exit", "", YES, "step 4", |flow| at_exit(flow, "full_bw_now")),
-            condition("full_bw_reached at the exit", "", YES, "step 4", |flow| at_exit(flow, "full_bw_reached")),
-            condition("Startup to Drain", "", exactly(1.0), "step 5", |flow| flow.count("startup", "drain", 0.0)),
         ],
         ..Scene::EMPTY
     }],
@@ -74,13 +101,23 @@ pub(super) static DRAINED: Case = Case {
                 "step 3: there is something to drain",
                 |flow| flight(flow, drain(flow)?.0),
             ),
-            condition("inflight / BDP an ACK earlier", "", at_least(1.0), "step 4: not earlier", |flow| {
-                flight(flow, drain(flow)?.1 - 1)
+            condition(
+                "inflight / BDP an ACK earlier",
+                "",
+                at_least(1.0),
+                "step 4: not earlier",
+                |flow| flight(flow, drain(flow)?.1 - 1),
+            ),
+            condition(
+                "inflight / BDP at the exit",
+                "",
+                at_most(1.0 + BURST),
+                "step 4: 1, and a burst",
+                |flow| flight(flow, drain(flow)?.1),
+            ),
+            condition("Drain to ProbeBW", "", exactly(1.0), "step 4", |flow| {
+                flow.count("drain", "probe_bw", 0.0)
             }),
-            condition("inflight / BDP at the exit", "", at_most(1.0 + BURST), "step 4: 1, and a burst", |flow| {
-                flight(flow, drain(flow)?.1)
-            }),
-            condition("Drain to ProbeBW", "", exactly(1.0), "step 4", |flow| flow.count("drain", "probe_bw", 0.0)),
         ],
         ..Scene::EMPTY
     }],
@@ -96,7 +133,10 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
             name: "half",
             state: "drain",
             scenario: usual_path!("3s"),
-            steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"25mbit\"", ..Step::enters("drain") }],
+            steps: &[Step {
+                path: "[[path.change]]\nat = \"$t\"\nrate = \"25mbit\"",
+                ..Step::enters("drain")
+            }],
             conditions: &[
                 condition(
                     "inflight / BDP at the exit",
@@ -115,7 +155,9 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
                         Ok(round[end] - round[begin])
                     },
                 ),
-                condition("Drain to ProbeBW", "", exactly(1.0), "step 5", |flow| flow.count("drain", "probe_bw", 0.0)),
+                condition("Drain to ProbeBW", "", exactly(1.0), "step 5", |flow| {
+                    flow.count("drain", "probe_bw", 0.0)
+                }),
             ],
             ..Scene::EMPTY
         },
@@ -123,7 +165,10 @@ pub(super) static DRAINED_BY_TIME: Case = Case {
             name: "tenth",
             state: "drain",
             scenario: usual_path!("3s"),
-            steps: &[Step { path: "[[path.change]]\nat = \"$t\"\nrate = \"45mbit\"", ..Step::enters("drain") }],
+            steps: &[Step {
+                path: "[[path.change]]\nat = \"$t\"\nrate = \"45mbit\"",
+                ..Step::enters("drain")
+            }],
             conditions: &[condition(
                 "rounds in Drain",
                 "rounds",

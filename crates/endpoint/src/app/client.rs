@@ -18,8 +18,8 @@ pub struct Answer {
 
 /// An application that asks, waits for the answer, thinks, and asks again.
 ///
-/// It knows how long each answer will be, as from an HTTP header: it draws the same sizes from the same stream as the
-/// [server](crate::App::Answers).
+/// It knows how long each answer will be, as from an HTTP header: it draws the same sizes from the
+/// same stream as the [server](crate::App::Answers).
 #[derive(Clone, Debug)]
 pub struct Client {
     answers: Messages,
@@ -27,7 +27,8 @@ pub struct Client {
     think: Draw<Span>,
     rng: Rng,
     asked: Time,
-    /// How often it has asked for this answer while nothing of it has arrived; zero when something has.
+    /// How often it has asked for this answer while nothing of it has arrived; zero when something
+    /// has.
     tries: u32,
     rtt: RttEstimator,
 }
@@ -36,7 +37,15 @@ impl Client {
     /// One whose first request leaves with the handshake, which began at `start`.
     pub fn new(mut answers: Messages, think: Draw<Span>, rng: Rng, start: Time) -> Client {
         let size = answers.add();
-        Client { answers, size, think, rng, asked: start, tries: 0, rtt: RttEstimator::new() }
+        Client {
+            answers,
+            size,
+            think,
+            rng,
+            asked: start,
+            tries: 0,
+            rtt: RttEstimator::new(),
+        }
     }
 
     /// What will be in order when the answer is complete.
@@ -46,7 +55,11 @@ impl Client {
 
     /// The answer's last byte arrived at `now`; with the time of the next request.
     pub(crate) fn answered(&mut self, now: Time) -> (Answer, Time) {
-        let answer = Answer { asked: self.asked, arrived: now, size: self.size };
+        let answer = Answer {
+            asked: self.asked,
+            arrived: now,
+            size: self.size,
+        };
         self.size = self.answers.add();
         (answer, now + self.think.next(&mut self.rng))
     }
@@ -61,7 +74,8 @@ impl Client {
         now + self.rtt.rto()
     }
 
-    /// Data arrives that echoes an ACK sent at `echo`; true when it is the first of what was asked for.
+    /// Data arrives that echoes an ACK sent at `echo`; true when it is the first of what was asked
+    /// for.
     pub(crate) fn on_data(&mut self, now: Time, echo: Time) -> bool {
         let first = core::mem::take(&mut self.tries) > 0;
         // RFC 7323 §4: the echo tells which of several requests it answers.

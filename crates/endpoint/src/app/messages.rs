@@ -19,7 +19,13 @@ pub struct Messages {
 impl Messages {
     /// None yet.
     pub fn new(sizes: Draw<Bytes>, rng: Rng) -> Messages {
-        Messages { sizes, rng, end: 0, last: 0, bytes: Bytes::ZERO }
+        Messages {
+            sizes,
+            rng,
+            end: 0,
+            last: 0,
+            bytes: Bytes::ZERO,
+        }
     }
 
     /// One so far.
@@ -51,7 +57,11 @@ impl Messages {
 
     /// Payload of segment `seq` of the latest.
     pub(crate) fn size(&self, seq: u64) -> u16 {
-        if seq + 1 == self.end { self.last } else { SMSS.get() as u16 }
+        if seq + 1 == self.end {
+            self.last
+        } else {
+            SMSS.get() as u16
+        }
     }
 }
 
@@ -68,13 +78,20 @@ pub struct Bursts {
 impl Bursts {
     /// Bursts of what `messages` says, and pauses drawn from `rng`.
     pub fn new(messages: Messages, off: Draw<Span>, rng: Rng) -> Bursts {
-        Bursts { messages, off, rng, resumes: Some(Time::ZERO) }
+        Bursts {
+            messages,
+            off,
+            rng,
+            resumes: Some(Time::ZERO),
+        }
     }
 
     /// One behind the last segment written at `now`, when those below `una` are acknowledged.
     pub(super) fn written(&mut self, now: Time, una: u64) -> u64 {
         if una == self.messages.end() {
-            let resumes = *self.resumes.get_or_insert_with(|| now + self.off.next(&mut self.rng));
+            let resumes = *self
+                .resumes
+                .get_or_insert_with(|| now + self.off.next(&mut self.rng));
             if now >= resumes {
                 self.messages.add();
                 self.resumes = None;
@@ -94,12 +111,18 @@ mod tests {
 
     #[test]
     fn messages_end_with_what_is_left_of_each() {
-        let mut messages = Messages::new(Draw::Constant(Bytes::new(3_000)), Rng::stream(1, "a", "app"));
+        let mut messages = Messages::new(
+            Draw::Constant(Bytes::new(3_000)),
+            Rng::stream(1, "a", "app"),
+        );
         for (first, bytes) in [(0, 3_000), (3, 6_000)] {
             messages.add();
             let sizes: Vec<u16> = (first..first + 3).map(|seq| messages.size(seq)).collect();
             assert_eq!(sizes, [1448, 1448, 104]);
-            assert_eq!((messages.end(), messages.bytes()), (first + 3, Bytes::new(bytes)));
+            assert_eq!(
+                (messages.end(), messages.bytes()),
+                (first + 3, Bytes::new(bytes))
+            );
         }
     }
 
@@ -110,9 +133,18 @@ mod tests {
         let messages = Messages::new(Draw::Constant(Bytes::new(2_896)), rng.clone());
         let mut bursts = Bursts::new(messages, Draw::Constant(Span::from_millis(500)), rng);
         assert_eq!(bursts.written(at(50), 0), 2, "the first comes at once");
-        assert_eq!((bursts.written(at(99), 1), bursts.ready_at()), (2, Time::MAX));
-        assert_eq!((bursts.written(at(100), 2), bursts.ready_at()), (2, at(600)));
+        assert_eq!(
+            (bursts.written(at(99), 1), bursts.ready_at()),
+            (2, Time::MAX)
+        );
+        assert_eq!(
+            (bursts.written(at(100), 2), bursts.ready_at()),
+            (2, at(600))
+        );
         assert_eq!(bursts.written(at(599), 2), 2);
-        assert_eq!((bursts.written(at(600), 2), bursts.ready_at()), (4, Time::MAX));
+        assert_eq!(
+            (bursts.written(at(600), 2), bursts.ready_at()),
+            (4, Time::MAX)
+        );
     }
 }

@@ -24,7 +24,8 @@ pub enum App {
         /// Its length.
         bytes: Bytes,
     },
-    /// Writes at a rate from the start of the connection; full segments are sent, as Nagle's algorithm would have it.
+    /// Writes at a rate from the start of the connection; full segments are sent, as Nagle's
+    /// algorithm would have it.
     Paced {
         /// The rate, of payload.
         rate: Rate,
@@ -37,13 +38,14 @@ pub enum App {
     Bursts(Box<Bursts>),
     /// Writes at given times.
     Parts(Box<Parts>),
-    /// A server's: writes an answer whenever the [`Client`] asks. The first request comes with the handshake.
+    /// A server's: writes an answer whenever the [`Client`] asks. The first request comes with the
+    /// handshake.
     Answers(Box<Messages>),
 }
 
 impl App {
-    /// One behind the last segment that may be sent at `now`, for a connection open since `opened`, when those below
-    /// `sent` have been, and those below `una` are acknowledged.
+    /// One behind the last segment that may be sent at `now`, for a connection open since `opened`,
+    /// when those below `sent` have been, and those below `una` are acknowledged.
     #[inline]
     pub(crate) fn written(&mut self, opened: Time, now: Time, una: u64, sent: u64) -> u64 {
         match self {
@@ -72,8 +74,8 @@ impl App {
         }
     }
 
-    /// A request has come from a client that has everything before `next`. One that was asked again is known by it: the
-    /// answer is on its way.
+    /// A request has come from a client that has everything before `next`. One that was asked again
+    /// is known by it: the answer is on its way.
     pub(crate) fn on_request(&mut self, next: u64) {
         if let App::Answers(answers) = self
             && answers.end() == next
@@ -95,7 +97,9 @@ impl App {
             App::Bursts(bursts) => bursts.ready_at(),
             App::Parts(parts) => parts.ready_at(seq),
             App::Paced { rate, bytes } if bytes.is_none_or(|bytes| seq < segments(bytes)) => {
-                let end = bytes.map_or(Bytes::MAX, |bytes| bytes).min(SMSS * (seq + 1));
+                let end = bytes
+                    .map_or(Bytes::MAX, |bytes| bytes)
+                    .min(SMSS * (seq + 1));
                 // `bytes_in` rounds down, so one nanosecond more is surely enough.
                 opened + rate.time_for(end) + Span::from_nanos(1)
             }
@@ -111,7 +115,10 @@ impl App {
             App::Bursts(bursts) => bursts.messages.size(seq),
             App::Parts(parts) => parts.size(seq),
             App::Answers(answers) => answers.size(seq),
-            _ => self.bytes().map_or(SMSS, |bytes| (bytes - SMSS * seq).min(SMSS)).get() as u16,
+            _ => self
+                .bytes()
+                .map_or(SMSS, |bytes| (bytes - SMSS * seq).min(SMSS))
+                .get() as u16,
         }
     }
 
@@ -147,7 +154,9 @@ mod tests {
 
     #[test]
     fn a_transfer_ends_with_what_is_left() {
-        let app = App::Transfer { bytes: Bytes::new(3_000_000) };
+        let app = App::Transfer {
+            bytes: Bytes::new(3_000_000),
+        };
         assert_eq!(app.total(), Some(2_072));
         assert_eq!(app.size(2_070), 1448);
         assert_eq!(u64::from(app.size(2_071)), 3_000_000 - 2_071 * 1448);
@@ -155,13 +164,22 @@ mod tests {
 
     #[test]
     fn a_paced_application_writes_whole_segments_in_time() {
-        let mut app = App::Paced { rate: Rate::from_bps(1448 * 8 * 10), bytes: None };
+        let mut app = App::Paced {
+            rate: Rate::from_bps(1448 * 8 * 10),
+            bytes: None,
+        };
         let opened = Time::from_nanos(5);
         assert_eq!(app.written(opened, opened + Span::from_millis(99), 0, 0), 0);
-        assert_eq!(app.written(opened, opened + Span::from_millis(100), 0, 0), 1);
+        assert_eq!(
+            app.written(opened, opened + Span::from_millis(100), 0, 0),
+            1
+        );
         for seq in 0..1000 {
             let ready = app.ready_at(opened, seq);
-            assert!(app.written(opened, ready, seq, seq) > seq, "ready means written");
+            assert!(
+                app.written(opened, ready, seq, seq) > seq,
+                "ready means written"
+            );
         }
     }
 }

@@ -15,8 +15,8 @@ struct Part {
     last: u16,
 }
 
-/// An application that writes so much now, so much later: as a flow was seen to do. What is written before the connection is open
-/// waits for that.
+/// An application that writes so much now, so much later: as a flow was seen to do. What is written
+/// before the connection is open waits for that.
 #[derive(Clone, Debug)]
 pub struct Parts {
     parts: Vec<Part>,
@@ -31,9 +31,16 @@ impl Parts {
             let count = segments(size);
             end += count;
             bytes += size;
-            Part { at, end, last: (size - SMSS * (count - 1)).get() as u16 }
+            Part {
+                at,
+                end,
+                last: (size - SMSS * (count - 1)).get() as u16,
+            }
         });
-        Parts { parts: parts.collect(), bytes }
+        Parts {
+            parts: parts.collect(),
+            bytes,
+        }
     }
 
     /// What all of them have.
@@ -49,7 +56,9 @@ impl Parts {
     /// One behind the last segment written at `now`.
     pub(super) fn written(&self, now: Time) -> u64 {
         let written = self.parts.partition_point(|part| part.at <= now);
-        written.checked_sub(1).map_or(0, |last| self.parts[last].end)
+        written
+            .checked_sub(1)
+            .map_or(0, |last| self.parts[last].end)
     }
 
     /// When segment `seq` is written.
@@ -66,7 +75,8 @@ impl Parts {
     }
 
     fn of(&self, seq: u64) -> Option<&Part> {
-        self.parts.get(self.parts.partition_point(|part| part.end <= seq))
+        self.parts
+            .get(self.parts.partition_point(|part| part.end <= seq))
     }
 }
 
@@ -78,13 +88,26 @@ mod tests {
     #[test]
     fn each_part_is_written_at_its_time_and_ends_with_what_is_left() {
         let ms = |ms: u64| Time::ZERO + Span::from_millis(ms);
-        let parts = Parts::new([(ms(0), Bytes::new(3_000)), (ms(200), Bytes::new(1)), (ms(500), SMSS * 2)]);
-        assert_eq!((parts.bytes(), parts.end()), (Bytes::new(3_001) + SMSS * 2, 6));
+        let parts = Parts::new([
+            (ms(0), Bytes::new(3_000)),
+            (ms(200), Bytes::new(1)),
+            (ms(500), SMSS * 2),
+        ]);
+        assert_eq!(
+            (parts.bytes(), parts.end()),
+            (Bytes::new(3_001) + SMSS * 2, 6)
+        );
         for (at, written) in [(0, 3), (199, 3), (200, 4), (499, 4), (500, 6), (9_999, 6)] {
             assert_eq!(parts.written(ms(at)), written, "after {at} ms");
         }
-        assert_eq!((0..6).map(|seq| parts.size(seq)).collect::<Vec<_>>(), [1448, 1448, 104, 1, 1448, 1448]);
-        assert_eq!([2, 3, 4].map(|seq| parts.ready_at(seq)), [0, 200, 500].map(ms));
+        assert_eq!(
+            (0..6).map(|seq| parts.size(seq)).collect::<Vec<_>>(),
+            [1448, 1448, 104, 1, 1448, 1448]
+        );
+        assert_eq!(
+            [2, 3, 4].map(|seq| parts.ready_at(seq)),
+            [0, 200, 500].map(ms)
+        );
         assert_eq!(parts.ready_at(6), Time::MAX, "there is no more");
     }
 }

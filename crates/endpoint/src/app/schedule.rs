@@ -39,24 +39,36 @@ pub struct Cycle {
 impl Cycle {
     /// One that begins by writing.
     pub fn new(on: Draw<Span>, off: Draw<Span>, rate: Option<Rate>, rng: Rng) -> Cycle {
-        Cycle { on, off, rate, rng, pauses: true }
+        Cycle {
+            on,
+            off,
+            rate,
+            rng,
+            pauses: true,
+        }
     }
 
-    /// All of its changes, for a connection that opened at `opened`: (when, the rate from then on), without end.
+    /// All of its changes, for a connection that opened at `opened`: (when, the rate from then on),
+    /// without end.
     pub fn changes(mut self, opened: Time) -> impl Iterator<Item = (Time, Option<Rate>)> {
         std::iter::successors(Some((opened, None)), move |(at, _)| Some(self.next(*at))).skip(1)
     }
 
     /// The change after one at `at`.
     fn next(&mut self, at: Time) -> (Time, Option<Rate>) {
-        let (length, rate) = if self.pauses { (self.on, Some(Rate::ZERO)) } else { (self.off, self.rate) };
+        let (length, rate) = if self.pauses {
+            (self.on, Some(Rate::ZERO))
+        } else {
+            (self.off, self.rate)
+        };
         self.pauses = !self.pauses;
         (at + length.next(&mut self.rng), rate)
     }
 }
 
 impl Schedule {
-    /// One of rate `first`, and from each of the given times on another; none for no limit. The times are in order.
+    /// One of rate `first`, and from each of the given times on another; none for no limit. The
+    /// times are in order.
     pub fn new(
         first: Option<Rate>,
         changes: impl IntoIterator<Item = (Time, Option<Rate>)>,
@@ -64,12 +76,22 @@ impl Schedule {
     ) -> Schedule {
         let mut later: Vec<_> = changes.into_iter().collect();
         later.reverse();
-        Schedule { rate: first, since: Time::ZERO, base: Bytes::ZERO, later, cycle: None, bytes }
+        Schedule {
+            rate: first,
+            since: Time::ZERO,
+            base: Bytes::ZERO,
+            later,
+            cycle: None,
+            bytes,
+        }
     }
 
     /// One that writes and pauses in turn from the opening of the connection on.
     pub fn cycle(cycle: Cycle, bytes: Option<Bytes>) -> Schedule {
-        Schedule { cycle: Some(cycle.clone()), ..Schedule::new(cycle.rate, [], bytes) }
+        Schedule {
+            cycle: Some(cycle.clone()),
+            ..Schedule::new(cycle.rate, [], bytes)
+        }
     }
 
     /// What it writes in all, if it ends.
@@ -77,7 +99,8 @@ impl Schedule {
         self.bytes
     }
 
-    /// As [`App::written`](super::App). An application without a limit has written what was sent, whenever its rate changes.
+    /// As [`App::written`](super::App). An application without a limit has written what was sent,
+    /// whenever its rate changes.
     pub(super) fn written(&mut self, opened: Time, now: Time, sent: u64) -> u64 {
         while let Some((at, rate)) = self.next_change(opened, now) {
             self.base = self.bytes_at(opened, at).unwrap_or(SMSS * sent);
@@ -102,16 +125,21 @@ impl Schedule {
 
     /// What has been written at a time of the present rate, if there is one.
     fn bytes_at(&self, opened: Time, at: Time) -> Option<Bytes> {
-        self.rate.map(|rate| self.base + rate.bytes_in(at.since(self.since.max(opened))))
+        self.rate
+            .map(|rate| self.base + rate.bytes_in(at.since(self.since.max(opened))))
     }
 
     /// As [`App::ready_at`](super::App); a change may come before.
     pub(super) fn ready_at(&self, opened: Time, seq: u64) -> Time {
         let change = self.later.last().map_or(Time::MAX, |(at, _)| *at);
         let ready = match self.rate {
-            Some(rate) if rate > Rate::ZERO && self.bytes.is_none_or(|bytes| seq < segments(bytes)) => {
+            Some(rate)
+                if rate > Rate::ZERO && self.bytes.is_none_or(|bytes| seq < segments(bytes)) =>
+            {
                 let end = self.bytes.unwrap_or(Bytes::MAX).min(SMSS * (seq + 1));
-                self.since.max(opened) + rate.time_for(end.saturating_sub(self.base)) + Span::from_nanos(1)
+                self.since.max(opened)
+                    + rate.time_for(end.saturating_sub(self.base))
+                    + Span::from_nanos(1)
             }
             _ => Time::MAX,
         };
@@ -128,27 +156,49 @@ mod tests {
     fn a_schedule_pauses_has_no_limit_for_a_time_and_goes_on_from_what_was_sent() {
         let at = |ms: u64| Time::ZERO + Span::from_millis(ms);
         let ten = Rate::from_bps(1448 * 8 * 10);
-        let changes = [(at(1000), Some(Rate::ZERO)), (at(3000), None), (at(4000), Some(ten))];
+        let changes = [
+            (at(1000), Some(Rate::ZERO)),
+            (at(3000), None),
+            (at(4000), Some(ten)),
+        ];
         let mut app = App::Scheduled(Box::new(Schedule::new(Some(ten), changes, None)));
         let opened = at(100);
         assert_eq!(app.written(opened, at(600), 0, 0), 5);
         assert_eq!(app.ready_at(opened, 5), at(700) + Span::from_nanos(1));
-        assert_eq!(app.written(opened, at(1000), 0, 5), 9, "what was written before the pause is sent in it");
+        assert_eq!(
+            app.written(opened, at(1000), 0, 5),
+            9,
+            "what was written before the pause is sent in it"
+        );
         assert_eq!(app.written(opened, at(2999), 0, 9), 9);
         assert_eq!(app.ready_at(opened, 9), at(3000), "the pause ends");
         assert_eq!(app.written(opened, at(3000), 0, 9), u64::MAX);
-        assert_eq!(app.written(opened, at(4200), 0, 500), 502, "whole segments behind those sent");
+        assert_eq!(
+            app.written(opened, at(4200), 0, 500),
+            502,
+            "whole segments behind those sent"
+        );
         assert_eq!(app.ready_at(opened, 502), at(4300) + Span::from_nanos(1));
     }
 
     #[test]
     fn a_schedule_ends_with_its_last_byte() {
         let second = Time::ZERO + Span::from_secs(1);
-        let schedule = Schedule::new(None, [(second, Some(Rate::from_mbps(1)))], Some(Bytes::new(2_000)));
+        let schedule = Schedule::new(
+            None,
+            [(second, Some(Rate::from_mbps(1)))],
+            Some(Bytes::new(2_000)),
+        );
         let mut app = App::Scheduled(Box::new(schedule));
-        assert_eq!((app.total(), app.size(0), app.size(1)), (Some(2), 1448, 552));
+        assert_eq!(
+            (app.total(), app.size(0), app.size(1)),
+            (Some(2), 1448, 552)
+        );
         assert_eq!(app.written(Time::ZERO, Time::ZERO, 0, 0), 2);
-        assert_eq!(app.written(Time::ZERO, second + Span::from_secs(9), 0, 0), 2);
+        assert_eq!(
+            app.written(Time::ZERO, second + Span::from_secs(9), 0, 0),
+            2
+        );
         assert_eq!(app.ready_at(Time::ZERO, 2), Time::MAX);
     }
 
@@ -162,7 +212,11 @@ mod tests {
         let opened = at(50);
         assert_eq!(app.written(opened, opened, 0, 0), u64::MAX);
         assert_eq!(app.written(opened, at(249), 10, 20), u64::MAX);
-        assert_eq!(app.written(opened, at(250), 20, 30), 30, "what was sent by then");
+        assert_eq!(
+            app.written(opened, at(250), 20, 30),
+            30,
+            "what was sent by then"
+        );
         assert_eq!(app.ready_at(opened, 30), at(350));
         assert_eq!(app.written(opened, at(350), 30, 30), u64::MAX);
         assert_eq!(app.written(opened, at(550), 70, 80), 80);
@@ -171,6 +225,10 @@ mod tests {
         let cycle = Cycle::new(constant(200), constant(100), rate, rng);
         let mut app = App::Scheduled(Box::new(Schedule::cycle(cycle, None)));
         assert_eq!(app.written(opened, at(300), 3, 5), 20);
-        assert_eq!(app.written(opened, at(400), 20, 20), 25, "50 ms after the pause");
+        assert_eq!(
+            app.written(opened, at(400), 20, 20),
+            25,
+            "50 ms after the pause"
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! What an ACK does: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in the contract's order.
+//! What an ACK does: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in
+//! the contract's order.
 
 use cc::{Controller, EcnCounts, Probe, Recovery, RttSample};
 use units::{Bytes, Rate, Span, Time};
@@ -13,7 +14,8 @@ use crate::wire::{Ack, AckKind, Block};
 /// What an ACK told, for whoever measures.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AckOutcome {
-    /// RTT of the newest segment that was sent once and is newly acknowledged; if there is none, the timestamp's.
+    /// RTT of the newest segment that was sent once and is newly acknowledged; if there is none,
+    /// the timestamp's.
     pub rtt: Option<Span>,
     /// The delivery rate.
     pub rate: Option<Rate>,
@@ -24,7 +26,8 @@ struct Delivery {
     bytes: Bytes,
     /// The most recently sent of these: (sent, seq), and its record.
     newest: Option<(Time, u64, Sent)>,
-    /// Of the segments that were sent once: when the first of them left, and (sent, seq) of the newest.
+    /// Of the segments that were sent once: when the first of them left, and (sent, seq) of the
+    /// newest.
     first_once: Option<Time>,
     newest_once: Option<(Time, u64)>,
     lowest_once: u64,
@@ -36,12 +39,24 @@ struct Delivery {
 impl<C: Controller> Sender<C> {
     /// An ACK arrives, with its SACK blocks. Call [`transmit`](Sender::transmit) afterwards.
     #[inline]
-    pub fn on_ack(&mut self, now: Time, ack: &Ack, blocks: &[Block], probe: &mut dyn Probe) -> AckOutcome {
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        blocks: &[Block],
+        probe: &mut dyn Probe,
+    ) -> AckOutcome {
         self.acknowledged::<false>(now, ack, blocks, probe)
     }
 
     /// The same on a host, where delivery-rate samples are joined.
-    pub fn on_ack_in_turn(&mut self, now: Time, ack: &Ack, blocks: &[Block], probe: &mut dyn Probe) -> AckOutcome {
+    pub fn on_ack_in_turn(
+        &mut self,
+        now: Time,
+        ack: &Ack,
+        blocks: &[Block],
+        probe: &mut dyn Probe,
+    ) -> AckOutcome {
         self.acknowledged::<true>(now, ack, blocks, probe)
     }
 
@@ -94,7 +109,9 @@ impl<C: Controller> Sender<C> {
         if concerned {
             self.take_marks(ack, delivery.bytes);
         }
-        let tlp_repair = self.timer.probe_repaired(ack, blocks, delivery.newest.is_some());
+        let tlp_repair = self
+            .timer
+            .probe_repaired(ack, blocks, delivery.newest.is_some());
         let Some((sent, seq, record)) = delivery.newest else {
             // Nothing new: a pure duplicate, or a probe's echo.
             self.decide();
@@ -108,11 +125,17 @@ impl<C: Controller> Sender<C> {
         self.flight.on_delivered(now, sent, &mut self.conn);
         let rtt = self.measure_rtt(now, &delivery, ambiguous, advanced.then_some(ack.echo));
         // RFC 8985 §6.2 step 2: what answers the original says nothing of the retransmission.
-        let original = record.transmissions > 1 && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
-        if let Some((sent, seq)) = if original { delivery.newest_once } else { Some((sent, seq)) } {
+        let original = record.transmissions > 1
+            && (now - sent < self.rtt.min || (seq < self.una && ack.echo < sent));
+        if let Some((sent, seq)) = if original {
+            delivery.newest_once
+        } else {
+            Some((sent, seq))
+        } {
             self.rack.on_delivered(now, sent, seq);
         }
-        self.rack.on_sequence(delivery.lowest_once, delivery.highest);
+        self.rack
+            .on_sequence(delivery.lowest_once, delivery.highest);
         self.conn.cwnd_limited = prior_una < self.cwnd_limited_until;
 
         let prior_lost = self.conn.lost;
@@ -131,17 +154,28 @@ impl<C: Controller> Sender<C> {
         if HOSTED {
             rate = self.joined.join(now, sent, self.conn.delivered, rate);
         }
-        let outcome = AckOutcome { rtt, rate: rate.rate };
+        let outcome = AckOutcome {
+            rtt,
+            rate: rate.rate,
+        };
         let told = cc::Ack {
             newest,
             newly_acked: delivery.bytes,
             newly_lost,
             prior_inflight,
-            rtt: rtt.map(|raw| RttSample { raw, ack_delay: Span::ZERO }),
-            // RFC 7323 §4.1: the echo of an ACK that does not advance SND.UNA is that of an earlier one.
+            rtt: rtt.map(|raw| RttSample {
+                raw,
+                ack_delay: Span::ZERO,
+            }),
+            // RFC 7323 §4.1: the echo of an ACK that does not advance SND.UNA is that of an earlier
+            // one.
             one_way: advanced.then(|| ack.sent.since(ack.echo)),
             rate,
-            ecn: if concerned { self.ecn.marks.counts() } else { EcnCounts::default() },
+            ecn: if concerned {
+                self.ecn.marks.counts()
+            } else {
+                EcnCounts::default()
+            },
             tlp_repair,
         };
         self.call(now, probe, |controller, cx| controller.on_ack(cx, &told));
@@ -150,19 +184,25 @@ impl<C: Controller> Sender<C> {
                 self.exit_recovery(now, probe);
             }
         } else if tlp_repair {
-            // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not reduced in this round trip.
+            // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not
+            // reduced in this round trip.
             self.enter_recovery(now, prior_undelivered, probe);
             self.leave(now, Recovery::Exit, probe);
         }
         self.decide();
         if let Some(prr) = &mut self.prr {
-            prr.on_ack(delivery.bytes, self.conn.inflight, advanced && newly_lost == Bytes::ZERO);
+            prr.on_ack(
+                delivery.bytes,
+                self.conn.inflight,
+                advanced && newly_lost == Bytes::ZERO,
+            );
         }
         self.arm(now);
         outcome
     }
 
-    /// An ACK that is more than that: whether it has only to do with the handshake. A request acknowledges, too.
+    /// An ACK that is more than that: whether it has only to do with the handshake. A request
+    /// acknowledges, too.
     #[cold]
     fn is_handshake(&mut self, now: Time, ack: &Ack) -> bool {
         match ack.kind {
@@ -193,9 +233,13 @@ impl<C: Controller> Sender<C> {
     /// Whether the episode under way is.
     #[inline]
     fn is_over(&self) -> bool {
-        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR (Linux:
-        // tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
-        if self.phase == Phase::Reduced { self.una > self.episode.point() } else { self.una >= self.episode.point() }
+        // A reduction lasts until the first segment sent after it is acknowledged, the one with CWR
+        // (Linux: tcp_fastretrans_alert): earlier ACKs may still echo the mark that it answers.
+        if self.phase == Phase::Reduced {
+            self.una > self.episode.point()
+        } else {
+            self.una >= self.episode.point()
+        }
     }
 
     /// An ACK that says something of marks, and newly acknowledges so many bytes.
@@ -222,8 +266,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// A SACK block. What it newly reports costs a step a segment; what is known already is skipped, since the first
-    /// record of a run remembers how far the run goes.
+    /// A SACK block. What it newly reports costs a step a segment; what is known already is
+    /// skipped, since the first record of a run remembers how far the run goes.
     #[inline(never)] // apart from the usual ACK, which has no blocks
     fn deliver_block(&mut self, block: Block, delivery: &mut Delivery) {
         let (start, end) = (block.start.max(self.una), block.end.min(self.next));
@@ -260,12 +304,18 @@ impl<C: Controller> Sender<C> {
         let when = self.bursts.get(sent.burst).sent;
         self.bursts.leave(sent.burst);
         let this = order(when, seq);
-        if delivery.newest.is_none_or(|(at, of, _)| order(at, of) <= this) {
+        if delivery
+            .newest
+            .is_none_or(|(at, of, _)| order(at, of) <= this)
+        {
             delivery.newest = Some((when, seq, sent));
         }
         if sent.transmissions == 1 {
             delivery.first_once.get_or_insert(when);
-            if delivery.newest_once.is_none_or(|(at, of)| order(at, of) <= this) {
+            if delivery
+                .newest_once
+                .is_none_or(|(at, of)| order(at, of) <= this)
+            {
                 delivery.newest_once = Some((when, seq));
             }
             delivery.lowest_once = delivery.lowest_once.min(seq);
@@ -275,11 +325,18 @@ impl<C: Controller> Sender<C> {
         delivery.highest = delivery.highest.max(seq + 1);
     }
 
-    /// RFC 6298 takes the oldest segment's RTT, delay of the ACK included; controllers and users get the newest's. When
-    /// a retransmission is acknowledged, what was sent once may only have waited behind it, but the timestamp tells which
-    /// of the copies is answered (RFC 7323 §4.1): `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
+    /// RFC 6298 takes the oldest segment's RTT, delay of the ACK included; controllers and users
+    /// get the newest's. When a retransmission is acknowledged, what was sent once may only have
+    /// waited behind it, but the timestamp tells which of the copies is answered (RFC 7323 §4.1):
+    /// `echo`, given when SND.UNA advanced (Linux: tcp_ack_update_rtt).
     #[inline]
-    fn measure_rtt(&mut self, now: Time, delivery: &Delivery, ambiguous: bool, echo: Option<Time>) -> Option<Span> {
+    fn measure_rtt(
+        &mut self,
+        now: Time,
+        delivery: &Delivery,
+        ambiguous: bool,
+        echo: Option<Time>,
+    ) -> Option<Span> {
         let (first, newest) = match (delivery.first_once, delivery.newest_once) {
             (Some(first), Some((newest, _))) if !ambiguous => (first, newest),
             _ => (echo?, echo?),
@@ -294,6 +351,8 @@ impl<C: Controller> Sender<C> {
 
     /// The recovery change of this ACK was reported: tells the controller.
     pub(super) fn tell(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
-        self.call(now, probe, |controller, cx| controller.on_recovery(cx, change));
+        self.call(now, probe, |controller, cx| {
+            controller.on_recovery(cx, change)
+        });
     }
 }

@@ -1,4 +1,5 @@
-//! Loss: RACK's walk, tail loss probes, the retransmission timeout, and the one timer that they share.
+//! Loss: RACK's walk, tail loss probes, the retransmission timeout, and the one timer that they
+//! share.
 
 use core::cmp::Reverse;
 
@@ -10,7 +11,8 @@ use crate::rtt::RttEstimator;
 use crate::sent::State;
 use crate::wire::{Ack, Block, Segment};
 
-/// How long a receiver may delay the ACK of a lone segment (RFC 8985 §7.2 TLP.max_ack_delay; Linux: TCP_RTO_MIN).
+/// How long a receiver may delay the ACK of a lone segment (RFC 8985 §7.2 TLP.max_ack_delay; Linux:
+/// TCP_RTO_MIN).
 const MAX_ACK_DELAY: Span = Span::from_millis(200);
 
 /// What the timer is armed for; as in Linux one at a time.
@@ -42,7 +44,13 @@ pub(super) struct Timer {
 
 impl Timer {
     pub(super) fn new() -> Timer {
-        Timer { kind: Kind::None, at: Time::MAX, rto_base: Time::ZERO, reordering: None, probe: None }
+        Timer {
+            kind: Kind::None,
+            at: Time::MAX,
+            rto_base: Time::ZERO,
+            reordering: None,
+            probe: None,
+        }
     }
 
     #[inline]
@@ -71,13 +79,18 @@ impl Timer {
 
     /// A loss recovery begins (RFC 8985 §7.1): the segment that an unanswered probe retransmitted.
     pub(super) fn end_probe(&mut self) -> Option<u64> {
-        self.probe.take().and_then(|(end, retransmit)| retransmit.then(|| end - 1))
+        self.probe
+            .take()
+            .and_then(|(end, retransmit)| retransmit.then(|| end - 1))
     }
 
-    /// RFC 8985 §7.4: whether this ACK, which acknowledges something new or not, shows that the probe repaired a loss.
+    /// RFC 8985 §7.4: whether this ACK, which acknowledges something new or not, shows that the
+    /// probe repaired a loss.
     #[inline]
     pub(super) fn probe_repaired(&mut self, ack: &Ack, blocks: &[Block], new: bool) -> bool {
-        let Some((end, retransmit)) = self.probe else { return false };
+        let Some((end, retransmit)) = self.probe else {
+            return false;
+        };
         if ack.next < end {
             return false;
         }
@@ -133,9 +146,12 @@ impl<C: Controller> Sender<C> {
             return;
         }
         let rto = self.timer.rto_base + self.rtt.rto();
-        let may_probe = !self.phase.repairs() && self.sacked == 0 && self.lost == 0 && self.timer.probe.is_none();
-        // §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its timestamp gives the RTT sample that
-        // must come before the next.
+        let may_probe = !self.phase.repairs()
+            && self.sacked == 0
+            && self.lost == 0
+            && self.timer.probe.is_none();
+        // §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its timestamp
+        // gives the RTT sample that must come before the next.
         if may_probe {
             let mut pto = self.rtt.srtt * 2;
             if self.next - self.una == 1 {
@@ -147,19 +163,24 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// RFC 8985 §6.2 step 5: declares lost what was sent long enough before the newest delivered segment.
+    /// RFC 8985 §6.2 step 5: declares lost what was sent long enough before the newest delivered
+    /// segment.
     ///
-    /// First transmissions are in order of sequence and retransmissions in a queue of their own, so each segment is
-    /// looked at once, not once an ACK.
+    /// First transmissions are in order of sequence and retransmissions in a queue of their own, so
+    /// each segment is looked at once, not once an ACK.
     #[inline]
     pub(super) fn detect_losses(&mut self, now: Time, probe: &mut dyn Probe) {
         self.timer.reordering = None;
         if self.sacked == 0 && self.retransmitted.is_empty() {
             return; // All that was sent before the newest delivered segment is acknowledged.
         }
-        let Some(newest) = self.rack.newest else { return };
+        let Some(newest) = self.rack.newest else {
+            return;
+        };
         let recovering = self.phase.repairs();
-        let reordering = self.rack.reordering_window(recovering, self.sacked, self.rtt.min, self.rtt.srtt);
+        let reordering =
+            self.rack
+                .reordering_window(recovering, self.sacked, self.rtt.min, self.rtt.srtt);
         let patience = self.rack.rtt + reordering;
         let mut waits = None;
 
@@ -196,17 +217,25 @@ impl<C: Controller> Sender<C> {
         self.timer.reordering = waits.map(|when| when + patience);
     }
 
-    /// When the last of the first transmissions left that came before `newest` and is not delivered. What was SACKed
-    /// behind it is skipped run by run.
+    /// When the last of the first transmissions left that came before `newest` and is not
+    /// delivered. What was SACKed behind it is skipped run by run.
     fn latest_before(&self, newest: (Time, u64)) -> Option<Time> {
         // Of a retransmission far below, nothing tells which first transmissions it followed.
-        let mut seq = if newest.1 >= self.judged { newest.1 } else { self.next - 1 };
+        let mut seq = if newest.1 >= self.judged {
+            newest.1
+        } else {
+            self.next - 1
+        };
         loop {
             if let Some(when) = self.sent_once(seq).filter(|when| (*when, seq) < newest) {
                 return Some(when);
             }
             let sent = self.window.get(seq);
-            let run = if sent.state == State::Sacked { sent.inflight.get() } else { 1 };
+            let run = if sent.state == State::Sacked {
+                sent.inflight.get()
+            } else {
+                1
+            };
             seq = seq.checked_sub(run).filter(|seq| *seq >= self.judged)?;
         }
     }
@@ -214,17 +243,23 @@ impl<C: Controller> Sender<C> {
     /// When segment `seq` left, if it did once and is outstanding.
     fn sent_once(&self, seq: u64) -> Option<Time> {
         let sent = self.window.get(seq);
-        (sent.state == State::Outstanding && sent.transmissions == 1).then(|| self.bursts.get(sent.burst).sent)
+        (sent.state == State::Outstanding && sent.transmissions == 1)
+            .then(|| self.bursts.get(sent.burst).sent)
     }
 
     /// When the last of the retransmissions before `newest` left that is not answered.
     fn latest_again_before(&self, newest: (Time, u64)) -> Option<Time> {
-        let end = self.retransmitted.partition_point(|(seq, when)| (*when, *seq) < newest);
+        let end = self
+            .retransmitted
+            .partition_point(|(seq, when)| (*when, *seq) < newest);
         let mut earlier = self.retransmitted.range(..end).rev();
-        earlier.find(|(seq, when)| self.is_current(*seq, *when)).map(|(_, when)| *when)
+        earlier
+            .find(|(seq, when)| self.is_current(*seq, *when))
+            .map(|(_, when)| *when)
     }
 
-    /// Whether the retransmission of `seq` at `when` is the last one of a segment that is still outstanding.
+    /// Whether the retransmission of `seq` at `when` is the last one of a segment that is still
+    /// outstanding.
     pub(super) fn is_current(&self, seq: u64, when: Time) -> bool {
         if seq < self.una {
             return false;
@@ -247,12 +282,20 @@ impl<C: Controller> Sender<C> {
         let behind_lost = seq > self.una && self.window.get(seq - 1).state == State::Lost;
         let new_range = seq != self.last_lost_end && !behind_lost;
         self.last_lost_end = seq + 1;
-        let lost = Lost { packet, lost_since_sent: self.conn.lost - packet.lost, new_range, cause };
+        let lost = Lost {
+            packet,
+            lost_since_sent: self.conn.lost - packet.lost,
+            new_range,
+            cause,
+        };
         self.call(now, probe, |controller, cx| controller.on_lost(cx, &lost));
     }
 
     fn on_reordering_timer(&mut self, now: Time, probe: &mut dyn Probe) {
-        let (prior_lost, undelivered) = (self.conn.lost, self.conn.smss * (self.next - self.una - self.sacked));
+        let (prior_lost, undelivered) = (
+            self.conn.lost,
+            self.conn.smss * (self.next - self.una - self.sacked),
+        );
         self.detect_losses(now, probe);
         if self.conn.lost > prior_lost && !self.phase.repairs() {
             self.enter_recovery(now, undelivered, probe);
@@ -263,10 +306,16 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// RFC 8985 §7.3: new data if there is any and the peer has room, else the last segment again; whatever the window.
+    /// RFC 8985 §7.3: new data if there is any and the peer has room, else the last segment again;
+    /// whatever the window.
     fn send_probe(&mut self, now: Time, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
         let Some(opened) = self.opened else { return };
-        if self.next < self.app.written(opened, now, self.una, self.next).min(self.right_edge) {
+        if self.next
+            < self
+                .app
+                .written(opened, now, self.una, self.next)
+                .min(self.right_edge)
+        {
             let size = self.app.size(self.next);
             self.send_new(now, size, |_| false, probe, emit);
             self.timer.probe = Some((self.next, false));
@@ -280,10 +329,21 @@ impl<C: Controller> Sender<C> {
             self.conn.inflight -= Bytes::new(u64::from(sent.size));
             self.bursts.leave(sent.burst);
             let ecn = self.ecn.codepoint(true);
-            self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
+            self.depart(
+                now,
+                seq,
+                sent.size,
+                sent.transmissions.saturating_add(1),
+                ecn,
+                probe,
+            );
             self.retransmitted.push_back((seq, now));
             self.resent += 1;
-            emit(Segment { retransmit: true, ecn, ..self.segment(now, seq, sent.size) });
+            emit(Segment {
+                retransmit: true,
+                ecn,
+                ..self.segment(now, seq, sent.size)
+            });
             self.timer.probe = Some((self.next, true));
         }
         self.timer.restart_rto(now);
@@ -292,7 +352,9 @@ impl<C: Controller> Sender<C> {
     /// RFC 6298 §5.4–5.7, RFC 8985 §6.3.
     fn on_timeout(&mut self, now: Time, probe: &mut dyn Probe) {
         self.timer.reordering = None;
-        let reordering = self.rack.reordering_window(true, self.sacked, self.rtt.min, self.rtt.srtt);
+        let reordering =
+            self.rack
+                .reordering_window(true, self.sacked, self.rtt.min, self.rtt.srtt);
         let patience = self.rack.rtt + reordering;
         for seq in self.una..self.next {
             let sent = *self.window.get(seq);

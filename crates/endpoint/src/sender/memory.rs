@@ -1,4 +1,5 @@
-//! What a sender that is done leaves to the next one, so that where a million flows come and go none asks the system for memory.
+//! What a sender that is done leaves to the next one, so that where a million flows come and go
+//! none asks the system for memory.
 
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -20,18 +21,35 @@ pub struct Memory {
 impl Default for Memory {
     fn default() -> Memory {
         let (to_retransmit, retransmitted) = (BinaryHeap::new(), VecDeque::new());
-        Memory { window: Window::new(), bursts: Bursts::new(), to_retransmit, retransmitted }
+        Memory {
+            window: Window::new(),
+            bursts: Bursts::new(),
+            to_retransmit,
+            retransmitted,
+        }
     }
 }
 
 impl<C> Sender<C> {
-    /// It is done: its memory, for [another](Sender::within). What has grown for a long flow is given back.
+    /// It is done: its memory, for [another](Sender::within). What has grown for a long flow is
+    /// given back.
     pub fn into_memory(self) -> Memory {
-        let Sender { window, bursts, mut to_retransmit, mut retransmitted, .. } = self;
+        let Sender {
+            window,
+            bursts,
+            mut to_retransmit,
+            mut retransmitted,
+            ..
+        } = self;
         to_retransmit.clear();
         to_retransmit.shrink_to(KEPT);
         retransmitted.clear();
         retransmitted.shrink_to(KEPT);
-        Memory { window: window.cleared(), bursts: bursts.cleared(), to_retransmit, retransmitted }
+        Memory {
+            window: window.cleared(),
+            bursts: bursts.cleared(),
+            to_retransmit,
+            retransmitted,
+        }
     }
 }

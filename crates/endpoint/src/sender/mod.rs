@@ -1,6 +1,7 @@
 //! The sender: a TCP's data path around a congestion controller.
 //!
-//! The runner hands in ACKs and timer expiries, and after each lets the sender [transmit](Sender::transmit).
+//! The runner hands in ACKs and timer expiries, and after each lets the sender
+//! [transmit](Sender::transmit).
 //! - [`ack`]: what an ACK does (RFC 2018, 6298, delivery-rate sampling).
 //! - [`loss`]: RACK-TLP and the retransmission timeout (RFC 8985, 6298).
 //! - [`recovery`]: episodes, PRR, undo (RFC 9937, 2883, 4015).
@@ -45,7 +46,8 @@ pub struct SenderConfig<C> {
     pub app: App,
     /// Whether to pace.
     pub pacing: Pacing,
-    /// It runs on a host that [takes turns](Sender::transmit_batch): its pacer lets go what became due in between.
+    /// It runs on a host that [takes turns](Sender::transmit_batch): its pacer lets go what became
+    /// due in between.
     pub hosted: bool,
     /// There, a delivery-rate sample covers this much time at least.
     pub rate_interval: Span,
@@ -113,8 +115,21 @@ impl<C: Controller> Sender<C> {
 
     /// The same, in the memory of another.
     pub fn within(memory: Memory, config: SenderConfig<C>, now: Time) -> Sender<C> {
-        let Memory { window, bursts, to_retransmit, retransmitted } = memory;
-        let SenderConfig { controller, owner, app, pacing, hosted, rate_interval, rng } = config;
+        let Memory {
+            window,
+            bursts,
+            to_retransmit,
+            retransmitted,
+        } = memory;
+        let SenderConfig {
+            controller,
+            owner,
+            app,
+            pacing,
+            hosted,
+            rate_interval,
+            rng,
+        } = config;
         let decision = controller.decision();
         Sender {
             controller,
@@ -145,18 +160,25 @@ impl<C: Controller> Sender<C> {
             episode: Episode::default(),
             prr: None,
             timer: Timer::new(),
-            pacer: if hosted { Pacer::bucket(pacing) } else { Pacer::new(pacing) },
+            pacer: if hosted {
+                Pacer::bucket(pacing)
+            } else {
+                Pacer::new(pacing)
+            },
             ecn: Reaction::new(EcnFeedback::Accurate, decision.ecn),
             limits: LimitClock::new(now),
             joined: Joined::new(rate_interval),
         }
     }
 
-    /// The same, with another way to learn of marks, and with a codepoint of its own, if one is given, in place of the
-    /// controller's.
+    /// The same, with another way to learn of marks, and with a codepoint of its own, if one is
+    /// given, in place of the controller's.
     #[must_use]
     pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<Ecn>) -> Sender<C> {
-        Sender { ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint(false))), ..self }
+        Sender {
+            ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint(false))),
+            ..self
+        }
     }
 
     /// Whether data is ECN-capable.
@@ -167,7 +189,11 @@ impl<C: Controller> Sender<C> {
     /// The SYN, sent now or again.
     pub fn syn(&mut self, now: Time) -> Segment {
         let retransmit = self.timer.handshake(now, &mut self.rtt);
-        Segment { syn: true, retransmit, ..self.segment(now, 0, 0) }
+        Segment {
+            syn: true,
+            retransmit,
+            ..self.segment(now, 0, 0)
+        }
     }
 
     /// Sends what may be sent at `now`.
@@ -178,8 +204,8 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// Sends what may be sent at `now`, up to `most` segments, as a host does it in a turn; then waits for what
-    /// [`departure_at`](Sender::departure_at) says. The runner sets the limit.
+    /// Sends what may be sent at `now`, up to `most` segments, as a host does it in a turn; then
+    /// waits for what [`departure_at`](Sender::departure_at) says. The runner sets the limit.
     pub fn transmit_batch(
         &mut self,
         now: Time,
@@ -205,7 +231,11 @@ impl<C: Controller> Sender<C> {
         let cwnd = self.cwnd();
         let first = self.next;
         let limit = loop {
-            let lost = if self.lost > 0 { self.next_lost() } else { None };
+            let lost = if self.lost > 0 {
+                self.next_lost()
+            } else {
+                None
+            };
             let size = match lost {
                 Some(seq) => self.window.get(seq).size,
                 None if self.next >= written => break Limit::Application,
@@ -214,7 +244,11 @@ impl<C: Controller> Sender<C> {
             };
             if self.conn.inflight + Bytes::new(u64::from(size)) > cwnd {
                 self.cwnd_limited_until = self.next;
-                break if self.phase.repairs() { Limit::Recovery } else { Limit::Cwnd };
+                break if self.phase.repairs() {
+                    Limit::Recovery
+                } else {
+                    Limit::Cwnd
+                };
             }
             if !self.pacer.open(now) {
                 break Limit::Pacing;
@@ -227,7 +261,8 @@ impl<C: Controller> Sender<C> {
                 None => {
                     let joins = self.pacer.is_in_burst();
                     let push = |sender: &Self| {
-                        joins && sender.ends_burst(cwnd, written) || sender.next >= written && sender.app.pushes()
+                        joins && sender.ends_burst(cwnd, written)
+                            || sender.next >= written && sender.app.pushes()
                     };
                     self.send_new(now, size, push, probe, &mut emit);
                 }
@@ -258,10 +293,13 @@ impl<C: Controller> Sender<C> {
     /// Nothing can follow at once: the burst is full, or the window, or there is no more to send.
     #[inline]
     fn ends_burst(&self, cwnd: Bytes, written: u64) -> bool {
-        !self.pacer.is_in_burst() || self.conn.inflight + SMSS > cwnd || self.next >= written.min(self.right_edge)
+        !self.pacer.is_in_burst()
+            || self.conn.inflight + SMSS > cwnd
+            || self.next >= written.min(self.right_edge)
     }
 
-    /// Sends the next segment; `push` says, when it has left, whether a burst ends with it, or what was written at once.
+    /// Sends the next segment; `push` says, when it has left, whether a burst ends with it, or what
+    /// was written at once.
     #[inline]
     fn send_new(
         &mut self,
@@ -282,10 +320,21 @@ impl<C: Controller> Sender<C> {
         self.depart(now, seq, size, 1, ecn, probe);
         let push = push(self);
         let cwr = core::mem::take(&mut self.ecn.cwr);
-        emit(Segment { push, cwr, ecn, ..self.segment(now, seq, size) });
+        emit(Segment {
+            push,
+            cwr,
+            ecn,
+            ..self.segment(now, seq, size)
+        });
     }
 
-    fn retransmit(&mut self, now: Time, seq: u64, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
+    fn retransmit(
+        &mut self,
+        now: Time,
+        seq: u64,
+        probe: &mut dyn Probe,
+        emit: &mut impl FnMut(Segment),
+    ) {
         let sent = *self.window.get(seq);
         debug_assert_eq!(sent.state, State::Lost);
         self.to_retransmit.pop();
@@ -293,7 +342,14 @@ impl<C: Controller> Sender<C> {
         self.bursts.leave(sent.burst);
         self.flight.on_send(now, &self.conn);
         let ecn = self.ecn.codepoint(true);
-        self.depart(now, seq, sent.size, sent.transmissions.saturating_add(1), ecn, probe);
+        self.depart(
+            now,
+            seq,
+            sent.size,
+            sent.transmissions.saturating_add(1),
+            ecn,
+            probe,
+        );
         self.retransmitted.push_back((seq, now));
         self.resent += 1;
         self.episode.on_retransmit(now);
@@ -301,7 +357,11 @@ impl<C: Controller> Sender<C> {
             self.timer.restart_rto(now);
         }
         self.arm(now);
-        emit(Segment { retransmit: true, ecn, ..self.segment(now, seq, sent.size) });
+        emit(Segment {
+            retransmit: true,
+            ecn,
+            ..self.segment(now, seq, sent.size)
+        });
     }
 
     /// A segment that leaves at `now` for the first time.
@@ -323,7 +383,15 @@ impl<C: Controller> Sender<C> {
 
     /// Counts segment `seq` in flight, takes its snapshot and tells the controller.
     #[inline]
-    fn depart(&mut self, now: Time, seq: u64, size: u16, transmissions: u8, ecn: Ecn, probe: &mut dyn Probe) {
+    fn depart(
+        &mut self,
+        now: Time,
+        seq: u64,
+        size: u16,
+        transmissions: u8,
+        ecn: Ecn,
+        probe: &mut dyn Probe,
+    ) {
         let bytes = Bytes::new(u64::from(size));
         self.conn.inflight += bytes;
         if self.conn.paced {
@@ -332,11 +400,21 @@ impl<C: Controller> Sender<C> {
         if let Some(prr) = &mut self.prr {
             prr.on_sent(bytes);
         }
-        let snapshot = self.flight.snapshot(now, &self.conn, size, ecn, transmissions > 1);
+        let snapshot = self
+            .flight
+            .snapshot(now, &self.conn, size, ecn, transmissions > 1);
         let burst = self.bursts.join(&snapshot);
-        let sent = Sent { inflight: snapshot.inflight, burst, size, state: State::Outstanding, transmissions };
+        let sent = Sent {
+            inflight: snapshot.inflight,
+            burst,
+            size,
+            state: State::Outstanding,
+            transmissions,
+        };
         *self.window.get_mut(seq) = sent;
-        self.call(now, probe, |controller, cx| controller.on_sent(cx, &snapshot));
+        self.call(now, probe, |controller, cx| {
+            controller.on_sent(cx, &snapshot)
+        });
     }
 
     /// The lowest lost segment that was not retransmitted.
@@ -354,7 +432,15 @@ impl<C: Controller> Sender<C> {
     #[inline]
     fn call(&mut self, now: Time, probe: &mut dyn Probe, f: impl FnOnce(&mut C, &mut Cx<'_>)) {
         self.conn.next_departure = self.pacer.next.max(now);
-        f(&mut self.controller, &mut Cx { now, conn: &self.conn, rng: &mut self.rng, probe });
+        f(
+            &mut self.controller,
+            &mut Cx {
+                now,
+                conn: &self.conn,
+                rng: &mut self.rng,
+                probe,
+            },
+        );
     }
 
     /// Reads the controller's decision, after the calls of one event.
@@ -364,9 +450,24 @@ impl<C: Controller> Sender<C> {
         if self.decision.pacing_rate.is_none() && self.pacer.is_unused() {
             return;
         }
-        let (cwnd, Decision { ssthresh, pacing_rate, send_quantum, .. }) = (self.cwnd(), self.decision);
+        let (
+            cwnd,
+            Decision {
+                ssthresh,
+                pacing_rate,
+                send_quantum,
+                ..
+            },
+        ) = (self.cwnd(), self.decision);
         let outstanding = SMSS * (self.next - self.una);
-        self.pacer.set(pacing_rate, send_quantum, cwnd, outstanding, ssthresh, (self.rtt.srtt, self.rtt.min));
+        self.pacer.set(
+            pacing_rate,
+            send_quantum,
+            cwnd,
+            outstanding,
+            ssthresh,
+            (self.rtt.srtt, self.rtt.min),
+        );
         self.conn.pacing_rate = self.pacer.rate;
         self.conn.paced = self.pacer.rate.is_some();
     }
@@ -380,14 +481,18 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// When to call [`on_timer`](Sender::on_timer), if no ACK comes first. It moves with every ACK, mostly away.
+    /// When to call [`on_timer`](Sender::on_timer), if no ACK comes first. It moves with every ACK,
+    /// mostly away.
     #[inline]
     pub fn timer_at(&self) -> Time {
-        self.decision.wake_at.map_or(self.timer.at(), |wake| self.timer.at().min(wake))
+        self.decision
+            .wake_at
+            .map_or(self.timer.at(), |wake| self.timer.at().min(wake))
     }
 
-    /// When to let the sender [transmit](Sender::transmit) again, if no ACK comes first: the pacer's gate opens, or the
-    /// application will have written, or at once, when only the host kept it from sending more.
+    /// When to let the sender [transmit](Sender::transmit) again, if no ACK comes first: the
+    /// pacer's gate opens, or the application will have written, or at once, when only the host
+    /// kept it from sending more.
     #[inline]
     pub fn departure_at(&self) -> Time {
         match (self.limits.current(), self.opened) {
@@ -398,8 +503,9 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// From when on it is the host that holds the flow back, if the next ACK came at `arrival`: since what had stopped it
-    /// no longer does. A late gate of the pacer costs nothing while its bucket gives the time back.
+    /// From when on it is the host that holds the flow back, if the next ACK came at `arrival`:
+    /// since what had stopped it no longer does. A late gate of the pacer costs nothing while its
+    /// bucket gives the time back.
     pub fn overdue_at(&self, arrival: Time) -> Time {
         match self.limits.current() {
             Limit::Handshake => Time::MAX,
@@ -412,8 +518,12 @@ impl<C: Controller> Sender<C> {
     /// Where the next ACK will look beside the sender itself, for a runner that fetches ahead.
     #[inline]
     pub fn rings(&self) -> [*const (); 5] {
-        let [sent, next] = [self.una, self.next].map(|seq| core::ptr::from_ref(self.window.get(seq)).cast());
-        let [oldest, second, new] = self.bursts.ends().map(|burst| core::ptr::from_ref(burst).cast());
+        let [sent, next] =
+            [self.una, self.next].map(|seq| core::ptr::from_ref(self.window.get(seq)).cast());
+        let [oldest, second, new] = self
+            .bursts
+            .ends()
+            .map(|burst| core::ptr::from_ref(burst).cast());
         [sent, next, oldest, second, new]
     }
 

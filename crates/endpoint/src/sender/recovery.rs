@@ -1,4 +1,5 @@
-//! Recovery episodes: their begin and end, PRR for the controllers that leave it to us, and the undo of what was spurious.
+//! Recovery episodes: their begin and end, PRR for the controllers that leave it to us, and the
+//! undo of what was spurious.
 
 use core::cmp::Reverse;
 
@@ -62,9 +63,13 @@ impl<C: Controller> Sender<C> {
     /// Fast recovery begins. `recover_fs` is what can still be delivered (RFC 9937 §6).
     pub(super) fn enter_recovery(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
         if self.phase == Phase::Reduced && self.owner == RecoveryOwner::Prr {
-            // The window was reduced in this round trip: once is enough (RFC 3168 §6.1.2; Linux: tcp_enter_recovery).
+            // The window was reduced in this round trip: once is enough (RFC 3168 §6.1.2; Linux:
+            // tcp_enter_recovery).
             self.phase = Phase::Recovery;
-            self.episode = Episode { undo_from: None, ..self.begin_episode() };
+            self.episode = Episode {
+                undo_from: None,
+                ..self.begin_episode()
+            };
             return;
         }
         if self.phase == Phase::Reduced {
@@ -75,33 +80,55 @@ impl<C: Controller> Sender<C> {
         self.episode = self.begin_episode();
         self.tell(now, Recovery::Enter(RecoveryCause::Loss), probe);
         if self.owner == RecoveryOwner::Prr {
-            self.prr = Some(Prr::new(SMSS, self.controller.decision().ssthresh, recover_fs));
+            self.prr = Some(Prr::new(
+                SMSS,
+                self.controller.decision().ssthresh,
+                recover_fs,
+            ));
         }
     }
 
-    /// Packets were marked, and the window is not being reduced yet: once a round trip (RFC 3168 §6.1.2).
+    /// Packets were marked, and the window is not being reduced yet: once a round trip (RFC 3168
+    /// §6.1.2).
     pub(super) fn reduce(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
         self.phase = Phase::Reduced;
         self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
         // No retransmission can show that a mark was none.
-        self.episode = Episode { undo_from: None, ..self.begin_episode() };
+        self.episode = Episode {
+            undo_from: None,
+            ..self.begin_episode()
+        };
         self.ecn.cwr = self.ecn.feedback == EcnFeedback::Classic;
         self.tell(now, Recovery::Enter(RecoveryCause::Ecn), probe);
         if self.owner == RecoveryOwner::Prr {
-            self.prr = Some(Prr::new(SMSS, self.controller.decision().ssthresh, recover_fs));
+            self.prr = Some(Prr::new(
+                SMSS,
+                self.controller.decision().ssthresh,
+                recover_fs,
+            ));
         }
     }
 
     /// The retransmission timer fired and its losses are marked.
     pub(super) fn enter_loss(&mut self, now: Time, probe: &mut dyn Probe) {
         let again = self.phase == Phase::Loss && self.episode.timed_out == Some(self.una);
-        let episode = Episode { timed_out: Some(self.una), ..self.begin_episode() };
+        let episode = Episode {
+            timed_out: Some(self.una),
+            ..self.begin_episode()
+        };
         self.episode = match self.phase {
-            // Another timeout of one segment reduces nothing more: still the same episode, all of it spurious or none.
-            Phase::Loss if again => Episode { point: self.next, ..self.episode },
+            // Another timeout of one segment reduces nothing more: still the same episode, all of
+            // it spurious or none.
+            Phase::Loss if again => Episode {
+                point: self.next,
+                ..self.episode
+            },
             Phase::Open | Phase::Loss => episode,
             // What was reduced already can't be undone as one piece.
-            Phase::Recovery | Phase::Reduced => Episode { undo_from: None, ..episode },
+            Phase::Recovery | Phase::Reduced => Episode {
+                undo_from: None,
+                ..episode
+            },
         };
         self.phase = Phase::Loss;
         self.conn.in_recovery = false;
@@ -118,9 +145,10 @@ impl<C: Controller> Sender<C> {
         }
     }
 
-    /// The episode is over, but segments sent since it began were lost too: that is congestion anew (RFC 5681 §3.2), so
-    /// the next episode begins with the same ACK (Linux: tcp_fastretrans_alert). A controller with a recovery of its own
-    /// stays in it, as Linux's BBR does, which looks only at the state that an ACK leaves behind.
+    /// The episode is over, but segments sent since it began were lost too: that is congestion anew
+    /// (RFC 5681 §3.2), so the next episode begins with the same ACK (Linux:
+    /// tcp_fastretrans_alert). A controller with a recovery of its own stays in it, as Linux's BBR
+    /// does, which looks only at the state that an ACK leaves behind.
     pub(super) fn next_episode(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
         if self.owner == RecoveryOwner::Own && self.phase == Phase::Recovery {
             self.rack.on_recovery_exit();
@@ -138,20 +166,35 @@ impl<C: Controller> Sender<C> {
 
     /// Retransmissions that may still be on the way (Linux: retrans_out).
     fn retransmissions_out(&self) -> u64 {
-        self.retransmitted.iter().filter(|(seq, when)| self.is_current(*seq, *when)).count() as u64
+        self.retransmitted
+            .iter()
+            .filter(|(seq, when)| self.is_current(*seq, *when))
+            .count() as u64
     }
 
-    /// An episode from here on. While retransmissions of the one before may still be answered, their timestamps prove
-    /// nothing about this one: the first of them remains the mark (Linux: retrans_stamp and tcp_any_retrans_done).
+    /// An episode from here on. While retransmissions of the one before may still be answered,
+    /// their timestamps prove nothing about this one: the first of them remains the mark (Linux:
+    /// retrans_stamp and tcp_any_retrans_done).
     fn begin_episode(&mut self) -> Episode {
-        // A probe's copy of what arrived will be reported as a duplicate, and must not pass for one of the
-        // retransmissions to come.
-        let probe =
-            self.timer.end_probe().filter(|seq| *seq >= self.una && self.window.get(*seq).state == State::Sacked);
+        // A probe's copy of what arrived will be reported as a duplicate, and must not pass for one
+        // of the retransmissions to come.
+        let probe = self
+            .timer
+            .end_probe()
+            .filter(|seq| *seq >= self.una && self.window.get(*seq).state == State::Sacked);
         let retransmits = self.retransmissions_out() + u64::from(probe.is_some());
         let head_again = self.una < self.next && self.window.get(self.una).transmissions > 1;
-        let first_retransmit = self.episode.first_retransmit.filter(|_| retransmits > 0 || head_again);
-        Episode { point: self.next, undo_from: Some(self.una), retransmits, first_retransmit, timed_out: None }
+        let first_retransmit = self
+            .episode
+            .first_retransmit
+            .filter(|_| retransmits > 0 || head_again);
+        Episode {
+            point: self.next,
+            undo_from: Some(self.una),
+            retransmits,
+            first_retransmit,
+            timed_out: None,
+        }
     }
 
     /// Undo: the losses of the episode were none.
@@ -166,7 +209,9 @@ impl<C: Controller> Sender<C> {
                 if record.transmissions > 1 {
                     let burst = record.burst;
                     let when = self.bursts.get(burst).sent;
-                    let place = self.retransmitted.partition_point(|(of, at)| (*at, *of) < (when, seq));
+                    let place = self
+                        .retransmitted
+                        .partition_point(|(of, at)| (*at, *of) < (when, seq));
                     self.retransmitted.insert(place, (seq, when));
                 }
             }
@@ -182,21 +227,31 @@ impl<C: Controller> Sender<C> {
         self.tell(now, change, probe);
     }
 
-    /// Whether this ACK, whose deliveries are counted already, shows that the episode was spurious: all its
-    /// retransmissions came as duplicates (DSACK, RFC 2883), or an ACK of retransmitted data echoes a timestamp from
-    /// before the retransmission (Eifel, RFC 3522). `head` is what SND.UNA was.
+    /// Whether this ACK, whose deliveries are counted already, shows that the episode was spurious:
+    /// all its retransmissions came as duplicates (DSACK, RFC 2883), or an ACK of retransmitted
+    /// data echoes a timestamp from before the retransmission (Eifel, RFC 3522). `head` is what
+    /// SND.UNA was.
     #[inline]
-    pub(super) fn detect_spurious(&mut self, ack: &Ack, blocks: &[Block], head: Option<&Sent>) -> bool {
+    pub(super) fn detect_spurious(
+        &mut self,
+        ack: &Ack,
+        blocks: &[Block],
+        head: Option<&Sent>,
+    ) -> bool {
         if ack.dsack {
             self.rack.on_dsack(self.una, self.next);
         }
-        let (Some(undo_from), Some(first_retransmit)) = (self.episode.undo_from, self.episode.first_retransmit) else {
+        let (Some(undo_from), Some(first_retransmit)) =
+            (self.episode.undo_from, self.episode.first_retransmit)
+        else {
             return false;
         };
         if ack.dsack && blocks[0].start >= undo_from && self.episode.retransmits > 0 {
             // Of what is still known, only retransmissions count; the network duplicates too.
             let again = |seq: &u64| *seq < self.una || self.window.get(*seq).transmissions > 1;
-            let reported = (blocks[0].start..blocks[0].end.min(self.next)).filter(again).count() as u64;
+            let reported = (blocks[0].start..blocks[0].end.min(self.next))
+                .filter(again)
+                .count() as u64;
             self.episode.retransmits = self.episode.retransmits.saturating_sub(reported);
             if self.episode.retransmits == 0 {
                 return true;
@@ -205,7 +260,8 @@ impl<C: Controller> Sender<C> {
         let late = head.is_some_and(|head| head.transmissions > 1) && ack.echo < first_retransmit;
         match self.phase {
             Phase::Open | Phase::Reduced => false,
-            // As long as other retransmissions are out, one of them may have been needed (Linux: tcp_try_undo_partial).
+            // As long as other retransmissions are out, one of them may have been needed (Linux:
+            // tcp_try_undo_partial).
             Phase::Recovery if late && self.retransmissions_out() == 0 => {
                 self.rack.on_late_original();
                 true

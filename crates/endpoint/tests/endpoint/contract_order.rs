@@ -13,7 +13,18 @@ fn losses_come_before_enter_and_enter_before_the_ack_and_exit_behind_it() {
          100 > r1-2 r4
          200 < ack 10",
     );
-    assert_eq!(bench.calls(), ["lost rack range", "lost rack", "lost rack range", "enter", "ack", "ack", "exit"]);
+    assert_eq!(
+        bench.calls(),
+        [
+            "lost rack range",
+            "lost rack",
+            "lost rack range",
+            "enter",
+            "ack",
+            "ack",
+            "exit"
+        ]
+    );
 }
 
 #[test]
@@ -29,7 +40,16 @@ fn spurious_comes_first() {
     );
     assert_eq!(
         bench.calls(),
-        ["lost rack range", "enter", "ack", "spurious", "ack", "lost rack range", "lost rack", "enter"]
+        [
+            "lost rack range",
+            "enter",
+            "ack",
+            "spurious",
+            "ack",
+            "lost rack range",
+            "lost rack",
+            "enter"
+        ]
     );
 }
 
@@ -44,7 +64,18 @@ fn an_episode_that_ends_while_later_data_is_lost_is_followed_by_another() {
          200 > r10 14",
     );
     let calls = bench.calls();
-    assert_eq!(calls, ["lost rack range", "enter", "ack", "lost rack range", "exit", "enter", "ack"]);
+    assert_eq!(
+        calls,
+        [
+            "lost rack range",
+            "enter",
+            "ack",
+            "lost rack range",
+            "exit",
+            "enter",
+            "ack"
+        ]
+    );
 }
 
 #[test]
@@ -55,14 +86,20 @@ fn a_timer_reports_its_losses_without_an_ack() {
          100 < ack 0 sack 2
          125 > r0",
     );
-    assert_eq!(bench.calls(), ["ack", "lost rack range", "lost rack", "enter"]);
+    assert_eq!(
+        bench.calls(),
+        ["ack", "lost rack range", "lost rack", "enter"]
+    );
     let mut bench = Bench::open(Setup::halving(10, transfer(3)));
     bench.play(
         "  0 > 0-2
          200 > r2
          500 > r0",
     );
-    assert_eq!(bench.calls(), ["lost rto range", "lost rto", "lost rto", "timeout"]);
+    assert_eq!(
+        bench.calls(),
+        ["lost rto range", "lost rto", "lost rto", "timeout"]
+    );
 }
 
 #[test]
@@ -74,13 +111,20 @@ fn ranges_and_what_was_lost_since() {
          100 > r2-4 r8",
     );
     let lost: Vec<_> = bench.log().iter().filter_map(Event::lost).collect();
-    assert_eq!(lost.iter().map(|lost| lost.new_range).collect::<Vec<_>>(), [true, false, false, true]);
     assert_eq!(
-        lost.iter().map(|lost| lost.lost_since_sent).collect::<Vec<_>>(),
+        lost.iter().map(|lost| lost.new_range).collect::<Vec<_>>(),
+        [true, false, false, true]
+    );
+    assert_eq!(
+        lost.iter()
+            .map(|lost| lost.lost_since_sent)
+            .collect::<Vec<_>>(),
         [segments(1), segments(2), segments(3), segments(4)]
     );
     assert_eq!(
-        lost.iter().map(|lost| lost.packet.inflight).collect::<Vec<_>>(),
+        lost.iter()
+            .map(|lost| lost.packet.inflight)
+            .collect::<Vec<_>>(),
         [segments(3), segments(4), segments(5), segments(9)]
     );
 }
@@ -89,7 +133,10 @@ fn ranges_and_what_was_lost_since() {
 fn next_departure_never_lies_in_the_past() {
     let paced = Test::halving(12).paced(Rate::from_bps(1448 * 8 * 1000), segments(2));
     for controller in [Test::halving(12), paced] {
-        let mut bench = Bench::open(Setup { controller, ..Setup::halving(12, App::Unlimited) });
+        let mut bench = Bench::open(Setup {
+            controller,
+            ..Setup::halving(12, App::Unlimited)
+        });
         bench.pass(bench.at(3000.0), true);
         assert!(bench.log().len() > 20);
         for event in bench.log() {

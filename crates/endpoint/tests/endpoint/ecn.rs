@@ -7,7 +7,12 @@ use units::{Bytes, Span, Time};
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
 
-const POLICY: AckPolicy = AckPolicy { every: 2, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
+const POLICY: AckPolicy = AckPolicy {
+    every: 2,
+    quick: 16,
+    delay: Span::from_millis(40),
+    coalesce: Span::ZERO,
+};
 
 fn segment(seq: u64, ce: bool) -> Segment {
     let sent = Time::ZERO + ms(seq as f64);
@@ -35,7 +40,9 @@ fn receiver(feedback: EcnFeedback) -> Receiver {
 /// What it says, (next, ecn) of each ACK.
 fn says(receiver: &mut Receiver, segment: &Segment) -> Vec<(u64, u8)> {
     let mut said = Vec::new();
-    receiver.on_segment(Time::ZERO + ms(20.0), segment, |_, ack, _| said.push((ack.next, ack.ecn)));
+    receiver.on_segment(Time::ZERO + ms(20.0), segment, |_, ack, _| {
+        said.push((ack.next, ack.ecn))
+    });
     said
 }
 
@@ -44,8 +51,16 @@ fn exact_feedback_counts_every_marked_arrival() {
     let mut receiver = receiver(EcnFeedback::Accurate);
     let mut said = Vec::new();
     // In order, out of order, a duplicate, and the hole's filling.
-    for (seq, ce) in [(16, true), (17, true), (18, false), (20, true), (20, true), (19, true), (21, false), (22, false)]
-    {
+    for (seq, ce) in [
+        (16, true),
+        (17, true),
+        (18, false),
+        (20, true),
+        (20, true),
+        (19, true),
+        (21, false),
+        (22, false),
+    ] {
         said.extend(says(&mut receiver, &segment(seq, ce)));
     }
     assert_eq!(said, [(18, 2), (19, 3), (19, 4), (21, 5), (23, 5)]);
@@ -69,7 +84,13 @@ fn classic_feedback_repeats_itself_until_the_sender_has_reduced() {
         (22, false, false),
         (23, true, true),
     ] {
-        said.extend(says(&mut receiver, &Segment { cwr, ..segment(seq, ce) }));
+        said.extend(says(
+            &mut receiver,
+            &Segment {
+                cwr,
+                ..segment(seq, ce)
+            },
+        ));
     }
     // RFC 3168 §6.1.3; the last packet ends the old echo and begins a new one.
     assert_eq!(said, [(18, 1), (20, 1), (22, 0), (24, 1)]);
@@ -79,8 +100,16 @@ fn classic_feedback_repeats_itself_until_the_sender_has_reduced() {
 fn dctcp_answers_what_came_before_a_change_at_once() {
     let mut receiver = receiver(EcnFeedback::Dctcp);
     let mut said = Vec::new();
-    for (seq, ce) in [(16, false), (17, true), (18, true), (19, true), (20, false), (21, false), (22, true), (23, true)]
-    {
+    for (seq, ce) in [
+        (16, false),
+        (17, true),
+        (18, true),
+        (19, true),
+        (20, false),
+        (21, false),
+        (22, true),
+        (23, true),
+    ] {
         said.extend(says(&mut receiver, &segment(seq, ce)));
     }
     // RFC 8257 §3.2: 16 is not marked; 17 to 19 are; 20 and 21 are not; 22 and 23 are.
@@ -104,14 +133,31 @@ fn marks_reduce_the_window_once_a_round_trip() {
          200 < ack 11 ce 5
          200 > 15",
     );
-    // PRR sends one for two down to five in flight; the first segment of the new window, 10, ends the episode.
-    assert_eq!(bench.calls(), ["enter ecn", "ack", "ack", "ack", "ack", "ack", "ack", "exit"]);
+    // PRR sends one for two down to five in flight; the first segment of the new window, 10, ends
+    // the episode.
+    assert_eq!(
+        bench.calls(),
+        [
+            "enter ecn",
+            "ack",
+            "ack",
+            "ack",
+            "ack",
+            "ack",
+            "ack",
+            "exit"
+        ]
+    );
     assert_eq!(bench.sender.cwnd(), segments(5));
     bench.play(
         "201 < ack 13 ce 6
          201 > 16",
     );
-    assert_eq!(bench.calls(), ["enter ecn", "ack"], "and so again in the next");
+    assert_eq!(
+        bench.calls(),
+        ["enter ecn", "ack"],
+        "and so again in the next"
+    );
 }
 
 #[test]
@@ -125,13 +171,20 @@ fn the_controller_learns_how_many() {
          101 > 12-15",
     );
     let ack = bench.last_ack();
-    assert_eq!((ack.ecn.ce_packets, ack.ecn.ce_bytes), (3, Some(segments(3))));
+    assert_eq!(
+        (ack.ecn.ce_packets, ack.ecn.ce_bytes),
+        (3, Some(segments(3)))
+    );
     assert_eq!(bench.sender.conn().delivered_ce, segments(4));
     bench.play(
         "200 < ack 12 ce 9
          200 > 16-21",
     );
-    assert_eq!(bench.last_ack().rate.delivered_ce, segments(8), "since 11 left, with one mark known");
+    assert_eq!(
+        bench.last_ack().rate.delivered_ce,
+        segments(8),
+        "since 11 left, with one mark known"
+    );
 }
 
 #[test]
@@ -193,13 +246,25 @@ fn marks_of_an_ack_that_acknowledges_nothing_are_kept_for_the_next() {
 
 /// A classic flow, halved by marks.
 fn classic(n: u64) -> Setup {
-    Setup { ecn: EcnFeedback::Classic, codepoint: Some(Ecn::Ect0), ..Setup::halving(n, App::Unlimited) }
+    Setup {
+        ecn: EcnFeedback::Classic,
+        codepoint: Some(Ecn::Ect0),
+        ..Setup::halving(n, App::Unlimited)
+    }
 }
 
 #[test]
 fn an_echo_reduces_once_and_is_answered_with_cwr() {
     let mut bench = Bench::open(classic(10));
-    let acks = [(100.0, 2), (101.0, 4), (102.0, 6), (103.0, 8), (104.0, 10), (200.0, 11), (201.0, 12)];
+    let acks = [
+        (100.0, 2),
+        (101.0, 4),
+        (102.0, 6),
+        (103.0, 8),
+        (104.0, 10),
+        (200.0, 11),
+        (201.0, 12),
+    ];
     let mut sent = Vec::new();
     for (at, next) in acks {
         bench.pass(bench.at(at), true);
@@ -207,25 +272,54 @@ fn an_echo_reduces_once_and_is_answered_with_cwr() {
         let ecn = u8::from(next <= 10);
         let echo = bench.at(if next <= 10 { 0.0 } else { 100.0 });
         bench.receive(
-            &Ack { next, echo, sent: bench.now, window: 1000, blocks: 0, dsack: false, kind: AckKind::Plain, ecn },
+            &Ack {
+                next,
+                echo,
+                sent: bench.now,
+                window: 1000,
+                blocks: 0,
+                dsack: false,
+                kind: AckKind::Plain,
+                ecn,
+            },
             &[],
         );
         sent.extend(bench.sent().into_iter().map(|(_, segment)| segment));
     }
     let calls = bench.calls();
-    assert_eq!(calls.iter().filter(|call| *call == "enter ecn").count(), 1, "{calls:?}");
+    assert_eq!(
+        calls.iter().filter(|call| *call == "enter ecn").count(),
+        1,
+        "{calls:?}"
+    );
     assert_eq!(bench.sender.cwnd(), segments(5));
-    assert_eq!(bench.last_ack().ecn.ce_bytes, None, "RFC 3168 says nothing of numbers");
-    let new: Vec<(u64, bool)> = sent[10..13].iter().map(|segment| (segment.seq, segment.cwr)).collect();
-    assert_eq!(new, [(10, true), (11, false), (12, false)], "RFC 3168 §6.1.2");
+    assert_eq!(
+        bench.last_ack().ecn.ce_bytes,
+        None,
+        "RFC 3168 says nothing of numbers"
+    );
+    let new: Vec<(u64, bool)> = sent[10..13]
+        .iter()
+        .map(|segment| (segment.seq, segment.cwr))
+        .collect();
+    assert_eq!(
+        new,
+        [(10, true), (11, false), (12, false)],
+        "RFC 3168 §6.1.2"
+    );
 }
 
 #[test]
 fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
-    for (feedback, again) in
-        [(EcnFeedback::Classic, Ecn::NotEct), (EcnFeedback::Accurate, Ecn::Ect0), (EcnFeedback::Dctcp, Ecn::Ect0)]
-    {
-        let mut bench = Bench::open(Setup { ecn: feedback, ..classic(10) });
+    for (feedback, again) in [
+        (EcnFeedback::Classic, Ecn::NotEct),
+        (EcnFeedback::Accurate, Ecn::Ect0),
+        (EcnFeedback::Dctcp, Ecn::Ect0),
+    ] {
+        let mut bench = Bench::open(Setup {
+            ecn: feedback,
+            ..classic(10)
+        });
         bench.pass(bench.at(100.0), true);
         let blocks = [endpoint::Block { start: 1, end: 6 }];
         let ack = Ack {
@@ -242,14 +336,24 @@ fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
         let sent = bench.sent();
         assert!(sent.iter().any(|(_, segment)| segment.retransmit));
         for (_, segment) in sent {
-            assert_eq!(segment.ecn, if segment.retransmit { again } else { Ecn::Ect0 });
+            assert_eq!(
+                segment.ecn,
+                if segment.retransmit { again } else { Ecn::Ect0 }
+            );
         }
         for packet in bench.snapshots() {
-            assert_eq!(packet.ecn, if packet.retransmit { again } else { Ecn::Ect0 });
+            assert_eq!(
+                packet.ecn,
+                if packet.retransmit { again } else { Ecn::Ect0 }
+            );
         }
     }
     let mut closed = Bench::closed(classic(10));
-    assert_eq!(closed.sent()[0].1.ecn, Ecn::NotEct, "a SYN is not (RFC 3168 §6.1.1)");
+    assert_eq!(
+        closed.sent()[0].1.ecn,
+        Ecn::NotEct,
+        "a SYN is not (RFC 3168 §6.1.1)"
+    );
 }
 
 #[test]
@@ -270,7 +374,14 @@ fn a_loss_after_a_mark_is_repaired_without_another_reduction() {
          201 > 16-18",
     );
     let calls = bench.calls();
-    assert_eq!(calls.iter().filter(|call| call.starts_with("enter")).count(), 1, "{calls:?}");
+    assert_eq!(
+        calls
+            .iter()
+            .filter(|call| call.starts_with("enter"))
+            .count(),
+        1,
+        "{calls:?}"
+    );
     assert_eq!(calls.last().map(String::as_str), Some("exit"), "{calls:?}");
     assert_eq!(bench.sender.cwnd(), segments(5));
 }
@@ -288,7 +399,10 @@ fn a_loss_and_a_mark_together_are_a_loss() {
 
 #[test]
 fn a_controller_with_a_recovery_of_its_own_is_told_and_no_more() {
-    let mut bench = Bench::open(Setup { controller: Test::fixed(10), ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        controller: Test::fixed(10),
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "  0 > 0-9
          100 < ack 2 ce 1
@@ -296,10 +410,28 @@ fn a_controller_with_a_recovery_of_its_own_is_told_and_no_more() {
          101 < ack 2 sack 4-8 ce 1
          101 > r2-3 12-16",
     );
-    assert_eq!(bench.calls(), ["enter ecn", "ack", "lost rack range", "lost rack", "exit", "enter", "ack"]);
+    assert_eq!(
+        bench.calls(),
+        [
+            "enter ecn",
+            "ack",
+            "lost rack range",
+            "lost rack",
+            "exit",
+            "enter",
+            "ack"
+        ]
+    );
     assert_eq!(bench.sender.cwnd(), segments(10));
     let recovering = |event: &crate::script::Event| event.conn.in_recovery;
-    assert!(!bench.log().iter().filter(|event| event.conn.lost == Bytes::ZERO).any(recovering), "a mark is no loss");
+    assert!(
+        !bench
+            .log()
+            .iter()
+            .filter(|event| event.conn.lost == Bytes::ZERO)
+            .any(recovering),
+        "a mark is no loss"
+    );
 }
 
 #[test]
@@ -319,7 +451,8 @@ fn what_is_reduced_by_a_mark_is_not_undone() {
 }
 
 proptest! {
-    /// Whichever way they are reported: what the sender counts is what was marked, though ACKs are lost.
+    /// Whichever way they are reported: what the sender counts is what was marked, though ACKs are
+    /// lost.
     #[test]
     fn counts_are_exact(
         marks in prop::collection::vec(prop::bool::weighted(0.3), 300),
@@ -349,7 +482,8 @@ proptest! {
             let last = answers.len() - 1;
             for (i, (_, ack)) in answers.iter().enumerate() {
                 acks += 1;
-                // With the echo of DCTCP a lost ACK takes its part along; the last one of a round always comes.
+                // With the echo of DCTCP a lost ACK takes its part along; the last one of a round
+                // always comes.
                 if dctcp || i == last || !lost[acks % lost.len()] {
                     bench.now = bench.now.max(ack.sent);
                     bench.sender.on_ack(bench.now, ack, &[], &mut NoProbe);

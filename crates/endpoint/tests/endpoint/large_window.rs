@@ -7,11 +7,14 @@ use cc::{NoProbe, RecoveryOwner};
 use endpoint::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
 use units::{Rng, Span, Time};
 
-/// A window of `n` segments, of which every second is lost once, is sent, repaired and acknowledged; an ACK for each.
-/// Gives the count of retransmissions.
+/// A window of `n` segments, of which every second is lost once, is sent, repaired and
+/// acknowledged; an ACK for each. Gives the count of retransmissions.
 fn repair(n: u64, reordered: bool) -> usize {
     let config = SenderConfig {
-        controller: Test { logs: false, ..Test::fixed(n) },
+        controller: Test {
+            logs: false,
+            ..Test::fixed(n)
+        },
         owner: RecoveryOwner::Own,
         app: transfer(n + 2),
         pacing: Pacing::Off,
@@ -20,7 +23,12 @@ fn repair(n: u64, reordered: bool) -> usize {
         rng: Rng::stream(1, "test", "controller"),
     };
     let mut sender = Sender::new(config, Time::ZERO);
-    let policy = AckPolicy { every: 1, quick: 16, delay: ms(40.0), coalesce: Span::ZERO };
+    let policy = AckPolicy {
+        every: 1,
+        quick: 16,
+        delay: ms(40.0),
+        coalesce: Span::ZERO,
+    };
     let mut receiver = Receiver::new(policy, segments(2 * n));
     let mut now = Time::ZERO;
     let mut flight = VecDeque::from([sender.syn(now)]);
@@ -34,7 +42,10 @@ fn repair(n: u64, reordered: bool) -> usize {
             flight.swap(0, 2);
             flight[2].retransmit = true;
         }
-        for segment in flight.drain(..).filter(|segment| segment.syn || segment.retransmit || segment.seq % 2 == 1) {
+        for segment in flight
+            .drain(..)
+            .filter(|segment| segment.syn || segment.retransmit || segment.seq % 2 == 1)
+        {
             now += Span::from_nanos(10);
             receiver.on_segment(now, &segment, |at, ack, blocks| {
                 sender.on_ack(at, &ack, blocks, &mut NoProbe);
@@ -56,6 +67,10 @@ fn repair(n: u64, reordered: bool) -> usize {
 fn each_lost_segment_is_sent_again_once() {
     for reordered in [false, true] {
         // Of segments 0 to 20 001 the even ones, but for the one that comes late.
-        assert_eq!(repair(20_000, reordered), 10_001 - usize::from(reordered), "reordered: {reordered}");
+        assert_eq!(
+            repair(20_000, reordered),
+            10_001 - usize::from(reordered),
+            "reordered: {reordered}"
+        );
     }
 }

@@ -31,18 +31,33 @@ fn each_limit_is_named_when_it_holds() {
     assert_eq!(bench.limit(), Limit::Application);
     let end = bench.at(350.0);
     let held = bench.sender.limits().held(end);
-    let expected = [("handshake", 100.0), ("cwnd", 110.0), ("recovery", 90.0), ("application", 50.0)];
+    let expected = [
+        ("handshake", 100.0),
+        ("cwnd", 110.0),
+        ("recovery", 90.0),
+        ("application", 50.0),
+    ];
     for (name, held) in LIMITS.iter().zip(held) {
-        let expected = expected.iter().find(|(of, _)| of == name).map_or(0.0, |(_, millis)| *millis);
+        let expected = expected
+            .iter()
+            .find(|(of, _)| of == name)
+            .map_or(0.0, |(_, millis)| *millis);
         assert_eq!(held, ms(expected), "{name}");
     }
-    assert_eq!(held.iter().fold(Span::ZERO, |sum, held| sum + *held), ms(350.0), "shares sum to one");
+    assert_eq!(
+        held.iter().fold(Span::ZERO, |sum, held| sum + *held),
+        ms(350.0),
+        "shares sum to one"
+    );
 }
 
 #[test]
 fn pacing_is_a_limit() {
     let controller = Test::fixed(14).paced(Rate::from_bps(1448 * 8 * 1000), segments(2));
-    let mut bench = Bench::open(Setup { controller, ..Setup::fixed(14, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        controller,
+        ..Setup::fixed(14, App::Unlimited)
+    });
     bench.play("0 > 0-9");
     assert_eq!(bench.limit(), Limit::Pacing);
     bench.play(
@@ -50,12 +65,19 @@ fn pacing_is_a_limit() {
          4 > 12-13
          5 -",
     );
-    assert_eq!(bench.limit(), Limit::Cwnd, "the window was full when the last of them left");
+    assert_eq!(
+        bench.limit(),
+        Limit::Cwnd,
+        "the window was full when the last of them left"
+    );
 }
 
 #[test]
 fn the_receive_window_blocks_exactly_at_its_right_edge() {
-    let mut bench = Bench::open(Setup { window: 5, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play("0 > 0-4");
     assert_eq!(bench.limit(), Limit::ReceiveWindow);
     bench.play(
@@ -71,7 +93,10 @@ fn the_receive_window_blocks_exactly_at_its_right_edge() {
 
 #[test]
 fn a_retransmission_needs_no_receive_window() {
-    let mut bench = Bench::open(Setup { window: 5, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "  0 > 0-4
          100 < ack 0 sack 1-4 win 5
@@ -87,14 +112,24 @@ fn an_application_that_exactly_fills_the_window_is_limited_by_it() {
         "  0 > 0-9
          100 < ack 1",
     );
-    let first = bench.log().iter().rev().find(|event| event.ack().is_some()).unwrap();
+    let first = bench
+        .log()
+        .iter()
+        .rev()
+        .find(|event| event.ack().is_some())
+        .unwrap();
     assert!(first.conn.cwnd_limited);
     let mut bench = Bench::open(Setup::fixed(10, transfer(9)));
     bench.play(
         "  0 > 0-8
          100 < ack 1",
     );
-    let first = bench.log().iter().rev().find(|event| event.ack().is_some()).unwrap();
+    let first = bench
+        .log()
+        .iter()
+        .rev()
+        .find(|event| event.ack().is_some())
+        .unwrap();
     assert!(!first.conn.cwnd_limited);
 }
 
@@ -104,7 +139,10 @@ fn measurement_may_begin_later() {
     bench.play("0 > 0-9");
     let [before, from, end] = [40.0, 50.0, 80.0].map(|millis| bench.at(millis));
     bench.sender.limits().restart(from);
-    assert_eq!(bench.sender.limits().held(before), [Span::ZERO; LIMITS.len()]);
+    assert_eq!(
+        bench.sender.limits().held(before),
+        [Span::ZERO; LIMITS.len()]
+    );
     let held = bench.sender.limits().held(end);
     assert_eq!(held[Limit::Application as usize], ms(30.0));
 }

@@ -1,4 +1,5 @@
-//! Sender and receiver in scripted exchanges, each file a rule or an RFC's; what holds in all of them is in `property`.
+//! Sender and receiver in scripted exchanges, each file a rule or an RFC's; what holds in all of
+//! them is in `property`.
 
 mod contract_order;
 mod ecn;

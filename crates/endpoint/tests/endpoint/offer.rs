@@ -1,4 +1,5 @@
-//! A window that a controller decides: the right edge never retreats, and what the controller is told.
+//! A window that a controller decides: the right edge never retreats, and what the controller is
+//! told.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +10,12 @@ use units::{Bytes, Rng, Span, Time};
 
 use crate::script::{Test, ms, segments};
 
-const POLICY: AckPolicy = AckPolicy { every: 1, quick: 16, delay: Span::from_millis(40), coalesce: Span::ZERO };
+const POLICY: AckPolicy = AckPolicy {
+    every: 1,
+    quick: 16,
+    delay: Span::from_millis(40),
+    coalesce: Span::ZERO,
+};
 
 /// Decides what it is told to, and keeps what it hears.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +53,18 @@ fn at(millis: f64) -> Time {
 fn segment(seq: u64, sent: f64, echo: f64) -> Segment {
     let (sent, echo) = (at(sent), at(echo));
     let ecn = cc::Ecn::NotEct;
-    Segment { seq, sent, echo, size: 1448, syn: false, retransmit: false, push: false, ecn, ce: false, cwr: false }
+    Segment {
+        seq,
+        sent,
+        echo,
+        size: 1448,
+        syn: false,
+        retransmit: false,
+        push: false,
+        ecn,
+        ce: false,
+        cwr: false,
+    }
 }
 
 /// What a receiver answers at `now`, in milliseconds.
@@ -62,7 +79,10 @@ fn a_smaller_window_is_reached_as_data_arrives() {
     let puppet = Puppet::default();
     puppet.set(10);
     let mut receiver = receiver(&puppet, POLICY);
-    let syn = Segment { syn: true, ..segment(0, 0.0, 0.0) };
+    let syn = Segment {
+        syn: true,
+        ..segment(0, 0.0, 0.0)
+    };
     assert_eq!(answers(&mut receiver, 1.0, &syn)[0].window, 10);
     puppet.set(3);
     let windows: Vec<u32> = (0..12)
@@ -73,9 +93,17 @@ fn a_smaller_window_is_reached_as_data_arrives() {
         .collect();
     assert_eq!(windows, [9, 8, 7, 6, 5, 4, 3, 3, 3, 3, 3, 3]);
     puppet.set(50);
-    assert_eq!(answers(&mut receiver, 30.0, &segment(12, 25.0, 21.0))[0].window, 50, "a larger one at once");
+    assert_eq!(
+        answers(&mut receiver, 30.0, &segment(12, 25.0, 21.0))[0].window,
+        50,
+        "a larger one at once"
+    );
     puppet.set(1000);
-    assert_eq!(answers(&mut receiver, 31.0, &segment(13, 26.0, 21.0))[0].window, 100, "not more than the buffer");
+    assert_eq!(
+        answers(&mut receiver, 31.0, &segment(13, 26.0, 21.0))[0].window,
+        100,
+        "not more than the buffer"
+    );
 }
 
 #[test]
@@ -83,7 +111,10 @@ fn it_never_closes() {
     let puppet = Puppet::default();
     let mut receiver = receiver(&puppet, POLICY);
     for seq in 0..5 {
-        assert_eq!(answers(&mut receiver, seq as f64, &segment(seq, 0.0, 0.0))[0].window, 1);
+        assert_eq!(
+            answers(&mut receiver, seq as f64, &segment(seq, 0.0, 0.0))[0].window,
+            1
+        );
     }
 }
 
@@ -92,17 +123,41 @@ fn the_first_segment_that_echoes_a_timestamp_gives_the_round_trip() {
     let puppet = Puppet::default();
     puppet.set(20);
     let mut receiver = receiver(&puppet, POLICY);
-    answers(&mut receiver, 1.0, &Segment { syn: true, ..segment(0, 0.0, 0.0) });
-    // Three segments answer the SYN-ACK of 1 ms; their ACKs leave at 41.2, 41.6 and 43.0 ms, within two ticks.
+    answers(
+        &mut receiver,
+        1.0,
+        &Segment {
+            syn: true,
+            ..segment(0, 0.0, 0.0)
+        },
+    );
+    // Three segments answer the SYN-ACK of 1 ms; their ACKs leave at 41.2, 41.6 and 43.0 ms, within
+    // two ticks.
     for (seq, now) in [(0, 41.2), (1, 41.6), (2, 43.0)] {
         answers(&mut receiver, now, &segment(seq, now - 20.0, 1.0));
     }
     // The first two of those are one timestamp, which counts from its first use.
-    for (seq, now, echo) in [(3, 81.2, 41.2), (4, 81.6, 41.6), (5, 83.0, 43.0), (6, 83.5, 41.0), (7, 84.0, 90.0)] {
+    for (seq, now, echo) in [
+        (3, 81.2, 41.2),
+        (4, 81.6, 41.6),
+        (5, 83.0, 43.0),
+        (6, 83.5, 41.0),
+        (7, 84.0, 90.0),
+    ] {
         answers(&mut receiver, now, &segment(seq, now - 20.0, echo));
     }
     let rtts: Vec<Option<Span>> = puppet.heard().iter().map(|arrival| arrival.rtt).collect();
-    let expected = [Some(40.2), None, None, Some(40.0), None, Some(40.0), None, None].map(|rtt| rtt.map(ms));
+    let expected = [
+        Some(40.2),
+        None,
+        None,
+        Some(40.0),
+        None,
+        Some(40.0),
+        None,
+        None,
+    ]
+    .map(|rtt| rtt.map(ms));
     assert_eq!(rtts, expected);
 }
 
@@ -111,11 +166,24 @@ fn what_is_below_the_highest_and_sent_later_is_a_retransmission() {
     let puppet = Puppet::default();
     puppet.set(20);
     let mut receiver = receiver(&puppet, POLICY);
-    // RFC 9840 §4.3: SEG.SEQ < RCV.HGH and TSV.SEQ > TSV.HGH. Segment 1 comes late, 2 is lost and repaired.
-    for (seq, sent) in [(0, 10.0), (3, 13.0), (1, 11.0), (4, 14.0), (2, 14.0), (2, 54.0), (5, 54.0)] {
+    // RFC 9840 §4.3: SEG.SEQ < RCV.HGH and TSV.SEQ > TSV.HGH. Segment 1 comes late, 2 is lost and
+    // repaired.
+    for (seq, sent) in [
+        (0, 10.0),
+        (3, 13.0),
+        (1, 11.0),
+        (4, 14.0),
+        (2, 14.0),
+        (2, 54.0),
+        (5, 54.0),
+    ] {
         answers(&mut receiver, sent + 20.0, &segment(seq, sent, 0.0));
     }
-    let flags: Vec<bool> = puppet.heard().iter().map(|arrival| arrival.retransmit).collect();
+    let flags: Vec<bool> = puppet
+        .heard()
+        .iter()
+        .map(|arrival| arrival.retransmit)
+        .collect();
     assert_eq!(flags, [false, false, false, false, false, true, false]);
 }
 
@@ -125,17 +193,28 @@ fn a_sender_that_does_not_use_the_window_up_is_told_apart() {
         let puppet = Puppet::default();
         puppet.set(10);
         let mut receiver = receiver(&puppet, POLICY);
-        answers(&mut receiver, 1.0, &Segment { syn: true, ..segment(0, 0.0, 0.0) });
+        answers(
+            &mut receiver,
+            1.0,
+            &Segment {
+                syn: true,
+                ..segment(0, 0.0, 0.0)
+            },
+        );
         for seq in 0..sends {
             answers(&mut receiver, 41.0, &segment(seq, 21.0, 1.0));
         }
-        assert_eq!(puppet.heard().last().unwrap().limited, limited, "{sends} of 10 segments");
+        assert_eq!(
+            puppet.heard().last().unwrap().limited,
+            limited,
+            "{sends} of 10 segments"
+        );
     }
 }
 
 proptest! {
-    /// Whatever the controller decides and whatever the network does, the right edge never moves left, and the buffer is
-    /// never exceeded.
+    /// Whatever the controller decides and whatever the network does, the right edge never moves
+    /// left, and the buffer is never exceeded.
     #[test]
     fn the_right_edge_never_retreats(
         steps in prop::collection::vec((0_u64..40, 0_u64..1_000, 0_u64..30, 0_u64..60), 1..400),
@@ -149,7 +228,8 @@ proptest! {
         for (ahead, window, wait, echo) in steps {
             puppet.set(window);
             now += wait as f64 / 7.0;
-            // Mostly the next segments, some far ahead, some of the past: a sender that keeps to the edge.
+            // Mostly the next segments, some far ahead, some of the past: a sender that keeps to
+            // the edge.
             let seq = (base + ahead).saturating_sub(5).min(u64::max(edge, 1) - 1);
             base = base.max(seq / 2);
             let segment = segment(seq, f64::max(now - 20.0, 0.0), f64::max(now - echo as f64, 0.0));

@@ -4,7 +4,8 @@ use crate::script::{Bench, Setup, ms, transfer};
 use endpoint::{Ack, AckKind, Block};
 use units::Time;
 
-/// An ACK for everything below `next`, sent at `sent` for a segment of time 0, both in milliseconds.
+/// An ACK for everything below `next`, sent at `sent` for a segment of time 0, both in
+/// milliseconds.
 fn ack(bench: &Bench, next: u64, sent: f64) -> Ack {
     Ack {
         next,
@@ -33,7 +34,13 @@ fn an_ack_that_does_not_advance_repeats_an_old_echo_and_gives_none() {
     let mut bench = Bench::open(Setup::fixed(10, transfer(10)));
     bench.pass(bench.at(100.0), true);
     let blocks = [Block { start: 4, end: 6 }];
-    bench.receive(&Ack { blocks: 1, ..ack(&bench, 0, 70.0) }, &blocks);
+    bench.receive(
+        &Ack {
+            blocks: 1,
+            ..ack(&bench, 0, 70.0)
+        },
+        &blocks,
+    );
     assert_eq!(bench.last_ack().one_way, None);
 }
 
@@ -41,6 +48,12 @@ fn an_ack_that_does_not_advance_repeats_an_old_echo_and_gives_none() {
 fn clocks_that_differ_never_make_it_negative() {
     let mut bench = Bench::open(Setup::fixed(10, transfer(10)));
     bench.pass(bench.at(100.0), true);
-    bench.receive(&Ack { sent: Time::ZERO, ..ack(&bench, 2, 0.0) }, &[]);
+    bench.receive(
+        &Ack {
+            sent: Time::ZERO,
+            ..ack(&bench, 2, 0.0)
+        },
+        &[],
+    );
     assert_eq!(bench.last_ack().one_way, Some(ms(0.0)));
 }

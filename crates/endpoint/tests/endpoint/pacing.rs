@@ -7,7 +7,10 @@ use units::Rate;
 const PER_MS: Rate = Rate::from_bps(1448 * 8 * 1000);
 
 fn paced(cwnd: u64, quantum: u64) -> Setup {
-    Setup { controller: Test::fixed(cwnd).paced(PER_MS, segments(quantum)), ..Setup::fixed(cwnd, App::Unlimited) }
+    Setup {
+        controller: Test::fixed(cwnd).paced(PER_MS, segments(quantum)),
+        ..Setup::fixed(cwnd, App::Unlimited)
+    }
 }
 
 #[test]
@@ -65,18 +68,32 @@ fn a_burst_of_several_ends_with_a_push() {
     // The window lets thirteen go, so the fourth burst has one segment, which needs none.
     let mut bench = Bench::open(paced(13, 4));
     bench.pass(bench.at(10.0), true);
-    let pushed: Vec<u64> = bench.sent().iter().filter(|(_, segment)| segment.push).map(|(_, s)| s.seq).collect();
+    let pushed: Vec<u64> = bench
+        .sent()
+        .iter()
+        .filter(|(_, segment)| segment.push)
+        .map(|(_, s)| s.seq)
+        .collect();
     assert_eq!(pushed, [3, 7, 11]);
     // Here it has two: full or not, there is no more to come.
     let mut bench = Bench::open(paced(14, 4));
     bench.pass(bench.at(10.0), true);
-    assert!(bench.sent().last().is_some_and(|(_, segment)| segment.seq == 13 && segment.push));
+    assert!(
+        bench
+            .sent()
+            .last()
+            .is_some_and(|(_, segment)| segment.seq == 13 && segment.push)
+    );
 }
 
 #[test]
 fn the_rate_does_not_drift() {
     // An RTT beyond the test, so that no timer intervenes.
-    let mut bench = Bench::open(Setup { rtt: 60_000.0, window: 100_000, ..paced(100_000, 3) });
+    let mut bench = Bench::open(Setup {
+        rtt: 60_000.0,
+        window: 100_000,
+        ..paced(100_000, 3)
+    });
     bench.pass(bench.at(30_000.0), true);
     for (n, chunk) in bench.sent()[12..].chunks_exact(3).enumerate() {
         assert_eq!(chunk[0].0, bench.at(3.0 * (n + 1) as f64));
@@ -96,14 +113,20 @@ fn next_departure_is_when_the_gate_opens() {
 
 #[test]
 fn pacing_can_be_turned_off() {
-    let mut bench = Bench::open(Setup { pacing: Pacing::Off, ..paced(50, 2) });
+    let mut bench = Bench::open(Setup {
+        pacing: Pacing::Off,
+        ..paced(50, 2)
+    });
     bench.play("0 > 0-49");
     assert!(!bench.sender.conn().paced);
 }
 
 #[test]
 fn pacing_on_derives_a_rate_from_the_window() {
-    let mut bench = Bench::open(Setup { pacing: Pacing::On, ..Setup::fixed(20, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        pacing: Pacing::On,
+        ..Setup::fixed(20, App::Unlimited)
+    });
     // Below half of ssthresh twice the window an RTT: 0.4 segments a millisecond, 2 in 5.
     bench.play(
         " 0 > 0-9
@@ -111,5 +134,8 @@ fn pacing_on_derives_a_rate_from_the_window() {
          10 > 12-13
          15 > 14-15",
     );
-    assert_eq!(bench.sender.conn().pacing_rate, Some(Rate::from_delivery(segments(2), ms(5.0))));
+    assert_eq!(
+        bench.sender.conn().pacing_rate,
+        Some(Rate::from_delivery(segments(2), ms(5.0)))
+    );
 }

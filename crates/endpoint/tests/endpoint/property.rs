@@ -1,13 +1,17 @@
-//! Sender and receiver joined by a path that loses, delays, reorders and duplicates: whatever it does, the transfer
-//! completes, and the sender's books agree with a model that is kept outside from what it emits and is told.
+//! Sender and receiver joined by a path that loses, delays, reorders and duplicates: whatever it
+//! does, the transfer completes, and the sender's books agree with a model that is kept outside
+//! from what it emits and is told.
 
 use std::collections::BTreeMap;
 
 use crate::script::controller::Call;
 use crate::script::{Event, Test, segments};
-use cc::{Config, Controller, Descriptor, Ecn, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot};
+use cc::{
+    Config, Controller, Descriptor, Ecn, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot,
+};
 use endpoint::{
-    Ack, AckKind, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
+    Ack, AckKind, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender,
+    SenderConfig,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Rng, Span, Time};
@@ -39,16 +43,44 @@ struct World {
 }
 
 fn worlds() -> impl Strategy<Value = World> {
-    let flow = (any::<u64>(), 1_u64..600_000, 1_u32..200, 1_u64..80, any::<bool>(), any::<bool>());
-    let path = (0.0..0.25, 0.0..0.4, 0.0..0.1, 0.0..0.3, 1_u64..60, 0_u64..60, 0_u64..3, 0_u8..4);
-    let feedback = prop_oneof![Just(EcnFeedback::Accurate), Just(EcnFeedback::Classic), Just(EcnFeedback::Dctcp)];
+    let flow = (
+        any::<u64>(),
+        1_u64..600_000,
+        1_u32..200,
+        1_u64..80,
+        any::<bool>(),
+        any::<bool>(),
+    );
+    let path = (
+        0.0..0.25,
+        0.0..0.4,
+        0.0..0.1,
+        0.0..0.3,
+        1_u64..60,
+        0_u64..60,
+        0_u64..3,
+        0_u8..4,
+    );
+    let feedback = prop_oneof![
+        Just(EcnFeedback::Accurate),
+        Just(EcnFeedback::Classic),
+        Just(EcnFeedback::Dctcp)
+    ];
     let ecn = (prop_oneof![Just(0.0), 0.0..1.0], feedback);
     (flow, any::<bool>(), path, ecn).prop_map(|(flow, tuned, path, (marks, feedback))| {
         let (seed, bytes, window, cwnd, reduces, paced) = flow;
         let (loss, ack_loss, duplicates, late, delay, jitter, coalesce, clean) = path;
-        let owner = if reduces { RecoveryOwner::Prr } else { RecoveryOwner::Own };
+        let owner = if reduces {
+            RecoveryOwner::Prr
+        } else {
+            RecoveryOwner::Own
+        };
         // Some paths only lose, some only reorder.
-        let (loss, ack_loss) = if clean == 0 { (0.0, 0.0) } else { (loss, ack_loss) };
+        let (loss, ack_loss) = if clean == 0 {
+            (0.0, 0.0)
+        } else {
+            (loss, ack_loss)
+        };
         let late = if clean == 1 { 0.0 } else { late };
         World {
             seed,
@@ -99,7 +131,9 @@ struct Model {
 
 impl Model {
     fn deliver(&mut self, seq: u64) {
-        let Some((_, size, state)) = self.sent.get_mut(&seq) else { return };
+        let Some((_, size, state)) = self.sent.get_mut(&seq) else {
+            return;
+        };
         match state {
             State::Outstanding => self.inflight -= *size,
             State::Lost => {}
@@ -127,11 +161,15 @@ impl Model {
                 Call::Sent(packet) => {
                     let segment = emitted.next().expect("what was told was sent");
                     let size = Bytes::new(u64::from(segment.size));
-                    let before = self.sent.insert(segment.seq, (key(packet), size, State::Outstanding));
+                    let before = self
+                        .sent
+                        .insert(segment.seq, (key(packet), size, State::Outstanding));
                     match before {
                         // A probe's copy stands for the original.
                         Some((_, size, State::Outstanding)) => self.inflight -= size,
-                        Some((_, _, state)) => assert_eq!(state, State::Lost, "only what was lost goes again"),
+                        Some((_, _, state)) => {
+                            assert_eq!(state, State::Lost, "only what was lost goes again")
+                        }
                         None => assert!(!segment.retransmit),
                     }
                     self.inflight += size;
@@ -141,8 +179,11 @@ impl Model {
                 }
                 Call::Lost(lost) => {
                     let of = key(&lost.packet);
-                    let (_, size, state) =
-                        self.sent.values_mut().find(|(key, ..)| *key == of).expect("a segment that was sent");
+                    let (_, size, state) = self
+                        .sent
+                        .values_mut()
+                        .find(|(key, ..)| *key == of)
+                        .expect("a segment that was sent");
                     assert_eq!(*state, State::Outstanding);
                     *state = State::Lost;
                     self.inflight -= *size;
@@ -150,7 +191,11 @@ impl Model {
                     assert_eq!(lost.lost_since_sent, self.lost - lost.packet.lost);
                 }
                 Call::Recovery(Recovery::Spurious) => {
-                    for (_, size, state) in self.sent.values_mut().filter(|(.., state)| *state == State::Lost) {
+                    for (_, size, state) in self
+                        .sent
+                        .values_mut()
+                        .filter(|(.., state)| *state == State::Lost)
+                    {
                         *state = State::Outstanding;
                         self.inflight += *size;
                     }
@@ -160,7 +205,9 @@ impl Model {
                     assert!(ack.newly_acked > Bytes::ZERO);
                     assert!(ack.rate.delivered >= ack.newly_acked);
                     if let Some(rate) = ack.rate.rate {
-                        assert!(rate > Rate::from_bps(0) && ack.rate.interval >= event.conn.min_rtt);
+                        assert!(
+                            rate > Rate::from_bps(0) && ack.rate.interval >= event.conn.min_rtt
+                        );
                     }
                 }
                 Call::Recovery(_) | Call::Timer => {}
@@ -173,17 +220,26 @@ impl Model {
             names.extend(name.map(|name| name.chars().next().unwrap_or('?')));
         }
         assert_eq!(emitted.next(), None, "what was sent was told");
-        let sum: Bytes =
-            self.sent.values().filter(|(.., state)| *state == State::Outstanding).map(|(_, size, _)| *size).sum();
+        let sum: Bytes = self
+            .sent
+            .values()
+            .filter(|(.., state)| *state == State::Outstanding)
+            .map(|(_, size, _)| *size)
+            .sum();
         assert_eq!(sum, self.inflight);
         assert!(in_order(&names), "calls in the order {names}");
     }
 }
 
-/// `s`purious, `l`ost, `e`nter, `a`ck, e`x`it (also an `e`) and `t`imeout: what one step may call, in order.
+/// `s`purious, `l`ost, `e`nter, `a`ck, e`x`it (also an `e`) and `t`imeout: what one step may call,
+/// in order.
 fn in_order(names: &str) -> bool {
-    let rest = names.strip_prefix('s').unwrap_or(names).trim_start_matches('l');
-    // Exit and Enter before the ACK when one episode follows another; behind it Exit, or Enter and Exit of a repair.
+    let rest = names
+        .strip_prefix('s')
+        .unwrap_or(names)
+        .trim_start_matches('l');
+    // Exit and Enter before the ACK when one episode follows another; behind it Exit, or Enter and
+    // Exit of a repair.
     let (before, behind) = rest.split_once('a').unwrap_or((rest, ""));
     ["", "e", "ee", "t"].contains(&before) && ["", "e", "ee"].contains(&behind)
 }
@@ -211,7 +267,11 @@ struct Simulation {
 
 impl Simulation {
     fn new(world: World) -> Simulation {
-        let mut controller = if world.reduces { Test::halving(world.cwnd.max(2)) } else { Test::fixed(world.cwnd) };
+        let mut controller = if world.reduces {
+            Test::halving(world.cwnd.max(2))
+        } else {
+            Test::fixed(world.cwnd)
+        };
         if world.paced {
             controller = controller.paced(Rate::from_mbps(20), segments(2));
         }
@@ -220,21 +280,35 @@ impl Simulation {
         }
         let config = SenderConfig {
             controller,
-            owner: world.algorithm.map_or(world.owner, |descriptor| descriptor.recovery),
-            app: App::Transfer { bytes: Bytes::new(world.bytes) },
+            owner: world
+                .algorithm
+                .map_or(world.owner, |descriptor| descriptor.recovery),
+            app: App::Transfer {
+                bytes: Bytes::new(world.bytes),
+            },
             pacing: Pacing::Auto,
             hosted: false,
             rate_interval: Span::ZERO,
             rng: Rng::stream(world.seed, "sender", "controller"),
         };
         let coalesce = Span::from_millis(world.coalesce);
-        let policy = AckPolicy { every: 2, quick: 16, delay: Span::from_millis(40), coalesce };
-        let receiver = Receiver::new(policy, SMSS * u64::from(world.window)).with_ecn_feedback(world.feedback);
+        let policy = AckPolicy {
+            every: 2,
+            quick: 16,
+            delay: Span::from_millis(40),
+            coalesce,
+        };
+        let receiver =
+            Receiver::new(policy, SMSS * u64::from(world.window)).with_ecn_feedback(world.feedback);
         let mut simulation = Simulation {
             rng: Rng::stream(world.seed, "path", "all"),
             now: Time::ZERO,
             sender: Sender::new(config, Time::ZERO).with_ecn(world.feedback, Some(Ecn::Ect0)),
-            receiver: if world.tuned { receiver.with_auto_tuning() } else { receiver },
+            receiver: if world.tuned {
+                receiver.with_auto_tuning()
+            } else {
+                receiver
+            },
             right_edge: 0,
             model: Model::default(),
             seen: 0,
@@ -254,13 +328,20 @@ impl Simulation {
     }
 
     fn delay(&mut self) -> Span {
-        let late = if self.rng.chance(self.world.late) { self.rng.below(self.world.jitter * 1_000_000 + 1) } else { 0 };
+        let late = if self.rng.chance(self.world.late) {
+            self.rng.below(self.world.jitter * 1_000_000 + 1)
+        } else {
+            0
+        };
         Span::from_millis(self.world.delay) + Span::from_nanos(late)
     }
 
     fn carry(&mut self, segments: Vec<Segment>) {
         for segment in segments {
-            assert!(segment.syn || segment.seq < self.right_edge, "nothing beyond the window: {segment:?}");
+            assert!(
+                segment.syn || segment.seq < self.right_edge,
+                "nothing beyond the window: {segment:?}"
+            );
             let copies = 1 + u64::from(self.rng.chance(self.world.duplicates));
             for _ in 0..copies {
                 let at = self.now + self.delay();
@@ -278,7 +359,10 @@ impl Simulation {
             let right_edge = ack.next + u64::from(ack.window);
             // A SYN that comes again is answered as the first one.
             let again = ack.kind == AckKind::Syn;
-            assert!(again || right_edge >= self.right_edge, "what was offered stays offered: {ack:?}");
+            assert!(
+                again || right_edge >= self.right_edge,
+                "what was offered stays offered: {ack:?}"
+            );
             self.right_edge = self.right_edge.max(right_edge);
             let at = at + self.delay();
             if !self.rng.chance(self.world.ack_loss) {
@@ -297,33 +381,45 @@ impl Simulation {
         let arrival = self.path.keys().next().map_or(Time::MAX, |(at, _)| *at);
         let due = self.receiver.ack_due().unwrap_or(Time::MAX);
         let next = timer.min(arrival).min(due);
-        assert_ne!(next, Time::MAX, "deadlock at {:?}: {:?}", self.now, self.sender.conn());
+        assert_ne!(
+            next,
+            Time::MAX,
+            "deadlock at {:?}: {:?}",
+            self.now,
+            self.sender.conn()
+        );
         self.now = self.now.max(next);
         let now = self.now;
         let mut acks = Vec::new();
         let mut emitted = Vec::new();
         if due == next {
-            self.receiver.on_time(now, |at, ack, blocks| acks.push((at, ack, blocks.to_vec())));
+            self.receiver
+                .on_time(now, |at, ack, blocks| acks.push((at, ack, blocks.to_vec())));
         } else if arrival == next {
             match self.path.pop_first().expect("an arrival").1 {
                 Arrival::Segment(segment) => {
-                    self.receiver.on_segment(now, &segment, |at, ack, blocks| acks.push((at, ack, blocks.to_vec())));
+                    self.receiver.on_segment(now, &segment, |at, ack, blocks| {
+                        acks.push((at, ack, blocks.to_vec()))
+                    });
                 }
                 Arrival::Ack(ack, blocks) => {
                     self.model.on_ack(&ack, &blocks);
                     self.sender.on_ack(now, &ack, &blocks, &mut NoProbe);
                     self.replay(&emitted);
-                    self.sender.transmit(now, &mut NoProbe, |segment| emitted.push(segment));
+                    self.sender
+                        .transmit(now, &mut NoProbe, |segment| emitted.push(segment));
                 }
             }
         } else if self.sender.must_resend_syn(now) {
             let syn = self.sender.syn(now);
             self.carry(vec![syn]);
         } else {
-            self.sender.on_timer(now, &mut NoProbe, |segment| emitted.push(segment));
+            self.sender
+                .on_timer(now, &mut NoProbe, |segment| emitted.push(segment));
             self.replay(&emitted);
             self.carry(std::mem::take(&mut emitted));
-            self.sender.transmit(now, &mut NoProbe, |segment| emitted.push(segment));
+            self.sender
+                .transmit(now, &mut NoProbe, |segment| emitted.push(segment));
         }
         self.replay(&emitted);
         self.carry(emitted);
@@ -336,10 +432,20 @@ impl Simulation {
         assert!(conn.delivered_ce <= conn.delivered);
         assert!(self.world.marks > 0.0 || conn.delivered_ce == Bytes::ZERO);
         let decision = self.sender.controller().decision();
-        assert!(decision.cwnd >= SMSS && decision.cwnd < Bytes::new(1 << 50), "{decision:?}");
-        assert!(decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO), "{decision:?}");
+        assert!(
+            decision.cwnd >= SMSS && decision.cwnd < Bytes::new(1 << 50),
+            "{decision:?}"
+        );
+        assert!(
+            decision.pacing_rate.is_none_or(|rate| rate > Rate::ZERO),
+            "{decision:?}"
+        );
         if !self.model.sent.is_empty() {
-            assert_ne!(self.sender.timer_at(), Time::MAX, "what is outstanding has a timer");
+            assert_ne!(
+                self.sender.timer_at(),
+                Time::MAX,
+                "what is outstanding has a timer"
+            );
         }
         true
     }
@@ -372,14 +478,19 @@ fn complete(world: World) {
     let total = Bytes::new(world.bytes);
     let mut simulation = Simulation::new(world);
     while simulation.step() {
-        assert!(simulation.steps < 200_000, "no end in sight at {:?}", simulation.now);
+        assert!(
+            simulation.steps < 200_000,
+            "no end in sight at {:?}",
+            simulation.now
+        );
     }
     assert_eq!(simulation.receiver.in_order(), total);
     assert_eq!(simulation.sender.conn().delivered, total, "each byte once");
     assert_eq!(simulation.sender.conn().inflight, Bytes::ZERO);
 }
 
-/// Everything a sender or a receiver holds shows in its `Debug` output, so its length measures memory.
+/// Everything a sender or a receiver holds shows in its `Debug` output, so its length measures
+/// memory.
 #[test]
 fn memory_follows_the_window_not_the_transfer() {
     let world = |thousands: u64| World {
@@ -408,7 +519,8 @@ fn memory_follows_the_window_not_the_transfer() {
         while simulation.step() {
             if simulation.steps.is_multiple_of(1000) {
                 let log = format!("{:?}", simulation.sender.controller()).len();
-                most = most.max(format!("{:?}{:?}", simulation.sender, simulation.receiver).len() - log);
+                most = most
+                    .max(format!("{:?}{:?}", simulation.sender, simulation.receiver).len() - log);
             }
         }
         most

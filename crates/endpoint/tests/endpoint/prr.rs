@@ -8,7 +8,8 @@ fn one_leaves_for_two_that_arrive_until_ssthresh_is_reached() {
     let mut bench = Bench::open(Setup::halving(20, App::Unlimited));
     bench.play(
         "  0 > 0-19
-         100 < ack 0 sack 1-3    // RecoverFS 20, ssthresh 10, in flight 16: 3/2 leave, rounded down to a segment
+         // RecoverFS 20, ssthresh 10, in flight 16: 3/2 leave, rounded down to a segment
+         100 < ack 0 sack 1-3
          100 > r0
          101 < ack 0 sack 1-4
          101 > 20

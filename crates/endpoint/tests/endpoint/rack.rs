@@ -11,7 +11,10 @@ fn a_hole_is_lost_when_it_is_an_rtt_and_the_reordering_window_old() {
          125 > r0
          225 < ack 10",
     );
-    assert_eq!(bench.calls(), ["ack", "lost rack range", "enter", "ack", "exit"]);
+    assert_eq!(
+        bench.calls(),
+        ["ack", "lost rack range", "enter", "ack", "exit"]
+    );
 }
 
 #[test]
@@ -42,7 +45,10 @@ fn reordering_below_a_quarter_of_the_rtt_is_tolerated() {
          130 < ack 3 sack 5-7    // reordering was seen: three SACKed no longer suffice
          155 > r3 r4             // 0 + 130 + 25",
     );
-    assert_eq!(bench.calls(), ["ack", "ack", "ack", "lost rack range", "lost rack", "enter"]);
+    assert_eq!(
+        bench.calls(),
+        ["ack", "ack", "ack", "lost rack range", "lost rack", "enter"]
+    );
 }
 
 #[test]
@@ -92,7 +98,11 @@ fn a_lost_retransmission_is_detected() {
          200 < ack 0 sack 1-10   // 10 left after the retransmission of 0 and arrived before it
          200 > r0 19",
     );
-    assert_eq!(bench.calls(), ["lost rack range", "enter", "ack", "lost rack range", "ack"], "one reduction");
+    assert_eq!(
+        bench.calls(),
+        ["lost rack range", "enter", "ack", "lost rack range", "ack"],
+        "one reduction"
+    );
 }
 
 #[test]

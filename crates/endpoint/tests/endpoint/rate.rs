@@ -13,7 +13,11 @@ const PER_MS: Rate = Rate::from_bps(1448 * 8 * 1000);
 
 #[test]
 fn ten_packets_sent_in_10_ms_and_acknowledged_in_20_came_at_half_their_rate() {
-    let mut bench = Bench::open(Setup { window: 1, rtt: 10.0, ..Setup::fixed(100, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 1,
+        rtt: 10.0,
+        ..Setup::fixed(100, App::Unlimited)
+    });
     bench.play(
         " 0 > 0
           1 < ack 0 win 2
@@ -43,7 +47,11 @@ fn ten_packets_sent_in_10_ms_and_acknowledged_in_20_came_at_half_their_rate() {
 
 #[test]
 fn compressed_acks_are_held_to_the_rate_of_sending() {
-    let mut bench = Bench::open(Setup { window: 1, rtt: 20.0, ..Setup::fixed(100, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 1,
+        rtt: 20.0,
+        ..Setup::fixed(100, App::Unlimited)
+    });
     bench.play(
         "  0 > 0
           10 < ack 0 win 2
@@ -56,9 +64,13 @@ fn compressed_acks_are_held_to_the_rate_of_sending() {
     assert_eq!(bench.last_ack().rate.rate, over(2, 45.0));
 }
 
-/// A link of 12 Mbit/s (of 1500-byte packets) with an RTT of 20 ms, whose ACKs come `train` at a time.
+/// A link of 12 Mbit/s (of 1500-byte packets) with an RTT of 20 ms, whose ACKs come `train` at a
+/// time.
 fn link(paced: bool, train: usize) -> Vec<(f64, Rate)> {
-    let mut setup = Setup { rtt: 20.0, ..Setup::fixed(50, App::Unlimited) };
+    let mut setup = Setup {
+        rtt: 20.0,
+        ..Setup::fixed(50, App::Unlimited)
+    };
     if paced {
         setup.controller = Test::fixed(50).paced(PER_MS, segments(1));
     }
@@ -101,13 +113,17 @@ fn link(paced: bool, train: usize) -> Vec<(f64, Rate)> {
 
 #[test]
 fn a_link_of_12_mbits_is_measured_within_a_percent_after_an_rtt() {
-    // What left before the first ACK, after 31 ms, is measured from the start. Unpaced, the first flight leaves at once, and the send times of the second still measure from there.
+    // What left before the first ACK, after 31 ms, is measured from the start. Unpaced, the first
+    // flight leaves at once, and the send times of the second still measure from there.
     for (paced, settled) in [(true, 62.0), (false, 121.0)] {
         let rates = link(paced, 1);
         assert!(rates.len() > 900);
         for (at, rate) in rates.iter().filter(|(at, _)| *at > settled) {
             let ratio = rate.as_f64() / PER_MS.as_f64();
-            assert!((ratio - 1.0).abs() < 0.01, "{ratio} at {at} ms, paced: {paced}");
+            assert!(
+                (ratio - 1.0).abs() < 0.01,
+                "{ratio} at {at} ms, paced: {paced}"
+            );
         }
     }
 }
@@ -148,14 +164,21 @@ fn the_newest_by_time_of_sending_counts_and_of_equals_the_higher() {
     );
     let newest = bench.last_ack().newest;
     assert_eq!((newest.sent, newest.retransmit), (bench.at(100.0), false));
-    assert_eq!(newest.inflight, segments(2), "10, not the retransmission that left with it");
+    assert_eq!(
+        newest.inflight,
+        segments(2),
+        "10, not the retransmission that left with it"
+    );
 }
 
 #[test]
 fn application_limited_means_nothing_unsent_and_room_in_the_window() {
     let mut full = Bench::open(Setup::fixed(10, transfer(10)));
     full.play("0 > 0-9");
-    assert!(!full.sender.conn().app_limited, "§4.1.2.4: C.inflight < C.cwnd");
+    assert!(
+        !full.sender.conn().app_limited,
+        "§4.1.2.4: C.inflight < C.cwnd"
+    );
     full.play("100 < ack 1");
     assert!(full.sender.conn().app_limited);
     assert!(full.last_ack().rate.rate.is_some() && !full.last_ack().rate.app_limited);
@@ -163,11 +186,20 @@ fn application_limited_means_nothing_unsent_and_room_in_the_window() {
     let mut short = Bench::open(Setup::fixed(10, transfer(9)));
     short.play("0 > 0-8");
     assert!(short.sender.conn().app_limited);
-    assert!(short.snapshots().iter().all(|packet| !packet.app_limited), "marked behind them");
+    assert!(
+        short.snapshots().iter().all(|packet| !packet.app_limited),
+        "marked behind them"
+    );
 
-    let mut blocked = Bench::open(Setup { window: 5, ..Setup::fixed(10, App::Unlimited) });
+    let mut blocked = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     blocked.play("0 > 0-4");
-    assert!(!blocked.sender.conn().app_limited, "the receiver limits it, not the application");
+    assert!(
+        !blocked.sender.conn().app_limited,
+        "the receiver limits it, not the application"
+    );
 
     let mut losing = Bench::open(Setup::halving(10, transfer(10)));
     losing.play(
@@ -175,13 +207,22 @@ fn application_limited_means_nothing_unsent_and_room_in_the_window() {
          100 < ack 0 sack 7-9    // of seven lost ones three may go again
          100 > r0-2",
     );
-    assert!(!losing.sender.conn().app_limited, "§4.1.2.4: C.lost_out <= C.retrans_out");
+    assert!(
+        !losing.sender.conn().app_limited,
+        "§4.1.2.4: C.lost_out <= C.retrans_out"
+    );
 }
 
 #[test]
 fn the_bubble_is_gone_when_more_was_delivered_than_the_mark() {
-    let controller = Test { mark_acks: 1, ..Test::fixed(5) };
-    let mut bench = Bench::open(Setup { controller, ..Setup::fixed(5, App::Unlimited) });
+    let controller = Test {
+        mark_acks: 1,
+        ..Test::fixed(5)
+    };
+    let mut bench = Bench::open(Setup {
+        controller,
+        ..Setup::fixed(5, App::Unlimited)
+    });
     bench.play(
         "  0 > 0-4                // marked: until more than five are delivered
          100 < ack 1
@@ -195,14 +236,29 @@ fn the_bubble_is_gone_when_more_was_delivered_than_the_mark() {
          102 > 10",
     );
     assert!(!bench.sender.conn().app_limited);
-    let marked: Vec<bool> = bench.snapshots().iter().map(|packet| packet.app_limited).collect();
-    assert_eq!(marked, [false, false, false, false, false, true, true, true, true, true, false]);
-    assert!(bench.last_ack().rate.app_limited, "of the packet that was acknowledged");
+    let marked: Vec<bool> = bench
+        .snapshots()
+        .iter()
+        .map(|packet| packet.app_limited)
+        .collect();
+    assert_eq!(
+        marked,
+        [
+            false, false, false, false, false, true, true, true, true, true, false
+        ]
+    );
+    assert!(
+        bench.last_ack().rate.app_limited,
+        "of the packet that was acknowledged"
+    );
 }
 
 #[test]
 fn an_application_that_writes_slowly_marks_all_but_its_first() {
-    let app = App::Paced { rate: Rate::from_bps(PER_MS.as_bps() / 10), bytes: None };
+    let app = App::Paced {
+        rate: Rate::from_bps(PER_MS.as_bps() / 10),
+        bytes: None,
+    };
     let mut bench = Bench::open(Setup::fixed(10, app));
     bench.pass(bench.at(95.0), true);
     let packets = bench.snapshots();
@@ -222,7 +278,10 @@ fn a_snapshot_holds_the_connection_with_the_packet() {
     );
     let packets = bench.snapshots();
     for (n, packet) in packets[..10].iter().enumerate() {
-        assert_eq!((packet.inflight, packet.size), (segments(n as u64 + 1), 1448));
+        assert_eq!(
+            (packet.inflight, packet.size),
+            (segments(n as u64 + 1), 1448)
+        );
         assert_eq!(
             (packet.sent, packet.first_sent, packet.delivered_at),
             (bench.at(0.0), bench.at(0.0), bench.at(0.0))
@@ -230,10 +289,20 @@ fn a_snapshot_holds_the_connection_with_the_packet() {
     }
     let again = packets[10];
     assert!(again.retransmit);
-    assert_eq!((again.delivered, again.lost, again.inflight), (segments(7), segments(1), segments(3)));
-    assert_eq!((again.sent, again.first_sent, again.delivered_at), (bench.at(100.0), bench.at(0.0), bench.at(100.0)));
+    assert_eq!(
+        (again.delivered, again.lost, again.inflight),
+        (segments(7), segments(1), segments(3))
+    );
+    assert_eq!(
+        (again.sent, again.first_sent, again.delivered_at),
+        (bench.at(100.0), bench.at(0.0), bench.at(100.0))
+    );
     let sample = bench.last_ack().rate;
-    assert_eq!((sample.delivered, sample.lost), (segments(3), segments(0)), "lost since the retransmission left");
+    assert_eq!(
+        (sample.delivered, sample.lost),
+        (segments(3), segments(0)),
+        "lost since the retransmission left"
+    );
 }
 
 #[test]
@@ -246,18 +315,27 @@ fn losses_count_since_the_newest_packet_was_sent() {
          101 > r1-3",
     );
     let ack = bench.last_ack();
-    assert_eq!((ack.rate.lost, ack.newly_lost, ack.rate.delivered), (segments(3), segments(3), segments(4)));
+    assert_eq!(
+        (ack.rate.lost, ack.newly_lost, ack.rate.delivered),
+        (segments(3), segments(3), segments(4))
+    );
     assert_eq!(ack.prior_inflight, segments(9));
 }
 
 #[test]
 fn the_probe_of_a_lone_segment_begins_no_flight() {
-    let mut bench = Bench::open(Setup { rtt: 400.0, ..Setup::fixed(10, transfer(1)) });
+    let mut bench = Bench::open(Setup {
+        rtt: 400.0,
+        ..Setup::fixed(10, transfer(1))
+    });
     bench.play(
         "   0 > 0
          1000 > r0",
     );
     let probe = bench.snapshots()[1];
-    assert_eq!((probe.first_sent, probe.inflight), (bench.at(0.0), segments(1)));
+    assert_eq!(
+        (probe.first_sent, probe.inflight),
+        (bench.at(0.0), segments(1))
+    );
     assert_eq!(probe.sent - probe.first_sent, Span::from_secs(1));
 }

@@ -1,4 +1,5 @@
-//! The retransmission timeout (RFC 6298, RFC 8985 §6.3). RTT 100 ms: RTO 300 ms, after a probe at 200 ms.
+//! The retransmission timeout (RFC 6298, RFC 8985 §6.3). RTT 100 ms: RTO 300 ms, after a probe at
+//! 200 ms.
 
 use crate::script::controller::Call;
 use crate::script::{Bench, Setup, ms, segments, transfer};
@@ -16,8 +17,16 @@ fn it_doubles() {
          2300 > r0               // 1.2 s
          4700 > r0",
     );
-    let timeouts: Vec<String> = bench.calls().iter().filter(|call| call.starts_with("timeout")).cloned().collect();
-    assert_eq!(timeouts, ["timeout", "timeout again", "timeout again", "timeout again"]);
+    let timeouts: Vec<String> = bench
+        .calls()
+        .iter()
+        .filter(|call| call.starts_with("timeout"))
+        .cloned()
+        .collect();
+    assert_eq!(
+        timeouts,
+        ["timeout", "timeout again", "timeout again", "timeout again"]
+    );
 }
 
 /// RFC 5681 §3.1: ssthresh is held only when the timer resent this very segment before.
@@ -32,7 +41,12 @@ fn a_timeout_after_progress_is_another_sign_of_congestion() {
          600 > r1-2
          900 > r1                // 0.3 s later",
     );
-    let timeouts: Vec<String> = bench.calls().iter().filter(|call| call.starts_with("timeout")).cloned().collect();
+    let timeouts: Vec<String> = bench
+        .calls()
+        .iter()
+        .filter(|call| call.starts_with("timeout"))
+        .cloned()
+        .collect();
     assert_eq!(timeouts, ["timeout", "timeout"]);
 }
 
@@ -52,13 +66,22 @@ fn everything_is_lost_and_comes_again_in_slow_start() {
          900 < ack 12",
     );
     let calls = bench.calls();
-    assert_eq!(calls[..12].iter().filter(|call| call.starts_with("lost rto")).count(), 11);
+    assert_eq!(
+        calls[..12]
+            .iter()
+            .filter(|call| call.starts_with("lost rto"))
+            .count(),
+        11
+    );
     assert_eq!(calls[11..], ["timeout", "ack", "ack", "ack", "ack", "exit"]);
 }
 
 #[test]
 fn what_was_sent_less_than_an_rtt_ago_stays_in_flight() {
-    let mut bench = Bench::open(Setup { window: 5, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "  0 > 0-4
          100 < ack 0 sack 1-4 win 5
@@ -67,8 +90,11 @@ fn what_was_sent_less_than_an_rtt_ago_stays_in_flight() {
          350 > 5-6
          400 > r0                // RFC 8985 §6.3: the first, and what is older than RACK.rtt",
     );
-    let timeout =
-        bench.log().iter().find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout { .. }))).unwrap();
+    let timeout = bench
+        .log()
+        .iter()
+        .find(|event| matches!(event.call, Call::Recovery(Recovery::Timeout { .. })))
+        .unwrap();
     assert_eq!(timeout.conn.inflight, segments(2));
     bench.play("1000 > r0 r5 r6       // 0.6 s later all are");
 }
@@ -89,7 +115,10 @@ fn a_new_ack_ends_the_backoff_and_restarts_the_timer() {
 
 #[test]
 fn probe_and_timeout_count_from_the_last_new_ack() {
-    let mut bench = Bench::open(Setup { window: 10, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 10,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "   0 > 0-9
           100 < ack 4 win 6
@@ -139,13 +168,20 @@ fn what_waited_behind_a_retransmission_gives_no_sample() {
          500 > r0
          600 < ack 10            // 1-8 arrived long ago, but the ACKs that said so were lost",
     );
-    assert_eq!(bench.last_ack().rtt.unwrap().raw, ms(100.0), "the retransmission's, by its timestamp");
+    assert_eq!(
+        bench.last_ack().rtt.unwrap().raw,
+        ms(100.0),
+        "the retransmission's, by its timestamp"
+    );
     assert_eq!(bench.sender.conn().srtt, ms(100.0));
 }
 
 #[test]
 fn the_oldest_segment_makes_srtt_and_the_newest_min_rtt() {
-    let mut bench = Bench::open(Setup { window: 1, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 1,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "  0 > 0
           10 < ack 0 win 2

@@ -3,9 +3,13 @@
 use crate::script::{Bench, Setup, transfer};
 use endpoint::App;
 
-/// Five segments of an endless flow fit the peer's window; two of them are left when the probe goes out at 300.
+/// Five segments of an endless flow fit the peer's window; two of them are left when the probe goes
+/// out at 300.
 fn probed() -> Bench {
-    let mut bench = Bench::open(Setup { window: 5, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "  0 > 0-4
          100 < ack 3 win 2
@@ -29,7 +33,10 @@ fn the_last_segment_goes_again_after_two_rtts() {
 
 #[test]
 fn a_lone_segment_is_given_time_for_a_delayed_ack() {
-    let mut bench = Bench::open(Setup { rtt: 400.0, ..Setup::fixed(10, transfer(1)) });
+    let mut bench = Bench::open(Setup {
+        rtt: 400.0,
+        ..Setup::fixed(10, transfer(1))
+    });
     bench.play(
         "   0 > 0
          1000 > r0",
@@ -40,7 +47,10 @@ fn a_lone_segment_is_given_time_for_a_delayed_ack() {
          300 > r0                // but not after the RTO
          310 -",
     );
-    assert!(bench.calls().is_empty(), "it was the probe, not the timeout");
+    assert!(
+        bench.calls().is_empty(),
+        "it was the probe, not the timeout"
+    );
 }
 
 #[test]
@@ -57,7 +67,10 @@ fn new_data_goes_first() {
 
 #[test]
 fn a_closed_receive_window_leaves_the_last_segment() {
-    let mut bench = Bench::open(Setup { window: 5, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "  0 > 0-4
          200 > r4",
@@ -115,7 +128,10 @@ fn after_a_probe_comes_the_timeout() {
 
 #[test]
 fn no_probe_while_another_is_unanswered() {
-    let mut bench = Bench::open(Setup { window: 5, ..Setup::fixed(10, App::Unlimited) });
+    let mut bench = Bench::open(Setup {
+        window: 5,
+        ..Setup::fixed(10, App::Unlimited)
+    });
     bench.play(
         "  0 > 0-4
          200 > r4
@@ -135,5 +151,9 @@ fn recovery_forgets_the_probe() {
          500 < ack 12 win 1
          500 > 12",
     );
-    assert_eq!(bench.calls(), ["lost rack range", "enter", "ack", "ack", "exit"], "§7.1: one response, not two");
+    assert_eq!(
+        bench.calls(),
+        ["lost rack range", "enter", "ack", "ack", "exit"],
+        "§7.1: one response, not two"
+    );
 }

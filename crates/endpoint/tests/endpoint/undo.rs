@@ -1,4 +1,5 @@
-//! Undo of spurious recoveries: DSACK (RFC 2883, RFC 3708), Eifel (RFC 3522, RFC 4015), as Linux applies them.
+//! Undo of spurious recoveries: DSACK (RFC 2883, RFC 3708), Eifel (RFC 3522, RFC 4015), as Linux
+//! applies them.
 
 use crate::script::{Bench, Setup, segments, transfer};
 
@@ -12,7 +13,18 @@ fn duplicates_of_all_retransmissions_undo() {
          200 < ack 5 dsack 0 sack 6-9
          201 < ack 10 dsack 5",
     );
-    assert_eq!(bench.calls(), ["lost rack range", "lost rack range", "enter", "ack", "ack", "spurious", "ack"]);
+    assert_eq!(
+        bench.calls(),
+        [
+            "lost rack range",
+            "lost rack range",
+            "enter",
+            "ack",
+            "ack",
+            "spurious",
+            "ack"
+        ]
+    );
     assert_eq!(bench.sender.cwnd(), segments(10));
     assert!(!bench.sender.conn().in_recovery);
 }
@@ -27,7 +39,10 @@ fn also_when_the_episode_is_over() {
          200 < ack 10
          201 < ack 10 dsack 0",
     );
-    assert_eq!(bench.calls(), ["lost rack range", "enter", "ack", "ack", "exit", "spurious"]);
+    assert_eq!(
+        bench.calls(),
+        ["lost rack range", "enter", "ack", "ack", "exit", "spurious"]
+    );
     assert_eq!(bench.sender.cwnd(), segments(10));
 }
 
@@ -41,7 +56,10 @@ fn an_echo_from_before_the_retransmission_undoes() {
          110 < ack 4 ts 0
          150 -",
     );
-    assert_eq!(bench.calls(), ["lost rack range", "enter", "ack", "spurious", "ack"]);
+    assert_eq!(
+        bench.calls(),
+        ["lost rack range", "enter", "ack", "spurious", "ack"]
+    );
     assert_eq!(bench.sender.cwnd(), segments(10));
 }
 

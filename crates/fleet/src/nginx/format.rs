@@ -47,8 +47,8 @@ const TIMES: [&str; 3] = ["msec", "time_iso8601", "time_local"];
 const TRIES: u32 = 2000;
 
 impl Format {
-    /// Reads `combined`, `json`, the text of a format, or a whole directive `log_format NAME [escape=…] '…' '…';`, also of
-    /// a configuration that has but one.
+    /// Reads `combined`, `json`, the text of a format, or a whole directive `log_format NAME
+    /// [escape=…] '…' '…';`, also of a configuration that has but one.
     ///
     /// # Errors
     ///
@@ -67,7 +67,10 @@ impl Format {
             [one] => text = one,
             [_, _, ..] => {
                 let problem = format!("it has {} directives log_format", directives.len());
-                return Err(FormatError { problem, fix: "give the one that wrote the log".into() });
+                return Err(FormatError {
+                    problem,
+                    fix: "give the one that wrote the log".into(),
+                });
             }
             [] => {}
         }
@@ -76,10 +79,17 @@ impl Format {
             "json" => return Ok(Format::Json),
             _ => {}
         }
-        let Some(directive) = text.strip_prefix("log_format").filter(|rest| rest.starts_with(char::is_whitespace))
+        let Some(directive) = text
+            .strip_prefix("log_format")
+            .filter(|rest| rest.starts_with(char::is_whitespace))
         else {
-            // A line that is an object is written by escape=json, if by anything that can be read again.
-            let escape = if text.starts_with('{') { Escape::Json } else { Escape::Default };
+            // A line that is an object is written by escape=json, if by anything that can be read
+            // again.
+            let escape = if text.starts_with('{') {
+                Escape::Json
+            } else {
+                Escape::Default
+            };
             return Format::template(text, escape);
         };
         let (escape, text) = unquoted(directive)?;
@@ -91,18 +101,29 @@ impl Format {
         let head = pieces.next().unwrap_or_default().as_bytes().to_vec();
         let mut parts: Vec<(String, Vec<u8>)> = Vec::new();
         for piece in pieces {
-            let braced = piece.strip_prefix('{').and_then(|piece| piece.split_once('}'));
+            let braced = piece
+                .strip_prefix('{')
+                .and_then(|piece| piece.split_once('}'));
             let (name, behind) = braced.unwrap_or_else(|| {
-                let end = piece.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
+                let end =
+                    piece.find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'));
                 piece.split_at(end.unwrap_or(piece.len()))
             });
             if name.is_empty() {
                 let problem = format!("a `$` without a name, in front of `{behind}`");
-                return Err(FormatError { problem, fix: "write a variable of nginx, like $request_time".into() });
+                return Err(FormatError {
+                    problem,
+                    fix: "write a variable of nginx, like $request_time".into(),
+                });
             }
             if let Some((before, _)) = parts.last().filter(|(_, text)| text.is_empty()) {
-                let problem = format!("nothing stands between ${before} and ${name}, so a line can't be taken apart");
-                return Err(FormatError { problem, fix: "put a space between them in nginx.conf".into() });
+                let problem = format!(
+                    "nothing stands between ${before} and ${name}, so a line can't be taken apart"
+                );
+                return Err(FormatError {
+                    problem,
+                    fix: "put a space between them in nginx.conf".into(),
+                });
             }
             parts.push((name.to_owned(), behind.as_bytes().to_vec()));
         }
@@ -113,16 +134,27 @@ impl Format {
                 "it has none of $msec, $time_iso8601 and $time_local"
             };
             let fix = "give the format as it stands in nginx.conf, `combined`, or `json`; a request without a time is in no day";
-            return Err(FormatError { problem: problem.into(), fix: fix.into() });
+            return Err(FormatError {
+                problem: problem.into(),
+                fix: fix.into(),
+            });
         }
-        Ok(Format::Template(Template { head, parts, escape }))
+        Ok(Format::Template(Template {
+            head,
+            parts,
+            escape,
+        }))
     }
 
     /// The names of its variables; none of JSON, where each line has its own.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         match self {
-            Format::Template(template) => template.parts.iter().map(|(name, _)| name.as_str()).collect(),
+            Format::Template(template) => template
+                .parts
+                .iter()
+                .map(|(name, _)| name.as_str())
+                .collect(),
             Format::Json => Vec::new(),
         }
     }
@@ -137,7 +169,9 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
     let (mut escape, mut text) = (Escape::Default, String::new());
     let mut rest = directive.trim_start();
     // Its name.
-    rest = rest.find(char::is_whitespace).map_or("", |end| rest[end..].trim_start());
+    rest = rest
+        .find(char::is_whitespace)
+        .map_or("", |end| rest[end..].trim_start());
     while !rest.is_empty() && !rest.starts_with(';') {
         let quote = rest.chars().next().unwrap_or(' ');
         if matches!(quote, '\'' | '"') {
@@ -146,7 +180,9 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
             while let Some((at, letter)) = letters.next() {
                 match letter {
                     '\\' => match letters.next() {
-                        Some((_, escaped)) if escaped == quote || escaped == '\\' => text.push(escaped),
+                        Some((_, escaped)) if escaped == quote || escaped == '\\' => {
+                            text.push(escaped)
+                        }
                         Some((_, other)) => text.extend(['\\', other]),
                         None => {}
                     },
@@ -159,7 +195,9 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
             }
             rest = rest[end.ok_or_else(|| wrong("a quote is not closed"))?..].trim_start();
         } else {
-            let end = rest.find(|letter: char| letter.is_whitespace() || letter == ';').unwrap_or(rest.len());
+            let end = rest
+                .find(|letter: char| letter.is_whitespace() || letter == ';')
+                .unwrap_or(rest.len());
             match &rest[..end] {
                 "escape=json" => escape = Escape::Json,
                 "escape=none" => escape = Escape::None,
@@ -173,21 +211,32 @@ fn unquoted(directive: &str) -> Result<(Escape, String), FormatError> {
 }
 
 impl Template {
-    /// The values of a line, in the order of the variables; None when the line was not written by this format.
+    /// The values of a line, in the order of the variables; None when the line was not written by
+    /// this format.
     pub(super) fn values<'a>(&self, line: &'a [u8]) -> Option<Vec<&'a [u8]>> {
         let rest = line.strip_prefix(self.head.as_slice())?;
         let mut values = vec![&rest[..0]; self.parts.len()];
         let mut tries = TRIES;
-        self.take(rest, 0, &mut values, &mut tries).then_some(values)
+        self.take(rest, 0, &mut values, &mut tries)
+            .then_some(values)
     }
 
-    fn take<'a>(&self, rest: &'a [u8], at: usize, values: &mut [&'a [u8]], tries: &mut u32) -> bool {
-        let Some((name, behind)) = self.parts.get(at) else { return rest.is_empty() };
+    fn take<'a>(
+        &self,
+        rest: &'a [u8],
+        at: usize,
+        values: &mut [&'a [u8]],
+        tries: &mut u32,
+    ) -> bool {
+        let Some((name, behind)) = self.parts.get(at) else {
+            return rest.is_empty();
+        };
         if behind.is_empty() {
             values[at] = rest;
             return at + 1 == self.parts.len() && may_be(name, rest);
         }
-        // The nearest place first: values with the text in them (`0.1, 0.2` of two upstream servers) need a later one.
+        // The nearest place first: values with the text in them (`0.1, 0.2` of two upstream
+        // servers) need a later one.
         for place in memchr::memmem::find_iter(rest, behind) {
             if *tries == 0 {
                 return false;
@@ -206,14 +255,22 @@ impl Template {
 
     /// Whether a quote is one of the value.
     fn is_escaped(&self, text: &[u8], at: usize) -> bool {
-        let slashes = text[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        let slashes = text[..at]
+            .iter()
+            .rev()
+            .take_while(|byte| **byte == b'\\')
+            .count();
         self.escape == Escape::Json && text[at] == b'"' && slashes % 2 == 1
     }
 }
 
 /// Whether a variable can have such a value, as far as it is known.
 fn may_be(name: &str, value: &[u8]) -> bool {
-    let all = |allowed: &[u8]| value.iter().all(|byte| byte.is_ascii_digit() || allowed.contains(byte));
+    let all = |allowed: &[u8]| {
+        value
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || allowed.contains(byte))
+    };
     match name {
         "msec"
         | "request_time"

@@ -74,9 +74,11 @@ impl Role {
             "request" => Role::Request,
             "hostname" => Role::Host,
             // The GeoIP module's, and what an operator is likely to call that of GeoIP2.
-            "geoip_country_code" | "geoip2_country_code" | "geoip2_data_country_code" | "country" | "country_code" => {
-                Role::Country
-            }
+            "geoip_country_code"
+            | "geoip2_country_code"
+            | "geoip2_data_country_code"
+            | "country"
+            | "country_code" => Role::Country,
             _ => Role::Other,
         }
     }
@@ -110,7 +112,12 @@ impl Reader {
     #[must_use]
     pub fn new(options: Options) -> Reader {
         Reader {
-            roles: options.format.variables().into_iter().map(Role::of).collect(),
+            roles: options
+                .format
+                .variables()
+                .into_iter()
+                .map(Role::of)
+                .collect(),
             lines: Lines::default(),
             requests: 0,
             bad: BadLines::new(options.privacy.is_keyed()),
@@ -134,17 +141,29 @@ impl Reader {
     }
 
     fn request(&self, line: &[u8]) -> Result<Request, String> {
-        let mut request = Request { numbers: [f64::NAN; NUMBERS.len()], upstream: f64::NAN, ..Request::default() };
+        let mut request = Request {
+            numbers: [f64::NAN; NUMBERS.len()],
+            upstream: f64::NAN,
+            ..Request::default()
+        };
         match &self.options.format {
             Format::Template(template) => {
                 let values = template.values(line).ok_or("the format does not fit it")?;
-                for ((name, role), value) in self.options.format.variables().into_iter().zip(&self.roles).zip(values) {
+                for ((name, role), value) in self
+                    .options
+                    .format
+                    .variables()
+                    .into_iter()
+                    .zip(&self.roles)
+                    .zip(values)
+                {
                     self.set(&mut request, name, *role, value)?;
                 }
             }
             Format::Json => {
                 let object: serde_json::Map<String, serde_json::Value> =
-                    serde_json::from_slice(line).map_err(|error| format!("it is no JSON object: {error}"))?;
+                    serde_json::from_slice(line)
+                        .map_err(|error| format!("it is no JSON object: {error}"))?;
                 for (name, value) in &object {
                     let text = match value {
                         serde_json::Value::String(text) => text.clone(),
@@ -161,7 +180,13 @@ impl Reader {
         Ok(request)
     }
 
-    fn set(&self, request: &mut Request, name: &str, role: Role, value: &[u8]) -> Result<(), String> {
+    fn set(
+        &self,
+        request: &mut Request,
+        name: &str,
+        role: Role,
+        value: &[u8],
+    ) -> Result<(), String> {
         // What nginx writes where there is no value; with escape=json it is empty.
         if value.is_empty() || value == b"-" {
             return Ok(());
@@ -176,25 +201,40 @@ impl Reader {
         match role {
             Role::Number(at) => {
                 let (_, column, shift) = NUMBERS[at];
-                let number = if column.ends_with("_s") { number::decimal(value, shift) } else { number::whole(value) };
+                let number = if column.ends_with("_s") {
+                    number::decimal(value, shift)
+                } else {
+                    number::whole(value)
+                };
                 request.numbers[at] = number.ok_or_else(wrong)?;
             }
             // Several servers are `0.1, 0.2 : 0.3`; the last is who answered.
             Role::Upstream => {
-                let last = value.split(|byte| b", :".contains(byte)).rfind(|part| !part.is_empty() && *part != b"-");
+                let last = value
+                    .split(|byte| b", :".contains(byte))
+                    .rfind(|part| !part.is_empty() && *part != b"-");
                 if let Some(last) = last {
                     request.upstream = number::decimal(last, 0).ok_or_else(wrong)?;
                 }
             }
             Role::Seconds => {
-                time(3, time::epoch_or_date(value).filter(|found| found.rest.is_empty()).ok_or_else(wrong)?.time);
+                time(
+                    3,
+                    time::epoch_or_date(value)
+                        .filter(|found| found.rest.is_empty())
+                        .ok_or_else(wrong)?
+                        .time,
+                );
             }
             Role::Iso => time(1, time::epoch_or_date(value).ok_or_else(wrong)?.time),
             Role::Local => time(2, time::of_date_command(&text()).ok_or_else(wrong)?),
             Role::Client => request.client = address::plain(&text()),
             Role::Protocol => request.protocol = text(),
             Role::Request => {
-                let last = value.rsplit(|byte| *byte == b' ').next().unwrap_or_default();
+                let last = value
+                    .rsplit(|byte| *byte == b' ')
+                    .next()
+                    .unwrap_or_default();
                 if last.starts_with(b"HTTP/") && request.protocol.is_empty() {
                     request.protocol = String::from_utf8_lossy(last).into_owned();
                 }
@@ -212,15 +252,29 @@ impl Reader {
 
 impl Rows {
     fn add(&mut self, request: Request, privacy: &Privacy) {
-        self.times.push(request.time.map_or(i64::MIN, |(_, time)| time));
+        self.times
+            .push(request.time.map_or(i64::MIN, |(_, time)| time));
         for (column, value) in self.numbers.iter_mut().zip(request.numbers) {
             column.push(value);
         }
         self.upstream.push(request.upstream);
-        let kept =
-            if request.kept.is_empty() { String::new() } else { serde_json::Value::from(request.kept).to_string() };
-        let (client, net) = (privacy.token(&request.client), privacy.token(&address::net(&request.client)));
-        let texts = [client, net, request.protocol, request.country, request.host, kept];
+        let kept = if request.kept.is_empty() {
+            String::new()
+        } else {
+            serde_json::Value::from(request.kept).to_string()
+        };
+        let (client, net) = (
+            privacy.token(&request.client),
+            privacy.token(&address::net(&request.client)),
+        );
+        let texts = [
+            client,
+            net,
+            request.protocol,
+            request.country,
+            request.host,
+            kept,
+        ];
         for (column, text) in self.texts.iter_mut().zip(texts) {
             column.push(text);
         }
@@ -258,7 +312,14 @@ impl Parse for Reader {
             columns.push(name, Values::Numbers(values));
         }
         columns.push("upstream_response_time_s", Values::Numbers(rows.upstream));
-        let names = ["client", "client_net", "protocol", "country", "host", "kept"];
+        let names = [
+            "client",
+            "client_net",
+            "protocol",
+            "country",
+            "host",
+            "kept",
+        ];
         for (name, texts) in names.into_iter().zip(rows.texts) {
             columns.push(name, Values::Texts(texts));
         }
@@ -270,7 +331,11 @@ impl Parse for Reader {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        vec![("bytes", self.lines.bytes), ("requests", self.requests), ("bad", self.bad.count)]
+        vec![
+            ("bytes", self.lines.bytes),
+            ("requests", self.requests),
+            ("bad", self.bad.count),
+        ]
     }
 
     fn state(&self) -> String {
@@ -278,7 +343,9 @@ impl Parse for Reader {
     }
 
     fn resume(&mut self, state: &str) -> bool {
-        let Ok([bytes, requests, bad]) = serde_json::from_str::<[u64; 3]>(state) else { return false };
+        let Ok([bytes, requests, bad]) = serde_json::from_str::<[u64; 3]>(state) else {
+            return false;
+        };
         (self.lines.bytes, self.requests, self.bad.count) = (bytes, requests, bad);
         true
     }

@@ -33,9 +33,17 @@ pub const STATES: [&str; 11] = [
 ];
 
 impl Default for Filter {
-    /// Connections that carry data or may have carried some: no listeners, none in TIME-WAIT or being opened.
+    /// Connections that carry data or may have carried some: no listeners, none in TIME-WAIT or
+    /// being opened.
     fn default() -> Self {
-        let named = ["ESTAB", "FIN-WAIT-1", "FIN-WAIT-2", "CLOSE-WAIT", "LAST-ACK", "CLOSING"];
+        let named = [
+            "ESTAB",
+            "FIN-WAIT-1",
+            "FIN-WAIT-2",
+            "CLOSE-WAIT",
+            "LAST-ACK",
+            "CLOSING",
+        ];
         Filter {
             states: named.iter().filter_map(|name| state(name)).sum(),
             sport: None,
@@ -48,7 +56,10 @@ impl Default for Filter {
 
 /// The bit of a state.
 fn state(name: &str) -> Option<u32> {
-    STATES.iter().position(|state| *state == name).map(|at| 1 << (at + 1))
+    STATES
+        .iter()
+        .position(|state| *state == name)
+        .map(|at| 1 << (at + 1))
 }
 
 const S_GE: u8 = 2;
@@ -62,7 +73,10 @@ impl Filter {
     /// The states of some names; None when there is no such.
     #[must_use]
     pub fn states(names: &[&str]) -> Option<u32> {
-        names.iter().map(|name| state(&name.to_ascii_uppercase())).sum()
+        names
+            .iter()
+            .map(|name| state(&name.to_ascii_uppercase()))
+            .sum()
     }
 
     /// The program: all conditions one after the other; empty when there are none.
@@ -107,7 +121,12 @@ fn host(address: IpAddr, bits: u8) -> Vec<u8> {
         IpAddr::V4(four) => (libc::AF_INET, four.octets().to_vec()),
         IpAddr::V6(six) => (libc::AF_INET6, six.octets().to_vec()),
     };
-    let mut condition = vec![u8::try_from(family).expect("they are small numbers"), bits, 0, 0];
+    let mut condition = vec![
+        u8::try_from(family).expect("they are small numbers"),
+        bits,
+        0,
+        0,
+    ];
     condition.extend((-1i32).to_ne_bytes());
     condition.extend(bytes);
     condition

@@ -19,7 +19,11 @@ const VEGASINFO: u16 = 3;
 /// A dump of the TCP sockets of a family.
 pub(super) fn request(family: i32, filter: &Filter, sequence: u32) -> Vec<u8> {
     let program = filter.program();
-    let attribute = if program.is_empty() { 0 } else { 4 + program.len() };
+    let attribute = if program.is_empty() {
+        0
+    } else {
+        4 + program.len()
+    };
     let length = u32::try_from(HEADER + 56 + attribute).expect("a filter is short");
     let flags = libc::NLM_F_REQUEST | libc::NLM_F_DUMP;
     let mut request = Vec::new();
@@ -29,13 +33,25 @@ pub(super) fn request(family: i32, filter: &Filter, sequence: u32) -> Vec<u8> {
     request.extend(sequence.to_ne_bytes());
     request.extend([0; 4]);
     // The bit of vegas's stands for what any controller says of itself.
-    let wanted: u8 = [INFO, VEGASINFO, CONG, SKMEMINFO].iter().map(|attribute| 1u8 << (attribute - 1)).sum();
+    let wanted: u8 = [INFO, VEGASINFO, CONG, SKMEMINFO]
+        .iter()
+        .map(|attribute| 1u8 << (attribute - 1))
+        .sum();
     let family = u8::try_from(family).expect("they are small numbers");
-    request.extend([family, u8::try_from(libc::IPPROTO_TCP).expect("6"), wanted, 0]);
+    request.extend([
+        family,
+        u8::try_from(libc::IPPROTO_TCP).expect("6"),
+        wanted,
+        0,
+    ]);
     request.extend(filter.states.to_ne_bytes());
     request.extend([0; 48]);
     if attribute > 0 {
-        request.extend(u16::try_from(attribute).expect("a filter is short").to_ne_bytes());
+        request.extend(
+            u16::try_from(attribute)
+                .expect("a filter is short")
+                .to_ne_bytes(),
+        );
         request.extend(REQ_BYTECODE.to_ne_bytes());
         request.extend(program);
     }
@@ -68,9 +84,14 @@ pub(super) fn parts(piece: &[u8], sequence: u32) -> impl Iterator<Item = Part<'_
             let (kind, flags) = (i32::from(half(message, 4)?), i32::from(half(message, 6)?));
             return Some(match kind {
                 libc::NLMSG_DONE => Part::Done,
-                libc::NLMSG_ERROR => Part::Error(word(message, HEADER)?.cast_signed().wrapping_neg()),
+                libc::NLMSG_ERROR => {
+                    Part::Error(word(message, HEADER)?.cast_signed().wrapping_neg())
+                }
                 _ if message.len() < HEADER + SOCKET => continue,
-                _ => Part::Socket { message: &message[HEADER..], interrupted: flags & libc::NLM_F_DUMP_INTR != 0 },
+                _ => Part::Socket {
+                    message: &message[HEADER..],
+                    interrupted: flags & libc::NLM_F_DUMP_INTR != 0,
+                },
             });
         }
     })

@@ -1,6 +1,7 @@
 //! A live host's connections by inet_diag, in the words of `ss -tineom`.
 //!
-//! One listing is one dump of the kernel's table for each family; what a filter excludes the kernel leaves out itself.
+//! One listing is one dump of the kernel's table for each family; what a filter excludes the kernel
+//! leaves out itself.
 
 mod filter;
 mod message;
@@ -10,7 +11,8 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use nix::sys::socket::{
-    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket, sockopt,
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
+    sockopt,
 };
 
 pub use filter::{Filter, STATES};
@@ -45,10 +47,20 @@ impl Sampler {
     /// When the kernel has none.
     pub fn new(filter: Filter) -> io::Result<Sampler> {
         let protocol = SockProtocol::NetlinkSockDiag;
-        let socket = socket(AddressFamily::Netlink, SockType::Raw, SockFlag::SOCK_CLOEXEC, protocol)?;
+        let socket = socket(
+            AddressFamily::Netlink,
+            SockType::Raw,
+            SockFlag::SOCK_CLOEXEC,
+            protocol,
+        )?;
         // So that a dump of many sockets needs few calls; less is no error.
         setsockopt(&socket, sockopt::RcvBuf, &(1 << 20))?;
-        Ok(Sampler { socket, filter, buffer: vec![0; PIECE], sequence: 0 })
+        Ok(Sampler {
+            socket,
+            filter,
+            buffer: vec![0; PIECE],
+            sequence: 0,
+        })
     }
 
     /// Writes the lines of all connections that there are now.
@@ -75,7 +87,10 @@ impl Sampler {
             };
             for part in message::parts(&self.buffer[..length], self.sequence) {
                 match part {
-                    Part::Socket { message, interrupted } => {
+                    Part::Socket {
+                        message,
+                        interrupted,
+                    } => {
                         listing.sockets += 1;
                         listing.interrupted |= interrupted;
                         write::line(message, into);

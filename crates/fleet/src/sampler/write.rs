@@ -1,4 +1,5 @@
-//! A socket in the words of `ss`: what that leaves out is left out here, by the same rules (tcp_show_info of ss.c).
+//! A socket in the words of `ss`: what that leaves out is left out here, by the same rules
+//! (tcp_show_info of ss.c).
 
 use std::io::Write;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -15,7 +16,10 @@ pub(super) fn line(message: &[u8], into: &mut Vec<u8>) {
 
 fn socket(message: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
     let number = |at: usize| word(message, at).unwrap_or(0);
-    let state = usize::from(message[1]).checked_sub(1).and_then(|at| STATES.get(at)).unwrap_or(&"UNKNOWN");
+    let state = usize::from(message[1])
+        .checked_sub(1)
+        .and_then(|at| STATES.get(at))
+        .unwrap_or(&"UNKNOWN");
     write!(into, "{state} {} {}", number(56), number(60))?;
     for (port, address) in [(4, 8), (6, 24)] {
         let port = u16::from_be_bytes([message[port], message[port + 1]]);
@@ -41,7 +45,12 @@ fn socket(message: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
     if number(64) != 0 {
         write!(into, " uid:{}", number(64))?;
     }
-    write!(into, " ino:{} sk:{:x}", number(68), u64::from(number(44)) | u64::from(number(48)) << 32)?;
+    write!(
+        into,
+        " ino:{} sk:{:x}",
+        number(68),
+        u64::from(number(44)) | u64::from(number(48)) << 32
+    )?;
     let (mut tcp, mut cong, mut bbr, mut dctcp) = (None, None, None, None);
     for (kind, value) in message::attributes(message) {
         match kind {
@@ -62,8 +71,14 @@ fn socket(message: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
 fn memory(value: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
     let names = ["r", "rb", "t", "tb", "f", "w", "o", "bl", "d"];
     for (at, name) in names.into_iter().enumerate() {
-        let Some(value) = word(value, at * 4) else { break };
-        write!(into, "{}{name}{value}", if at == 0 { " skmem:(" } else { "," })?;
+        let Some(value) = word(value, at * 4) else {
+            break;
+        };
+        write!(
+            into,
+            "{}{name}{value}",
+            if at == 0 { " skmem:(" } else { "," }
+        )?;
     }
     write!(into, ")")
 }
@@ -79,7 +94,13 @@ fn info(
     let number = |at: usize| word(tcp, at).unwrap_or(0);
     let large = |at: usize| long(tcp, at).unwrap_or(0);
     let byte = |at: usize| tcp.get(at).copied().unwrap_or(0);
-    let flags = [(1, "ts"), (2, "sack"), (8, "ecn"), (16, "ecnseen"), (32, "fastopen")];
+    let flags = [
+        (1, "ts"),
+        (2, "sack"),
+        (8, "ecn"),
+        (16, "ecnseen"),
+        (32, "fastopen"),
+    ];
     for (_, flag) in flags.into_iter().filter(|(bit, _)| byte(5) & bit != 0) {
         write!(into, " {flag}")?;
     }
@@ -98,27 +119,54 @@ fn info(
         write!(into, " rtt:{}/{}", Millis(number(68)), Millis(number(72)))?;
     }
     millis(into, "ato", number(12))?;
-    for (name, at) in [("mss", 16), ("pmtu", 60), ("rcvmss", 20), ("advmss", 84), ("cwnd", 80)] {
+    for (name, at) in [
+        ("mss", 16),
+        ("pmtu", 60),
+        ("rcvmss", 20),
+        ("advmss", 84),
+        ("cwnd", 80),
+    ] {
         count(into, name, u64::from(number(at)))?;
     }
     if number(76) < 0xffff {
         count(into, "ssthresh", u64::from(number(76)))?;
     }
-    for (name, at) in [("bytes_sent", 200), ("bytes_retrans", 208), ("bytes_acked", 120), ("bytes_received", 128)] {
+    for (name, at) in [
+        ("bytes_sent", 200),
+        ("bytes_retrans", 208),
+        ("bytes_acked", 120),
+        ("bytes_received", 128),
+    ] {
         count(into, name, large(at))?;
     }
-    for (name, at) in [("segs_out", 136), ("segs_in", 140), ("data_segs_out", 156), ("data_segs_in", 152)] {
+    for (name, at) in [
+        ("segs_out", 136),
+        ("segs_in", 140),
+        ("data_segs_out", 156),
+        ("data_segs_in", 152),
+    ] {
         count(into, name, u64::from(number(at)))?;
     }
     if let Some(dctcp) = dctcp.filter(|dctcp| half(dctcp, 0).is_some_and(|enabled| enabled != 0)) {
         let of = |at: usize| word(dctcp, at).unwrap_or(0);
         let state = half(dctcp, 2).unwrap_or(0);
-        write!(into, " dctcp:(ce_state:{state},alpha:{},ab_ecn:{},ab_tot:{})", of(4), of(8), of(12))?;
+        write!(
+            into,
+            " dctcp:(ce_state:{state},alpha:{},ab_ecn:{},ab_tot:{})",
+            of(4),
+            of(8),
+            of(12)
+        )?;
     }
     if let Some(bbr) = bbr {
         let of = |at: usize| word(bbr, at).unwrap_or(0);
         let bw = u64::from(of(0)) | u64::from(of(4)) << 32;
-        write!(into, " bbr:(bw:{}bps,mrtt:{}", bw.saturating_mul(8), Millis(of(8)))?;
+        write!(
+            into,
+            " bbr:(bw:{}bps,mrtt:{}",
+            bw.saturating_mul(8),
+            Millis(of(8))
+        )?;
         for (name, at) in [("pacing_gain", 12), ("cwnd_gain", 16)] {
             if of(at) != 0 {
                 write!(into, ",{name}:{}", f64::from(of(at)) / 256.0)?;
@@ -126,15 +174,22 @@ fn info(
         }
         write!(into, ")")?;
     }
-    let (cwnd, mss, rtt) = (f64::from(number(80)), f64::from(number(16)), f64::from(number(68)));
+    let (cwnd, mss, rtt) = (
+        f64::from(number(80)),
+        f64::from(number(16)),
+        f64::from(number(68)),
+    );
     if cwnd * mss > 0.0 && rtt > 0.0 {
         write!(into, " send {:.0}bps", cwnd * mss * 8e6 / rtt)?;
     }
     for (name, at) in [("lastsnd", 44), ("lastrcv", 52), ("lastack", 56)] {
         count(into, name, u64::from(number(at)))?;
     }
-    let rate =
-        |at: usize| Some(large(at)).filter(|rate| ![0, u64::MAX].contains(rate)).map(|rate| rate.saturating_mul(8));
+    let rate = |at: usize| {
+        Some(large(at))
+            .filter(|rate| ![0, u64::MAX].contains(rate))
+            .map(|rate| rate.saturating_mul(8))
+    };
     if let Some(pacing) = rate(104) {
         write!(into, " pacing_rate {pacing}bps")?;
         if let Some(most) = rate(112) {
@@ -161,7 +216,12 @@ fn info(
     if number(36) != 0 || number(100) != 0 {
         write!(into, " retrans:{}/{}", number(36), number(100))?;
     }
-    for (name, at) in [("lost", 32), ("sacked", 28), ("dsack_dups", 216), ("fackets", 40)] {
+    for (name, at) in [
+        ("lost", 32),
+        ("sacked", 28),
+        ("dsack_dups", 216),
+        ("fackets", 40),
+    ] {
         count(into, name, u64::from(number(at)))?;
     }
     if number(88) != 3 {
@@ -175,7 +235,12 @@ fn info(
     if number(148) != u32::MAX {
         millis(into, "minrtt", number(148))?;
     }
-    for (name, at) in [("rcv_ooopack", 224), ("snd_wnd", 228), ("rcv_wnd", 232), ("rehash", 236)] {
+    for (name, at) in [
+        ("rcv_ooopack", 224),
+        ("snd_wnd", 228),
+        ("rcv_wnd", 232),
+        ("rehash", 236),
+    ] {
         count(into, name, u64::from(number(at)))?;
     }
     Ok(())
@@ -183,12 +248,20 @@ fn info(
 
 /// `name:value`, unless that is zero.
 fn count(into: &mut Vec<u8>, name: &str, value: u64) -> std::io::Result<()> {
-    if value == 0 { Ok(()) } else { write!(into, " {name}:{value}") }
+    if value == 0 {
+        Ok(())
+    } else {
+        write!(into, " {name}:{value}")
+    }
 }
 
 /// The same of microseconds, in milliseconds.
 fn millis(into: &mut Vec<u8>, name: &str, micros: u32) -> std::io::Result<()> {
-    if micros == 0 { Ok(()) } else { write!(into, " {name}:{}", Millis(micros)) }
+    if micros == 0 {
+        Ok(())
+    } else {
+        write!(into, " {name}:{}", Millis(micros))
+    }
 }
 
 /// Microseconds as milliseconds, with all their digits.
@@ -198,6 +271,10 @@ impl std::fmt::Display for Millis {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}", self.0 / 1000)?;
         let rest = self.0 % 1000;
-        if rest == 0 { Ok(()) } else { f.write_str(format!(".{rest:03}").trim_end_matches('0')) }
+        if rest == 0 {
+            Ok(())
+        } else {
+            f.write_str(format!(".{rest:03}").trim_end_matches('0'))
+        }
     }
 }

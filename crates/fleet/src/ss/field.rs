@@ -86,7 +86,8 @@ pub(super) const HEADS: [u64; KEYS.len()] = {
     heads
 };
 
-/// The keys of the TCP part, in the order of tcp_stats_print() of ss.c: the next is mostly the one after the last.
+/// The keys of the TCP part, in the order of tcp_stats_print() of ss.c: the next is mostly the one
+/// after the last.
 pub(super) const KEYS: [Key; 44] = [
     key(b"wscale", Form::CountPair(b','), Field::WscaleSnd),
     key(b"rto", Form::Millis, Field::Rto),
@@ -135,8 +136,11 @@ pub(super) const KEYS: [Key; 44] = [
 ];
 
 /// Those of the socket, not of its TCP.
-pub(super) const SOCKET_KEYS: [Key; 3] =
-    [key(b"uid", Form::Count, Field::Uid), key(b"ino", Form::Count, Field::Ino), key(b"sk", Form::Hex, Field::Sk)];
+pub(super) const SOCKET_KEYS: [Key; 3] = [
+    key(b"uid", Form::Count, Field::Uid),
+    key(b"ino", Form::Count, Field::Ino),
+    key(b"sk", Form::Hex, Field::Sk),
+];
 
 /// The members of a group `name:(member:value,…)`.
 pub(super) const GROUPS: [(&[u8], &[Key]); 2] = [
@@ -184,13 +188,18 @@ pub(super) const FLAGS: [(&[u8], Field); 6] = [
 ];
 
 /// Words whose value is the next word, a rate.
-pub(super) const RATES: [(&[u8], Field); 3] =
-    [(b"send", Field::Send), (b"pacing_rate", Field::PacingRate), (b"delivery_rate", Field::DeliveryRate)];
+pub(super) const RATES: [(&[u8], Field); 3] = [
+    (b"send", Field::Send),
+    (b"pacing_rate", Field::PacingRate),
+    (b"delivery_rate", Field::DeliveryRate),
+];
 
-/// What `ss` leaves out since it is zero, by what tells that this version and kernel would have had it.
+/// What `ss` leaves out since it is zero, by what tells that this version and kernel would have had
+/// it.
 ///
-/// The kernels that brought each, by the history of struct tcp_info: bytes_acked (4.1) and segs_out (4.2), min_rtt with
-/// data_segs and notsent (4.6), delivery_rate (4.9), busy with its parts (4.10), bytes_sent with the rest (4.19), snd_wnd (5.4).
+/// The kernels that brought each, by the history of struct tcp_info: bytes_acked (4.1) and segs_out
+/// (4.2), min_rtt with data_segs and notsent (4.6), delivery_rate (4.9), busy with its parts
+/// (4.10), bytes_sent with the rest (4.19), snd_wnd (5.4).
 pub(super) fn fill(values: &mut [f64; COLUMNS.len()]) {
     use Field::*;
     let has = |field: Field| !values[field as usize].is_nan();
@@ -227,10 +236,24 @@ pub(super) fn fill(values: &mut [f64; COLUMNS.len()]) {
         (since_4_6, &[DataSegsOut, DataSegsIn, NotSent]),
         (since_4_9, &[AppLimited]),
         (since_4_10, &[Busy, RwndLimited, SndbufLimited]),
-        (since_4_19, &[BytesSent, BytesRetrans, Delivered, DeliveredCe, DsackDups, ReordSeen]),
+        (
+            since_4_19,
+            &[
+                BytesSent,
+                BytesRetrans,
+                Delivered,
+                DeliveredCe,
+                DsackDups,
+                ReordSeen,
+            ],
+        ),
         (since_5_4, &[RcvOooPack]),
     ];
-    for field in ages.iter().filter(|(known, _)| *known).flat_map(|(_, fields)| *fields) {
+    for field in ages
+        .iter()
+        .filter(|(known, _)| *known)
+        .flat_map(|(_, fields)| *fields)
+    {
         let value = &mut values[*field as usize];
         if value.is_nan() {
             *value = 0.0;

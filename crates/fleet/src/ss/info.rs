@@ -1,6 +1,8 @@
 //! The fields of one socket.
 
-use super::field::{self, COLUMNS, FLAGS, Field, Form, GROUPS, HEADS, KEYS, Key, MEMORY, RATES, SOCKET_KEYS};
+use super::field::{
+    self, COLUMNS, FLAGS, Field, Form, GROUPS, HEADS, KEYS, Key, MEMORY, RATES, SOCKET_KEYS,
+};
 use crate::number;
 
 /// What one sample says of a socket.
@@ -54,12 +56,21 @@ impl Sample {
     /// Fields that are not known here, as a JSON object.
     #[must_use]
     pub fn unknown(&self) -> Option<String> {
-        if self.unknown.is_empty() { None } else { Some(format!("{{{}}}", self.unknown)) }
+        if self.unknown.is_empty() {
+            None
+        } else {
+            Some(format!("{{{}}}", self.unknown))
+        }
     }
 
     pub(super) fn clear(&mut self) {
         self.values = [f64::NAN; COLUMNS.len()];
-        for text in [&mut self.state, &mut self.timer, &mut self.cc, &mut self.cgroup] {
+        for text in [
+            &mut self.state,
+            &mut self.timer,
+            &mut self.cc,
+            &mut self.cgroup,
+        ] {
             text.clear();
         }
         self.unknown.clear();
@@ -78,7 +89,8 @@ impl Sample {
     }
 
     fn add_unknown(&mut self, key: &[u8], value: &[u8]) {
-        let quoted = |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text)).to_string();
+        let quoted =
+            |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text)).to_string();
         if !self.unknown.is_empty() {
             self.unknown.push(',');
         }
@@ -103,7 +115,8 @@ pub fn parse_info(line: &[u8]) -> Result<Sample, String> {
 /// Adds the fields of a line, or of a part of one, to a sample.
 pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
     let mut words = Words { rest: line };
-    // A word without a value before the first key is the congestion control, if it is no flag; the last of several.
+    // A word without a value before the first key is the congestion control, if it is no flag; the
+    // last of several.
     let mut bare: Option<&[u8]> = None;
     // The key after the one before is where to look first.
     let mut next = 0;
@@ -144,17 +157,27 @@ pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
 
 /// The number of a key among [`KEYS`].
 fn find(name: &[u8], next: usize) -> Option<usize> {
-    let head = name.first_chunk().map_or_else(|| field::head(name), |first| u64::from_le_bytes(*first));
+    let head = name
+        .first_chunk()
+        .map_or_else(|| field::head(name), |first| u64::from_le_bytes(*first));
     let is_it = |at: &usize| {
         let text = KEYS[*at].text;
-        HEADS[*at] == head && text.len() == name.len() && (name.len() <= 8 || text[8..] == name[8..])
+        HEADS[*at] == head
+            && text.len() == name.len()
+            && (name.len() <= 8 || text[8..] == name[8..])
     };
-    (next..KEYS.len()).find(is_it).or_else(|| (0..next.min(KEYS.len())).find(is_it))
+    (next..KEYS.len())
+        .find(is_it)
+        .or_else(|| (0..next.min(KEYS.len())).find(is_it))
 }
 
 fn set(key: &Key, value: &[u8], sample: &mut Sample) -> Result<(), String> {
     let wrong = || wrong(key.text, value);
-    let pair = |by: u8| memchr::memchr(by, value).map(|at| (&value[..at], &value[at + 1..])).ok_or_else(wrong);
+    let pair = |by: u8| {
+        memchr::memchr(by, value)
+            .map(|at| (&value[..at], &value[at + 1..]))
+            .ok_or_else(wrong)
+    };
     let one = match key.form {
         Form::Count => number::count(value),
         Form::Plain => number::decimal(value, 0),
@@ -163,11 +186,14 @@ fn set(key: &Key, value: &[u8], sample: &mut Sample) -> Result<(), String> {
         Form::Hex => hexadecimal(value),
         Form::MillisUnit => {
             let end = memchr::memchr(b'(', value).unwrap_or(value.len());
-            value[..end].strip_suffix(b"ms").and_then(|millis| number::decimal(millis, -3))
+            value[..end]
+                .strip_suffix(b"ms")
+                .and_then(|millis| number::decimal(millis, -3))
         }
         Form::MillisPair => {
             let (first, second) = pair(b'/')?;
-            sample.values[key.field as usize + 1] = number::decimal(second, -3).ok_or_else(wrong)?;
+            sample.values[key.field as usize + 1] =
+                number::decimal(second, -3).ok_or_else(wrong)?;
             number::decimal(first, -3)
         }
         Form::CountPair(by) => {
@@ -181,8 +207,16 @@ fn set(key: &Key, value: &[u8], sample: &mut Sample) -> Result<(), String> {
 }
 
 /// What is no key of the TCP part.
-fn other(name: &[u8], value: &[u8], words: &mut Words<'_>, sample: &mut Sample) -> Result<(), String> {
-    if let Some(members) = value.strip_prefix(b"(").and_then(|value| value.strip_suffix(b")")) {
+fn other(
+    name: &[u8],
+    value: &[u8],
+    words: &mut Words<'_>,
+    sample: &mut Sample,
+) -> Result<(), String> {
+    if let Some(members) = value
+        .strip_prefix(b"(")
+        .and_then(|value| value.strip_suffix(b")"))
+    {
         return group(name, members, sample);
     }
     if let Some(key) = SOCKET_KEYS.iter().find(|key| key.text == name) {
@@ -209,24 +243,43 @@ fn group(name: &[u8], members: &[u8], sample: &mut Sample) -> Result<(), String>
             let mut part = || parts.next().ok_or_else(|| wrong(name, members));
             sample.timer.extend_from_slice(part()?);
             let (left, retrans) = (part()?, part()?);
-            sample.set(Field::TimerLeft, number::timer(left).ok_or_else(|| wrong(name, members))?);
-            sample.set(Field::TimerRetrans, number::count(retrans).ok_or_else(|| wrong(name, members))?);
+            sample.set(
+                Field::TimerLeft,
+                number::timer(left).ok_or_else(|| wrong(name, members))?,
+            );
+            sample.set(
+                Field::TimerRetrans,
+                number::count(retrans).ok_or_else(|| wrong(name, members))?,
+            );
         }
         b"skmem" => {
             for part in parts {
-                let digits = part.iter().position(u8::is_ascii_digit).unwrap_or(part.len());
-                match MEMORY.iter().find(|(letters, _)| *letters == &part[..digits]) {
+                let digits = part
+                    .iter()
+                    .position(u8::is_ascii_digit)
+                    .unwrap_or(part.len());
+                match MEMORY
+                    .iter()
+                    .find(|(letters, _)| *letters == &part[..digits])
+                {
                     Some((_, field)) => {
-                        sample.set(*field, number::count(&part[digits..]).ok_or_else(|| wrong(name, members))?);
+                        sample.set(
+                            *field,
+                            number::count(&part[digits..]).ok_or_else(|| wrong(name, members))?,
+                        );
                     }
-                    None => sample.add_unknown(&[b"skmem.", &part[..digits]].concat(), &part[digits..]),
+                    None => {
+                        sample.add_unknown(&[b"skmem.", &part[..digits]].concat(), &part[digits..])
+                    }
                 }
             }
         }
         _ => {
-            // The second version of BBR in some kernels has a group of its own name, with what the first has and more.
-            let known =
-                GROUPS.iter().find(|(group, _)| *group == name || (*group == b"bbr" && name.starts_with(b"bbr")));
+            // The second version of BBR in some kernels has a group of its own name, with what the
+            // first has and more.
+            let known = GROUPS.iter().find(|(group, _)| {
+                *group == name || (*group == b"bbr" && name.starts_with(b"bbr"))
+            });
             let Some((_, keys)) = known else {
                 sample.add_unknown(name, &[b"(", members, b")"].concat());
                 return Ok(());
@@ -259,15 +312,23 @@ fn rate(field: Field, name: &[u8], value: &[u8], sample: &mut Sample) -> Result<
 }
 
 fn hexadecimal(text: &[u8]) -> Option<f64> {
-    let text =
-        std::str::from_utf8(text).ok().filter(|text| text.starts_with(|first: char| first.is_ascii_hexdigit()))?;
+    let text = std::str::from_utf8(text)
+        .ok()
+        .filter(|text| text.starts_with(|first: char| first.is_ascii_hexdigit()))?;
     #[expect(clippy::cast_precision_loss, reason = "a cookie counts up from 1")]
-    u64::from_str_radix(text, 16).ok().map(|cookie| cookie as f64).filter(|cookie| *cookie < number::BEYOND)
+    u64::from_str_radix(text, 16)
+        .ok()
+        .map(|cookie| cookie as f64)
+        .filter(|cookie| *cookie < number::BEYOND)
 }
 
 #[cold]
 fn wrong(name: &[u8], value: &[u8]) -> String {
-    format!("`{}` can't be `{}`", String::from_utf8_lossy(name), String::from_utf8_lossy(value))
+    format!(
+        "`{}` can't be `{}`",
+        String::from_utf8_lossy(name),
+        String::from_utf8_lossy(value)
+    )
 }
 
 /// Words between spaces; spaces within parentheses are a part of one.
@@ -309,7 +370,10 @@ impl<'a> Words<'a> {
             return Err("it ends within parentheses".into());
         }
         self.rest = &text[end..];
-        Ok(Some(Word { text: &text[..end], colon }))
+        Ok(Some(Word {
+            text: &text[..end],
+            colon,
+        }))
     }
 
     fn peek(&self) -> Option<Word<'a>> {

@@ -30,7 +30,8 @@ pub(super) struct Course {
     pub(super) busy_samples: f64,
     pub(super) app_limited_samples: f64,
     pub(super) delivery_samples: f64,
-    /// Sums, over samples with data in flight, and the last over those that are not limited by the application.
+    /// Sums, over samples with data in flight, and the last over those that are not limited by the
+    /// application.
     pub(super) sums: [f64; MEANS.len()],
     pub(super) most: [f64; MOSTS.len()],
     pub(super) firsts: [f64; FIRSTS.len()],
@@ -65,12 +66,21 @@ pub(super) const FIRSTS: [(Field, &str); 6] = [
 ];
 
 /// Counters of 64 bits that never fall while a connection lasts.
-const COUNTERS: [Field; 4] = [Field::BytesSent, Field::BytesRetrans, Field::BytesAcked, Field::BytesReceived];
+const COUNTERS: [Field; 4] = [
+    Field::BytesSent,
+    Field::BytesRetrans,
+    Field::BytesAcked,
+    Field::BytesReceived,
+];
 
 impl Course {
     fn begin(sample: &[f64]) -> Course {
         let firsts = FIRSTS.map(|(field, _)| sample[field as usize]);
-        Course { firsts, most: [f64::NAN; MOSTS.len()], ..Course::default() }
+        Course {
+            firsts,
+            most: [f64::NAN; MOSTS.len()],
+            ..Course::default()
+        }
     }
 
     fn add(&mut self, sample: &[f64]) {
@@ -96,8 +106,16 @@ impl Course {
 
     /// The mean of one of [`MEANS`].
     pub(super) fn mean(&self, at: usize) -> f64 {
-        let samples = if MEANS[at].0 == Field::DeliveryRate { self.delivery_samples } else { self.busy_samples };
-        if samples > 0.0 { self.sums[at] / samples } else { f64::NAN }
+        let samples = if MEANS[at].0 == Field::DeliveryRate {
+            self.delivery_samples
+        } else {
+            self.busy_samples
+        };
+        if samples > 0.0 {
+            self.sums[at] / samples
+        } else {
+            f64::NAN
+        }
     }
 }
 
@@ -105,7 +123,8 @@ impl Course {
 #[derive(Clone, Debug)]
 pub(super) struct Joiner {
     pub(super) live: Vec<Live>,
-    /// The number of the listing that each was last in: side by side, since all are looked at after each listing.
+    /// The number of the listing that each was last in: side by side, since all are looked at after
+    /// each listing.
     pub(super) seen_in: Vec<u64>,
     table: HashTable<u32>,
     pub(super) listing: u64,
@@ -117,7 +136,8 @@ pub(super) struct Joiner {
     host: String,
 }
 
-/// So many listings in a row without it end a connection: one may have missed it while the kernel's table moved.
+/// So many listings in a row without it end a connection: one may have missed it while the kernel's
+/// table moved.
 const PATIENCE: u64 = 2;
 
 impl Joiner {
@@ -135,13 +155,27 @@ impl Joiner {
     }
 
     /// One that goes on from what was kept of another.
-    pub(super) fn with(host: &str, live: Vec<Live>, seen_in: Vec<u64>, listing: u64, serial: u64) -> Joiner {
+    pub(super) fn with(
+        host: &str,
+        live: Vec<Live>,
+        seen_in: Vec<u64>,
+        listing: u64,
+        serial: u64,
+    ) -> Joiner {
         let mut table = HashTable::with_capacity(live.len());
         for (at, one) in live.iter().enumerate() {
-            let number = u32::try_from(at).expect("memory ends before four thousand million connections");
+            let number =
+                u32::try_from(at).expect("memory ends before four thousand million connections");
             table.insert_unique(hash(&one.ends), number, |at| hash(&live[*at as usize].ends));
         }
-        Joiner { live, seen_in, table, listing, serial, ..Joiner::new(host) }
+        Joiner {
+            live,
+            seen_in,
+            table,
+            listing,
+            serial,
+            ..Joiner::new(host)
+        }
     }
 
     /// A time stands over what follows; gives those that have ended.
@@ -183,7 +217,8 @@ impl Joiner {
             found = None;
         }
         if found.is_some_and(|at| self.seen_in[at] == self.listing) {
-            // The same socket again: another listing, with no time in front of it. What has ended has made others move.
+            // The same socket again: another listing, with no time in front of it. What has ended
+            // has made others move.
             self.next_listing(ended);
             found = self.find(ends, hash_);
         }
@@ -202,15 +237,23 @@ impl Joiner {
     }
 
     fn find(&self, ends: &[u8], hash_: u64) -> Option<usize> {
-        self.table.find(hash_, |at| *self.live[*at as usize].ends == *ends).map(|at| *at as usize)
+        self.table
+            .find(hash_, |at| *self.live[*at as usize].ends == *ends)
+            .map(|at| *at as usize)
     }
 
     fn begin(&mut self, ends: &[u8], hash_: u64, time: i64, sample: &Sample) -> usize {
         let at = self.live.len();
-        let number = u32::try_from(at).expect("memory ends before four thousand million connections");
+        let number =
+            u32::try_from(at).expect("memory ends before four thousand million connections");
         self.serial += 1;
         let mut hasher = SipHasher13::new();
-        for part in [self.host.as_bytes(), ends, &time.to_le_bytes(), &self.serial.to_le_bytes()] {
+        for part in [
+            self.host.as_bytes(),
+            ends,
+            &time.to_le_bytes(),
+            &self.serial.to_le_bytes(),
+        ] {
             hasher.write(part);
         }
         let connection = i64::from_ne_bytes((hasher.finish() >> 1).to_ne_bytes());
@@ -227,17 +270,22 @@ impl Joiner {
         });
         self.seen_in.push(self.listing);
         let live = &self.live;
-        self.table.insert_unique(hash_, number, |at| hash(&live[*at as usize].ends));
+        self.table
+            .insert_unique(hash_, number, |at| hash(&live[*at as usize].ends));
         at
     }
 
     fn remove(&mut self, at: usize) -> Live {
         let number = |at: usize| u32::try_from(at).expect("it was one");
-        let entry = self.table.find_entry(hash(&self.live[at].ends), |found| *found == number(at));
+        let entry = self
+            .table
+            .find_entry(hash(&self.live[at].ends), |found| *found == number(at));
         entry.expect("each that is live is in the table").remove();
         let last = self.live.len() - 1;
         if at != last {
-            let moved = self.table.find_mut(hash(&self.live[last].ends), |found| *found == number(last));
+            let moved = self
+                .table
+                .find_mut(hash(&self.live[last].ends), |found| *found == number(last));
             *moved.expect("each that is live is in the table") = number(at);
         }
         self.seen_in.swap_remove(at);
@@ -245,7 +293,8 @@ impl Joiner {
     }
 }
 
-/// Whether a sample can be of the same connection as the one before: not of another that has its addresses and ports now.
+/// Whether a sample can be of the same connection as the one before: not of another that has its
+/// addresses and ports now.
 fn goes_on(before: &[f64], now: &[f64]) -> bool {
     let pair = |field: Field| (before[field as usize], now[field as usize]);
     let (sk, sk_now) = pair(Field::Sk);

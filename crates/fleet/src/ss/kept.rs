@@ -24,8 +24,19 @@ pub(super) struct KeptLive {
 
 impl KeptLive {
     pub(super) fn of(live: &Live, listing: u64) -> KeptLive {
-        let values = live.values.iter().enumerate().filter(|(_, value)| !value.is_nan());
-        let Course { busy_samples, app_limited_samples, delivery_samples, sums, most, firsts } = &live.course;
+        let values = live
+            .values
+            .iter()
+            .enumerate()
+            .filter(|(_, value)| !value.is_nan());
+        let Course {
+            busy_samples,
+            app_limited_samples,
+            delivery_samples,
+            sums,
+            most,
+            firsts,
+        } = &live.course;
         let counts = [busy_samples, app_limited_samples, delivery_samples];
         KeptLive {
             ends: live.ends.to_vec(),
@@ -33,10 +44,23 @@ impl KeptLive {
             seen: [live.first_seen, live.last_seen],
             samples: live.samples,
             listing,
-            values: values.map(|(at, value)| (u8::try_from(at).expect("there are not 256"), value.to_bits())).collect(),
+            values: values
+                .map(|(at, value)| {
+                    (
+                        u8::try_from(at).expect("there are not 256"),
+                        value.to_bits(),
+                    )
+                })
+                .collect(),
             words: live.words,
             unknown: live.unknown.clone(),
-            course: counts.into_iter().chain(sums).chain(most).chain(firsts).map(|value| value.to_bits()).collect(),
+            course: counts
+                .into_iter()
+                .chain(sums)
+                .chain(most)
+                .chain(firsts)
+                .map(|value| value.to_bits())
+                .collect(),
         }
     }
 
@@ -49,8 +73,16 @@ impl KeptLive {
             }
         }
         let mut course = Course::default();
-        let counts = [&mut course.busy_samples, &mut course.app_limited_samples, &mut course.delivery_samples];
-        let places = counts.into_iter().chain(&mut course.sums).chain(&mut course.most).chain(&mut course.firsts);
+        let counts = [
+            &mut course.busy_samples,
+            &mut course.app_limited_samples,
+            &mut course.delivery_samples,
+        ];
+        let places = counts
+            .into_iter()
+            .chain(&mut course.sums)
+            .chain(&mut course.most)
+            .chain(&mut course.firsts);
         for (place, bits) in places.zip(self.course) {
             *place = f64::from_bits(bits);
         }

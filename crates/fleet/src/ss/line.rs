@@ -47,18 +47,23 @@ const STATES: [&[u8]; 13] = [
 
 /// What Netid can be besides `tcp` and `mptcp`.
 const FOREIGN: [&[u8]; 17] = [
-    b"udp", b"raw", b"icmp6", b"u_str", b"u_dgr", b"u_seq", b"nl", b"p_raw", b"p_dgr", b"v_str", b"v_dgr", b"vsock",
-    b"ti_st", b"ti_rd", b"ti_dg", b"xdp", b"sctp",
+    b"udp", b"raw", b"icmp6", b"u_str", b"u_dgr", b"u_seq", b"nl", b"p_raw", b"p_dgr", b"v_str",
+    b"v_dgr", b"vsock", b"ti_st", b"ti_rd", b"ti_dg", b"xdp", b"sctp",
 ];
 
 pub(super) fn classify(line: &[u8]) -> Result<Line<'_>, String> {
-    let Some(first) = line.iter().position(|byte| !is_space(*byte)) else { return Ok(Line::Empty) };
+    let Some(first) = line.iter().position(|byte| !is_space(*byte)) else {
+        return Ok(Line::Empty);
+    };
     if first > 0 {
         return Ok(Line::Continued(line));
     }
     let mut rest = line;
     let mut word = || -> &[u8] {
-        let start = rest.iter().position(|byte| !is_space(*byte)).unwrap_or(rest.len());
+        let start = rest
+            .iter()
+            .position(|byte| !is_space(*byte))
+            .unwrap_or(rest.len());
         let text = &rest[start..];
         let end = memchr::memchr2(b' ', b'\t', text).unwrap_or(text.len());
         rest = &text[end..];
@@ -86,7 +91,14 @@ pub(super) fn classify(line: &[u8]) -> Result<Line<'_>, String> {
     if !(local.contains(&b':') && remote.contains(&b':')) {
         return Err("two addresses with ports are missing".into());
     }
-    Ok(Line::Socket(Socket { state, recv_q, send_q, local, remote, rest }))
+    Ok(Line::Socket(Socket {
+        state,
+        recv_q,
+        send_q,
+        local,
+        remote,
+        rest,
+    }))
 }
 
 impl Socket<'_> {

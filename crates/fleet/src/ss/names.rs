@@ -17,13 +17,18 @@ pub(super) struct Names {
 impl Names {
     /// The number of a word of a kind.
     pub(super) fn number(&mut self, kind: usize, word: &[u8]) -> u32 {
-        if self.words.get(self.last[kind] as usize).is_some_and(|last| last.as_bytes() == word) {
+        if self
+            .words
+            .get(self.last[kind] as usize)
+            .is_some_and(|last| last.as_bytes() == word)
+        {
             return self.last[kind];
         }
         self.last[kind] = if let Some(number) = self.numbers.get(word) {
             *number
         } else {
-            let number = u32::try_from(self.words.len()).expect("memory ends before four thousand million words");
+            let number = u32::try_from(self.words.len())
+                .expect("memory ends before four thousand million words");
             self.words.push(String::from_utf8_lossy(word).into_owned());
             self.numbers.insert(word.into(), number);
             number

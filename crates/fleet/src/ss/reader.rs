@@ -19,7 +19,8 @@ pub struct Options {
     pub host: String,
     /// Whether each sample becomes a row, too.
     pub samples: bool,
-    /// What addresses become. With a key, unknown fields are only counted, and bad lines not quoted.
+    /// What addresses become. With a key, unknown fields are only counted, and bad lines not
+    /// quoted.
     pub privacy: Privacy,
 }
 
@@ -108,7 +109,8 @@ impl Reader {
     fn read(&mut self, number: u64, line: &[u8]) {
         self.counts.lines += 1;
         let (mut time, mut line) = (self.time, line);
-        // A line that is a time, or has one in front, begins with none of the letters that states have.
+        // A line that is a time, or has one in front, begins with none of the letters that states
+        // have.
         match line.first() {
             None => return,
             Some(b' ' | b'\t' | b'E' | b'C' | b'L') => {}
@@ -191,12 +193,28 @@ impl Reader {
         let words = [&sample.state, &sample.timer, &sample.cc, &sample.cgroup];
         let names = &mut self.names;
         let mut numbers = [u32::MAX; KINDS];
-        for (kind, word) in words.into_iter().enumerate().filter(|(_, word)| !word.is_empty()) {
+        for (kind, word) in words
+            .into_iter()
+            .enumerate()
+            .filter(|(_, word)| !word.is_empty())
+        {
             numbers[kind] = names.number(kind, word);
         }
-        let connection = self.joiner.add(&self.ends, self.sample_time, sample, numbers, &mut self.ended);
+        let connection = self.joiner.add(
+            &self.ends,
+            self.sample_time,
+            sample,
+            numbers,
+            &mut self.ended,
+        );
         if self.options.samples {
-            self.samples.add(connection, self.sample_time, sample, numbers, &self.options.privacy);
+            self.samples.add(
+                connection,
+                self.sample_time,
+                sample,
+                numbers,
+                &self.options.privacy,
+            );
         }
     }
 
@@ -266,7 +284,15 @@ impl Parse for Reader {
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {
-        let Counts { lines, samples, listening, without_info, foreign, untimed, backwards } = self.counts;
+        let Counts {
+            lines,
+            samples,
+            listening,
+            without_info,
+            foreign,
+            untimed,
+            backwards,
+        } = self.counts;
         vec![
             ("bytes", self.lines.bytes),
             ("lines", lines),
@@ -291,13 +317,21 @@ impl Parse for Reader {
             listing: self.joiner.listing,
             serial: self.joiner.serial,
             names: self.names.words().to_vec(),
-            live: self.joiner.live.iter().zip(&self.joiner.seen_in).map(|(live, at)| KeptLive::of(live, *at)).collect(),
+            live: self
+                .joiner
+                .live
+                .iter()
+                .zip(&self.joiner.seen_in)
+                .map(|(live, at)| KeptLive::of(live, *at))
+                .collect(),
         };
         serde_json::to_string(&kept).expect("numbers and texts can always be written")
     }
 
     fn resume(&mut self, state: &str) -> bool {
-        let Ok(kept) = serde_json::from_str::<Kept>(state) else { return false };
+        let Ok(kept) = serde_json::from_str::<Kept>(state) else {
+            return false;
+        };
         if kept.format != FORMAT {
             return false;
         }

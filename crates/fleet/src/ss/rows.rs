@@ -32,7 +32,11 @@ impl Fields {
         for (column, word) in self.words.iter_mut().zip(words) {
             column.push(word);
         }
-        let unknown = if unknown.is_empty() || privacy.is_keyed() { String::new() } else { format!("{{{unknown}}}") };
+        let unknown = if unknown.is_empty() || privacy.is_keyed() {
+            String::new()
+        } else {
+            format!("{{{unknown}}}")
+        };
         self.unknown.push(unknown);
     }
 
@@ -64,17 +68,20 @@ impl Connections {
     }
 
     pub(super) fn add(&mut self, live: &Live, privacy: &Privacy) {
-        self.fields.add(&live.values, live.words, &live.unknown, privacy);
+        self.fields
+            .add(&live.values, live.words, &live.unknown, privacy);
         self.keys.push(live.connection);
         self.times[0].push(live.first_seen);
         self.times[1].push(live.last_seen);
         let ends = String::from_utf8_lossy(&live.ends);
         let (local, remote) = ends.split_once(' ').unwrap_or((&ends, ""));
-        let ((local, local_port), (client, remote_port)) = (address::split(local), address::split(remote));
+        let ((local, local_port), (client, remote_port)) =
+            (address::split(local), address::split(remote));
         self.texts[0].push(privacy.token(&client));
         self.texts[1].push(privacy.token(&address::net(&client)));
         self.texts[2].push(privacy.token(&local));
-        // With a time the other end's port is enough to find out who was behind a shared address (RFC 6302).
+        // With a time the other end's port is enough to find out who was behind a shared address
+        // (RFC 6302).
         let remote_port = remote_port.filter(|_| !privacy.is_keyed());
         for (column, port) in self.ports.iter_mut().zip([local_port, remote_port]) {
             column.push(port.map_or(f64::NAN, f64::from));
@@ -86,10 +93,25 @@ impl Connections {
             ("busy_samples", course.busy_samples),
             ("app_limited_samples", course.app_limited_samples),
         ];
-        let means = MEANS.iter().enumerate().map(|(at, (_, name))| (*name, course.mean(at)));
-        let mosts = MOSTS.iter().zip(course.most).map(|((_, name), value)| (*name, value));
-        let firsts = FIRSTS.iter().zip(course.firsts).map(|((_, name), value)| (*name, value));
-        for (at, (name, value)) in counts.into_iter().chain(means).chain(mosts).chain(firsts).enumerate() {
+        let means = MEANS
+            .iter()
+            .enumerate()
+            .map(|(at, (_, name))| (*name, course.mean(at)));
+        let mosts = MOSTS
+            .iter()
+            .zip(course.most)
+            .map(|((_, name), value)| (*name, value));
+        let firsts = FIRSTS
+            .iter()
+            .zip(course.firsts)
+            .map(|((_, name), value)| (*name, value));
+        for (at, (name, value)) in counts
+            .into_iter()
+            .chain(means)
+            .chain(mosts)
+            .chain(firsts)
+            .enumerate()
+        {
             if self.course.len() == at {
                 self.course.push((name, Vec::new()));
             }
@@ -106,7 +128,10 @@ impl Connections {
         for (name, times) in ["first_seen", "last_seen"].into_iter().zip(self.times) {
             columns.push(name, Values::Times(times));
         }
-        for (name, texts) in ["client", "client_net", "local_address"].into_iter().zip(self.texts) {
+        for (name, texts) in ["client", "client_net", "local_address"]
+            .into_iter()
+            .zip(self.texts)
+        {
             columns.push(name, Values::Texts(texts));
         }
         for (name, ports) in ["local_port", "remote_port"].into_iter().zip(self.ports) {
@@ -133,8 +158,16 @@ impl Samples {
         self.keys.len()
     }
 
-    pub(super) fn add(&mut self, connection: i64, time: i64, sample: &Sample, words: [u32; 4], privacy: &Privacy) {
-        self.fields.add(&sample.values, words, &sample.unknown, privacy);
+    pub(super) fn add(
+        &mut self,
+        connection: i64,
+        time: i64,
+        sample: &Sample,
+        words: [u32; 4],
+        privacy: &Privacy,
+    ) {
+        self.fields
+            .add(&sample.values, words, &sample.unknown, privacy);
         self.keys.push(connection);
         self.times.push(time);
     }

@@ -2,17 +2,23 @@
 
 use super::normal;
 
-/// Steps after which series, fraction and search have long converged; far more than any shape allowed needs.
+/// Steps after which series, fraction and search have long converged; far more than any shape
+/// allowed needs.
 const MOST_STEPS: u32 = 2_000;
 
-/// What a share `u` in (0, 1) is below: the root of P(shape, x) = u by Halley's method, begun at the Wilson-Hilferty value
-/// (Abramowitz and Stegun 26.4.17), or for small ones at the first term of the series (6.5.29).
+/// What a share `u` in (0, 1) is below: the root of P(shape, x) = u by Halley's method, begun at
+/// the Wilson-Hilferty value (Abramowitz and Stegun 26.4.17), or for small ones at the first term
+/// of the series (6.5.29).
 pub(super) fn quantile(u: f64, shape: f64) -> f64 {
     let ln_gamma = libm::lgamma(shape);
     let ninth = 1.0 / (9.0 * shape);
     let root = 1.0 - ninth + normal::quantile(u) * ninth.sqrt();
     let lower = libm::exp((libm::log(u) + ln_gamma + libm::log(shape)) / shape);
-    let mut x = if root > 0.3 { shape * root * root * root } else { lower };
+    let mut x = if root > 0.3 {
+        shape * root * root * root
+    } else {
+        lower
+    };
     for _ in 0..20 {
         if x <= 0.0 {
             return 0.0;

@@ -16,10 +16,15 @@ pub use histogram::Histogram;
 
 const KEYS: &[&str] = &["jitter", "reverse_jitter"];
 
-const MEAN: Argument = Argument::first("mean", Unit::Time, "How much later packets are on average.");
+const MEAN: Argument =
+    Argument::first("mean", Unit::Time, "How much later packets are on average.");
 const SIGMA: Argument = Argument::needed("sigma", Unit::Time, "The standard deviation.");
-const CORRELATION: Argument =
-    Argument::optional("correlation", Unit::Share, "0%", "From one packet to the next, of the normal score.");
+const CORRELATION: Argument = Argument::optional(
+    "correlation",
+    Unit::Share,
+    "0%",
+    "From one packet to the next, of the normal score.",
+);
 const REORDER: Argument = Argument::flag("reorder", "Packets overtake each other; for data alone.");
 static MOMENTS: &[Argument] = &[MEAN, SIGMA, CORRELATION, REORDER];
 
@@ -28,7 +33,11 @@ pub(crate) static UNIFORM: Impairment = Impairment {
     keys: KEYS,
     named: false,
     purpose: "Each packet is up to so much later, uniformly.",
-    arguments: &[Argument::first("most", Unit::Time, "The longest."), CORRELATION, REORDER],
+    arguments: &[
+        Argument::first("most", Unit::Time, "The longest."),
+        CORRELATION,
+        REORDER,
+    ],
     example: "5ms",
     source: "tc-netem(8), delay",
 };
@@ -98,7 +107,12 @@ pub(crate) static HOLD: Impairment = Impairment {
     purpose: "All that comes is held for a time now and then, and released at once.",
     arguments: &[
         Argument::first("for", Unit::Time, "How long."),
-        Argument::optional("every", Unit::Time, "as long as it is held", "From one hold to the next."),
+        Argument::optional(
+            "every",
+            Unit::Time,
+            "as long as it is held",
+            "From one hold to the next.",
+        ),
     ],
     example: "hold 20ms every 100ms",
     source: "KIT's slides on BBRv3 at IETF 123 (burst jitter)",
@@ -119,8 +133,9 @@ pub enum Jitter {
         /// Packets may overtake each other.
         reorder: bool,
     },
-    /// At each multiple of `every` the line stalls for `hold`, then lets go of all that came meanwhile at once. With
-    /// `hold` = `every` it lets go once in each `every`, as Wi-Fi and cable modems do with ACKs.
+    /// At each multiple of `every` the line stalls for `hold`, then lets go of all that came
+    /// meanwhile at once. With `hold` = `every` it lets go once in each `every`, as Wi-Fi and cable
+    /// modems do with ACKs.
     Hold {
         /// How long it stalls, at most `every`.
         hold: Span,
@@ -158,7 +173,11 @@ pub struct Moments {
 impl Jitter {
     /// Uniform up to `most`, without correlation.
     pub fn uniform(most: Span, reorder: bool) -> Jitter {
-        Jitter::Random { of: Distribution::Uniform(most), correlation: 0.0, reorder }
+        Jitter::Random {
+            of: Distribution::Uniform(most),
+            correlation: 0.0,
+            reorder,
+        }
     }
 
     /// Whether it draws.
@@ -170,7 +189,10 @@ impl Jitter {
     pub fn latest(&self) -> Span {
         match self {
             Jitter::Off => Span::ZERO,
-            Jitter::Random { of: Distribution::Uniform(most), .. } => *most,
+            Jitter::Random {
+                of: Distribution::Uniform(most),
+                ..
+            } => *most,
             Jitter::Random { of, .. } => Span::from_secs_f64(of.quantile(0.9999)),
             Jitter::Hold { hold, .. } => *hold,
         }
@@ -185,11 +207,13 @@ impl Distribution {
         }
         let mut u = open_unit(rng);
         if correlation > 0.0 {
-            // An autoregressive process of order 1 of normal scores, of which every value is normal: what is drawn has its
-            // distribution whatever the correlation (a Gaussian copula).
+            // An autoregressive process of order 1 of normal scores, of which every value is
+            // normal: what is drawn has its distribution whatever the correlation (a Gaussian
+            // copula).
             let fresh = normal::quantile(u);
-            let next =
-                score.map_or(fresh, |last| correlation * last + (1.0 - correlation * correlation).sqrt() * fresh);
+            let next = score.map_or(fresh, |last| {
+                correlation * last + (1.0 - correlation * correlation).sqrt() * fresh
+            });
             *score = Some(next);
             u = normal::cdf(next).clamp(LEAST, 1.0 - LEAST);
         }
@@ -221,11 +245,12 @@ impl Moments {
     }
 }
 
-/// 1 / √(1/16 + 9/16 + 3/8 · ρ), where ρ = 0.678352789549996 is the correlation of both quantiles: ∫ z · pareto(Φ(z)) φ(z) dz.
+/// 1 / √(1/16 + 9/16 + 3/8 · ρ), where ρ = 0.678352789549996 is the correlation of both quantiles:
+/// ∫ z · pareto(Φ(z)) φ(z) dz.
 const PARETO_NORMAL_SCALE: f64 = 1.066_377_912_146_328_4;
 
-/// The quantile of a Pareto distribution of exponent 3, shifted and scaled to mean 0 and variance 1: from 1 on it has mean
-/// 3/2 and variance 3/4.
+/// The quantile of a Pareto distribution of exponent 3, shifted and scaled to mean 0 and variance
+/// 1: from 1 on it has mean 3/2 and variance 3/4.
 fn pareto(u: f64) -> f64 {
     (1.0 / libm::cbrt(1.0 - u) - 1.5) / 0.75_f64.sqrt()
 }

@@ -9,7 +9,8 @@ pub(super) fn cdf(z: f64) -> f64 {
     0.5 * libm::erfc(-z * FRAC_1_SQRT_2)
 }
 
-/// What a share `u` in (0, 1) is below, to about 1 part in 10¹⁶: Wichura, AS 241 (PPND16), Applied Statistics 37(3), 1988.
+/// What a share `u` in (0, 1) is below, to about 1 part in 10¹⁶: Wichura, AS 241 (PPND16), Applied
+/// Statistics 37(3), 1988.
 pub(super) fn quantile(u: f64) -> f64 {
     let q = u - 0.5;
     if q.abs() <= 0.425 {
@@ -18,7 +19,11 @@ pub(super) fn quantile(u: f64) -> f64 {
     }
     let tail = if q < 0.0 { u } else { 1.0 - u };
     let r = (-libm::log(tail)).sqrt();
-    let z = if r <= 5.0 { ratio(r - 1.6, &NEAR) } else { ratio(r - 5.0, &FAR) };
+    let z = if r <= 5.0 {
+        ratio(r - 1.6, &NEAR)
+    } else {
+        ratio(r - 5.0, &FAR)
+    };
     if q < 0.0 { -z } else { z }
 }
 
@@ -26,7 +31,8 @@ pub(super) fn quantile(u: f64) -> f64 {
 type Ratio = [[f64; 8]; 2];
 
 fn ratio(x: f64, [above, below]: &Ratio) -> f64 {
-    let polynomial = |coefficients: &[f64; 8]| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
+    let polynomial =
+        |coefficients: &[f64; 8]| coefficients.iter().rev().fold(0.0, |sum, c| sum * x + c);
     polynomial(above) / polynomial(below)
 }
 

@@ -19,8 +19,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "cake",
     purpose: "A queue of its own for each flow, CoDel with BLUE in each, and a shaper: CAKE for best-effort traffic.",
     specifications: &[
-        ("Linux net/sched/sch_cake.c", "besteffort, flows; the subset named on its page"),
-        ("Hoeiland-Joergensen et al. 2018", "set-associative hash, COBALT, deficit-mode shaper"),
+        (
+            "Linux net/sched/sch_cake.c",
+            "besteffort, flows; the subset named on its page",
+        ),
+        (
+            "Hoeiland-Joergensen et al. 2018",
+            "set-associative hash, COBALT, deficit-mode shaper",
+        ),
     ],
     limit: Some(10_240),
     in_bytes: true,
@@ -34,7 +40,11 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         },
         Param {
             name: "rtt",
-            domain: Domain::Time(Some(Span::from_millis(100)), Span::from_micros(20), Span::from_secs(100)),
+            domain: Domain::Time(
+                Some(Span::from_millis(100)),
+                Span::from_micros(20),
+                Span::from_secs(100),
+            ),
             otherwise: "",
             purpose: "usual RTT; CoDel's interval, and 20 times its target",
             section: "tc-cake(8)",
@@ -98,7 +108,9 @@ enum Rotation {
 impl<P: Copy> Cake<P> {
     pub(super) fn new(config: &Config, limit: Limit, mut rng: Rng) -> Cake<P> {
         let bandwidth = config.rate("bandwidth");
-        let quantum = bandwidth.map_or(MTU.get(), |rate| (rate.as_bps() / 8 / 4_096).clamp(300, MTU.get()));
+        let quantum = bandwidth.map_or(MTU.get(), |rate| {
+            (rate.as_bps() / 8 / 4_096).clamp(300, MTU.get())
+        });
         Cake {
             limit,
             law: Law::new(config.some_time("rtt"), bandwidth),
@@ -128,7 +140,8 @@ impl<P: Copy> Cake<P> {
         self.shaper.map_or(Time::ZERO, |shaper| shaper.opens_at())
     }
 
-    /// A flow's queue: the one that is its own, or an empty one in its set; only when there is none does it share.
+    /// A flow's queue: the one that is its own, or an empty one in its set; only when there is none
+    /// does it share.
     #[inline]
     fn queue_of(&mut self, flow: u32) -> usize {
         let tag = hash(flow, self.salt) as u32;
@@ -138,7 +151,9 @@ impl<P: Copy> Cake<P> {
         }
         let ways = || (0..WAYS).map(|way| home / WAYS * WAYS + (home + way) % WAYS);
         let own = ways().find(|queue| self.tags[*queue] == tag);
-        let queue = own.or_else(|| ways().find(|queue| self.flows[*queue].set == Set::None)).unwrap_or(home);
+        let queue = own
+            .or_else(|| ways().find(|queue| self.flows[*queue].set == Set::None))
+            .unwrap_or(home);
         self.tags[queue] = tag;
         queue
     }
@@ -170,7 +185,10 @@ impl<P: Copy> Cake<P> {
 
     #[cold]
     fn drop_from_longest(&mut self, now: Time, dropped: &mut impl Dropped<P>) {
-        let longest = (0..QUEUES).rev().max_by_key(|queue| self.backlogs[*queue]).expect("there are queues");
+        let longest = (0..QUEUES)
+            .rev()
+            .max_by_key(|queue| self.backlogs[*queue])
+            .expect("there are queues");
         let packet = self.pop(longest).expect("what is longest is not empty");
         self.flows[longest].control.overflows(&self.law, now);
         dropped(packet);
@@ -195,8 +213,15 @@ impl<P: Copy> Cake<P> {
             }
             self.decaying.pop_front();
         }
-        let new = self.new.front().map(|index| (Rotation::New, *index as usize));
-        new.or_else(|| self.old.front().map(|index| (Rotation::Old, *index as usize)))
+        let new = self
+            .new
+            .front()
+            .map(|index| (Rotation::New, *index as usize));
+        new.or_else(|| {
+            self.old
+                .front()
+                .map(|index| (Rotation::Old, *index as usize))
+        })
     }
 
     fn leave(&mut self, rotation: Rotation) {
@@ -208,7 +233,11 @@ impl<P: Copy> Cake<P> {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+    pub(super) fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl Dropped<P>,
+    ) -> Option<Packet<P>> {
         if self.packets == 0 || self.ready_at() > now {
             return None;
         }
@@ -247,10 +276,17 @@ impl<P: Copy> Cake<P> {
 
     /// The flow's next packet that is not dropped; the last one never is.
     #[inline]
-    fn next_of(&mut self, index: usize, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+    fn next_of(
+        &mut self,
+        index: usize,
+        now: Time,
+        dropped: &mut impl Dropped<P>,
+    ) -> Option<Packet<P>> {
         loop {
             let mut packet = self.pop(index)?;
-            let drops = self.flows[index].control.drops(&self.law, now, &mut packet, &mut self.rng);
+            let drops = self.flows[index]
+                .control
+                .drops(&self.law, now, &mut packet, &mut self.rng);
             if !drops || self.backlogs[index] == 0 {
                 return Some(packet);
             }

@@ -1,4 +1,5 @@
-//! COBALT: CoDel and BLUE side by side, one for flows that answer and one for those that do not; cake's control of a flow.
+//! COBALT: CoDel and BLUE side by side, one for flows that answer and one for those that do not;
+//! cake's control of a flow.
 
 use units::{Bytes, Rate, Rng, Span, Time};
 
@@ -24,7 +25,11 @@ impl Law {
         let wanted = rtt / 20;
         let packet = rate.map_or(Span::ZERO, |rate| rate.time_for(MTU));
         let target = wanted.max(packet * 3 / 2);
-        Law { target, interval: (rtt + (target - wanted)).max(target * 2), least: packet * 4 }
+        Law {
+            target,
+            interval: (rtt + (target - wanted)).max(target * 2),
+            least: packet * 4,
+        }
     }
 
     /// As CoDel's, but that one drop and none are the same.
@@ -48,7 +53,13 @@ pub(super) struct Control {
 impl Control {
     /// Whether a packet that is about to be sent is dropped; it may be marked instead.
     #[inline]
-    pub(super) fn drops<P>(&mut self, law: &Law, now: Time, packet: &mut Packet<P>, rng: &mut Rng) -> bool {
+    pub(super) fn drops<P>(
+        &mut self,
+        law: &Law,
+        now: Time,
+        packet: &mut Packet<P>,
+        rng: &mut Rng,
+    ) -> bool {
         let sojourn = now - packet.arrived;
         let mut due = self.count > 0 && now >= self.drop_next;
         let mut late = now > self.drop_next;
@@ -116,7 +127,8 @@ impl Control {
     }
 }
 
-/// A shaper by deficit: each packet moves the time of the next one, so that no burst builds up while idle.
+/// A shaper by deficit: each packet moves the time of the next one, so that no burst builds up
+/// while idle.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shaper {
     rate: Rate,
@@ -127,7 +139,11 @@ pub(super) struct Shaper {
 
 impl Shaper {
     pub(super) fn new(rate: Rate) -> Shaper {
-        Shaper { rate, next: Time::ZERO, failsafe: Time::ZERO }
+        Shaper {
+            rate,
+            next: Time::ZERO,
+            failsafe: Time::ZERO,
+        }
     }
 
     /// When it lets the next packet through.

@@ -26,10 +26,13 @@ impl Law {
         }
     }
 
-    /// RFC 8289 §3.3: the next drop comes an interval divided by the square root of the drops so far later.
+    /// RFC 8289 §3.3: the next drop comes an interval divided by the square root of the drops so
+    /// far later.
     #[inline]
     fn next(&self, from: Time, count: u32) -> Time {
-        from + Span::from_nanos((self.interval.as_nanos() as f64 / f64::from(count).sqrt() + 0.5) as u64)
+        from + Span::from_nanos(
+            (self.interval.as_nanos() as f64 / f64::from(count).sqrt() + 0.5) as u64,
+        )
     }
 }
 
@@ -46,7 +49,8 @@ pub(super) struct Control {
 }
 
 impl Control {
-    /// RFC 8289 §5.6: the delay has stayed above target for an interval, and there is more than a packet to wait for.
+    /// RFC 8289 §5.6: the delay has stayed above target for an interval, and there is more than a
+    /// packet to wait for.
     #[inline]
     fn may_drop<P>(&mut self, law: &Law, now: Time, packet: &Packet<P>, backlog: Bytes) -> bool {
         if now.since(packet.arrived) < law.target || backlog <= MTU {
@@ -62,7 +66,8 @@ impl Control {
         }
     }
 
-    /// Takes the packet that is to be sent (RFC 8289 §5.5). `pop` gives the next one with the bytes behind it.
+    /// Takes the packet that is to be sent (RFC 8289 §5.5). `pop` gives the next one with the bytes
+    /// behind it.
     #[inline]
     pub(super) fn dequeue<P>(
         &mut self,
@@ -106,7 +111,8 @@ impl Control {
                 next = self.take(law, now, &mut pop);
             }
             self.dropping = true;
-            // §5.5: what controlled the queue last time is where to begin, if that was not long ago.
+            // §5.5: what controlled the queue last time is where to begin, if that was not long
+            // ago.
             let drops = self.count.wrapping_sub(self.last_count);
             let recent = now.since(self.drop_next) < law.interval * 16;
             self.count = if drops > 1 && recent { drops } else { 1 };
@@ -114,7 +120,10 @@ impl Control {
             self.drop_next = law.next(now, self.count);
         }
         let (mut packet, _) = next?;
-        if law.ce_threshold.is_some_and(|threshold| now.since(packet.arrived) > threshold) {
+        if law
+            .ce_threshold
+            .is_some_and(|threshold| now.since(packet.arrived) > threshold)
+        {
             packet.mark();
         }
         Some(packet)
@@ -139,14 +148,22 @@ impl Control {
 /// The options that CoDel has wherever it is used.
 pub(super) const TARGET: Param = Param {
     name: "target",
-    domain: Domain::Time(Some(Span::from_millis(5)), Span::from_nanos(1), Span::from_secs(100)),
+    domain: Domain::Time(
+        Some(Span::from_millis(5)),
+        Span::from_nanos(1),
+        Span::from_secs(100),
+    ),
     otherwise: "",
     purpose: "delay that may stand for an interval",
     section: "RFC 8289 §3.2",
 };
 pub(super) const INTERVAL: Param = Param {
     name: "interval",
-    domain: Domain::Time(Some(Span::from_millis(100)), Span::from_nanos(1), Span::from_secs(100)),
+    domain: Domain::Time(
+        Some(Span::from_millis(100)),
+        Span::from_nanos(1),
+        Span::from_secs(100),
+    ),
     otherwise: "",
     purpose: "how long the delay may be above target before the first drop",
     section: "RFC 8289 §3.1",
@@ -174,7 +191,10 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     purpose: "Drops at the head, ever more often, when every packet has waited longer than target for an interval.",
     specifications: &[
         ("RFC 8289", "the control law with its exact square root"),
-        ("Linux net/sched/sch_codel.c", "options, defaults, marks, and how dropping is taken up again"),
+        (
+            "Linux net/sched/sch_codel.c",
+            "options, defaults, marks, and how dropping is taken up again",
+        ),
     ],
     limit: Some(1_000),
     in_bytes: false,
@@ -195,12 +215,20 @@ pub(super) struct Codel<P> {
 
 impl<P: Copy> Codel<P> {
     pub(super) fn new(config: &Config, limit: Limit) -> Codel<P> {
-        Codel { limit, law: Law::new(config), control: Control::default(), fifo: Fifo::default() }
+        Codel {
+            limit,
+            law: Law::new(config),
+            control: Control::default(),
+            fifo: Fifo::default(),
+        }
     }
 
     #[inline]
     pub(super) fn enqueue(&mut self, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
-        if self.limit.has_room(self.fifo.packets(), self.fifo.bytes(), packet.size) {
+        if self
+            .limit
+            .has_room(self.fifo.packets(), self.fifo.bytes(), packet.size)
+        {
             self.fifo.push(packet);
         } else {
             dropped(packet);
@@ -208,8 +236,19 @@ impl<P: Copy> Codel<P> {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
-        let Codel { law, control, fifo, .. } = self;
-        control.dequeue(law, now, || fifo.pop().map(|packet| (packet, fifo.bytes())), dropped)
+    pub(super) fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl Dropped<P>,
+    ) -> Option<Packet<P>> {
+        let Codel {
+            law, control, fifo, ..
+        } = self;
+        control.dequeue(
+            law,
+            now,
+            || fifo.pop().map(|packet| (packet, fifo.bytes())),
+            dropped,
+        )
     }
 }

@@ -1,4 +1,5 @@
-//! What a queue says of itself, once: scenario keys, command-line help and documentation come from it.
+//! What a queue says of itself, once: scenario keys, command-line help and documentation come from
+//! it.
 
 use core::fmt;
 
@@ -191,7 +192,14 @@ impl PartialEq for Config {
 impl Config {
     /// The defaults.
     pub fn new(descriptor: &'static Descriptor) -> Config {
-        Config { descriptor, values: descriptor.params.iter().map(|param| param.domain.default()).collect() }
+        Config {
+            descriptor,
+            values: descriptor
+                .params
+                .iter()
+                .map(|param| param.domain.default())
+                .collect(),
+        }
     }
 
     /// What it is about.
@@ -208,7 +216,11 @@ impl Config {
         let param = &self.descriptor.params[place];
         if !param.domain.holds(&value) {
             let range = param.domain.range();
-            return Err(Refusal { name: param.name, problem: format!("not in {range}"), fix: format!("give {range}") });
+            return Err(Refusal {
+                name: param.name,
+                problem: format!("not in {range}"),
+                fix: format!("give {range}"),
+            });
         }
         self.values[place] = Some(value);
         Ok(self)
@@ -216,11 +228,19 @@ impl Config {
 
     /// Each option that has a value.
     pub fn values(&self) -> impl Iterator<Item = (&'static Param, Value)> {
-        self.descriptor.params.iter().zip(&self.values).filter_map(|(param, value)| Some((param, (*value)?)))
+        self.descriptor
+            .params
+            .iter()
+            .zip(&self.values)
+            .filter_map(|(param, value)| Some((param, (*value)?)))
     }
 
     fn place(&self, name: &str) -> usize {
-        let place = self.descriptor.params.iter().position(|param| param.name == name);
+        let place = self
+            .descriptor
+            .params
+            .iter()
+            .position(|param| param.name == name);
         place.unwrap_or_else(|| panic!("{} declares no option {name}", self.descriptor.name))
     }
 
@@ -311,17 +331,20 @@ impl Config {
 
     /// The duration of that name, which has a default.
     pub(super) fn some_time(&self, name: &str) -> Span {
-        self.time(name).expect("an option with a default has a value")
+        self.time(name)
+            .expect("an option with a default has a value")
     }
 
     /// The size of that name, which has a default.
     pub(super) fn some_size(&self, name: &str) -> Bytes {
-        self.size(name).expect("an option with a default has a value")
+        self.size(name)
+            .expect("an option with a default has a value")
     }
 
     /// The whole number of that name, which has a default.
     pub(super) fn some_count(&self, name: &str) -> u64 {
-        self.count(name).expect("an option with a default has a value")
+        self.count(name)
+            .expect("an option with a default has a value")
     }
 }
 

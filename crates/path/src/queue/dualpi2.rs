@@ -11,22 +11,36 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "dualpi2",
     purpose: "Two coupled queues: L4S traffic waits about a millisecond, classic traffic about target, at like rates.",
     specifications: &[
-        ("RFC 9332", "classifier, coupling, squared probability, overload"),
-        ("Linux net/sched/sch_dualpi2.c", "options, defaults, step marking, weighted round robin"),
+        (
+            "RFC 9332",
+            "classifier, coupling, squared probability, overload",
+        ),
+        (
+            "Linux net/sched/sch_dualpi2.c",
+            "options, defaults, step marking, weighted round robin",
+        ),
     ],
     limit: Some(10_000),
     in_bytes: false,
     params: &[
         Param {
             name: "target",
-            domain: Domain::Time(Some(Span::from_millis(15)), Span::from_nanos(1), Span::from_secs(100)),
+            domain: Domain::Time(
+                Some(Span::from_millis(15)),
+                Span::from_nanos(1),
+                Span::from_secs(100),
+            ),
             otherwise: "",
             purpose: "delay of the classic queue aimed at",
             section: "RFC 9332 A.1",
         },
         Param {
             name: "tupdate",
-            domain: Domain::Time(Some(Span::from_millis(16)), Span::from_micros(1), Span::from_secs(100)),
+            domain: Domain::Time(
+                Some(Span::from_millis(16)),
+                Span::from_micros(1),
+                Span::from_secs(100),
+            ),
             otherwise: "",
             purpose: "time between two updates of the probability",
             section: "RFC 9332 A.1",
@@ -146,7 +160,10 @@ impl<P: Copy> DualPi2<P> {
     }
 
     pub(super) fn backlog(&self) -> (u64, Bytes) {
-        (self.classic.packets() + self.l4s.packets(), self.classic.bytes() + self.l4s.bytes())
+        (
+            self.classic.packets() + self.l4s.packets(),
+            self.classic.bytes() + self.l4s.bytes(),
+        )
     }
 
     /// RFC 9332 A.2, `dualpi2_update`: proportional and integral control of the longer delay.
@@ -156,7 +173,11 @@ impl<P: Copy> DualPi2<P> {
         let seconds = |span: Span| span.as_secs_f64();
         self.base += self.alpha * (seconds(delay) - seconds(self.target))
             + self.beta * (seconds(delay) - seconds(self.delay_before));
-        let most = if self.drop_on_overload { 1.0 } else { 1.0 / self.coupling };
+        let most = if self.drop_on_overload {
+            1.0
+        } else {
+            1.0 / self.coupling
+        };
         self.base = self.base.clamp(0.0, most);
         self.delay_before = delay;
     }
@@ -166,7 +187,8 @@ impl<P: Copy> DualPi2<P> {
         while self.next_update <= now {
             self.update(self.next_update);
             self.next_update += self.tupdate;
-            let at_rest = self.base == 0.0 && self.delay_before == Span::ZERO && self.backlog().0 == 0;
+            let at_rest =
+                self.base == 0.0 && self.delay_before == Span::ZERO && self.backlog().0 == 0;
             if self.next_update <= now && at_rest {
                 let late = now - self.next_update;
                 self.next_update += self.tupdate * (late.as_nanos() / self.tupdate.as_nanos());
@@ -185,7 +207,12 @@ impl<P: Copy> DualPi2<P> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: Packet<P>,
+        dropped: &mut impl Dropped<P>,
+    ) {
         self.catch_up(now);
         let (packets, bytes) = self.backlog();
         if !self.limit.has_room(packets, bytes, packet.size) {
@@ -201,11 +228,16 @@ impl<P: Copy> DualPi2<P> {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+    pub(super) fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl Dropped<P>,
+    ) -> Option<Packet<P>> {
         self.catch_up(now);
         loop {
             let waiting = (self.l4s.packets() > 0, self.classic.packets() > 0);
-            // Weighted round robin while both wait (Linux): the turn goes to L4S up to a credit of zero.
+            // Weighted round robin while both wait (Linux): the turn goes to L4S up to a credit of
+            // zero.
             let from_l4s = match waiting {
                 (false, false) => {
                     self.reset_credit();
@@ -213,14 +245,24 @@ impl<P: Copy> DualPi2<P> {
                 }
                 (l4s, classic) => l4s && (!classic || self.credit <= 0),
             };
-            let mut packet = if from_l4s { self.l4s.pop() } else { self.classic.pop() }?;
-            if self.must_drop(&mut packet, from_l4s) || (from_l4s && self.steps_out(now, &mut packet)) {
+            let mut packet = if from_l4s {
+                self.l4s.pop()
+            } else {
+                self.classic.pop()
+            }?;
+            if self.must_drop(&mut packet, from_l4s)
+                || (from_l4s && self.steps_out(now, &mut packet))
+            {
                 dropped(packet);
                 continue;
             }
             let other = if from_l4s { &self.classic } else { &self.l4s };
             if other.packets() > 0 {
-                let weight = if from_l4s { self.weight } else { self.weight - 100 };
+                let weight = if from_l4s {
+                    self.weight
+                } else {
+                    self.weight - 100
+                };
                 self.credit += weight * packet.size.get() as i64;
             }
             return Some(packet);

@@ -15,8 +15,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "fq_codel",
     purpose: "A queue for each flow, served in turn, new and sparse flows first; CoDel drops within each.",
     specifications: &[
-        ("RFC 8290", "scheduler, sparse flows, drops from the longest queue"),
-        ("Linux net/sched/sch_fq_codel.c", "options, defaults, drops in batches, CoDel's view of the whole backlog"),
+        (
+            "RFC 8290",
+            "scheduler, sparse flows, drops from the longest queue",
+        ),
+        (
+            "Linux net/sched/sch_fq_codel.c",
+            "options, defaults, drops in batches, CoDel's view of the whole backlog",
+        ),
     ],
     limit: Some(10_240),
     in_bytes: false,
@@ -41,7 +47,11 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
         CE_THRESHOLD,
         Param {
             name: "memory_limit",
-            domain: Domain::Size(Some(Bytes::new(32 << 20)), Bytes::new(1_500), Bytes::new(2_000_000_000)),
+            domain: Domain::Size(
+                Some(Bytes::new(32 << 20)),
+                Bytes::new(1_500),
+                Bytes::new(2_000_000_000),
+            ),
             otherwise: "",
             purpose: "bytes that may wait, besides the limit",
             section: "tc-fq_codel(8)",
@@ -160,7 +170,11 @@ impl<P: Copy> FqCodel<P> {
 
     /// RFC 8290 §4.2.
     #[inline]
-    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+    pub(super) fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl Dropped<P>,
+    ) -> Option<Packet<P>> {
         loop {
             let (is_new, index) = match (self.new.front(), self.old.front()) {
                 (Some(index), _) => (true, *index),
@@ -174,7 +188,14 @@ impl<P: Copy> FqCodel<P> {
                 self.old.push_back(index);
                 continue;
             }
-            let FqCodel { slab, law, backlogs, packets, bytes, .. } = self;
+            let FqCodel {
+                slab,
+                law,
+                backlogs,
+                packets,
+                bytes,
+                ..
+            } = self;
             let Flow { list, control, .. } = flow;
             let pop = || {
                 let packet = slab.pop(list)?;

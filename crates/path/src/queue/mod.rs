@@ -1,8 +1,8 @@
 //! Queues that decide which packet goes next, and which one is dropped or marked; sans-IO.
 //!
-//! They are told of each arrival and asked for each departure, in order of time. Between the two only time passes, so what
-//! is due by the clock (an update of a probability) is caught up on. Every packet that goes in comes out, is dropped, or
-//! waits.
+//! They are told of each arrival and asked for each departure, in order of time. Between the two
+//! only time passes, so what is due by the clock (an update of a probability) is caught up on.
+//! Every packet that goes in comes out, is dropped, or waits.
 
 mod cake;
 mod cobalt;
@@ -128,7 +128,8 @@ impl<P: Copy> Queue<P> {
         }
     }
 
-    /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link is idle.
+    /// The link can send: the packet that goes next. Asked of an empty queue it notes that the link
+    /// is idle.
     #[inline(always)] // a packet is large to hand over through memory
     pub fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         match &mut self.0 {

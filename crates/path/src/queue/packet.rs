@@ -41,7 +41,15 @@ impl<P> Packet<P> {
     /// A packet that reaches a queue at `arrived`.
     #[inline]
     pub fn new(flow: u32, size: Bytes, ecn: Ecn, arrived: Time, payload: P) -> Packet<P> {
-        Packet { flow, size, ecn, marked: false, exempt: false, arrived, payload }
+        Packet {
+            flow,
+            size,
+            ecn,
+            marked: false,
+            exempt: false,
+            arrived,
+            payload,
+        }
     }
 
     /// Sets CE; false when the packet is not ECN-capable, so has to be dropped instead.
@@ -67,7 +75,10 @@ pub(super) struct Fifo<P> {
 
 impl<P> Default for Fifo<P> {
     fn default() -> Fifo<P> {
-        Fifo { waiting: VecDeque::new(), bytes: Bytes::ZERO }
+        Fifo {
+            waiting: VecDeque::new(),
+            bytes: Bytes::ZERO,
+        }
     }
 }
 

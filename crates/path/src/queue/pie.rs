@@ -21,22 +21,36 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "pie",
     purpose: "Drops arrivals at random, with a probability that a controller moves to hold the delay at target.",
     specifications: &[
-        ("RFC 8033", "controller, scaling, bursts, spread of the drops"),
-        ("Linux net/sched/sch_pie.c", "options, defaults, and the delay of the packet that left last as the measure"),
+        (
+            "RFC 8033",
+            "controller, scaling, bursts, spread of the drops",
+        ),
+        (
+            "Linux net/sched/sch_pie.c",
+            "options, defaults, and the delay of the packet that left last as the measure",
+        ),
     ],
     limit: Some(1_000),
     in_bytes: false,
     params: &[
         Param {
             name: "target",
-            domain: Domain::Time(Some(Span::from_millis(15)), Span::from_nanos(1), Span::from_secs(100)),
+            domain: Domain::Time(
+                Some(Span::from_millis(15)),
+                Span::from_nanos(1),
+                Span::from_secs(100),
+            ),
             otherwise: "",
             purpose: "delay aimed at",
             section: "RFC 8033 §4.2",
         },
         Param {
             name: "tupdate",
-            domain: Domain::Time(Some(Span::from_millis(15)), Span::from_micros(1), Span::from_secs(100)),
+            domain: Domain::Time(
+                Some(Span::from_millis(15)),
+                Span::from_micros(1),
+                Span::from_secs(100),
+            ),
             otherwise: "",
             purpose: "time between two updates of the probability",
             section: "RFC 8033 §4.2",
@@ -95,7 +109,12 @@ struct Controller {
 impl Controller {
     /// RFC 8033 §4.2 and §5.5; with each `tupdate`.
     fn update(&mut self, backlog: Bytes) {
-        let Controller { delay, delay_before, probability, .. } = *self;
+        let Controller {
+            delay,
+            delay_before,
+            probability,
+            ..
+        } = *self;
         let integral = delay.as_secs_f64() - self.target.as_secs_f64();
         let proportional = delay.as_secs_f64() - delay_before.as_secs_f64();
         let mut step = (self.alpha * integral + self.beta * proportional) * scale(probability);
@@ -138,7 +157,8 @@ impl Controller {
             self.accumulated = 0.0;
         }
         self.accumulated += probability;
-        let drops = self.accumulated >= SURELY_NOT && (self.accumulated >= SURELY || rng.chance(probability));
+        let drops = self.accumulated >= SURELY_NOT
+            && (self.accumulated >= SURELY || rng.chance(probability));
         if drops {
             self.accumulated = 0.0;
         }
@@ -147,7 +167,11 @@ impl Controller {
 
     #[inline]
     fn departs(&mut self, now: Time, arrived: Time, backlog: Bytes) {
-        self.delay = if backlog == Bytes::ZERO { Span::ZERO } else { now - arrived };
+        self.delay = if backlog == Bytes::ZERO {
+            Span::ZERO
+        } else {
+            now - arrived
+        };
         if let Some(last) = self.last_departure {
             self.burst = self.burst.saturating_sub(now - last);
         }
@@ -165,7 +189,10 @@ fn scale(probability: f64) -> f64 {
         (0.01, 1.0 / 8.0),
         (0.1, 1.0 / 2.0),
     ];
-    LADDER.iter().find(|(below, _)| probability < *below).map_or(1.0, |(_, scale)| *scale)
+    LADDER
+        .iter()
+        .find(|(below, _)| probability < *below)
+        .map_or(1.0, |(_, scale)| *scale)
 }
 
 /// The queue.
@@ -206,7 +233,8 @@ impl<P: Copy> Pie<P> {
         }
     }
 
-    /// The updates that were due: between two packets nothing changes but the time, so they can be caught up on.
+    /// The updates that were due: between two packets nothing changes but the time, so they can be
+    /// caught up on.
     #[inline]
     fn catch_up(&mut self, now: Time) {
         while self.next_update <= now {
@@ -220,14 +248,28 @@ impl<P: Copy> Pie<P> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: Packet<P>,
+        dropped: &mut impl Dropped<P>,
+    ) {
         self.catch_up(now);
-        let Pie { limit, controller, fifo, .. } = self;
+        let Pie {
+            limit,
+            controller,
+            fifo,
+            ..
+        } = self;
         if !limit.has_room(fifo.packets(), fifo.bytes(), packet.size) {
             controller.accumulated = 0.0;
             return dropped(packet);
         }
-        let share = if self.bytemode { (packet.size.as_f64() / MTU.as_f64()).min(1.0) } else { 1.0 };
+        let share = if self.bytemode {
+            (packet.size.as_f64() / MTU.as_f64()).min(1.0)
+        } else {
+            1.0
+        };
         let drops = controller.drops(fifo.bytes(), share, &mut self.rng);
         if drops && !(self.ecn && controller.probability <= MOST_MARKED && packet.mark()) {
             return dropped(packet);
@@ -239,7 +281,8 @@ impl<P: Copy> Pie<P> {
     pub(super) fn dequeue(&mut self, now: Time) -> Option<Packet<P>> {
         self.catch_up(now);
         let packet = self.fifo.pop()?;
-        self.controller.departs(now, packet.arrived, self.fifo.bytes());
+        self.controller
+            .departs(now, packet.arrived, self.fifo.bytes());
         Some(packet)
     }
 }
@@ -248,17 +291,21 @@ impl<P: Copy> Pie<P> {
 mod tests {
     use super::*;
 
-    /// A step of the probability from `before`, at a delay of so many ms now and at the update before.
+    /// A step of the probability from `before`, at a delay of so many ms now and at the update
+    /// before.
     fn step(before: f64, delay: u64, delay_before: u64) -> f64 {
         let config = Config::new(&DESCRIPTOR);
-        let mut controller = Pie::<()>::new(&config, Limit::Packets(1_000), Rng::stream(1, "", "")).controller;
+        let mut controller =
+            Pie::<()>::new(&config, Limit::Packets(1_000), Rng::stream(1, "", "")).controller;
         controller.probability = before;
-        (controller.delay, controller.delay_before) = (Span::from_millis(delay), Span::from_millis(delay_before));
+        (controller.delay, controller.delay_before) =
+            (Span::from_millis(delay), Span::from_millis(delay_before));
         controller.update(Bytes::new(100_000));
         controller.probability - before
     }
 
-    /// RFC 8033 §4.2: 25 ms at a target of 15 ms is 0.125 Hz x 10 ms = 0.00125, scaled down for small probabilities.
+    /// RFC 8033 §4.2: 25 ms at a target of 15 ms is 0.125 Hz x 10 ms = 0.00125, scaled down for
+    /// small probabilities.
     #[test]
     fn the_gain_climbs_a_ladder() {
         let rungs = [
@@ -273,7 +320,10 @@ mod tests {
         ];
         for (probability, divisor) in rungs {
             let step = step(probability, 25, 25);
-            assert!((step - 0.00125 / divisor).abs() < 1e-12, "{step} at {probability}");
+            assert!(
+                (step - 0.00125 / divisor).abs() < 1e-12,
+                "{step} at {probability}"
+            );
         }
     }
 
@@ -281,9 +331,18 @@ mod tests {
     #[test]
     fn growth_counts_tenfold_and_steps_have_a_limit() {
         assert!((step(0.05, 25, 15) - (0.00125 + 0.0125) / 2.0).abs() < 1e-12);
-        assert!((step(0.2, 200, 0) - 0.02).abs() < 1e-12, "§5.5: at most 2 % at once from 10 % on");
-        assert!((step(0.2, 300, 0) - 0.04).abs() < 1e-12, "and 2 % more above 250 ms, in Linux");
-        assert!((step(0.09, 200, 0) - 0.136_562_5).abs() < 1e-12, "below 10 % there is no limit");
+        assert!(
+            (step(0.2, 200, 0) - 0.02).abs() < 1e-12,
+            "§5.5: at most 2 % at once from 10 % on"
+        );
+        assert!(
+            (step(0.2, 300, 0) - 0.04).abs() < 1e-12,
+            "and 2 % more above 250 ms, in Linux"
+        );
+        assert!(
+            (step(0.09, 200, 0) - 0.136_562_5).abs() < 1e-12,
+            "below 10 % there is no limit"
+        );
         assert_eq!(step(0.99, 300, 0), 1.0 - 0.99, "a probability");
     }
 }

@@ -11,8 +11,14 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     name: "red",
     purpose: "Drops or marks arrivals at random, the more often the longer the average queue is.",
     specifications: &[
-        ("Floyd, Jacobson 1993", "average, probability, drops spread evenly, ageing while idle"),
-        ("tc-red(8), Linux include/net/red.h", "options, defaults, weights that are powers of two"),
+        (
+            "Floyd, Jacobson 1993",
+            "average, probability, drops spread evenly, ageing while idle",
+        ),
+        (
+            "tc-red(8), Linux include/net/red.h",
+            "options, defaults, weights that are powers of two",
+        ),
     ],
     limit: None,
     in_bytes: true,
@@ -87,12 +93,19 @@ impl Thresholds {
         let max = config.size("max").unwrap_or(limit / 4);
         let min = config.size("min").unwrap_or(max / 3);
         let avpkt = config.some_size("avpkt");
-        let burst = config.count("burst").unwrap_or((min * 2 + max).get() / (avpkt * 3).get());
-        Thresholds { min, max, burst, avpkt }
+        let burst = config
+            .count("burst")
+            .unwrap_or((min * 2 + max).get() / (avpkt * 3).get());
+        Thresholds {
+            min,
+            max,
+            burst,
+            avpkt,
+        }
     }
 
-    /// The weight w = 2^-n of the smallest n for which a burst does not lift the average over min (1993 §6, equation 3):
-    /// burst + 1 - min/avpkt <= (1 - (1 - w)^burst) / w.
+    /// The weight w = 2^-n of the smallest n for which a burst does not lift the average over min
+    /// (1993 §6, equation 3): burst + 1 - min/avpkt <= (1 - (1 - w)^burst) / w.
     fn weight(&self) -> Option<f64> {
         let needed = self.burst as f64 + 1.0 - self.min.as_f64() / self.avpkt.as_f64();
         if needed < 1.0 {
@@ -120,14 +133,33 @@ fn power(mut base: f64, mut exponent: u64) -> f64 {
 }
 
 fn check(config: &Config, limit: Bytes) -> Result<(), Refusal> {
-    let refuse = |name, problem: String, fix: &str| Err(Refusal { name, problem, fix: fix.to_owned() });
+    let refuse = |name, problem: String, fix: &str| {
+        Err(Refusal {
+            name,
+            problem,
+            fix: fix.to_owned(),
+        })
+    };
     let thresholds = Thresholds::new(config, limit);
-    let Thresholds { min, max, burst, avpkt } = thresholds;
+    let Thresholds {
+        min,
+        max,
+        burst,
+        avpkt,
+    } = thresholds;
     if max > limit {
-        return refuse("max", format!("{max} is more than the limit of {limit}"), "give less, or a larger buffer");
+        return refuse(
+            "max",
+            format!("{max} is more than the limit of {limit}"),
+            "give less, or a larger buffer",
+        );
     }
     if min >= max {
-        return refuse("min", format!("{min} is not less than max, {max}"), "give at most half of max");
+        return refuse(
+            "min",
+            format!("{min} is not less than max, {max}"),
+            "give at most half of max",
+        );
     }
     if thresholds.weight().is_none() {
         let problem = format!("a burst of {burst} packets of {avpkt} does not fill min, {min}");
@@ -173,7 +205,9 @@ impl<P: Copy> Red<P> {
             min: thresholds.min.as_f64(),
             max: thresholds.max.as_f64(),
             probability: config.number("probability"),
-            weight: thresholds.weight().expect("options that give no weight are refused"),
+            weight: thresholds
+                .weight()
+                .expect("options that give no weight are refused"),
             packet_time: rate.time_for(thresholds.avpkt),
             average: 0.0,
             idle_since: Some(Time::ZERO),
@@ -184,7 +218,8 @@ impl<P: Copy> Red<P> {
         }
     }
 
-    /// 1993 §4 and §11: the average of the queue that an arrival finds; while idle, as if small packets had left.
+    /// 1993 §4 and §11: the average of the queue that an arrival finds; while idle, as if small
+    /// packets had left.
     #[inline]
     fn average_at(&mut self, now: Time) {
         match self.idle_since.take() {
@@ -227,14 +262,23 @@ impl<P: Copy> Red<P> {
     }
 
     #[inline]
-    pub(super) fn enqueue(&mut self, now: Time, mut packet: Packet<P>, dropped: &mut impl Dropped<P>) {
+    pub(super) fn enqueue(
+        &mut self,
+        now: Time,
+        mut packet: Packet<P>,
+        dropped: &mut impl Dropped<P>,
+    ) {
         self.average_at(now);
         let passes = match self.action() {
             Action::Pass => true,
             Action::Early => self.ecn && packet.mark(),
             Action::Hard => self.ecn && !self.harddrop && packet.mark(),
         };
-        if passes && self.limit.has_room(self.fifo.packets(), self.fifo.bytes(), packet.size) {
+        if passes
+            && self
+                .limit
+                .has_room(self.fifo.packets(), self.fifo.bytes(), packet.size)
+        {
             self.fifo.push(packet);
         } else {
             dropped(packet);

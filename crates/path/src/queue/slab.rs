@@ -1,10 +1,12 @@
-//! Many first-in-first-out lists in one piece of memory, which grows with the packets and not with the lists.
+//! Many first-in-first-out lists in one piece of memory, which grows with the packets and not with
+//! the lists.
 
 use super::packet::Packet;
 
 const NONE: u32 = u32::MAX;
 
-/// The packets of all lists. A place that became free is the first to be taken again, so it is still in the cache.
+/// The packets of all lists. A place that became free is the first to be taken again, so it is
+/// still in the cache.
 #[derive(Clone, Debug)]
 pub(super) struct Slab<P> {
     places: Vec<(Packet<P>, u32)>,
@@ -20,13 +22,19 @@ pub(super) struct List {
 
 impl Default for List {
     fn default() -> List {
-        List { first: NONE, last: NONE }
+        List {
+            first: NONE,
+            last: NONE,
+        }
     }
 }
 
 impl<P: Copy> Slab<P> {
     pub(super) fn new() -> Slab<P> {
-        Slab { places: Vec::new(), free: NONE }
+        Slab {
+            places: Vec::new(),
+            free: NONE,
+        }
     }
 
     /// Adds at the end of `list`.

@@ -12,7 +12,10 @@ pub(super) static DESCRIPTOR: Descriptor = Descriptor {
     purpose: "Marks every ECN-capable packet that finds more than a threshold waiting, as switches do for DCTCP.",
     specifications: &[
         ("RFC 8257 §3.1", "the mark"),
-        ("Alizadeh et al. 2010 §3.1", "the threshold K against the queue of the moment, 65 packets at 10 Gbit/s"),
+        (
+            "Alizadeh et al. 2010 §3.1",
+            "the threshold K against the queue of the moment, 65 packets at 10 Gbit/s",
+        ),
     ],
     limit: None,
     in_bytes: false,
@@ -49,7 +52,12 @@ pub(super) struct StepEcn<P> {
 impl<P: Copy> StepEcn<P> {
     pub(super) fn new(config: &Config, limit: Limit) -> StepEcn<P> {
         let (threshold, drop_not_ect) = (config.depth("threshold"), config.flag("drop_not_ect"));
-        StepEcn { limit, threshold, drop_not_ect, fifo: Fifo::default() }
+        StepEcn {
+            limit,
+            threshold,
+            drop_not_ect,
+            fifo: Fifo::default(),
+        }
     }
 
     #[inline]
@@ -68,7 +76,11 @@ impl<P: Copy> StepEcn<P> {
     }
 
     #[inline]
-    pub(super) fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
+    pub(super) fn dequeue(
+        &mut self,
+        now: Time,
+        dropped: &mut impl Dropped<P>,
+    ) -> Option<Packet<P>> {
         while let Some(mut packet) = self.fifo.pop() {
             let beyond = matches!(self.threshold, Depth::Time(most) if now - packet.arrived > most);
             if !beyond || packet.mark() || !self.drop_not_ect {

@@ -1,4 +1,5 @@
-//! A user's algorithm in Python behind the contract of `cc`: each call is carried across with what it tells.
+//! A user's algorithm in Python behind the contract of `cc`: each call is carried across with what
+//! it tells.
 
 mod told;
 
@@ -7,24 +8,26 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use cc::{
-    Ack, AnyController, Config, Controller, Cx, Descriptor, Domain, Field, Lost, Param, ParamValue, PathChange,
-    Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
+    Ack, AnyController, Config, Controller, Cx, Descriptor, Domain, Field, Lost, Param, ParamValue,
+    PathChange, Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 pub(crate) use told::{
-    PyAck as Ack_, PyConfig as Config_, PyConn as Conn_, PyCx as Cx_, PyDecision as Decision_, PyLost as Lost_,
-    PyRecovery as Recovery_, PySnapshot as Snapshot_,
+    PyAck as Ack_, PyConfig as Config_, PyConn as Conn_, PyCx as Cx_, PyDecision as Decision_,
+    PyLost as Lost_, PyRecovery as Recovery_, PySnapshot as Snapshot_,
 };
 use told::{PyAck, PyConfig, PyConn, PyCx, PyDecision, PyLost, PyRecovery, PySnapshot};
 
 /// (name, class, what it says of itself) of each class that a scenario calls an algorithm.
 pub(crate) type Given = Vec<(String, Py<PyAny>, About)>;
 
-/// Purpose, parameters, fields, whether it moves the window in recovery itself, and whether it draws at random.
+/// Purpose, parameters, fields, whether it moves the window in recovery itself, and whether it
+/// draws at random.
 type About = (String, Vec<ParamAbout>, Vec<FieldAbout>, bool, bool);
-/// Name, unit, purpose, default (a number, a flag or a word), least, most, and the words to choose from.
+/// Name, unit, purpose, default (a number, a flag or a word), least, most, and the words to choose
+/// from.
 type ParamAbout = (String, String, String, Value, f64, f64, Vec<String>);
 /// Name, unit, purpose, labels.
 type FieldAbout = (String, String, String, Vec<String>);
@@ -50,15 +53,19 @@ struct Known {
 /// Those of this process: descriptors live as long as it does.
 static KNOWN: Mutex<Vec<Known>> = Mutex::new(Vec::new());
 
-/// The built-in algorithms and those that are given, in the place of built-in ones of the same name.
+/// The built-in algorithms and those that are given, in the place of built-in ones of the same
+/// name.
 pub(crate) fn registry(py: Python<'_>, given: Given) -> Registry {
     given
         .into_iter()
-        .fold(Registry::default(), |registry, (name, class, about)| registry.with(descriptor(py, &name, class, about)))
+        .fold(Registry::default(), |registry, (name, class, about)| {
+            registry.with(descriptor(py, &name, class, about))
+        })
 }
 
 fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'static Descriptor {
-    let same = |known: &&Known| known.descriptor.name == name && known.class.bind(py).is(class.bind(py));
+    let same =
+        |known: &&Known| known.descriptor.name == name && known.class.bind(py).is(class.bind(py));
     let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = all.iter().find(same) {
         return known.descriptor;
@@ -89,7 +96,11 @@ fn descriptor(py: Python<'_>, name: &str, class: Py<PyAny>, about: About) -> &'s
         profiles: &[],
         preset_of: None,
         fields: fields.into_iter().map(field).collect::<Vec<_>>().leak(),
-        recovery: if own { RecoveryOwner::Own } else { RecoveryOwner::Prr },
+        recovery: if own {
+            RecoveryOwner::Own
+        } else {
+            RecoveryOwner::Prr
+        },
         needs: Signals::NONE,
         random,
         build,
@@ -111,7 +122,8 @@ fn labels(words: Vec<String>) -> &'static [&'static str] {
     words.into_iter().map(leaked).collect::<Vec<_>>().leak()
 }
 
-/// What Python raised, on its way out of a simulation: the contract has no errors, and nothing goes on after one.
+/// What Python raised, on its way out of a simulation: the contract has no errors, and nothing goes
+/// on after one.
 struct Raised(PyErr);
 
 /// Calls Python; what it raises ends the run, up to [`guarded`].
@@ -158,8 +170,13 @@ impl PyController {
         // The very text of the descriptor: the same name may have stood for another class before.
         let class = {
             let all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-            let known = all.iter().find(|known| std::ptr::eq(known.descriptor.name, config.algorithm));
-            known.expect("only a descriptor of this list builds one").class.clone_ref(py)
+            let known = all
+                .iter()
+                .find(|known| std::ptr::eq(known.descriptor.name, config.algorithm));
+            known
+                .expect("only a descriptor of this list builds one")
+                .class
+                .clone_ref(py)
         };
         let params = PyDict::new(py);
         for (name, value) in config.params() {
@@ -169,8 +186,11 @@ impl PyController {
                 ParamValue::Word(word) => params.set_item(name, word)?,
             }
         }
-        let told =
-            PyConfig { smss: config.smss.get(), initial_cwnd: config.initial_cwnd.get(), params: params.unbind() };
+        let told = PyConfig {
+            smss: config.smss.get(),
+            initial_cwnd: config.initial_cwnd.get(),
+            params: params.unbind(),
+        };
         let object = class.call1(py, (told,))?;
         let has = |name: &str| object.bind(py).hasattr(name);
         let conn = Py::new(py, PyConn::default())?;
@@ -191,7 +211,11 @@ impl PyController {
     }
 
     /// One call with what it is told, and the decision after it.
-    fn call(&mut self, cx: &mut Cx<'_>, call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyCx>) -> PyResult<()>) {
+    fn call(
+        &mut self,
+        cx: &mut Cx<'_>,
+        call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyCx>) -> PyResult<()>,
+    ) {
         carried(|py| {
             self.conn.borrow_mut(py).0 = cx.conn.clone();
             self.cx.borrow_mut(py).begin(cx.now, cx.rng.clone());
@@ -201,14 +225,23 @@ impl PyController {
                 *cx.rng = rng;
             }
             for [from, to, reason] in transitions {
-                cx.probe.transition(cx.now, Transition { from: known(from), to: known(to), reason: known(reason) });
+                cx.probe.transition(
+                    cx.now,
+                    Transition {
+                        from: known(from),
+                        to: known(to),
+                        reason: known(reason),
+                    },
+                );
             }
             self.decide(py)
         });
     }
 
     fn decide(&mut self, py: Python<'_>) -> PyResult<()> {
-        let decision = self.object.call_method0(py, pyo3::intern!(py, "decision"))?;
+        let decision = self
+            .object
+            .call_method0(py, pyo3::intern!(py, "decision"))?;
         self.decision = decision.bind(py).cast::<PyDecision>()?.get().0;
         Ok(())
     }
@@ -236,23 +269,31 @@ macro_rules! method {
 impl Controller for PyController {
     fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
         if self.has_sent {
-            self.call(cx, |py, object, told| method!(py, object, "on_sent", (told, PySnapshot(*packet))));
+            self.call(cx, |py, object, told| {
+                method!(py, object, "on_sent", (told, PySnapshot(*packet)))
+            });
         }
     }
 
     fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
         if self.has_lost {
-            self.call(cx, |py, object, told| method!(py, object, "on_lost", (told, PyLost(*lost))));
+            self.call(cx, |py, object, told| {
+                method!(py, object, "on_lost", (told, PyLost(*lost)))
+            });
         }
     }
 
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
-        self.call(cx, |py, object, told| method!(py, object, "on_ack", (told, PyAck(*ack))));
+        self.call(cx, |py, object, told| {
+            method!(py, object, "on_ack", (told, PyAck(*ack)))
+        });
     }
 
     fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
         if self.has_recovery {
-            self.call(cx, |py, object, told| method!(py, object, "on_recovery", (told, PyRecovery(change))));
+            self.call(cx, |py, object, told| {
+                method!(py, object, "on_recovery", (told, PyRecovery(change)))
+            });
         }
     }
 
@@ -263,13 +304,17 @@ impl Controller for PyController {
                 PathChange::EcnFailed => ("ecn-failed", None),
                 PathChange::Seed { bdp } => ("seed", Some(bdp.get())),
             };
-            self.call(cx, |py, object, told| method!(py, object, "on_path", (told, kind, bdp)));
+            self.call(cx, |py, object, told| {
+                method!(py, object, "on_path", (told, kind, bdp))
+            });
         }
     }
 
     fn on_timer(&mut self, cx: &mut Cx<'_>) {
         if self.has_timer {
-            self.call(cx, |py, object, told| method!(py, object, "on_timer", (told)));
+            self.call(cx, |py, object, told| {
+                method!(py, object, "on_timer", (told))
+            });
         }
     }
 
@@ -279,7 +324,11 @@ impl Controller for PyController {
 
     fn observe(&self, row: &mut Vec<f64>) {
         carried(|py| {
-            let Ok(Some(observe)) = self.object.bind(py).getattr_opt(pyo3::intern!(py, "observe")) else {
+            let Ok(Some(observe)) = self
+                .object
+                .bind(py)
+                .getattr_opt(pyo3::intern!(py, "observe"))
+            else {
                 return Ok(());
             };
             row.extend(observe.call0()?.extract::<Vec<f64>>()?);

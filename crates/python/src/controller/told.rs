@@ -1,4 +1,5 @@
-//! What a user's algorithm is told, and what it answers: sizes in bytes, times in seconds, rates in bit/s.
+//! What a user's algorithm is told, and what it answers: sizes in bytes, times in seconds, rates in
+//! bit/s.
 
 use cc::{Ack, Conn, Decision, Ecn, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
 use pyo3::exceptions::PyValueError;
@@ -57,7 +58,12 @@ pub(crate) struct PyDecision(pub(super) Decision);
 
 impl PyCx {
     pub(super) fn new(conn: Py<PyConn>) -> PyCx {
-        PyCx { now: 0.0, conn, rng: None, transitions: Vec::new() }
+        PyCx {
+            now: 0.0,
+            conn,
+            rng: None,
+            transitions: Vec::new(),
+        }
     }
 
     pub(super) fn begin(&mut self, now: Time, rng: Rng) {
@@ -256,13 +262,21 @@ impl PyDecision {
             "off" => Ecn::NotEct,
             "ect0" => Ecn::Ect0,
             "ect1" => Ecn::Ect1,
-            other => return refuse(format!("ecn = {other:?}: give \"off\", \"ect0\" or \"ect1\"")),
+            other => {
+                return refuse(format!(
+                    "ecn = {other:?}: give \"off\", \"ect0\" or \"ect1\""
+                ));
+            }
         };
         if cwnd == 0 {
-            return refuse("cwnd = 0: nothing would ever leave; give at least a segment".to_owned());
+            return refuse(
+                "cwnd = 0: nothing would ever leave; give at least a segment".to_owned(),
+            );
         }
         if let Some(rate) = pacing_rate.filter(|rate| !rate.is_finite() || *rate < 1.0) {
-            return refuse(format!("pacing_rate = {rate}: give bit/s above 1, or None for no pacing"));
+            return refuse(format!(
+                "pacing_rate = {rate}: give bit/s above 1, or None for no pacing"
+            ));
         }
         if let Some(time) = wake_at.filter(|time| !time.is_finite() || *time < 0.0) {
             return refuse(format!("wake_at = {time}: give a time in seconds, or None"));

@@ -73,7 +73,10 @@ fn read(key: &'static str, value: &Toml) -> Result<Option<(Rate, Bytes)>, Refusa
 }
 
 fn write(bucket: Option<(Rate, Bytes)>) -> Toml {
-    Toml::String(bucket.map_or_else(|| OFF.to_owned(), |(rate, burst)| format!("{rate} burst {burst}")))
+    Toml::String(bucket.map_or_else(
+        || OFF.to_owned(),
+        |(rate, burst)| format!("{rate} burst {burst}"),
+    ))
 }
 
 /// No bucket is meant to hold more.
@@ -86,8 +89,14 @@ impl Part for Burst {
     fn read(text: &str) -> Result<Burst, Refusal> {
         let burst: Bytes = quantity(&toml(text), ["B", "kB", "MB"], "60kB")?;
         if burst < PACKET {
-            let problem = format!("less than one packet of {} bytes lets none pass", PACKET.get());
-            return Err(Refusal::new(problem, "give at least \"1500B\", better 10 packets or more"));
+            let problem = format!(
+                "less than one packet of {} bytes lets none pass",
+                PACKET.get()
+            );
+            return Err(Refusal::new(
+                problem,
+                "give at least \"1500B\", better 10 packets or more",
+            ));
         }
         if burst > LARGEST_BURST {
             let fix = format!("give at most \"{LARGEST_BURST}\", or \"off\"");

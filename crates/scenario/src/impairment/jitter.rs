@@ -1,4 +1,5 @@
-//! `jitter = "5ms"`, `"normal 10ms sigma 2ms correlation 25% reorder"`, `"hold 20ms every 100ms"` and more.
+//! `jitter = "5ms"`, `"normal 10ms sigma 2ms correlation 25% reorder"`, `"hold 20ms every 100ms"`
+//! and more.
 
 use std::path::Path;
 
@@ -36,7 +37,9 @@ impl Kind for Jitter {
             "pareto" => Distribution::Pareto(moments(&words)?),
             "paretonormal" => Distribution::ParetoNormal(moments(&words)?),
             "gamma" => Distribution::Gamma(gamma(&words)?),
-            "histogram" => words.get("bins").map(|Bins(histogram)| Distribution::Histogram(histogram.into()))?,
+            "histogram" => words
+                .get("bins")
+                .map(|Bins(histogram)| Distribution::Histogram(histogram.into()))?,
             _ => match words.get("most")? {
                 Span::ZERO => return Ok(Jitter::Off),
                 most => Distribution::Uniform(most),
@@ -44,16 +47,27 @@ impl Kind for Jitter {
         };
         let Share(correlation) = words.optional("correlation")?.unwrap_or(Share(0.0));
         if correlation == 1.0 {
-            return Err(Refusal::new("correlation 100% is one delay for all", "give less, or a longer rtt"));
+            return Err(Refusal::new(
+                "correlation 100% is one delay for all",
+                "give less, or a longer rtt",
+            ));
         }
-        Ok(Jitter::Random { of, correlation, reorder: words.has("reorder") })
+        Ok(Jitter::Random {
+            of,
+            correlation,
+            reorder: words.has("reorder"),
+        })
     }
 
     fn write(&self) -> Toml {
         Toml::String(match self {
             Jitter::Off => OFF.to_owned(),
             Jitter::Hold { hold, every } => format!("hold {hold} every {every}"),
-            Jitter::Random { of, correlation, reorder } => {
+            Jitter::Random {
+                of,
+                correlation,
+                reorder,
+            } => {
                 let mut text = distribution(of);
                 if *correlation > 0.0 {
                     text += &format!(" correlation {}", Share(*correlation));
@@ -78,9 +92,10 @@ impl Kind for InOrder {
 
     fn read_in(value: &Toml, folder: &Path) -> Result<InOrder, Refusal> {
         match Jitter::read_in(value, folder)? {
-            Jitter::Random { reorder: true, .. } => {
-                Err(Refusal::new("ACKs stay in order", "give it without \"reorder\"; path.jitter can reorder data"))
-            }
+            Jitter::Random { reorder: true, .. } => Err(Refusal::new(
+                "ACKs stay in order",
+                "give it without \"reorder\"; path.jitter can reorder data",
+            )),
             jitter => Ok(InOrder(jitter)),
         }
     }
@@ -99,11 +114,17 @@ fn hold_every(words: &Words<'_>) -> Result<Jitter, Refusal> {
     let hold: Span = words.get("for")?;
     let every = words.optional("every")?.unwrap_or(hold);
     if hold == Span::ZERO || every == Span::ZERO {
-        return Err(Refusal::new("held for no time", "give more, like \"hold 20ms every 100ms\", or \"off\""));
+        return Err(Refusal::new(
+            "held for no time",
+            "give more, like \"hold 20ms every 100ms\", or \"off\"",
+        ));
     }
     if hold > every {
         let problem = format!("held for longer than it is from one hold to the next, {every}");
-        return Err(Refusal::new(problem, format!("hold for at most \"{every}\"")));
+        return Err(Refusal::new(
+            problem,
+            format!("hold for at most \"{every}\""),
+        ));
     }
     Ok(Jitter::Hold { hold, every })
 }
@@ -112,7 +133,10 @@ fn hold_every(words: &Words<'_>) -> Result<Jitter, Refusal> {
 fn moments(words: &Words<'_>) -> Result<Moments, Refusal> {
     let (mean, sigma) = (words.get("mean")?, words.get("sigma")?);
     if sigma == Span::ZERO {
-        return Err(Refusal::new("with a sigma of zero nothing varies", "give more for sigma, or a longer rtt"));
+        return Err(Refusal::new(
+            "with a sigma of zero nothing varies",
+            "give more for sigma, or a longer rtt",
+        ));
     }
     Ok(Moments { mean, sigma })
 }
@@ -121,18 +145,25 @@ fn moments(words: &Words<'_>) -> Result<Moments, Refusal> {
 fn gamma(words: &Words<'_>) -> Result<Moments, Refusal> {
     let moments = moments(words)?;
     if moments.mean == Span::ZERO {
-        return Err(Refusal::new("a gamma distribution has a mean above zero", "give more, like \"10ms\""));
+        return Err(Refusal::new(
+            "a gamma distribution has a mean above zero",
+            "give more, like \"10ms\"",
+        ));
     }
     let (mean, sigma) = (moments.mean.as_secs_f64(), moments.sigma.as_secs_f64());
     if !(mean / 31.0..=mean * 4.0).contains(&sigma) {
         let problem = "sigma is not within a 31st of the mean and 4 times the mean";
-        return Err(Refusal::new(problem, "give another sigma; with less, \"normal\" is the same"));
+        return Err(Refusal::new(
+            problem,
+            "give another sigma; with less, \"normal\" is the same",
+        ));
     }
     Ok(moments)
 }
 
 fn distribution(of: &Distribution) -> String {
-    let named = |name: &str, Moments { mean, sigma }: &Moments| format!("{name} {mean} sigma {sigma}");
+    let named =
+        |name: &str, Moments { mean, sigma }: &Moments| format!("{name} {mean} sigma {sigma}");
     match of {
         Distribution::Uniform(most) => most.to_string(),
         Distribution::Normal(moments) => named("normal", moments),
@@ -140,7 +171,10 @@ fn distribution(of: &Distribution) -> String {
         Distribution::ParetoNormal(moments) => named("paretonormal", moments),
         Distribution::Gamma(moments) => named("gamma", moments),
         Distribution::Histogram(histogram) => {
-            let bins: Vec<String> = histogram.bins().map(|(start, count)| format!("{start} {count}")).collect();
+            let bins: Vec<String> = histogram
+                .bins()
+                .map(|(start, count)| format!("{start} {count}"))
+                .collect();
             format!("histogram {}", bins.join(", "))
         }
     }
@@ -151,7 +185,13 @@ struct Bins(Histogram);
 
 impl Part for Bins {
     fn read(text: &str) -> Result<Bins, Refusal> {
-        Bins::new(&text.split(',').map(|bin| bin.trim()).map(|bin| read_bin(bin, ' ')).collect::<Result<Vec<_>, _>>()?)
+        Bins::new(
+            &text
+                .split(',')
+                .map(|bin| bin.trim())
+                .map(|bin| read_bin(bin, ' '))
+                .collect::<Result<Vec<_>, _>>()?,
+        )
     }
 
     fn read_in(text: &str, folder: &Path) -> Result<Bins, Refusal> {
@@ -174,10 +214,18 @@ impl Bins {
         match bins.split_last() {
             Some(((end, count), _)) if *count > 0 => {
                 let problem = format!("nothing says where the bin from {end} on ends");
-                return refuse(problem, "add its end with count 0, like \"0ms 60, 2ms 30, 5ms 0\"");
+                return refuse(
+                    problem,
+                    "add its end with count 0, like \"0ms 60, 2ms 30, 5ms 0\"",
+                );
             }
             Some((_, bins)) if bins.iter().any(|(_, count)| *count > 0) => {}
-            _ => return refuse("nothing was counted".to_owned(), "give a count above zero, or \"off\""),
+            _ => {
+                return refuse(
+                    "nothing was counted".to_owned(),
+                    "give a count above zero, or \"off\"",
+                );
+            }
         }
         match Histogram::new(bins) {
             Some(histogram) => Ok(Bins(histogram)),
@@ -188,7 +236,9 @@ impl Bins {
 
 /// `2ms 30`.
 fn read_bin(text: &str, between: char) -> Result<(Span, u64), Refusal> {
-    let parts = text.split_once(between).and_then(|(start, count)| Some((start, count.trim().parse().ok()?)));
+    let parts = text
+        .split_once(between)
+        .and_then(|(start, count)| Some((start, count.trim().parse().ok()?)));
     let Some((start, count)) = parts else {
         let fix = format!("write a start and a count, like \"2ms{between}30\"");
         return Err(Refusal::new(format!("\"{text}\" is not a bin"), fix));

@@ -23,7 +23,9 @@ impl Kind for Loss {
         match words.name() {
             "gilbert-elliott" => gilbert_elliott(&words),
             "every" => words.get("n").map(|Count(n)| Loss::Every(n)),
-            "list" => words.get("packets").map(|Numbers(numbers)| Loss::List(numbers.into())),
+            "list" => words
+                .get("packets")
+                .map(|Numbers(numbers)| Loss::List(numbers.into())),
             _ => Percent::read(value).map(|Percent(p)| Loss::Random(p)),
         }
     }
@@ -50,7 +52,11 @@ impl Kind for Loss {
 
 /// With netem's defaults.
 fn gilbert_elliott(words: &Words<'_>) -> Result<Loss, Refusal> {
-    let share = |name, default| words.optional(name).map(|given| given.map_or(default, |Share(share)| share));
+    let share = |name, default| {
+        words
+            .optional(name)
+            .map(|given| given.map_or(default, |Share(share)| share))
+    };
     let Share(p) = words.get("p")?;
     if p == 0.0 {
         let fix = "give more for p, or loss-good by itself, like \"0.1%\"";
@@ -63,10 +69,16 @@ fn gilbert_elliott(words: &Words<'_>) -> Result<Loss, Refusal> {
     }
     let (bad, good) = (share("loss-bad", 1.0)?, share("loss-good", 0.0)?);
     if good == 1.0 {
-        return Err(Refusal::new("loss-good 100% lets no packet pass in the good state", "give less for loss-good"));
+        return Err(Refusal::new(
+            "loss-good 100% lets no packet pass in the good state",
+            "give less for loss-good",
+        ));
     }
     if bad == 0.0 && good == 0.0 {
-        return Err(Refusal::new("neither state loses anything", "give more for loss-bad, or loss = \"0%\""));
+        return Err(Refusal::new(
+            "neither state loses anything",
+            "give more for loss-bad, or loss = \"0%\"",
+        ));
     }
     Ok(Loss::GilbertElliott { p, r, bad, good })
 }
@@ -76,7 +88,9 @@ struct Numbers(Vec<u64>);
 
 impl Part for Numbers {
     fn read(text: &str) -> Result<Numbers, Refusal> {
-        let numbers = text.split(',').map(|number| Count::read(number.trim()).map(|Count(number)| number));
+        let numbers = text
+            .split(',')
+            .map(|number| Count::read(number.trim()).map(|Count(number)| number));
         Numbers::new(numbers.collect::<Result<_, _>>()?)
     }
 
@@ -84,7 +98,9 @@ impl Part for Numbers {
     fn read_in(text: &str, folder: &Path) -> Result<Numbers, Refusal> {
         match Lines::named(text, folder)? {
             None => Numbers::read(text),
-            Some(lines) => Numbers::new(lines.read(|line| Count::read(line).map(|Count(number)| number))?),
+            Some(lines) => {
+                Numbers::new(lines.read(|line| Count::read(line).map(|Count(number)| number))?)
+            }
         }
     }
 }
@@ -92,11 +108,17 @@ impl Part for Numbers {
 impl Numbers {
     fn new(mut numbers: Vec<u64>) -> Result<Numbers, Refusal> {
         if numbers.is_empty() {
-            return Err(Refusal::new("an empty list", "give at least one number, or loss = \"0%\""));
+            return Err(Refusal::new(
+                "an empty list",
+                "give at least one number, or loss = \"0%\"",
+            ));
         }
         numbers.sort_unstable();
         if let Some(pair) = numbers.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(Refusal::new(format!("{} is there twice", pair[0]), "keep one of the two"));
+            return Err(Refusal::new(
+                format!("{} is there twice", pair[0]),
+                "keep one of the two",
+            ));
         }
         Ok(Numbers(numbers))
     }

@@ -1,4 +1,5 @@
-//! What a path does to packets besides queueing them, each in one value, so that a schedule or `--set` can change it.
+//! What a path does to packets besides queueing them, each in one value, so that a schedule or
+//! `--set` can change it.
 //!
 //! What may be written is what [`path::IMPAIRMENTS`] say of themselves.
 

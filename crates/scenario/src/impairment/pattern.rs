@@ -1,4 +1,5 @@
-//! `rate_pattern = "sine 20mbit..100mbit every 10s"`, `"walk 20mbit..100mbit step 200ms"`, `"mahimahi file cellular.trace"`.
+//! `rate_pattern = "sine 20mbit..100mbit every 10s"`, `"walk 20mbit..100mbit step 200ms"`,
+//! `"mahimahi file cellular.trace"`.
 
 use std::path::Path;
 
@@ -14,8 +15,8 @@ use crate::leaf::{Kind, Refusal};
 
 const KEY: &str = "rate_pattern";
 
-/// The shortest period, and the shortest step of a walk: no link's rate is meant to change faster, and a run takes time for
-/// each change.
+/// The shortest period, and the shortest step of a walk: no link's rate is meant to change faster,
+/// and a run takes time for each change.
 const SHORTEST: Span = Span::from_millis(1);
 
 /// The longest trace, in milliseconds: as long as the longest run.
@@ -42,8 +43,12 @@ impl Kind for RatePattern {
                 let (low, high) = range()?;
                 RatePattern::Walk(low, high, period(&words, "step")?)
             }
-            "schedule" => words.get("rates").map(|Steps(steps)| RatePattern::Schedule(steps.into()))?,
-            _ => words.get("trace").map(|Milliseconds(times)| RatePattern::Mahimahi(times.into()))?,
+            "schedule" => words
+                .get("rates")
+                .map(|Steps(steps)| RatePattern::Schedule(steps.into()))?,
+            _ => words
+                .get("trace")
+                .map(|Milliseconds(times)| RatePattern::Mahimahi(times.into()))?,
         })
     }
 
@@ -54,7 +59,10 @@ impl Kind for RatePattern {
             RatePattern::Saw(low, high, every) => format!("saw {low}..{high} every {every}"),
             RatePattern::Walk(low, high, step) => format!("walk {low}..{high} step {step}"),
             RatePattern::Schedule(steps) => {
-                let steps: Vec<String> = steps.iter().map(|(at, rate)| format!("{at} {rate}")).collect();
+                let steps: Vec<String> = steps
+                    .iter()
+                    .map(|(at, rate)| format!("{at} {rate}"))
+                    .collect();
                 format!("schedule {}", steps.join(", "))
             }
             RatePattern::Mahimahi(times) => {
@@ -72,7 +80,10 @@ impl Kind for RatePattern {
 fn period(words: &Words<'_>, name: &str) -> Result<Span, Refusal> {
     let span: Span = words.get(name)?;
     if span < SHORTEST {
-        return Err(Refusal::new(format!("{name}: shorter than {SHORTEST}"), format!("give at least \"{SHORTEST}\"")));
+        return Err(Refusal::new(
+            format!("{name}: shorter than {SHORTEST}"),
+            format!("give at least \"{SHORTEST}\""),
+        ));
     }
     Ok(span)
 }
@@ -84,12 +95,21 @@ impl Part for Range {
     fn read(text: &str) -> Result<Range, Refusal> {
         let Some((low, high)) = text.split_once("..") else {
             let problem = format!("\"{text}\" is not a range of rates");
-            return Err(Refusal::new(problem, "write the lowest and the highest, like \"20mbit..100mbit\""));
+            return Err(Refusal::new(
+                problem,
+                "write the lowest and the highest, like \"20mbit..100mbit\"",
+            ));
         };
-        let (low, high) = (<Rate as Kind>::read(&toml(low))?, <Rate as Kind>::read(&toml(high))?);
+        let (low, high) = (
+            <Rate as Kind>::read(&toml(low))?,
+            <Rate as Kind>::read(&toml(high))?,
+        );
         if low >= high {
             let problem = format!("\"{low}\" is not below \"{high}\"");
-            return Err(Refusal::new(problem, "write the lower rate first; without a pattern the rate is constant"));
+            return Err(Refusal::new(
+                problem,
+                "write the lower rate first; without a pattern the rate is constant",
+            ));
         }
         Ok(Range(low, high))
     }
@@ -101,17 +121,25 @@ struct Steps(Vec<(Span, Rate)>);
 impl Part for Steps {
     fn read(text: &str) -> Result<Steps, Refusal> {
         let mut last = None;
-        let steps = text.split(',').map(|step| one_step(step, &mut last)).collect::<Result<Vec<_>, _>>()?;
+        let steps = text
+            .split(',')
+            .map(|step| one_step(step, &mut last))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(Steps(steps))
     }
 
     /// A step a line.
     fn read_in(text: &str, folder: &Path) -> Result<Steps, Refusal> {
-        let Some(lines) = Lines::named(text, folder)? else { return Steps::read(text) };
+        let Some(lines) = Lines::named(text, folder)? else {
+            return Steps::read(text);
+        };
         let mut last = None;
         let steps = lines.read(|line| one_step(line, &mut last))?;
         if steps.is_empty() {
-            return Err(Refusal::new("an empty schedule", "give a time and a rate a line, like \"0s, 20mbit\""));
+            return Err(Refusal::new(
+                "an empty schedule",
+                "give a time and a rate a line, like \"0s, 20mbit\"",
+            ));
         }
         Ok(Steps(steps))
     }
@@ -120,20 +148,28 @@ impl Part for Steps {
 /// `5s 50mbit` or `5s, 50mbit`, after `last`.
 fn one_step(text: &str, last: &mut Option<Span>) -> Result<(Span, Rate), Refusal> {
     let text = text.trim();
-    let Some((at, rate)) = text.split_once(',').or_else(|| text.split_once(char::is_whitespace)) else {
+    let Some((at, rate)) = text
+        .split_once(',')
+        .or_else(|| text.split_once(char::is_whitespace))
+    else {
         let problem = format!("\"{text}\" is not a time and a rate");
-        return Err(Refusal::new(problem, "write both with their units, like \"5s 50mbit\""));
+        return Err(Refusal::new(
+            problem,
+            "write both with their units, like \"5s 50mbit\"",
+        ));
     };
     let at = <Span as Kind>::read(&toml(at))?;
     let rate = <Rate as Kind>::read(&toml(rate))?;
     match *last {
         None if at > Span::ZERO => {
-            let problem = format!("the first time is {at}, and nothing says what the rate is before");
+            let problem =
+                format!("the first time is {at}, and nothing says what the rate is before");
             Err(Refusal::new(problem, format!("begin with \"0s {rate}\"")))
         }
-        Some(before) if at <= before => {
-            Err(Refusal::new(format!("{at} does not come after {before}"), "write the times in order, each once"))
-        }
+        Some(before) if at <= before => Err(Refusal::new(
+            format!("{at} does not come after {before}"),
+            "write the times in order, each once",
+        )),
         _ => {
             *last = Some(at);
             Ok((at, rate))
@@ -147,13 +183,18 @@ struct Milliseconds(Vec<u32>);
 impl Part for Milliseconds {
     fn read(text: &str) -> Result<Milliseconds, Refusal> {
         let mut last = 0;
-        let times = text.split(',').map(|time| one_time(time, &mut last)).collect::<Result<Vec<_>, _>>()?;
+        let times = text
+            .split(',')
+            .map(|time| one_time(time, &mut last))
+            .collect::<Result<Vec<_>, _>>()?;
         Milliseconds::new(times)
     }
 
     /// One a line.
     fn read_in(text: &str, folder: &Path) -> Result<Milliseconds, Refusal> {
-        let Some(lines) = Lines::named(text, folder)? else { return Milliseconds::read(text) };
+        let Some(lines) = Lines::named(text, folder)? else {
+            return Milliseconds::read(text);
+        };
         let mut last = 0;
         Milliseconds::new(lines.read(|line| one_time(line, &mut last))?)
     }
@@ -162,7 +203,10 @@ impl Part for Milliseconds {
 impl Milliseconds {
     fn new(times: Vec<u32>) -> Result<Milliseconds, Refusal> {
         match times.last() {
-            None => Err(Refusal::new("a trace without opportunities", "give one a line, in milliseconds, like \"12\"")),
+            None => Err(Refusal::new(
+                "a trace without opportunities",
+                "give one a line, in milliseconds, like \"12\"",
+            )),
             Some(0) => Err(Refusal::new(
                 "all opportunities are at 0, so that the trace lasts for no time",
                 "give times up to the end of the trace, in milliseconds",
@@ -174,7 +218,8 @@ impl Milliseconds {
 
 fn one_time(text: &str, last: &mut u32) -> Result<u32, Refusal> {
     let text = text.trim();
-    // A trace has one number a line, so whatever else stands there is shown, but not a megabyte of it.
+    // A trace has one number a line, so whatever else stands there is shown, but not a megabyte of
+    // it.
     let shown: String = text.chars().take(40).collect();
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.parse() {
@@ -189,12 +234,16 @@ fn one_time(text: &str, last: &mut u32) -> Result<u32, Refusal> {
             *last = time;
             Ok(time)
         }
-        Ok(time) if time <= LONGEST => {
-            Err(Refusal::new(format!("{time} comes after {last}"), "write the opportunities in order of time"))
-        }
+        Ok(time) if time <= LONGEST => Err(Refusal::new(
+            format!("{time} comes after {last}"),
+            "write the opportunities in order of time",
+        )),
         _ => {
             let fix = format!("give at most {LONGEST}, in milliseconds from the trace's start");
-            Err(Refusal::new(format!("{shown} ms is longer than any run"), fix))
+            Err(Refusal::new(
+                format!("{shown} ms is longer than any run"),
+                fix,
+            ))
         }
     }
 }

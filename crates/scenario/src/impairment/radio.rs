@@ -39,18 +39,33 @@ impl Kind for Option<Aggregation> {
         let words = Words::read(WIFI, &text, Path::new(""))?;
         let Count(frames) = words.get("frames")?;
         let overhead = words.get("overhead")?;
-        let bytes = words.optional("bytes")?.map_or(LARGEST_HT, |Size(bytes)| bytes);
+        let bytes = words
+            .optional("bytes")?
+            .map_or(LARGEST_HT, |Size(bytes)| bytes);
         let backoff = words.optional("backoff")?.unwrap_or(Span::ZERO);
         if overhead == Span::ZERO && backoff == Span::ZERO {
-            return Err(Refusal::new("what costs nothing need not be gathered", "give more for overhead, or \"off\""));
+            return Err(Refusal::new(
+                "what costs nothing need not be gathered",
+                "give more for overhead, or \"off\"",
+            ));
         }
-        Ok(Some(Aggregation { frames, bytes, overhead, backoff }))
+        Ok(Some(Aggregation {
+            frames,
+            bytes,
+            overhead,
+            backoff,
+        }))
     }
 
     fn write(&self) -> Toml {
         Toml::String(match self {
             None => OFF.to_owned(),
-            Some(Aggregation { frames, bytes, overhead, backoff }) => {
+            Some(Aggregation {
+                frames,
+                bytes,
+                overhead,
+                backoff,
+            }) => {
                 format!("frames {frames} overhead {overhead} bytes {bytes} backoff {backoff}")
             }
         })
@@ -85,19 +100,36 @@ impl Kind for Option<Suspend> {
         let words = Words::read(SUSPEND, &text, Path::new(""))?;
         let (hold, every): (Span, Span) = (words.get("for")?, words.get("every")?);
         if hold == Span::ZERO {
-            return Err(Refusal::new("silent for no time", "give more, like \"200ms every 2s\", or \"off\""));
+            return Err(Refusal::new(
+                "silent for no time",
+                "give more, like \"200ms every 2s\", or \"off\"",
+            ));
         }
         if hold >= every {
-            return Err(Refusal::new("always silent", format!("give less than \"{every}\", or a longer period")));
+            return Err(Refusal::new(
+                "always silent",
+                format!("give less than \"{every}\", or a longer period"),
+            ));
         }
-        Ok(Some(Suspend { hold, every, random: words.has("random") }))
+        Ok(Some(Suspend {
+            hold,
+            every,
+            random: words.has("random"),
+        }))
     }
 
     fn write(&self) -> Toml {
         Toml::String(match self {
             None => OFF.to_owned(),
-            Some(Suspend { hold, every, random }) => {
-                format!("{hold} every {every}{}", if *random { " random" } else { "" })
+            Some(Suspend {
+                hold,
+                every,
+                random,
+            }) => {
+                format!(
+                    "{hold} every {every}{}",
+                    if *random { " random" } else { "" }
+                )
             }
         })
     }

@@ -31,14 +31,23 @@ impl<'a> Words<'a> {
         let mut given: Vec<Option<String>> = vec![None; of.arguments.len()];
         let mut at = of.arguments.iter().position(|argument| !argument.named);
         for word in words {
-            if let Some(named) = of.arguments.iter().position(|argument| argument.named && argument.name == word) {
+            if let Some(named) = of
+                .arguments
+                .iter()
+                .position(|argument| argument.named && argument.name == word)
+            {
                 if given[named].replace(String::new()).is_some() {
-                    return Err(Refusal::new(format!("{word} is there twice"), "keep one of the two"));
+                    return Err(Refusal::new(
+                        format!("{word} is there twice"),
+                        "keep one of the two",
+                    ));
                 }
                 at = (of.arguments[named].unit != Unit::Flag).then_some(named);
                 continue;
             }
-            let Some(at) = at else { return Err(unknown(of, word)) };
+            let Some(at) = at else {
+                return Err(unknown(of, word));
+            };
             let text = given[at].get_or_insert_default();
             if !text.is_empty() {
                 text.push(' ');
@@ -64,10 +73,14 @@ impl<'a> Words<'a> {
             let example = self.of.example;
             let is_empty = self.given.iter().all(Option::is_none);
             match self.text(name).0.named && !is_empty {
-                true => Refusal::new(format!("{} needs {name}", self.of.name), format!("give it, like \"{example}\"")),
-                false => {
-                    Refusal::new(format!("nothing behind \"{}\"", self.of.name), format!("write it like \"{example}\""))
-                }
+                true => Refusal::new(
+                    format!("{} needs {name}", self.of.name),
+                    format!("give it, like \"{example}\""),
+                ),
+                false => Refusal::new(
+                    format!("nothing behind \"{}\"", self.of.name),
+                    format!("write it like \"{example}\""),
+                ),
             }
         })
     }
@@ -76,28 +89,44 @@ impl<'a> Words<'a> {
     pub(super) fn optional<T: Part>(&self, name: &str) -> Result<Option<T>, Refusal> {
         let (argument, text) = self.text(name);
         let Some(text) = text else { return Ok(None) };
-        T::read_in(text, self.folder).map(Some).map_err(|refusal| match argument.named {
-            true => Refusal { problem: format!("{name}: {}", refusal.problem), ..refusal },
-            false => refusal,
-        })
+        T::read_in(text, self.folder)
+            .map(Some)
+            .map_err(|refusal| match argument.named {
+                true => Refusal {
+                    problem: format!("{name}: {}", refusal.problem),
+                    ..refusal
+                },
+                false => refusal,
+            })
     }
 
     fn text(&self, name: &str) -> (&'static Argument, Option<&str>) {
-        let place = self.of.arguments.iter().position(|argument| argument.name == name);
+        let place = self
+            .of
+            .arguments
+            .iter()
+            .position(|argument| argument.name == name);
         let place = place.unwrap_or_else(|| panic!("{} declares no {name}", self.of.name));
         (&self.of.arguments[place], self.given[place].as_deref())
     }
 }
 
 fn of_key(key: &str) -> impl Iterator<Item = &'static Impairment> {
-    IMPAIRMENTS.iter().copied().filter(move |impairment| impairment.keys.contains(&key))
+    IMPAIRMENTS
+        .iter()
+        .copied()
+        .filter(move |impairment| impairment.keys.contains(&key))
 }
 
 fn choose(key: &str, first: &str) -> Result<&'static Impairment, Refusal> {
-    if let Some(named) = of_key(key).find(|impairment| impairment.named && impairment.name == first) {
+    if let Some(named) = of_key(key).find(|impairment| impairment.named && impairment.name == first)
+    {
         return Ok(named);
     }
-    let names: Vec<&str> = of_key(key).filter(|impairment| impairment.named).map(|named| named.name).collect();
+    let names: Vec<&str> = of_key(key)
+        .filter(|impairment| impairment.named)
+        .map(|named| named.name)
+        .collect();
     let unnamed = of_key(key).find(|impairment| !impairment.named);
     let is_word = first.starts_with(char::is_alphabetic);
     match unnamed {
@@ -106,17 +135,27 @@ fn choose(key: &str, first: &str) -> Result<&'static Impairment, Refusal> {
             let fix = match units::nearest(first, &names) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => {
-                    let examples: Vec<String> = of_key(key).map(|one| format!("\"{}\"", one.example)).collect();
+                    let examples: Vec<String> = of_key(key)
+                        .map(|one| format!("\"{}\"", one.example))
+                        .collect();
                     format!("write it like {}", examples.join(" or "))
                 }
             };
-            Err(Refusal::new(format!("\"{first}\" is none of {}", names.join(", ")), fix))
+            Err(Refusal::new(
+                format!("\"{first}\" is none of {}", names.join(", ")),
+                fix,
+            ))
         }
     }
 }
 
 fn unknown(of: &Impairment, word: &str) -> Refusal {
-    let known: Vec<&str> = of.arguments.iter().filter(|argument| argument.named).map(|one| one.name).collect();
+    let known: Vec<&str> = of
+        .arguments
+        .iter()
+        .filter(|argument| argument.named)
+        .map(|one| one.name)
+        .collect();
     let fix = match units::nearest(word, &known) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("write it like \"{}\"", of.example),
@@ -166,7 +205,11 @@ impl Part for Share {
 
 impl std::fmt::Display for Share {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.0 == 1.0 { f.write_str("100%") } else { Percent(self.0).fmt(f) }
+        if self.0 == 1.0 {
+            f.write_str("100%")
+        } else {
+            Percent(self.0).fmt(f)
+        }
     }
 }
 
@@ -178,7 +221,10 @@ impl Part for Count {
     fn read(text: &str) -> Result<Count, Refusal> {
         match text.parse() {
             Ok(count) if count > 0 => Ok(Count(count)),
-            _ => Err(Refusal::new(format!("\"{text}\" is not a whole number from 1 on"), "write one, like \"100\"")),
+            _ => Err(Refusal::new(
+                format!("\"{text}\" is not a whole number from 1 on"),
+                "write one, like \"100\"",
+            )),
         }
     }
 }
@@ -190,11 +236,20 @@ pub(super) fn toml(text: &str) -> Toml {
 /// What an editor may know of a value of `key`: its words, but not which of them must be there.
 pub(super) fn schema(key: &str, can_be_off: bool) -> Schema {
     let off = can_be_off.then(|| OFF.to_owned());
-    let patterns: Vec<String> = off.iter().cloned().chain(of_key(key).map(pattern)).collect();
-    let examples: Vec<&str> = of_key(key).map(|one| one.example).chain(can_be_off.then_some(OFF)).collect();
+    let patterns: Vec<String> = off
+        .iter()
+        .cloned()
+        .chain(of_key(key).map(pattern))
+        .collect();
+    let examples: Vec<&str> = of_key(key)
+        .map(|one| one.example)
+        .chain(can_be_off.then_some(OFF))
+        .collect();
     let unnamed = of_key(key).find(|one| !one.named).map(first_words);
     let quoted = off.iter().map(|off| format!("\"{off}\""));
-    let named = of_key(key).filter(|one| one.named).map(|one| one.name.to_owned());
+    let named = of_key(key)
+        .filter(|one| one.named)
+        .map(|one| one.name.to_owned());
     let titles: Vec<String> = quoted.chain(unnamed).chain(named).collect();
     json_schema!({
         "title": titles.join(", "),
@@ -206,7 +261,10 @@ pub(super) fn schema(key: &str, can_be_off: bool) -> Schema {
 
 /// `rate "burst" size`.
 fn first_words(of: &Impairment) -> String {
-    let parts = of.arguments.iter().filter(|argument| argument.default.is_none());
+    let parts = of
+        .arguments
+        .iter()
+        .filter(|argument| argument.default.is_none());
     let parts = parts.map(|argument| match argument.named {
         true => format!("\"{}\" {}", argument.name, unit_name(argument.unit)),
         false => unit_name(argument.unit).to_owned(),
@@ -231,9 +289,12 @@ fn unit_name(unit: Unit) -> &'static str {
 }
 
 fn pattern(of: &'static Impairment) -> String {
-    let (first, named): (Vec<&Argument>, Vec<&Argument>) = of.arguments.iter().partition(|argument| !argument.named);
+    let (first, named): (Vec<&Argument>, Vec<&Argument>) =
+        of.arguments.iter().partition(|argument| !argument.named);
     let name = of.named.then(|| of.name.to_owned());
-    let first = first.iter().map(|argument| unit_pattern(argument.unit).to_owned());
+    let first = first
+        .iter()
+        .map(|argument| unit_pattern(argument.unit).to_owned());
     let mut parts: Vec<String> = name.into_iter().chain(first).collect();
     let named: Vec<String> = named
         .iter()
@@ -262,7 +323,9 @@ fn unit_pattern(unit: Unit) -> &'static str {
         Unit::Share => "[0-9.]+ *%",
         Unit::Count => "[0-9]+",
         Unit::Counts => "([0-9]+( *, *[0-9]+)*|file +.+)",
-        Unit::Bins => "([0-9.]+(ns|us|µs|ms|s|min) +[0-9]+( *, *[0-9.]+(ns|us|µs|ms|s|min) +[0-9]+)*|file +.+)",
+        Unit::Bins => {
+            "([0-9.]+(ns|us|µs|ms|s|min) +[0-9]+( *, *[0-9.]+(ns|us|µs|ms|s|min) +[0-9]+)*|file +.+)"
+        }
         Unit::Rates => {
             "[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS]) *\\.\\. *[0-9.]+ *[kKmMgG]?([bB][iI][tT](/[sS])?|[bB][pP][sS])"
         }

@@ -29,22 +29,24 @@ pub const ACK_DELAY: Span = Span::from_millis(40);
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Flow {
-    /// The flow's name in tables and file names. With a count above 1 it is numbered: a-1, a-2 and so on.
+    /// The flow's name in tables and file names. With a count above 1 it is numbered: a-1, a-2 and
+    /// so on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Name>", example = &"a")]
     #[schemars(extend("x-default" = "that of cc, numbered where several unnamed flows have the same"))]
     pub(crate) name: Option<Leaf<Name>>,
-    /// The congestion control, or "none" for packets at app_rate whatever happens to them. One of your own in Python is
-    /// "module:Class".
+    /// The congestion control, or "none" for packets at app_rate whatever happens to them. One of
+    /// your own in Python is "module:Class".
     #[schemars(example = &"cubic", example = &"none")]
     pub(crate) cc: Leaf<Algorithm>,
     /// When it starts.
     #[serde(default = "no_time")]
     pub(crate) start: Leaf<Span>,
-    /// An application that does not write all the time. "on 2s off 1s": it writes for a time, at app_rate or without limit,
-    /// and pauses. "on 500kB off 1s": it writes so much at once, and pauses when that was acknowledged. "request 100kB think
-    /// 1s": a client asks, gets so much at once, thinks, and asks again. Each time or size may be drawn, "exp 1s" or
-    /// "pareto 1s shape 1.5": so much is the mean.
+    /// An application that does not write all the time. "on 2s off 1s": it writes for a time, at
+    /// app_rate or without limit, and pauses. "on 500kB off 1s": it writes so much at once, and
+    /// pauses when that was acknowledged. "request 100kB think 1s": a client asks, gets so much at
+    /// once, thinks, and asks again. Each time or size may be drawn, "exp 1s" or "pareto 1s shape
+    /// 1.5": so much is the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<App>", extend("x-default" = "it writes all the time"))]
     pub(crate) app: Option<Leaf<App>>,
@@ -52,11 +54,13 @@ pub(crate) struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Bytes>", extend("x-default" = "without limit, to the end of the run"))]
     pub(crate) bytes: Option<Leaf<Bytes>>,
-    /// The rate at which the application provides data; with cc = "none", the rate at which packets are sent.
+    /// The rate at which the application provides data; with cc = "none", the rate at which packets
+    /// are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Rate>", example = "5mbit", extend("x-default" = "without limit"))]
     pub(crate) app_rate: Option<Leaf<Rate>>,
-    /// Changes of app_rate at times of the run: another rate, a pause, or no limit. Without app_rate it begins unlimited.
+    /// Changes of app_rate at times of the run: another rate, a pause, or no limit. Without
+    /// app_rate it begins unlimited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<AppSchedule>", extend("x-default" = "none"))]
     pub(crate) app_schedule: Option<Leaf<AppSchedule>>,
@@ -74,23 +78,27 @@ pub(crate) struct Flow {
 /// What flows and those of workloads have alike: the connection, and where it leads.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Tcp {
-    /// Whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1"); "auto" leaves it to the congestion control.
+    /// Whether its packets are ECN-capable, classic ("ect0") or L4S ("ect1"); "auto" leaves it to
+    /// the congestion control.
     #[serde(default = "as_the_cc_wants")]
     pub(crate) ecn: Leaf<Ecn>,
-    /// How its receiver reports marks: exact counts, RFC 3168's echo until the window is reduced, or that of DCTCP.
+    /// How its receiver reports marks: exact counts, RFC 3168's echo until the window is reduced,
+    /// or that of DCTCP.
     #[serde(default = "exact_counts")]
     pub(crate) ecn_feedback: Leaf<EcnFeedback>,
-    /// The links that its data packets meet, in this order: names of [[link]] tables, and "bottleneck" for that of [path].
+    /// The links that its data packets meet, in this order: names of [[link]] tables, and
+    /// "bottleneck" for that of [path].
     #[serde(default = "over_the_bottleneck")]
     pub(crate) route: Leaf<Route>,
     /// The same for its ACKs, which share the links' queues with the data of others.
     #[serde(default = "over_no_link")]
     pub(crate) reverse_route: Leaf<Route>,
-    /// Whether packets are spread over time; "auto" does so when the congestion control gives a rate.
+    /// Whether packets are spread over time; "auto" does so when the congestion control gives a
+    /// rate.
     #[serde(default = "auto")]
     pub(crate) pacing: Leaf<Pacing>,
-    /// An algorithm of the receiver that decides the window it offers, whatever the sender runs: "rledbat".
-    /// cc = "rledbat" is short for this over cubic.
+    /// An algorithm of the receiver that decides the window it offers, whatever the sender runs:
+    /// "rledbat". cc = "rledbat" is short for this over cubic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Name>", example = &"rledbat", extend("x-default" = "none, receive_window is offered"))]
     pub(crate) receiver: Option<Leaf<Name>>,
@@ -98,16 +106,17 @@ pub(crate) struct Tcp {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-default" = "the receiver's own"))]
     pub(crate) receiver_params: BTreeMap<String, Leaf<Value>>,
-    /// What the receiver's buffer holds, and with no algorithm of its own offers; "auto" tunes that as Linux does, up to
-    /// half of a buffer of 6 MiB, or of another "max".
+    /// What the receiver's buffer holds, and with no algorithm of its own offers; "auto" tunes that
+    /// as Linux does, up to half of a buffer of 6 MiB, or of another "max".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<ReceiveWindow>", extend("x-default" = "2 x (BDP + buffers of the route), with the route's smallest rate and the flow's own RTT"))]
     pub(crate) receive_window: Option<Leaf<ReceiveWindow>>,
     /// Segments per ACK.
     #[serde(default = "two_segments")]
     pub(crate) delayed_ack: Leaf<Whole<1, 64>>,
-    /// How many of the first ACKs are for one segment each. Linux's receiver begins with 16; and it acknowledges each segment
-    /// while the window that it offers grows, which it does from 64 kB on by two segments a segment.
+    /// How many of the first ACKs are for one segment each. Linux's receiver begins with 16; and it
+    /// acknowledges each segment while the window that it offers grows, which it does from 64 kB on
+    /// by two segments a segment.
     #[serde(default = "quick_acks")]
     #[schemars(example = 2000)]
     pub(crate) quick_acks: Leaf<Whole<0, 1_000_000>>,
@@ -119,7 +128,8 @@ pub(crate) struct Tcp {
     #[serde(default = "no_delay")]
     #[schemars(example = "1ms")]
     pub(crate) gro: Leaf<Delay>,
-    /// Parameters of the congestion control: numbers, true or false, words. `fullpipe explain <cc>` lists them.
+    /// Parameters of the congestion control: numbers, true or false, words. `fullpipe explain <cc>`
+    /// lists them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("x-default" = "the congestion control's own"))]
     pub(crate) params: BTreeMap<String, Leaf<Value>>,
@@ -134,18 +144,20 @@ pub(crate) struct Workload {
     #[schemars(with = "Leaf<Name>", example = &"web")]
     #[schemars(extend("x-default" = "workload, numbered where there are several unnamed ones"))]
     pub(crate) name: Option<Leaf<Name>>,
-    /// What its flows are made of: a file of flows as `fullpipe workload extract` writes them, the name of a preset, or for
-    /// "cdf" a file of sizes with shares. Files are seen from the scenario's folder.
+    /// What its flows are made of: a file of flows as `fullpipe workload extract` writes them, the
+    /// name of a preset, or for "cdf" a file of sizes with shares. Files are seen from the
+    /// scenario's folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Text>", example = &"mawi-2020-06-10", extend("x-default" = "none, for models that say everything themselves"))]
     pub(crate) source: Option<Leaf<Text>>,
-    /// How flows are made of it. "replay" has each flow at its time, and writes what it wrote when it wrote it; "collapsed" lets
-    /// each write everything at its start; "synthetic" shuffles gaps and sizes. "cdf", "bounded_pareto" and "lognormal" draw
-    /// sizes, and arrivals at random.
+    /// How flows are made of it. "replay" has each flow at its time, and writes what it wrote when
+    /// it wrote it; "collapsed" lets each write everything at its start; "synthetic" shuffles gaps
+    /// and sizes. "cdf", "bounded_pareto" and "lognormal" draw sizes, and arrivals at random.
     #[serde(default = "replayed")]
     pub(crate) model: Leaf<Model>,
-    /// What all of them carry in the mean, as a share of what the slowest link of the route can carry in full packets. The gaps
-    /// between arrivals are shortened or lengthened for that; pauses within a flow stay.
+    /// What all of them carry in the mean, as a share of what the slowest link of the route can
+    /// carry in full packets. The gaps between arrivals are shortened or lengthened for that;
+    /// pauses within a flow stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Load>", extend("x-default" = "they arrive as often as in the source; where there is none it has to be given"))]
     pub(crate) load: Option<Leaf<Load>>,
@@ -159,7 +171,8 @@ pub(crate) struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Span>", example = "30s", extend("x-default" = "the end of the run"))]
     pub(crate) stop: Option<Leaf<Span>>,
-    /// What each flow's RTT has on top of path.rtt and the delays of the links on its routes: the same for all, or drawn for each.
+    /// What each flow's RTT has on top of path.rtt and the delays of the links on its routes: the
+    /// same for all, or drawn for each.
     #[serde(default = "no_more")]
     pub(crate) rtt: Leaf<Rtts>,
     /// The fingerprint of its source, where a run was kept: a file that has another is refused.

@@ -10,7 +10,8 @@ use crate::leaf::Leaf;
 
 /// The largest number that a CPU may have: what glibc's CPU sets hold.
 const MOST_CPUS: u64 = 1023;
-/// Packets that a system call of a host takes, by default: 64 KiB in segments of 1448 bytes, as with GSO.
+/// Packets that a system call of a host takes, by default: 64 KiB in segments of 1448 bytes, as
+/// with GSO.
 const BATCH: u32 = 45;
 
 /// The machines at the flows' ends: each end of a flow is a program with a CPU of its own.
@@ -58,7 +59,8 @@ pub(crate) struct Host {
     pub(crate) variation: Leaf<Percent>,
 }
 
-/// How this machine runs real QUIC in real time, a thread a side: --on quic. Everything else leaves it alone.
+/// How this machine runs real QUIC in real time, a thread a side: --on quic. Everything else leaves
+/// it alone.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Quic {
@@ -70,7 +72,8 @@ pub(crate) struct Quic {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Whole<0, MOST_CPUS>>", example = 1, extend("x-default" = "any"))]
     pub(crate) client_cpu: Option<Leaf<Whole<0, MOST_CPUS>>>,
-    /// With "on" neither thread ever sleeps: no wake-up is late, and two CPUs are busy all the time.
+    /// With "on" neither thread ever sleeps: no wake-up is late, and two CPUs are busy all the
+    /// time.
     #[serde(default = "off")]
     pub(crate) busy_poll: Leaf<Switch>,
 }

@@ -20,15 +20,16 @@ use crate::queue::plain;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false), transform = or_a_profile)]
 pub(crate) struct Path {
-    /// A named path: its values stand wherever this scenario says nothing. `fullpipe list profiles` names them, `fullpipe
-    /// explain <profile>` has each value with its source. On the command line it replaces the file's [path], and every
-    /// other value given there is a change of it.
+    /// A named path: its values stand wherever this scenario says nothing. `fullpipe list profiles`
+    /// names them, `fullpipe explain <profile>` has each value with its source. On the command line
+    /// it replaces the file's [path], and every other value given there is a change of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<ProfileName>", example = &"lte", extend("x-default" = "none, the path is given here"))]
     pub(crate) profile: Option<Leaf<ProfileName>>,
-    /// "loopback": two programs on one machine, with nothing but its memory between them. In real time QUIC runs over the
-    /// machine's own loopback then; in the simulator the path is the profile of that name, wherever this scenario says nothing.
-    /// On the command line it replaces the file's [path], as a profile does.
+    /// "loopback": two programs on one machine, with nothing but its memory between them. In real
+    /// time QUIC runs over the machine's own loopback then; in the simulator the path is the
+    /// profile of that name, wherever this scenario says nothing. On the command line it replaces
+    /// the file's [path], as a profile does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<PathKind>", example = &"loopback", extend("x-default" = "none, the path is links"))]
     pub(crate) kind: Option<Leaf<PathKind>>,
@@ -47,17 +48,17 @@ pub(crate) struct Path {
     #[serde(default = "no_copies")]
     #[schemars(example = "0.1%")]
     pub(crate) reverse_duplicate: Leaf<Percent>,
-    /// Transmissions of the bottleneck, as a radio's: each costs a fixed time and takes what waits when it begins, up to so many
-    /// packets.
+    /// Transmissions of the bottleneck, as a radio's: each costs a fixed time and takes what waits
+    /// when it begins, up to so many packets.
     #[serde(default = "no_wifi")]
     pub(crate) wifi: Leaf<Option<Aggregation>>,
-    /// Now and then nothing is sent for a time, as by a radio that sleeps or scans: data packets wait in front of the
-    /// bottleneck, ACKs at the receiver.
+    /// Now and then nothing is sent for a time, as by a radio that sleeps or scans: data packets
+    /// wait in front of the bottleneck, ACKs at the receiver.
     #[serde(default = "no_suspend")]
     pub(crate) suspend: Leaf<Option<Suspend>>,
-    /// How the delay of data packets varies behind the last link: by a time drawn for each, up to so much or of another
-    /// distribution ("reorder" lets packets overtake each other), or all are held for a time now and then, and released at
-    /// once.
+    /// How the delay of data packets varies behind the last link: by a time drawn for each, up to
+    /// so much or of another distribution ("reorder" lets packets overtake each other), or all are
+    /// held for a time now and then, and released at once.
     #[serde(default = "no_jitter")]
     pub(crate) jitter: Leaf<Jitter>,
     /// The same for ACKs: "hold 10ms" releases them once in 10 ms, as Wi-Fi does that aggregates.
@@ -72,42 +73,45 @@ pub(crate) struct Path {
 /// What every link has, the bottleneck in [path] and those in [[link]].
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Link {
-    /// The link's rate, in bits per second. Access links are 10 times as fast as the fastest link ever is. With a
-    /// rate_pattern it is only the rate that bdp is counted at.
+    /// The link's rate, in bits per second. Access links are 10 times as fast as the fastest link
+    /// ever is. With a rate_pattern it is only the rate that bdp is counted at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Rate>", extend("x-default" = "the mean of rate_pattern; without one it has to be there"))]
     pub(crate) rate: Option<Leaf<Rate>>,
-    /// How the rate varies: between two rates as a sine, a saw or a random walk, by a schedule, or by a trace of delivery
-    /// opportunities as mahimahi's. Files are seen from the scenario's folder.
+    /// How the rate varies: between two rates as a sine, a saw or a random walk, by a schedule, or
+    /// by a trace of delivery opportunities as mahimahi's. Files are seen from the scenario's
+    /// folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<RatePattern>", extend("x-default" = "none, the rate is constant"))]
     pub(crate) rate_pattern: Option<Leaf<RatePattern>>,
-    /// What may wait in front of the link, besides the packet being sent. In bdp (its rate x path.rtt), time or packets it
-    /// counts whole packets of 1500 bytes, rounded down, at the rate and RTT of the start; queues that count bytes round
-    /// nothing.
+    /// What may wait in front of the link, besides the packet being sent. In bdp (its rate x
+    /// path.rtt), time or packets it counts whole packets of 1500 bytes, rounded down, at the rate
+    /// and RTT of the start; queues that count bytes round nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Buffer>", extend("x-default" = "tc's limit for queues that have one; the others need it"))]
     pub(crate) buffer: Option<Leaf<Buffer>>,
-    /// How the queue is managed: its kind, or its kind with options that are not the default. `fullpipe list queues` names
-    /// them, `fullpipe explain <queue>` lists their options.
+    /// How the queue is managed: its kind, or its kind with options that are not the default.
+    /// `fullpipe list queues` names them, `fullpipe explain <queue>` lists their options.
     #[serde(default = "pfifo")]
     pub(crate) queue: Leaf<Config>,
-    /// Loss in front of the queue, at random, in bursts, each n-th, or those of a list: of data packets, and of the ACKs of
-    /// flows whose reverse_route leads over the link.
+    /// Loss in front of the queue, at random, in bursts, each n-th, or those of a list: of data
+    /// packets, and of the ACKs of flows whose reverse_route leads over the link.
     #[serde(default = "no_loss")]
     pub(crate) loss: Leaf<Loss>,
     /// A token bucket in front of the queue, which drops what does not conform; it begins full.
     #[serde(default = "no_policer")]
     pub(crate) policer: Leaf<Option<Policer>>,
-    /// A token bucket behind the queue, as tc's tbf: the head of the queue waits until it has tokens. The queue is that of
-    /// the link, and a bdp or time of its buffer is counted at the shaper's rate if that is lower.
+    /// A token bucket behind the queue, as tc's tbf: the head of the queue waits until it has
+    /// tokens. The queue is that of the link, and a bdp or time of its buffer is counted at the
+    /// shaper's rate if that is lower.
     #[serde(default = "no_shaper")]
     pub(crate) shaper: Leaf<Option<Shaper>>,
-    /// What becomes of the ECN field of packets that reach the link: "strip" clears it, so that its queue and those behind
-    /// it drop where they would mark.
+    /// What becomes of the ECN field of packets that reach the link: "strip" clears it, so that its
+    /// queue and those behind it drop where they would mark.
     #[serde(default = "kept")]
     pub(crate) ecn: Leaf<EcnField>,
-    /// With "on" an ACK that finds an older one of its flow waiting, which says nothing that it does not say, takes its place.
+    /// With "on" an ACK that finds an older one of its flow waiting, which says nothing that it
+    /// does not say, takes its place.
     #[serde(default = "off")]
     pub(crate) ack_filter: Leaf<Switch>,
 }
@@ -148,8 +152,8 @@ pub(crate) struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Rate>", extend("x-default" = "unchanged"))]
     pub(crate) rate: Option<Leaf<Rate>>,
-    /// From then on path.rtt, for packets that leave the bottleneck and ACKs that leave the receiver. When it shrinks, none
-    /// overtakes those on the way.
+    /// From then on path.rtt, for packets that leave the bottleneck and ACKs that leave the
+    /// receiver. When it shrinks, none overtakes those on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Delay>", extend("x-default" = "unchanged"))]
     pub(crate) rtt: Option<Leaf<Delay>>,

@@ -1,6 +1,7 @@
 //! The keys of a scenario file, declared once: name, kind, default, examples and meaning.
 //!
-//! serde takes names and defaults from here; the doc comments and examples become the schema and `explain`.
+//! serde takes names and defaults from here; the doc comments and examples become the schema and
+//! `explain`.
 
 mod flow;
 mod host;
@@ -37,16 +38,19 @@ pub(crate) struct Scenario {
     /// The seed of everything random: same scenario and seed, same run.
     #[serde(default = "first_seed")]
     pub(crate) seed: Leaf<Whole<0, LARGEST>>,
-    /// Each `[[flow]]` starts up to this much later, uniformly; what arrives of a workload is drawn anyway.
+    /// Each `[[flow]]` starts up to this much later, uniformly; what arrives of a workload is drawn
+    /// anyway.
     #[serde(default = "no_time")]
     #[schemars(example = "50ms")]
     pub(crate) start_jitter: Leaf<Span>,
-    /// Each packet reaches the first link up to this much later, uniformly; a flow's packets stay in order.
+    /// Each packet reaches the first link up to this much later, uniformly; a flow's packets stay
+    /// in order.
     #[serde(default = "no_delay")]
     #[schemars(example = "120us")]
     pub(crate) send_jitter: Leaf<Delay>,
-    /// What runs shall come to: a metric, >=, <=, > or <, and a quantity. `fullpipe check` runs the scenario and says whether
-    /// it holds, in every repetition or in the quantile of them that the condition names: "p90 of flow.a.rtt.p95 <= 80ms".
+    /// What runs shall come to: a metric, >=, <=, > or <, and a quantity. `fullpipe check` runs the
+    /// scenario and says whether it holds, in every repetition or in the quantile of them that the
+    /// condition names: "p90 of flow.a.rtt.p95 <= 80ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Conditions>", extend("x-default" = "nothing"))]
     pub(crate) expect: Option<Leaf<Conditions>>,
@@ -72,15 +76,15 @@ pub(crate) struct Scenario {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-default" = "none"))]
     pub(crate) workload: Vec<Workload>,
-    /// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw from. Anything else runs
-    /// the scenario as it is without this table.
+    /// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw
+    /// from. Anything else runs the scenario as it is without this table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Sweep", extend("x-default" = "nothing is varied"))]
     pub(crate) sweep: Option<Sweep>,
 }
 
-/// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw from. [`crate::sweep`] takes it
-/// out of the file, and reads it; here it is declared.
+/// What `fullpipe sweep` varies: any keys, each with a list of values, or with a range to draw
+/// from. [`crate::sweep`] takes it out of the file, and reads it; here it is declared.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = true))]
 pub(crate) struct Sweep {
@@ -88,11 +92,13 @@ pub(crate) struct Sweep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Whole<1, LARGEST>>", example = 30, extend("x-default" = "one"))]
     repeat: Option<Leaf<Whole<1, LARGEST>>>,
-    /// Keys that are varied together instead of in every combination: the first value of each, then the second.
+    /// Keys that are varied together instead of in every combination: the first value of each, then
+    /// the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(title = "list of keys", extend("x-default" = "none"))]
     zip: Vec<String>,
-    /// How many points are drawn at random, from ranges like "1ms..1s log" and lists, instead of every combination.
+    /// How many points are drawn at random, from ranges like "1ms..1s log" and lists, instead of
+    /// every combination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Leaf<Whole<1, LARGEST>>", example = 100, extend("x-default" = "every combination"))]
     sample: Option<Leaf<Whole<1, LARGEST>>>,

@@ -9,13 +9,19 @@ use crate::app::{App, On};
 use crate::error::Error;
 use crate::kinds::{Algorithm, Delay, Extra, Name, Whole};
 use crate::leaf::Leaf;
-use crate::model::{BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, UNRESPONSIVE, Value, Written};
+use crate::model::{
+    BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, UNRESPONSIVE, Value, Written,
+};
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS, QUICK_ACKS};
 use crate::source::Source;
 use crate::topology;
 
 /// Reads the flows, gives a name to those that have none, and counts them out.
-pub(super) fn flows(raw: &[raw::Flow], links: &[&str], source: &Source) -> Result<Vec<Flow>, Error> {
+pub(super) fn flows(
+    raw: &[raw::Flow],
+    links: &[&str],
+    source: &Source,
+) -> Result<Vec<Flow>, Error> {
     let mut tables = Vec::with_capacity(raw.len());
     let mut total = 0;
     for (i, raw) in raw.iter().enumerate() {
@@ -45,23 +51,49 @@ pub(super) fn flows(raw: &[raw::Flow], links: &[&str], source: &Source) -> Resul
                 }
                 _ => (count, n),
             };
-            let name = if all == 1 { flow.name.clone() } else { format!("{}-{number}", flow.name) };
+            let name = if all == 1 {
+                flow.name.clone()
+            } else {
+                format!("{}-{number}", flow.name)
+            };
             if name.len() > Name::LONGEST {
-                let problem = format!("with its number this name has more than {} characters", Name::LONGEST);
-                return Err(source.error(&flow.key("name"), format_args!("{name:?}"), problem, "shorten it"));
+                let problem = format!(
+                    "with its number this name has more than {} characters",
+                    Name::LONGEST
+                );
+                return Err(source.error(
+                    &flow.key("name"),
+                    format_args!("{name:?}"),
+                    problem,
+                    "shorten it",
+                ));
             }
             if !names.insert(name.clone()) {
                 let problem = "another flow has this name";
-                return Err(source.error(&flow.key("name"), format_args!("{name:?}"), problem, "give each its own"));
+                return Err(source.error(
+                    &flow.key("name"),
+                    format_args!("{name:?}"),
+                    problem,
+                    "give each its own",
+                ));
             }
-            flows.push(Flow { name, ..flow.clone() });
+            flows.push(Flow {
+                name,
+                ..flow.clone()
+            });
         }
     }
     Ok(flows)
 }
 
-/// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there are of it.
-fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(Flow, bool, u64), Error> {
+/// One `[[flow]]`: the flow, under its cc's name if it has none; whether it has one; how many there
+/// are of it.
+fn flow(
+    raw: &raw::Flow,
+    i: usize,
+    links: &[&str],
+    source: &Source,
+) -> Result<(Flow, bool, u64), Error> {
     let table = Table::Flow(i);
     let key = |name: &str| table.key(name);
     let name = optional(&raw.name, source, &key("name"))?;
@@ -75,7 +107,9 @@ fn flow(raw: &raw::Flow, i: usize, links: &[&str], source: &Source) -> Result<(F
         app: optional(&raw.app, source, &key("app"))?,
         bytes: optional(&raw.bytes, source, &key("bytes"))?,
         app_rate: optional(&raw.app_rate, source, &key("app_rate"))?,
-        app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?.unwrap_or_default().0,
+        app_schedule: optional(&raw.app_schedule, source, &key("app_schedule"))?
+            .unwrap_or_default()
+            .0,
         extra_rtt,
         ..flow
     };
@@ -100,11 +134,17 @@ pub(crate) fn tcp(
     let Whole(quick_acks) = raw.quick_acks.get(source, &key("quick_acks"))?;
     let params = |table: &str, raw: &BTreeMap<String, Leaf<Value>>| {
         let value = |(name, leaf): (&String, &Leaf<Value>)| {
-            Ok((name.clone(), leaf.get(source, &key(&format!("{table}.{name}")))?))
+            Ok((
+                name.clone(),
+                leaf.get(source, &key(&format!("{table}.{name}")))?,
+            ))
         };
-        raw.iter().map(value).collect::<Result<BTreeMap<_, _>, Error>>()
+        raw.iter()
+            .map(value)
+            .collect::<Result<BTreeMap<_, _>, Error>>()
     };
-    let receiver = optional(&raw.receiver, source, &key("receiver"))?.map(|Name(receiver)| receiver);
+    let receiver =
+        optional(&raw.receiver, source, &key("receiver"))?.map(|Name(receiver)| receiver);
     let route = topology::route(&raw.route, &key("route"), links, source)?;
     if route.is_empty() {
         let fix = format!("name at least one link, like [\"{BOTTLENECK}\"]");
@@ -140,14 +180,27 @@ pub(crate) fn tcp(
 
 /// Refuses other keys for what `app` says already.
 fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
-    let (Some(app), Some(leaf)) = (&flow.app, &raw.app) else { return Ok(()) };
+    let (Some(app), Some(leaf)) = (&flow.app, &raw.app) else {
+        return Ok(());
+    };
     let given = [
         ("bytes", raw.bytes.as_ref().map(Leaf::show)),
         ("app_rate", raw.app_rate.as_ref().map(Leaf::show)),
         ("app_schedule", raw.app_schedule.as_ref().map(Leaf::show)),
     ];
-    for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value?))) {
-        if name != "app_schedule" && matches!(app, App::OnOff { on: On::Time(_), .. }) {
+    for (name, value) in given
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    {
+        if name != "app_schedule"
+            && matches!(
+                app,
+                App::OnOff {
+                    on: On::Time(_),
+                    ..
+                }
+            )
+        {
             continue;
         }
         let problem = format!("app = {} says what is written, and when", leaf.show());
@@ -162,25 +215,46 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
         Some((name, value)) if flow.receiver.is_none() => {
             let problem = "parameters of a receiver that is not given";
             let fix = "add receiver = \"rledbat\"; with cc = \"rledbat\" its parameters are params";
-            Err(source.error(&flow.key(&format!("receiver_params.{name}")), value.show(), problem, fix))
+            Err(source.error(
+                &flow.key(&format!("receiver_params.{name}")),
+                value.show(),
+                problem,
+                fix,
+            ))
         }
-        _ if flow.receiver.is_some() && matches!(flow.receive_window, Some(ReceiveWindow::Auto { .. })) => {
+        _ if flow.receiver.is_some()
+            && matches!(flow.receive_window, Some(ReceiveWindow::Auto { .. })) =>
+        {
             let problem = "the receiver's algorithm decides the window";
-            let shown = raw.receive_window.as_ref().map_or_else(String::new, Leaf::show);
-            Err(source.error(&flow.key("receive_window"), shown, problem, "give a size, or remove receiver"))
+            let shown = raw
+                .receive_window
+                .as_ref()
+                .map_or_else(String::new, Leaf::show);
+            Err(source.error(
+                &flow.key("receive_window"),
+                shown,
+                problem,
+                "give a size, or remove receiver",
+            ))
         }
         _ => Ok(()),
     }
 }
 
-/// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control and ACKs.
+/// Refuses what an unresponsive flow lacks, and what has a meaning only with a congestion control
+/// and ACKs.
 fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error> {
     if flow.cc != UNRESPONSIVE {
         return Ok(());
     }
     if flow.app_rate.is_none() {
         let problem = "a flow with cc = \"none\" needs the rate at which it sends";
-        return Err(source.error(&flow.key("app_rate"), "", problem, "add app_rate = \"5mbit\", or give it a cc"));
+        return Err(source.error(
+            &flow.key("app_rate"),
+            "",
+            problem,
+            "add app_rate = \"5mbit\", or give it a cc",
+        ));
     }
     if let Some(schedule) = &raw.app_schedule {
         let problem = "a flow with cc = \"none\" sends at one rate";
@@ -194,19 +268,41 @@ fn check_unresponsive(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(
     let given: [Option<(&str, String)>; 11] = [
         (!flow.reverse_route.is_empty()).then(|| ("reverse_route", raw.tcp.reverse_route.show())),
         raw.app.as_ref().map(|app| ("app", app.show())),
-        (flow.ecn_feedback != EcnFeedback::Accurate).then(|| ("ecn_feedback", raw.tcp.ecn_feedback.show())),
-        raw.tcp.receiver.as_ref().map(|receiver| ("receiver", receiver.show())),
+        (flow.ecn_feedback != EcnFeedback::Accurate)
+            .then(|| ("ecn_feedback", raw.tcp.ecn_feedback.show())),
+        raw.tcp
+            .receiver
+            .as_ref()
+            .map(|receiver| ("receiver", receiver.show())),
         raw.bytes.as_ref().map(|bytes| ("bytes", bytes.show())),
-        raw.tcp.receive_window.as_ref().map(|window| ("receive_window", window.show())),
+        raw.tcp
+            .receive_window
+            .as_ref()
+            .map(|window| ("receive_window", window.show())),
         (flow.pacing != Pacing::Auto).then(|| ("pacing", raw.tcp.pacing.show())),
         (flow.delayed_ack != DELAYED_ACK).then(|| ("delayed_ack", raw.tcp.delayed_ack.show())),
         (flow.quick_acks != QUICK_ACKS).then(|| ("quick_acks", raw.tcp.quick_acks.show())),
         (flow.ack_delay != ACK_DELAY).then(|| ("ack_delay", raw.tcp.ack_delay.show())),
         (flow.gro != Span::ZERO).then(|| ("gro", raw.tcp.gro.show())),
     ];
-    let given = given.into_iter().flatten().map(|(name, value)| (name.to_owned(), value));
-    let params = raw.tcp.params.iter().map(|(name, value)| (format!("params.{name}"), value.show()));
-    let Some((key, value)) = given.chain(params).next() else { return Ok(()) };
-    let problem = "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
-    Err(source.error(&flow.key(&key), value, problem, format!("remove {key}, or give the flow a cc")))
+    let given = given
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.to_owned(), value));
+    let params = raw
+        .tcp
+        .params
+        .iter()
+        .map(|(name, value)| (format!("params.{name}"), value.show()));
+    let Some((key, value)) = given.chain(params).next() else {
+        return Ok(());
+    };
+    let problem =
+        "without effect: a flow with cc = \"none\" has no congestion control and gets no ACKs";
+    Err(source.error(
+        &flow.key(&key),
+        value,
+        problem,
+        format!("remove {key}, or give the flow a cc"),
+    ))
 }

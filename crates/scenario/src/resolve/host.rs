@@ -12,7 +12,10 @@ use crate::raw;
 use crate::source::Source;
 
 pub(super) fn host(raw: &raw::Host, source: &Source) -> Result<Host, Error> {
-    let get = |leaf: &Leaf<Delay>, name: &str| leaf.get(source, &format!("host.{name}")).map(|Delay(span)| span);
+    let get = |leaf: &Leaf<Delay>, name: &str| {
+        leaf.get(source, &format!("host.{name}"))
+            .map(|Delay(span)| span)
+    };
     let Whole(batch) = raw.batch.get(source, "host.batch")?;
     let Percent(variation) = raw.variation.get(source, "host.variation")?;
     Ok(Host {
@@ -41,7 +44,11 @@ pub(super) fn quic(raw: &raw::Quic, source: &Source) -> Result<Quic, Error> {
 
 /// The times of waking up: all three or none.
 fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
-    let named = [("wake_min", &raw.wake_min), ("wake_median", &raw.wake_median), ("wake_max", &raw.wake_max)];
+    let named = [
+        ("wake_min", &raw.wake_min),
+        ("wake_median", &raw.wake_median),
+        ("wake_max", &raw.wake_max),
+    ];
     if named.iter().all(|(_, leaf)| leaf.is_none()) {
         return Ok(None);
     }
@@ -50,11 +57,21 @@ fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
         let key = format!("host.{name}");
         let Some(leaf) = leaf else {
             let fix = "give wake_min, wake_median and wake_max, or none of them";
-            return Err(source.error(&key, "", "missing: the others do not make a distribution", fix));
+            return Err(source.error(
+                &key,
+                "",
+                "missing: the others do not make a distribution",
+                fix,
+            ));
         };
         let Delay(given) = leaf.get(source, &key)?;
         if given == Span::ZERO {
-            return Err(source.error(&key, leaf.show(), "a tail can't grow from zero", "give at least \"1ns\""));
+            return Err(source.error(
+                &key,
+                leaf.show(),
+                "a tail can't grow from zero",
+                "give at least \"1ns\"",
+            ));
         }
         *span = given;
     }
@@ -66,7 +83,9 @@ fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
         let shown = raw.wake_median.as_ref().map(Leaf::show).unwrap_or_default();
         let problem = format!("no long tail from \"{min}\" to \"{max}\" has this median");
         let fix = match low < high {
-            true => format!("give more than wake_min and less than the geometric mean of both, \"{mean}\""),
+            true => format!(
+                "give more than wake_min and less than the geometric mean of both, \"{mean}\""
+            ),
             false => "give a wake_max above wake_min, or three equal times".to_owned(),
         };
         return Err(source.error("host.wake_median", shown, problem, fix));

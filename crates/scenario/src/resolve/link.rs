@@ -23,7 +23,9 @@ const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
 pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
     let Delay(rtt) = raw.rtt.get(source, "path.rtt")?;
     let Percent(duplicate) = raw.duplicate.get(source, "path.duplicate")?;
-    let Percent(reverse_duplicate) = raw.reverse_duplicate.get(source, "path.reverse_duplicate")?;
+    let Percent(reverse_duplicate) = raw
+        .reverse_duplicate
+        .get(source, "path.reverse_duplicate")?;
     let InOrder(reverse_jitter) = raw.reverse_jitter.get(source, "path.reverse_jitter")?;
     let path = Path {
         loopback: optional(&raw.kind, source, "path.kind")?.is_some(),
@@ -39,16 +41,30 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
         changes: changes(&raw.change, source)?,
     };
     check_radio(&path, raw, source)?;
-    for Change { rate, buffer, table: Written(i), .. } in &path.changes {
+    for Change {
+        rate,
+        buffer,
+        table: Written(i),
+        ..
+    } in &path.changes
+    {
         if rate.is_some() && path.link.rate_pattern.is_some() {
-            let shown = raw.change[*i].rate.as_ref().map_or_else(String::new, Leaf::show);
+            let shown = raw.change[*i]
+                .rate
+                .as_ref()
+                .map_or_else(String::new, Leaf::show);
             let problem = "path.rate_pattern says what the rate is at any time";
             let fix = "keep one of the two; \"schedule 0s 20mbit, 5s 50mbit\" is a pattern, too";
             return Err(source.error(&format!("path.change.{i}.rate"), shown, problem, fix));
         }
         if let Some(buffer) = buffer {
             let limit = path.link.limit(*buffer, rtt);
-            check_buffer(limit, raw.change[*i].buffer.as_ref(), &format!("path.change.{i}.buffer"), source)?;
+            check_buffer(
+                limit,
+                raw.change[*i].buffer.as_ref(),
+                &format!("path.change.{i}.buffer"),
+                source,
+            )?;
         }
     }
     Ok(path)
@@ -59,11 +75,14 @@ fn check_radio(path: &Path, raw: &raw::Path, source: &Source) -> Result<(), Erro
     if !matches!(path.link.rate_pattern, Some(RatePattern::Mahimahi(_))) {
         return Ok(());
     }
-    let is_there = |change: &Change| change.wifi.flatten().is_some() || change.suspend.flatten().is_some();
+    let is_there =
+        |change: &Change| change.wifi.flatten().is_some() || change.suspend.flatten().is_some();
     let given = match path.changes.iter().find(|change| is_there(change)) {
         _ if path.wifi.is_some() => ("path.wifi".to_owned(), raw.wifi.show()),
         _ if path.suspend.is_some() => ("path.suspend".to_owned(), raw.suspend.show()),
-        Some(Change { table: Written(i), .. }) => (format!("path.change.{i}"), String::new()),
+        Some(Change {
+            table: Written(i), ..
+        }) => (format!("path.change.{i}"), String::new()),
         None => return Ok(()),
     };
     let problem = "the trace of path.rate_pattern says itself when packets leave";
@@ -79,7 +98,9 @@ pub(crate) fn link(raw: &raw::Link, at: &str, rtt: Span, source: &Source) -> Res
     let rate = match (optional(&raw.rate, source, &key("rate"))?, &rate_pattern) {
         (Some(rate), _) => rate,
         (None, Some(pattern)) => pattern.mean(),
-        (None, None) => return Err(source.error(&key("rate"), "", "missing", "add rate = \"100mbit\"")),
+        (None, None) => {
+            return Err(source.error(&key("rate"), "", "missing", "add rate = \"100mbit\""));
+        }
     };
     let link = Link {
         name: BOTTLENECK.to_owned(),
@@ -118,11 +139,21 @@ fn buffer(raw: &raw::Link, queue: &Config, key: &str, source: &Source) -> Result
 fn check_queue(link: &Link, limit: Limit, key: &str, source: &Source) -> Result<(), Error> {
     (link.queue.descriptor().check)(&link.queue, limit.bytes(PACKET)).map_err(|refused| {
         let shown = queue::shown(&link.queue, refused.name);
-        source.error(&join(key, refused.name), shown, refused.problem, refused.fix)
+        source.error(
+            &join(key, refused.name),
+            shown,
+            refused.problem,
+            refused.fix,
+        )
     })
 }
 
-fn check_buffer(limit: Limit, leaf: Option<&Leaf<Buffer>>, key: &str, source: &Source) -> Result<(), Error> {
+fn check_buffer(
+    limit: Limit,
+    leaf: Option<&Leaf<Buffer>>,
+    key: &str,
+    source: &Source,
+) -> Result<(), Error> {
     let shown = || leaf.map_or(String::new(), Leaf::show);
     let refuse = |problem: String, fix: &str| Err(source.error(key, shown(), problem, fix));
     if limit.bytes(PACKET) < PACKET {
@@ -130,10 +161,16 @@ fn check_buffer(limit: Limit, leaf: Option<&Leaf<Buffer>>, key: &str, source: &S
             Limit::Packets(_) => "less than one packet of 1500 bytes".to_owned(),
             Limit::Bytes(bytes) => format!("{bytes}, less than one packet of 1500 bytes"),
         };
-        return refuse(format!("this buffer holds {holds}"), "give more, like \"100packets\"");
+        return refuse(
+            format!("this buffer holds {holds}"),
+            "give more, like \"100packets\"",
+        );
     }
     if limit.bytes(PACKET) > LARGEST_BUFFER {
-        return refuse(format!("this buffer holds more than {LARGEST_BUFFER}"), "give less, like \"8bdp\"");
+        return refuse(
+            format!("this buffer holds more than {LARGEST_BUFFER}"),
+            "give less, like \"8bdp\"",
+        );
     }
     Ok(())
 }
@@ -153,7 +190,8 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
             loss: optional(&raw.loss, source, &key("loss"))?,
             reverse_loss: optional(&raw.reverse_loss, source, &key("reverse_loss"))?,
             duplicate: optional(&raw.duplicate, source, &key("duplicate"))?.map(|Percent(p)| p),
-            reverse_duplicate: optional(&raw.reverse_duplicate, source, &key("reverse_duplicate"))?.map(|Percent(p)| p),
+            reverse_duplicate: optional(&raw.reverse_duplicate, source, &key("reverse_duplicate"))?
+                .map(|Percent(p)| p),
             wifi: optional(&raw.wifi, source, &key("wifi"))?,
             suspend: optional(&raw.suspend, source, &key("suspend"))?,
             policer: optional(&raw.policer, source, &key("policer"))?,
@@ -170,7 +208,10 @@ fn changes(raw: &[raw::Change], source: &Source) -> Result<Vec<Change>, Error> {
         }
         for (name, value) in given {
             if !known.insert((name, change.at)) {
-                let problem = format!("path.{name} is changed by another table at {}, too", change.at);
+                let problem = format!(
+                    "path.{name} is changed by another table at {}, too",
+                    change.at
+                );
                 return Err(source.error(&key(name), value, problem, "keep one of the two"));
             }
         }

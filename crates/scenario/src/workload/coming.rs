@@ -28,7 +28,9 @@ pub struct Coming {
 impl Coming {
     /// When the next one arrives, if there is one while the workload lasts.
     pub fn next_at(&self) -> Option<Time> {
-        let at = self.next.map(|arrival| self.from + arrival.at.since(Time::ZERO));
+        let at = self
+            .next
+            .map(|arrival| self.from + arrival.at.since(Time::ZERO));
         at.filter(|at| *at < self.to)
     }
 
@@ -41,13 +43,16 @@ impl Coming {
         self.count += 1;
         self.flow.bytes = Some(arrival.bytes);
         self.flow.extra_rtt = match self.rtts.is_random() {
-            true => self.rtts.draw(&mut Rng::stream(self.seed, &self.flow.name, "rtt")),
+            true => self
+                .rtts
+                .draw(&mut Rng::stream(self.seed, &self.flow.name, "rtt")),
             false => self.rtts.longest(),
         };
         Some(arrival)
     }
 
-    /// The one that has arrived, in all but its start: name, bytes, RTT and how its connection is set.
+    /// The one that has arrived, in all but its start: name, bytes, RTT and how its connection is
+    /// set.
     pub fn flow(&self) -> &Flow {
         &self.flow
     }
@@ -67,9 +72,14 @@ impl Scenario {
     /// What arrives of a workload in a run.
     pub fn coming(&self, workload: &Workload) -> Coming {
         let flow = workload.flow.clone();
-        let (from, stop) = (Time::ZERO + flow.start, Time::ZERO + workload.stop.unwrap_or(self.duration));
+        let (from, stop) = (
+            Time::ZERO + flow.start,
+            Time::ZERO + workload.stop.unwrap_or(self.duration),
+        );
         let to = stop.min(Time::ZERO + self.duration);
-        let mut arrivals = workload.arriving().arrivals(self.seed, &flow.name, to.since(from));
+        let mut arrivals = workload
+            .arriving()
+            .arrivals(self.seed, &flow.name, to.since(from));
         Coming {
             name: flow.name.len(),
             flow,

@@ -40,7 +40,10 @@ pub struct Model {
 impl Model {
     /// The usual one.
     pub(crate) fn replay() -> Model {
-        Model { text: "replay".to_owned(), model: workload::Model::Replay }
+        Model {
+            text: "replay".to_owned(),
+            model: workload::Model::Replay,
+        }
     }
 }
 
@@ -62,7 +65,11 @@ impl Kind for Model {
             let options: Vec<&str> = model.options.iter().map(|(name, _)| *name).collect();
             match options.is_empty() {
                 true => model.name.to_owned(),
-                false => format!("{}( +({}) +[0-9.]+[%A-Za-z]*,?)+", model.name, options.join("|")),
+                false => format!(
+                    "{}( +({}) +[0-9.]+[%A-Za-z]*,?)+",
+                    model.name,
+                    options.join("|")
+                ),
             }
         };
         json_schema!({
@@ -80,14 +87,23 @@ pub(crate) struct Load(pub(crate) f64);
 
 impl Kind for Load {
     fn read(value: &Toml) -> Result<Load, Refusal> {
-        let number = value.as_float().or_else(|| value.as_integer().map(|whole| whole as f64));
+        let number = value
+            .as_float()
+            .or_else(|| value.as_integer().map(|whole| whole as f64));
         match number {
             Some(load) if load > 0.0 && load < 1.0 => Ok(Load(load)),
-            Some(load) if load >= 1.0 => {
-                Err(Refusal::new("more than the link carries: ever more flows would be under way", "give less than 1"))
-            }
-            Some(_) => Err(Refusal::new("no load", "give a share of the link's rate, like 0.7")),
-            None => Err(Refusal::new("not a number", "write a share of the link's rate, like 0.7")),
+            Some(load) if load >= 1.0 => Err(Refusal::new(
+                "more than the link carries: ever more flows would be under way",
+                "give less than 1",
+            )),
+            Some(_) => Err(Refusal::new(
+                "no load",
+                "give a share of the link's rate, like 0.7",
+            )),
+            None => Err(Refusal::new(
+                "not a number",
+                "write a share of the link's rate, like 0.7",
+            )),
         }
     }
 
@@ -119,20 +135,23 @@ pub enum Rtts {
     OneOf(Vec<Span>),
 }
 
-const EXAMPLE: &str =
-    "write it like \"+20ms\", \"uniform +0ms..+100ms\", \"lognormal +40ms sigma 0.8\" or \"one of +10ms, +80ms\"";
+const EXAMPLE: &str = "write it like \"+20ms\", \"uniform +0ms..+100ms\", \"lognormal +40ms sigma 0.8\" or \"one of +10ms, +80ms\"";
 
 impl Rtts {
     /// That of the next flow.
     pub fn draw(&self, rng: &mut Rng) -> Span {
         match self {
             Rtts::Same(span) => *span,
-            Rtts::Uniform(low, high) => *low + Span::from_nanos(rng.below((*high - *low).as_nanos() + 1)),
+            Rtts::Uniform(low, high) => {
+                *low + Span::from_nanos(rng.below((*high - *low).as_nanos() + 1))
+            }
             Rtts::Lognormal(median, sigma) => {
                 // Box and Muller; in (0, 1], so that no logarithm is infinite.
                 let (u, v) = (1.0 - rng.unit(), rng.unit());
                 let normal = (-2.0 * libm::log(u)).sqrt() * libm::cos(core::f64::consts::TAU * v);
-                median.mul_f64(libm::exp(sigma * normal)).min(Delay::LONGEST)
+                median
+                    .mul_f64(libm::exp(sigma * normal))
+                    .min(Delay::LONGEST)
             }
             Rtts::OneOf(spans) => spans[rng.below(spans.len() as u64) as usize],
         }
@@ -147,7 +166,9 @@ impl Rtts {
     pub fn longest(&self) -> Span {
         match self {
             Rtts::Same(span) | Rtts::Uniform(_, span) => *span,
-            Rtts::Lognormal(median, sigma) => median.mul_f64(libm::exp(4.0 * sigma)).min(Delay::LONGEST),
+            Rtts::Lognormal(median, sigma) => {
+                median.mul_f64(libm::exp(4.0 * sigma)).min(Delay::LONGEST)
+            }
             Rtts::OneOf(spans) => spans.iter().copied().max().unwrap_or(Span::ZERO),
         }
     }
@@ -156,26 +177,39 @@ impl Rtts {
 impl Kind for Rtts {
     fn read(value: &Toml) -> Result<Rtts, Refusal> {
         let text = text_of(value);
-        let one = |text: &str| Extra::read(&Toml::String(text.trim().to_owned())).map(|Extra(span)| span);
+        let one =
+            |text: &str| Extra::read(&Toml::String(text.trim().to_owned())).map(|Extra(span)| span);
         if let Some(rest) = text.strip_prefix("uniform ") {
             let Some((low, high)) = rest.split_once("..") else {
                 return Err(Refusal::new("uniform between what", EXAMPLE));
             };
             let (low, high) = (one(low)?, one(high)?);
             if low > high {
-                return Err(Refusal::new("from more to less", format!("write \"uniform +{high}..+{low}\"")));
+                return Err(Refusal::new(
+                    "from more to less",
+                    format!("write \"uniform +{high}..+{low}\""),
+                ));
             }
             return Ok(Rtts::Uniform(low, high));
         }
         if let Some(rest) = text.strip_prefix("lognormal ") {
             let (median, sigma) = rest.split_once(" sigma ").unwrap_or((rest, ""));
             return match sigma.trim().parse::<f64>() {
-                Ok(sigma) if sigma > 0.0 && sigma <= 5.0 => Ok(Rtts::Lognormal(one(median)?, sigma)),
-                _ => Err(Refusal::new("a lognormal distribution has a sigma above 0, at most 5", EXAMPLE)),
+                Ok(sigma) if sigma > 0.0 && sigma <= 5.0 => {
+                    Ok(Rtts::Lognormal(one(median)?, sigma))
+                }
+                _ => Err(Refusal::new(
+                    "a lognormal distribution has a sigma above 0, at most 5",
+                    EXAMPLE,
+                )),
             };
         }
         match text.strip_prefix("one of ") {
-            Some(rest) => rest.split(',').map(one).collect::<Result<_, _>>().map(Rtts::OneOf),
+            Some(rest) => rest
+                .split(',')
+                .map(one)
+                .collect::<Result<_, _>>()
+                .map(Rtts::OneOf),
             None => one(&text).map(Rtts::Same),
         }
     }
@@ -186,7 +220,10 @@ impl Kind for Rtts {
             Rtts::Same(span) => more(span),
             Rtts::Uniform(low, high) => format!("uniform {}..{}", more(low), more(high)),
             Rtts::Lognormal(median, sigma) => format!("lognormal {} sigma {sigma}", more(median)),
-            Rtts::OneOf(spans) => format!("one of {}", spans.iter().map(more).collect::<Vec<_>>().join(", ")),
+            Rtts::OneOf(spans) => format!(
+                "one of {}",
+                spans.iter().map(more).collect::<Vec<_>>().join(", ")
+            ),
         })
     }
 
@@ -211,12 +248,23 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_as_the_same() {
-        for text in ["+20ms", "uniform +0s..+100ms", "lognormal +40ms sigma 0.8", "one of +10ms, +80ms"] {
+        for text in [
+            "+20ms",
+            "uniform +0s..+100ms",
+            "lognormal +40ms sigma 0.8",
+            "one of +10ms, +80ms",
+        ] {
             let rtts = read(text).unwrap_or_else(|refusal| panic!("{text}: {}", refusal.problem));
             assert_eq!(rtts.write().as_str(), Some(text));
         }
-        for text in ["20ms", "uniform +1ms", "uniform +2ms..+1ms", "lognormal +1ms", "one of", "lognormal +1ms sigma 9"]
-        {
+        for text in [
+            "20ms",
+            "uniform +1ms",
+            "uniform +2ms..+1ms",
+            "lognormal +1ms",
+            "one of",
+            "lognormal +1ms sigma 9",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }
@@ -226,17 +274,30 @@ mod tests {
         let mut rng = Rng::stream(1, "web", "rtt");
         let mut draws = |text: &str| {
             let rtts = read(text).expect("well written");
-            let mut drawn: Vec<f64> = (0..20_000).map(|_| rtts.draw(&mut rng).as_secs_f64() * 1e3).collect();
+            let mut drawn: Vec<f64> = (0..20_000)
+                .map(|_| rtts.draw(&mut rng).as_secs_f64() * 1e3)
+                .collect();
             drawn.sort_unstable_by(f64::total_cmp);
             drawn
         };
         let uniform = draws("uniform +10ms..+30ms");
         assert!(uniform[0] >= 10.0 && uniform[19_999] <= 30.0);
-        assert!((uniform.iter().sum::<f64>() / 2e4 - 20.0).abs() < 0.2, "sigma of the mean is 0.04");
+        assert!(
+            (uniform.iter().sum::<f64>() / 2e4 - 20.0).abs() < 0.2,
+            "sigma of the mean is 0.04"
+        );
         let lognormal = draws("lognormal +40ms sigma 0.5");
-        assert!((lognormal[10_000] / 40.0 - 1.0).abs() < 0.02, "the median: {}", lognormal[10_000]);
+        assert!(
+            (lognormal[10_000] / 40.0 - 1.0).abs() < 0.02,
+            "the median: {}",
+            lognormal[10_000]
+        );
         // Quantile of one sigma, 84.1 %: exp(0.5) times the median.
-        assert!((lognormal[16_827] / 40.0 / libm::exp(0.5) - 1.0).abs() < 0.03, "{}", lognormal[16_827]);
+        assert!(
+            (lognormal[16_827] / 40.0 / libm::exp(0.5) - 1.0).abs() < 0.03,
+            "{}",
+            lognormal[16_827]
+        );
         let listed = draws("one of +10ms, +80ms");
         assert!((9_700..10_300).contains(&listed.iter().filter(|ms| **ms == 10.0).count()));
     }

@@ -1,7 +1,8 @@
 //! Flows that arrive while a run goes on: a table `[[workload]]`.
 //!
-//! What they are like in all but size and time is a [`Flow`]; what arrives comes from `crates/workload`. Files of flows are read
-//! by whoever has a [`Library`]: this crate knows their columns only.
+//! What they are like in all but size and time is a [`Flow`]; what arrives comes from
+//! `crates/workload`. Files of flows are read by whoever has a [`Library`]: this crate knows their
+//! columns only.
 
 mod coming;
 mod kinds;
@@ -38,20 +39,25 @@ pub(crate) struct NoLibrary;
 
 impl Library for NoLibrary {
     fn flows(&self, _: &Path) -> Result<Arc<Flows>, (String, String)> {
-        Err(("nothing here reads files of flows".to_owned(), "run it by the command fullpipe".to_owned()))
+        Err((
+            "nothing here reads files of flows".to_owned(),
+            "run it by the command fullpipe".to_owned(),
+        ))
     }
 }
 
 /// Flows that arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// What each is like, but for its name, its start, its bytes and its RTT; the name is the workload's.
+    /// What each is like, but for its name, its start, its bytes and its RTT; the name is the
+    /// workload's.
     pub flow: Flow,
     /// The file or preset that it is made of, if it needs one.
     pub source: Option<String>,
     /// How flows are made of it.
     pub model: Model,
-    /// What they carry, as a share of what their route can carry; as in the source if it is not given.
+    /// What they carry, as a share of what their route can carry; as in the source if it is not
+    /// given.
     pub load: Option<f64>,
     /// From when on none arrives.
     pub stop: Option<Span>,
@@ -86,7 +92,15 @@ impl Scenario {
 
     /// The slowest link of a workload's route, as its flows see it when they are alone.
     pub fn wire(&self, workload: &Workload) -> Wire {
-        let rate = self.route(&workload.flow.route).map(Link::sustained).min().expect("a route has a link");
-        Wire { rate, segment: PAYLOAD, header: PACKET - PAYLOAD }
+        let rate = self
+            .route(&workload.flow.route)
+            .map(Link::sustained)
+            .min()
+            .expect("a route has a link");
+        Wire {
+            rate,
+            segment: PAYLOAD,
+            header: PACKET - PAYLOAD,
+        }
     }
 }

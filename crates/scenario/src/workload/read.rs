@@ -39,9 +39,18 @@ pub(crate) fn workloads(
                 format!("{USUAL}-{numbered}")
             }
         };
-        if flows.iter().chain(workloads.iter().map(|other| &other.flow)).any(|other| other.name == name) {
+        if flows
+            .iter()
+            .chain(workloads.iter().map(|other| &other.flow))
+            .any(|other| other.name == name)
+        {
             let problem = "a flow or another workload has this name";
-            return Err(source.error(&table.key("name"), format_args!("{name:?}"), problem, "give each its own"));
+            return Err(source.error(
+                &table.key("name"),
+                format_args!("{name:?}"),
+                problem,
+                "give each its own",
+            ));
         }
         workloads.push(workload(raw, table, name, links, source, library)?);
     }
@@ -57,11 +66,19 @@ fn workload(
     library: &dyn Library,
 ) -> Result<Workload, Error> {
     let key = |name: &str| table.key(name);
-    let flow =
-        Flow { name, start: raw.start.get(source, &key("start"))?, ..tcp(&raw.cc, &raw.tcp, table, links, source)? };
+    let flow = Flow {
+        name,
+        start: raw.start.get(source, &key("start"))?,
+        ..tcp(&raw.cc, &raw.tcp, table, links, source)?
+    };
     if flow.cc == UNRESPONSIVE {
         let problem = "what arrives opens connections, and needs a congestion control";
-        return Err(source.error(&key("cc"), raw.cc.show(), problem, "name one, like \"cubic\""));
+        return Err(source.error(
+            &key("cc"),
+            raw.cc.show(),
+            problem,
+            "name one, like \"cubic\"",
+        ));
     }
     let stop = optional(&raw.stop, source, &key("stop"))?;
     if let (Some(_), Some(leaf)) = (stop.filter(|stop| *stop <= flow.start), &raw.stop) {
@@ -77,10 +94,16 @@ fn workload(
         };
         source.error(&key, shown, problem, fix)
     };
-    let named = given.map(|Text(name)| input(&model, &name, source, library)).transpose();
+    let named = given
+        .map(|Text(name)| input(&model, &name, source, library))
+        .transpose();
     let named = named.map_err(|Refused { problem, fix }| refuse(problem, fix))?;
     let (input, written, fingerprint) = match named {
-        Some(Named { input, written, fingerprint }) => (Some(input), Some(written), fingerprint),
+        Some(Named {
+            input,
+            written,
+            fingerprint,
+        }) => (Some(input), Some(written), fingerprint),
         None => (None, None, None),
     };
     if let Some(Text(kept)) = optional(&raw.fingerprint, source, &key("fingerprint"))?
@@ -91,17 +114,32 @@ fn workload(
         let fix = "give the file that the run was made with, or remove this key";
         return Err(source.error(&key("fingerprint"), format_args!("{kept:?}"), problem, fix));
     }
-    let as_seen = matches!(model.model, Model::Replay | Model::Collapsed) && matches!(input, Some(Input::Flows(_)));
+    let as_seen = matches!(model.model, Model::Replay | Model::Collapsed)
+        && matches!(input, Some(Input::Flows(_)));
     let rtts: Rtts = raw.rtt.get(source, &key("rtt"))?;
-    let arriving = Arriving::new(&model.model, input).map_err(|refusal| refuse(refusal.problem, refusal.fix))?;
+    let arriving = Arriving::new(&model.model, input)
+        .map_err(|refusal| refuse(refusal.problem, refusal.fix))?;
     let load = optional(&raw.load, source, &key("load"))?.map(|Load(load)| load);
     if load.is_none() && arriving.needs_load() {
-        let problem = format!("missing: {} does not say how often flows arrive", raw.model.show());
+        let problem = format!(
+            "missing: {} does not say how often flows arrive",
+            raw.model.show()
+        );
         return Err(source.error(&key("load"), "", problem, "add load = 0.7"));
     }
     let is_random = !as_seen || rtts.is_random();
     let arriving = Written(arriving);
-    Ok(Workload { flow, source: written, model, load, stop, rtts, fingerprint, is_random, arriving })
+    Ok(Workload {
+        flow,
+        source: written,
+        model,
+        load,
+        stop,
+        rtts,
+        fingerprint,
+        is_random,
+        arriving,
+    })
 }
 
 /// What a workload is made of.
@@ -118,10 +156,24 @@ struct Refused {
 }
 
 /// What `name` stands for: a preset, or a file.
-fn input(model: &kinds::Model, name: &str, source: &Source, library: &dyn Library) -> Result<Named, Refused> {
-    let refuse = |problem: String, fix: &str| Err(Refused { problem, fix: fix.to_owned() });
+fn input(
+    model: &kinds::Model,
+    name: &str,
+    source: &Source,
+    library: &dyn Library,
+) -> Result<Named, Refused> {
+    let refuse = |problem: String, fix: &str| {
+        Err(Refused {
+            problem,
+            fix: fix.to_owned(),
+        })
+    };
     if let Some(preset) = Preset::named(name) {
-        return Ok(Named { input: Input::Preset(preset), written: name.to_owned(), fingerprint: None });
+        return Ok(Named {
+            input: Input::Preset(preset),
+            written: name.to_owned(),
+            fingerprint: None,
+        });
     }
     let path = source.folder().join(name);
     if !path.is_file() {
@@ -137,11 +189,16 @@ fn input(model: &kinds::Model, name: &str, source: &Source, library: &dyn Librar
     }
     if model.model.described().source == Needs::Cdf {
         let text = match fs::metadata(&path).map(|file| file.len()) {
-            Ok(length) if length > LONGEST => return refuse("more than 64 MiB".to_owned(), "give a shorter one"),
+            Ok(length) if length > LONGEST => {
+                return refuse("more than 64 MiB".to_owned(), "give a shorter one");
+            }
             _ => fs::read_to_string(&path),
         };
         let Ok(text) = text else {
-            return refuse("not a text file that can be read".to_owned(), "give a file of lines \"BYTES SHARE\"");
+            return refuse(
+                "not a text file that can be read".to_owned(),
+                "give a file of lines \"BYTES SHARE\"",
+            );
         };
         let cdf = match Cdf::parse(&text) {
             Ok(cdf) => cdf,
@@ -159,9 +216,15 @@ fn input(model: &kinds::Model, name: &str, source: &Source, library: &dyn Librar
             fingerprint: Some(hex(fingerprint)),
         });
     }
-    let flows = library.flows(&path).map_err(|(problem, fix)| Refused { problem, fix })?;
+    let flows = library
+        .flows(&path)
+        .map_err(|(problem, fix)| Refused { problem, fix })?;
     let fingerprint = Some(hex(flows.fingerprint()));
-    Ok(Named { input: Input::Flows(flows), written: shown(&path), fingerprint })
+    Ok(Named {
+        input: Input::Flows(flows),
+        written: shown(&path),
+        fingerprint,
+    })
 }
 
 /// No distribution is meant to be longer.
@@ -173,7 +236,10 @@ fn hex(fingerprint: u64) -> String {
 
 /// A path that is the same from wherever the scenario is read again.
 fn shown(path: &Path) -> String {
-    absolute(path).unwrap_or_else(|_| path.to_owned()).to_string_lossy().into_owned()
+    absolute(path)
+        .unwrap_or_else(|_| path.to_owned())
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Lets them arrive as often as their load wants it, and refuses more than their links carry.
@@ -187,18 +253,27 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
             (None, Some(source)) => ("source", source.show()),
             (None, None) => ("model", raw.model.show()),
         };
-        let refuse = |problem: String, fix: String| Err(scenario.error(&workload.key(key), &value, problem, fix));
-        let arriving = match workload.load.map(|load| workload.arriving().clone().at_load(load, capacity)) {
+        let refuse = |problem: String, fix: String| {
+            Err(scenario.error(&workload.key(key), &value, problem, fix))
+        };
+        let arriving = match workload
+            .load
+            .map(|load| workload.arriving().clone().at_load(load, capacity))
+        {
             None => workload.arriving().clone(),
             Some(Ok(arriving)) => arriving,
             Some(Err(refusal)) => return refuse(refusal.problem, refusal.fix),
         };
         let mut offered = arriving.offered();
         if workload.load.is_none() && offered >= capacity.as_f64() {
-            // As seen they may come faster than the link carries them, while all of them are fewer than it carries in the run.
+            // As seen they may come faster than the link carries them, while all of them are fewer
+            // than it carries in the run.
             let lasts = scenario.duration - workload.flow.start;
             let arrive = arriving.arrivals(scenario.seed, &workload.flow.name, lasts);
-            offered = arrive.map(|arrival| arrival.bytes.as_f64() * 8.0).sum::<f64>() / lasts.as_secs_f64();
+            offered = arrive
+                .map(|arrival| arrival.bytes.as_f64() * 8.0)
+                .sum::<f64>()
+                / lasts.as_secs_f64();
         }
         if before + offered >= capacity.as_f64() {
             // To the nearest thousandth of it.
@@ -207,7 +282,11 @@ pub(crate) fn check_loads(scenario: &mut Scenario, raw: &[raw::Workload]) -> Res
                 let unit = 10_u64.pow(bps.max(1).ilog10().saturating_sub(3));
                 Rate::from_bps((bps + unit / 2) / unit * unit)
             };
-            let whose = if all.is_empty() { "its flows bring" } else { "its flows and those above bring" };
+            let whose = if all.is_empty() {
+                "its flows bring"
+            } else {
+                "its flows and those above bring"
+            };
             let problem = format!(
                 "{whose} {}, and their link carries {} without headers",
                 rate(before + offered),

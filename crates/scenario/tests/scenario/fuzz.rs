@@ -40,13 +40,24 @@ fn check(text: &str, overrides: &[(String, String)]) {
     match Scenario::parse_with(text, "the-file.toml", overrides, None) {
         Ok(scenario) => {
             let written = scenario.to_toml();
-            assert_eq!(Scenario::parse(&written, "written.toml").unwrap(), scenario, "{written}");
+            assert_eq!(
+                Scenario::parse(&written, "written.toml").unwrap(),
+                scenario,
+                "{written}"
+            );
         }
         Err(error) => {
             assert_eq!(error.file(), "the-file.toml");
             assert!(error.to_string().starts_with("the-file.toml"), "{error}");
-            assert!(!error.problem().is_empty() && !error.fix().is_empty(), "{error}");
-            assert_eq!(error.to_string().matches('\n').count(), 1, "two lines: {error}");
+            assert!(
+                !error.problem().is_empty() && !error.fix().is_empty(),
+                "{error}"
+            );
+            assert_eq!(
+                error.to_string().matches('\n').count(),
+                1,
+                "two lines: {error}"
+            );
         }
     }
 }
@@ -55,7 +66,8 @@ fn check(text: &str, overrides: &[(String, String)]) {
 fn keys() -> impl Strategy<Value = String> {
     let known: Vec<String> = scenario::explain().into_iter().map(|key| key.key).collect();
     prop_oneof![
-        (prop::sample::select(known), 0..3_u8).prop_map(|(key, n)| key.replace('N', &n.to_string())),
+        (prop::sample::select(known), 0..3_u8)
+            .prop_map(|(key, n)| key.replace('N', &n.to_string())),
         "[a-z0-9.N]{0,12}",
         "flow\\.[0-9.]{1,3}(params)?\\.?.{0,3}",
         "\\PC*",
@@ -114,5 +126,8 @@ proptest! {
 fn deep_nesting_is_refused_not_followed() {
     check(&format!("x = {}", "[".repeat(100_000)), &[]);
     check(&format!("{}x = 1", "a.".repeat(100_000)), &[]);
-    check(&format!("{}{}", "[a]\n".repeat(10_000), "[[flow]]\n".repeat(10_000)), &[]);
+    check(
+        &format!("{}{}", "[a]\n".repeat(10_000), "[[flow]]\n".repeat(10_000)),
+        &[],
+    );
 }

@@ -29,7 +29,10 @@ fn the_committed_schema_is_the_generated_one() {
         std::fs::write(file, schema()).unwrap();
     }
     let committed = std::fs::read_to_string(file).unwrap_or_default();
-    assert!(committed == schema(), "scenario.schema.json is out of date; FULLPIPE_BLESS=1 cargo test rewrites it");
+    assert!(
+        committed == schema(),
+        "scenario.schema.json is out of date; FULLPIPE_BLESS=1 cargo test rewrites it"
+    );
 }
 
 #[test]
@@ -43,7 +46,10 @@ fn every_key_is_explained() {
 #[test]
 fn examples_and_defaults_are_accepted() {
     for key in explain().into_iter().filter(settable) {
-        let written = key.default.iter().filter(|default| default.starts_with('"') || default.parse::<u64>().is_ok());
+        let written = key
+            .default
+            .iter()
+            .filter(|default| default.starts_with('"') || default.parse::<u64>().is_ok());
         for value in key.examples.iter().chain(written) {
             // An unresponsive flow needs its rate too.
             let rate = ("flow.0.app_rate".to_owned(), "5mbit".to_owned());
@@ -179,7 +185,9 @@ fn patterns_agree_with_the_parser() {
         let property = &table["properties"][name];
         for text in texts {
             // A queue may be a table, too.
-            let words = property["enum"].as_array().or(property["anyOf"][0]["enum"].as_array());
+            let words = property["enum"]
+                .as_array()
+                .or(property["anyOf"][0]["enum"].as_array());
             let by_schema = match (property["pattern"].as_str(), words) {
                 (Some(pattern), _) => regex_lite::Regex::new(pattern).unwrap().is_match(text),
                 (None, Some(words)) => words.iter().any(|word| word == text),
@@ -190,8 +198,11 @@ fn patterns_agree_with_the_parser() {
                 (key.key.replace('N', "0"), format!("{text:?}")),
             ];
             let refused = Scenario::parse_with(BASE, "scenario.toml", &overrides, None).err();
-            // The parser refuses more: what is too large or too small, and what contradicts another key.
-            let fits = |error: scenario::Error| error.fix().starts_with("give ") || error.key() != overrides[1].0;
+            // The parser refuses more: what is too large or too small, and what contradicts another
+            // key.
+            let fits = |error: scenario::Error| {
+                error.fix().starts_with("give ") || error.key() != overrides[1].0
+            };
             let by_parser = refused.is_none_or(fits);
             assert_eq!(by_schema, by_parser, "{} = {text:?}", key.key);
         }

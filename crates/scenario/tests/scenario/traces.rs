@@ -1,4 +1,5 @@
-//! Files of rates and traces: no bytes panic, a refusal names file and line, and what is accepted reads back the same.
+//! Files of rates and traces: no bytes panic, a refusal names file and line, and what is accepted
+//! reads back the same.
 
 use std::fs;
 use std::path::PathBuf;
@@ -24,7 +25,12 @@ impl Drop for Scratch {
 /// Reads a scenario whose link is of `kind` by a file of these bytes; whether it was accepted.
 fn accepts(kind: &str, file: &Scratch, bytes: &[u8]) -> bool {
     fs::write(&file.0, bytes).expect("the folder for scratch can be written");
-    let name = file.0.file_name().expect("it has a name").to_str().expect("of ASCII");
+    let name = file
+        .0
+        .file_name()
+        .expect("it has a name")
+        .to_str()
+        .expect("of ASCII");
     let text = format!(
         "duration = \"9s\"\n[path]\nrate_pattern = \"{kind} file {name}\"\nrtt = \"9ms\"\nbuffer = \"9packets\"\n\
          [[flow]]\ncc = \"cubic\"\n"
@@ -33,12 +39,19 @@ fn accepts(kind: &str, file: &Scratch, bytes: &[u8]) -> bool {
     match Scenario::parse(&text, beside.to_str().expect("of ASCII")) {
         Ok(scenario) => {
             let written = scenario.to_toml();
-            assert_eq!(Scenario::parse(&written, "written.toml").unwrap(), scenario, "{written}");
+            assert_eq!(
+                Scenario::parse(&written, "written.toml").unwrap(),
+                scenario,
+                "{written}"
+            );
             true
         }
         Err(error) => {
             let text = error.to_string();
-            assert!(text.contains("it.toml:3: path.rate_pattern") && text.contains(name), "{text}");
+            assert!(
+                text.contains("it.toml:3: path.rate_pattern") && text.contains(name),
+                "{text}"
+            );
             assert_eq!(text.matches('\n').count(), 1, "two lines: {text}");
             assert!(text.len() < 2_000, "{} characters", text.len());
             false
@@ -86,7 +99,11 @@ proptest! {
 #[test]
 fn files_of_other_systems_are_read() {
     let file = Scratch::new("systems");
-    assert!(accepts("mahimahi", &file, b"\xef\xbb\xbf1\r\n2\r\n\r\n# the end\r\n9\r\n"));
+    assert!(accepts(
+        "mahimahi",
+        &file,
+        b"\xef\xbb\xbf1\r\n2\r\n\r\n# the end\r\n9\r\n"
+    ));
     assert!(accepts("schedule", &file, b"0s,20mbit\r\n1s,\t30mbit\r\n"));
 }
 
@@ -96,10 +113,17 @@ fn a_line_without_end_is_refused_in_few_words() {
     assert!(!accepts("mahimahi", &file, &vec![b'7'; 10_000_000]));
     assert!(!accepts("schedule", &file, &vec![b'7'; 10_000_000]));
     // More than any trace needs: refused before it is read.
-    fs::File::create(&file.0).and_then(|empty| empty.set_len(1 << 30)).expect("a sparse file");
+    fs::File::create(&file.0)
+        .and_then(|empty| empty.set_len(1 << 30))
+        .expect("a sparse file");
     let name = file.0.to_str().expect("of ASCII");
     let text = format!(
         "duration = \"9s\"\n[path]\nrate_pattern = \"mahimahi file {name}\"\nrtt = \"9ms\"\nbuffer = \"9packets\"\n[[flow]]\ncc = \"cubic\"\n"
     );
-    assert!(Scenario::parse(&text, "it.toml").unwrap_err().to_string().contains("more than 64 MiB"));
+    assert!(
+        Scenario::parse(&text, "it.toml")
+            .unwrap_err()
+            .to_string()
+            .contains("more than 64 MiB")
+    );
 }

@@ -122,8 +122,11 @@ fn scenarios() -> impl Strategy<Value = String> {
         (1.0..1e3_f64).prop_map(|n| format!("{n}bdp")),
         (15_u64..1_000_000).prop_map(|n| format!("{n}ms")),
     ];
-    let loss =
-        prop_oneof![Just("0".to_owned()), (0.0..99.9_f64).prop_map(|p| p.to_string()), Just("0.000001".to_owned())];
+    let loss = prop_oneof![
+        Just("0".to_owned()),
+        (0.0..99.9_f64).prop_map(|p| p.to_string()),
+        Just("0.000001".to_owned())
+    ];
     let share = || (0.1..100.0_f64).prop_map(|p| format!("{p}%"));
     let loss = prop_oneof![
         loss.prop_map(|p| format!("{p}%")),
@@ -138,13 +141,22 @@ fn scenarios() -> impl Strategy<Value = String> {
         }),
     ];
     let value = prop_oneof![
-        any::<f64>().prop_filter("finite", |n| n.is_finite()).prop_map(|n| format!("{n:e}")),
+        any::<f64>()
+            .prop_filter("finite", |n| n.is_finite())
+            .prop_map(|n| format!("{n:e}")),
         any::<i64>().prop_map(|n| n.to_string()),
         any::<bool>().prop_map(|flag| flag.to_string()),
         "[^'\\p{C}]*".prop_map(|word| format!("'{word}'")),
     ];
     let param = ("[^'\\p{C}]{0,8}", value);
-    let flow = (prop_oneof!["cubic", "bbr1"], 0_u64..=1 << 62, 1..4, 1..=64, 0_u64..100_000, prop::option::of(param));
+    let flow = (
+        prop_oneof!["cubic", "bbr1"],
+        0_u64..=1 << 62,
+        1..4,
+        1..=64,
+        0_u64..100_000,
+        prop::option::of(param),
+    );
     let flow = flow.prop_map(|(cc, bytes, count, delayed_ack, us, param)| {
         let bytes = if bytes == 0 { String::new() } else { format!("bytes = \"{bytes}B\"\n") };
         let params = param.map_or(String::new(), |(name, value)| format!("params = {{ '{name}' = {value} }}\n"));
@@ -156,19 +168,39 @@ fn scenarios() -> impl Strategy<Value = String> {
         Just("off".to_owned()),
         (ns.clone(), any::<bool>())
             .prop_map(|(ns, reorder)| format!("{ns}ns{}", if reorder { " reorder" } else { "" })),
-        (ns.clone(), ns.clone()).prop_map(|(a, b)| format!("hold {}ns every {}ns", a.min(b), a.max(b))),
-        (ns.clone(), ns.clone(), 0_u32..100, any::<bool>(), 0_usize..3).prop_map(|(mean, sigma, c, reorder, of)| {
-            let name = ["normal", "pareto", "paretonormal"][of];
-            let word = if reorder { "reorder" } else { "" };
-            format!("{name} {mean}ns {word} correlation {c}.5% sigma {sigma}ns")
-        }),
-        (ns, 1..1_000_u64).prop_map(|(ns, n)| format!("histogram 0s {n},{ns}ns 4 , 100s 0 reorder")),
+        (ns.clone(), ns.clone()).prop_map(|(a, b)| format!(
+            "hold {}ns every {}ns",
+            a.min(b),
+            a.max(b)
+        )),
+        (
+            ns.clone(),
+            ns.clone(),
+            0_u32..100,
+            any::<bool>(),
+            0_usize..3
+        )
+            .prop_map(|(mean, sigma, c, reorder, of)| {
+                let name = ["normal", "pareto", "paretonormal"][of];
+                let word = if reorder { "reorder" } else { "" };
+                format!("{name} {mean}ns {word} correlation {c}.5% sigma {sigma}ns")
+            }),
+        (ns, 1..1_000_u64)
+            .prop_map(|(ns, n)| format!("histogram 0s {n},{ns}ns 4 , 100s 0 reorder")),
     ];
     let policer = prop_oneof![
         Just("off".to_owned()),
-        (1_u64..9_999, 1_500_u64..1_000_000_000_000).prop_map(|(r, b)| format!("{r}kbit burst {b}B"))
+        (1_u64..9_999, 1_500_u64..1_000_000_000_000)
+            .prop_map(|(r, b)| format!("{r}kbit burst {b}B"))
     ];
-    let path = (1_000_000_u64..10_000_000_000, 12_u64..100_000, buffer, loss, jitter, policer);
+    let path = (
+        1_000_000_u64..10_000_000_000,
+        12_u64..100_000,
+        buffer,
+        loss,
+        jitter,
+        policer,
+    );
     let path = path.prop_map(|(bps, ms, buffer, loss, jitter, policer)| {
         let again =
             format!("buffer = \"{buffer}\"\nloss = \"{loss}\"\njitter = \"{jitter}\"\npolicer = \"{policer}\"\n");
@@ -176,9 +208,14 @@ fn scenarios() -> impl Strategy<Value = String> {
         format!("{start}[[path.change]]\nat = \"1ns\"\nrate = \"{ms}mbit\"\n{again}")
     });
     let top = ("[^\\p{C}]*", duration, 0..=i64::MAX);
-    (top, path, prop::collection::vec(flow, 1..5)).prop_map(|((title, duration, seed), path, flows)| {
-        format!("# {title}\nduration = \"{duration}\"\nseed = {seed}\n{path}{}", flows.concat())
-    })
+    (top, path, prop::collection::vec(flow, 1..5)).prop_map(
+        |((title, duration, seed), path, flows)| {
+            format!(
+                "# {title}\nduration = \"{duration}\"\nseed = {seed}\n{path}{}",
+                flows.concat()
+            )
+        },
+    )
 }
 
 proptest! {
@@ -195,7 +232,14 @@ proptest! {
 fn how_quic_is_run_is_written_where_it_is_given() {
     let quic = "[quic]\nserver_cpu = 1\nbusy_poll = \"on\"\n\n[[flow]]\nname";
     let scenario = parse(&FULL.replacen("[[flow]]\nname", quic, 1));
-    assert_eq!((scenario.quic.server_cpu, scenario.quic.client_cpu, scenario.quic.busy_poll), (Some(1), None, true));
+    assert_eq!(
+        (
+            scenario.quic.server_cpu,
+            scenario.quic.client_cpu,
+            scenario.quic.busy_poll
+        ),
+        (Some(1), None, true)
+    );
     assert_eq!(parse(&scenario.to_toml()).quic, scenario.quic);
     assert!(!parse(FULL).to_toml().contains("[quic]"));
 }

@@ -1,8 +1,10 @@
-//! The programs at both ends of a run on kernel TCP: they send, receive and sample what the kernel says, and decide nothing.
+//! The programs at both ends of a run on kernel TCP: they send, receive and sample what the kernel
+//! says, and decide nothing.
 //!
-//! `send` opens each flow's connection at its time and writes what its application would; `receive` reads; `tap` writes down the
-//! headers of what passes an interface. All wait in `epoll` for sockets and one timer, never in a loop, so that they run in a
-//! user-mode Linux whose time stands still while anybody computes.
+//! `send` opens each flow's connection at its time and writes what its application would; `receive`
+//! reads; `tap` writes down the headers of what passes an interface. All wait in `epoll` for
+//! sockets and one timer, never in a loop, so that they run in a user-mode Linux whose time stands
+//! still while anybody computes.
 
 mod app;
 mod draw_up;
@@ -67,11 +69,21 @@ The ends of a fullpipe run on kernel TCP.
 /// The whole program; `arguments` are without its name. Gives its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let words: Vec<&str> = arguments.iter().map(|word| word.to_str().unwrap_or_default()).collect();
-    let (first, second) = (arguments.get(1).map(Path::new), arguments.get(2).map(Path::new));
+    let words: Vec<&str> = arguments
+        .iter()
+        .map(|word| word.to_str().unwrap_or_default())
+        .collect();
+    let (first, second) = (
+        arguments.get(1).map(Path::new),
+        arguments.get(2).map(Path::new),
+    );
     let result = match (words.as_slice(), first, second) {
-        (["receive", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| receive(&plan, out)),
-        (["send", _, _], Some(plan), Some(out)) => Plan::read(plan).and_then(|plan| send(&plan, out, sys::now)),
+        (["receive", _, _], Some(plan), Some(out)) => {
+            Plan::read(plan).and_then(|plan| receive(&plan, out))
+        }
+        (["send", _, _], Some(plan), Some(out)) => {
+            Plan::read(plan).and_then(|plan| send(&plan, out, sys::now))
+        }
         (["tap", interface, _], _, Some(out)) => tap::tap(interface, out),
         _ => {
             eprintln!("{USAGE}");

@@ -10,7 +10,8 @@ use super::Failure;
 /// The version of the format.
 pub const VERSION: u32 = 1;
 
-/// Which flows there are, and what they do. Times are in ns since the run began, which is when `send` starts.
+/// Which flows there are, and what they do. Times are in ns since the run began, which is when
+/// `send` starts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// [`VERSION`].
@@ -39,12 +40,14 @@ pub struct FlowPlan {
     pub name: String,
     /// Where its receiver listens; it is known by this port in every packet.
     pub port: u16,
-    /// Of a flow that arrives: its sender's port, by which it is known, since the receiver's is that of others, too.
+    /// Of a flow that arrives: its sender's port, by which it is known, since the receiver's is
+    /// that of others, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near_port: Option<u16>,
     /// TCP_CONGESTION of its sender.
     pub congestion: String,
-    /// TCP_CONGESTION of its receiver, where that has a part in it (DCTCP's way of echoing marks); else the kernel's default.
+    /// TCP_CONGESTION of its receiver, where that has a part in it (DCTCP's way of echoing marks);
+    /// else the kernel's default.
     pub receiver_congestion: Option<String>,
     /// When its SYN leaves.
     pub start: u64,
@@ -70,7 +73,8 @@ pub struct FlowPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AppPlan {
-    /// Writes at `first`, bit/s of payload, and from each of the given times on at another rate; none is no limit.
+    /// Writes at `first`, bit/s of payload, and from each of the given times on at another rate;
+    /// none is no limit.
     Writes {
         /// The rate at the opening.
         first: Option<u64>,
@@ -81,7 +85,8 @@ pub enum AppPlan {
         /// It ends after that many bytes, if ever.
         bytes: Option<u64>,
     },
-    /// Writes each chunk so long after the flow's start, or as soon as the connection is open, and ends.
+    /// Writes each chunk so long after the flow's start, or as soon as the connection is open, and
+    /// ends.
     Chunks(Vec<(u64, u64)>),
     /// The receiver asks, with a byte each but for the first, which is the SYN; the sender answers.
     Answers {
@@ -116,14 +121,15 @@ impl Plan {
     /// # Errors
     /// When there is none, or it is of another version.
     pub fn read(path: &Path) -> Result<Plan, Failure> {
-        let text =
-            std::fs::read_to_string(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
         let wrong = |why: String| Failure::new(format!("{}: {why}", path.display()));
-        let plan: Plan = serde_json::from_str(&text).map_err(|error| wrong(format!("no plan: {error}")))?;
+        let plan: Plan =
+            serde_json::from_str(&text).map_err(|error| wrong(format!("no plan: {error}")))?;
         match plan {
-            Plan { version, .. } if version != VERSION => {
-                Err(wrong(format!("a plan of version {version}, where {VERSION} is wanted: make it anew")))
-            }
+            Plan { version, .. } if version != VERSION => Err(wrong(format!(
+                "a plan of version {version}, where {VERSION} is wanted: make it anew"
+            ))),
             Plan { interval: 0, .. } => Err(wrong("interval has to be above zero".to_owned())),
             plan => Ok(plan),
         }

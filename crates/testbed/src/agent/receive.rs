@@ -8,8 +8,8 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
-    Backlog, MsgFlags, SockFlag, SockaddrIn, accept4, bind, getpeername, listen, recv, send as write, setsockopt,
-    sockopt,
+    Backlog, MsgFlags, SockFlag, SockaddrIn, accept4, bind, getpeername, listen, recv,
+    send as write, setsockopt, sockopt,
 };
 
 use super::plan::{AppPlan, FlowPlan, Plan};
@@ -29,22 +29,45 @@ const CONNECTION: u64 = 1 << 32;
 /// Receives; says "ready" when it can.
 pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
     let poll = Poll::new()?;
-    if let Some(most) = plan.flows.iter().filter_map(|flow| flow.receive_buffer).max() {
+    if let Some(most) = plan
+        .flows
+        .iter()
+        .filter_map(|flow| flow.receive_buffer)
+        .max()
+    {
         sys::make_room(&sys::stream()?, false, most)?;
     }
     if plan.flows.iter().any(FlowPlan::arrives) {
         sys::open_many_files()?;
     }
     let (mut listening, mut ports) = (Vec::new(), BTreeSet::new());
-    for (index, flow) in plan.flows.iter().enumerate().filter(|(_, flow)| ports.insert(flow.port)) {
+    for (index, flow) in plan
+        .flows
+        .iter()
+        .enumerate()
+        .filter(|(_, flow)| ports.insert(flow.port))
+    {
         let socket = listener(plan, flow)?;
         poll.add(&socket, EpollFlags::EPOLLIN, listening.len() as u64)?;
         listening.push((socket, index));
     }
-    let near_ports = plan.flows.iter().enumerate().filter_map(|(index, flow)| Some((flow.near_port?, index)));
+    let near_ports = plan
+        .flows
+        .iter()
+        .enumerate()
+        .filter_map(|(index, flow)| Some((flow.near_port?, index)));
     let begun = sys::now();
-    let writer = Writer::create(out, &Header { agent: "receive".to_owned(), epoch: begun, kernel: sys::kernel() })?;
-    let asking = |(index, flow): (usize, &FlowPlan)| matches!(flow.app, AppPlan::Answers { .. }).then_some(index);
+    let writer = Writer::create(
+        out,
+        &Header {
+            agent: "receive".to_owned(),
+            epoch: begun,
+            kernel: sys::kernel(),
+        },
+    )?;
+    let asking = |(index, flow): (usize, &FlowPlan)| {
+        matches!(flow.app, AppPlan::Answers { .. }).then_some(index)
+    };
     let mut run = Run {
         plan,
         poll,
@@ -80,10 +103,16 @@ fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, Failure> {
         sys::set(&socket, sys::Setting::WindowClamp(bytes))?;
     }
     let address = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, flow.port);
-    let what = format!("flow {:?}: listening at {}:{}", flow.name, plan.receiver, flow.port);
+    let what = format!(
+        "flow {:?}: listening at {}:{}",
+        flow.name, plan.receiver, flow.port
+    );
     bind(socket.as_raw_fd(), &SockaddrIn::from(address)).map_err(failed(&what))?;
-    let waiting =
-        if flow.arrives() { Backlog::MAXALLOWABLE } else { Backlog::new(8).expect("within the system's limit") };
+    let waiting = if flow.arrives() {
+        Backlog::MAXALLOWABLE
+    } else {
+        Backlog::new(8).expect("within the system's limit")
+    };
     listen(&socket, waiting).map_err(failed(&what))?;
     Ok(socket)
 }
@@ -101,7 +130,15 @@ struct Flow<'a> {
 
 impl Flow<'_> {
     fn new(plan: &FlowPlan) -> Flow<'_> {
-        Flow { plan, socket: None, came: false, read: 0, asks: u64::MAX, asked: 0, answers: 0 }
+        Flow {
+            plan,
+            socket: None,
+            came: false,
+            read: 0,
+            asks: u64::MAX,
+            asked: 0,
+            answers: 0,
+        }
     }
 }
 
@@ -128,7 +165,10 @@ impl Run<'_> {
     fn run(&mut self, first_by: u64) -> Result<(), Failure> {
         loop {
             let now = sys::now();
-            if self.gone == self.flows.len() || self.poll.stopped() || self.end.is_some_and(|end| now >= end) {
+            if self.gone == self.flows.len()
+                || self.poll.stopped()
+                || self.end.is_some_and(|end| now >= end)
+            {
                 return self.writer.finish(now);
             }
             if self.end.is_none() && now >= first_by {
@@ -142,7 +182,12 @@ impl Run<'_> {
                     self.ask(index, now)?;
                 }
             }
-            let asks = self.asking.iter().map(|index| self.flows[*index].asks).min().unwrap_or(u64::MAX);
+            let asks = self
+                .asking
+                .iter()
+                .map(|index| self.flows[*index].asks)
+                .min()
+                .unwrap_or(u64::MAX);
             for (token, _) in self.poll.wait(asks.min(self.end.unwrap_or(first_by)))? {
                 match token.checked_sub(CONNECTION) {
                     None => self.accept(token as usize)?,
@@ -174,7 +219,9 @@ impl Run<'_> {
         if self.flows[index].plan.arrives() {
             // One that is gone already has no peer: its sender will say why.
             let peer = getpeername::<SockaddrIn>(connection).ok();
-            let Some(found) = peer.and_then(|peer| self.near_ports.get(&peer.port())) else { return Ok(()) };
+            let Some(found) = peer.and_then(|peer| self.near_ports.get(&peer.port())) else {
+                return Ok(());
+            };
             index = *found;
         }
         let now = sys::now();
@@ -185,19 +232,30 @@ impl Run<'_> {
         if matches!(flow.plan.app, AppPlan::Answers { .. }) {
             setsockopt(&socket, sockopt::TcpNoDelay, &true).map_err(failed("TCP_NODELAY"))?;
         }
-        self.poll.add(&socket, EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP, CONNECTION + index as u64)?;
+        self.poll.add(
+            &socket,
+            EpollFlags::EPOLLIN | EpollFlags::EPOLLRDHUP,
+            CONNECTION + index as u64,
+        )?;
         (flow.socket, flow.came) = (Some(socket), true);
         self.writer.add(Kind::Open, index, now, &[])?;
-        self.end.get_or_insert(now.saturating_sub(flow.plan.start) + self.plan.duration + GRACE);
+        self.end
+            .get_or_insert(now.saturating_sub(flow.plan.start) + self.plan.duration + GRACE);
         self.read(index)
     }
 
     fn read(&mut self, index: usize) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
-        let Some(socket) = &flow.socket else { return Ok(()) };
+        let Some(socket) = &flow.socket else {
+            return Ok(());
+        };
         let before = flow.read;
         let ended = loop {
-            match recv(socket.as_raw_fd(), &mut self.buffer, MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT) {
+            match recv(
+                socket.as_raw_fd(),
+                &mut self.buffer,
+                MsgFlags::MSG_TRUNC | MsgFlags::MSG_DONTWAIT,
+            ) {
                 Ok(0) => break true,
                 Ok(count) => flow.read += count as u64,
                 Err(Errno::EAGAIN | Errno::EINTR) => break false,
@@ -222,7 +280,9 @@ impl Run<'_> {
     /// Has an answer become complete?
     fn answered(&mut self, index: usize, now: u64) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
-        let AppPlan::Answers { sizes, thinks } = &flow.plan.app else { return Ok(()) };
+        let AppPlan::Answers { sizes, thinks } = &flow.plan.app else {
+            return Ok(());
+        };
         let complete: u64 = sizes.iter().take(flow.answers + 1).sum();
         if flow.answers < sizes.len() && flow.asks == u64::MAX && flow.read >= complete {
             let mut data = [0; 16];
@@ -240,7 +300,11 @@ impl Run<'_> {
         (flow.asked, flow.asks) = (now, u64::MAX);
         if let Some(socket) = &flow.socket {
             // A connection that broke says so when it is read.
-            let _ = write(socket.as_raw_fd(), &[0], MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT);
+            let _ = write(
+                socket.as_raw_fd(),
+                &[0],
+                MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT,
+            );
         }
         Ok(())
     }

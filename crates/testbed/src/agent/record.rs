@@ -1,7 +1,8 @@
 //! What agents write down: a header line in JSON, then records, little endian.
 //!
-//! A record is its kind (u16), its flow (u16), the length of what it holds (u32), the time (u64, CLOCK_MONOTONIC in ns) and what
-//! it holds. No record is interpreted where it is written: structs of the kernel are kept as they came.
+//! A record is its kind (u16), its flow (u16), the length of what it holds (u32), the time (u64,
+//! CLOCK_MONOTONIC in ns) and what it holds. No record is interpreted where it is written: structs
+//! of the kernel are kept as they came.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
@@ -48,10 +49,12 @@ pub enum Kind {
     Failure = 10,
     /// The recording is complete.
     Done = 11,
-    /// A packet that passed a link: how long it waited and how long it was sent (u64 each), its size (u32), the link (u8), whether
-    /// it has payload and whether it was marked (u8 each). The time is that of its arrival.
+    /// A packet that passed a link: how long it waited and how long it was sent (u64 each), its
+    /// size (u32), the link (u8), whether it has payload and whether it was marked (u8 each). The
+    /// time is that of its arrival.
     Passed = 12,
-    /// One that did not: the link (u8, 255 is none), why (u8: chance, queue, policer), whether it has payload (u8).
+    /// One that did not: the link (u8, 255 is none), why (u8: chance, queue, policer), whether it
+    /// has payload (u8).
     Dropped = 13,
     /// One with payload that is at its receiver: how long it waited in all (u64).
     Arrived = 14,
@@ -96,7 +99,9 @@ impl Record {
     /// The number at `place`, of those that it holds; zero where it holds none.
     pub fn number(&self, place: usize) -> u64 {
         let bytes = self.data.get(place * 8..place * 8 + 8);
-        bytes.map_or(0, |bytes| u64::from_le_bytes(bytes.try_into().expect("eight bytes")))
+        bytes.map_or(0, |bytes| {
+            u64::from_le_bytes(bytes.try_into().expect("eight bytes"))
+        })
     }
 }
 
@@ -113,8 +118,12 @@ impl Writer {
     /// # Errors
     /// When it can't be written.
     pub fn create(path: &Path, header: &Header) -> Result<Writer, Failure> {
-        let file = File::create(path).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        let mut writer = Writer { path: path.to_owned(), file: BufWriter::with_capacity(1 << 20, file) };
+        let file = File::create(path)
+            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+        let mut writer = Writer {
+            path: path.to_owned(),
+            file: BufWriter::with_capacity(1 << 20, file),
+        };
         let line = serde_json::to_string(header).expect("words and numbers");
         writer.put(line.as_bytes())?;
         writer.put(b"\n")?;
@@ -140,7 +149,13 @@ impl Writer {
     ///
     /// # Errors
     /// As [`add`](Writer::add).
-    pub fn add_number(&mut self, kind: Kind, flow: usize, time: u64, number: u64) -> Result<(), Failure> {
+    pub fn add_number(
+        &mut self,
+        kind: Kind,
+        flow: usize,
+        time: u64,
+        number: u64,
+    ) -> Result<(), Failure> {
         self.add(kind, flow, time, &number.to_le_bytes())
     }
 
@@ -158,11 +173,15 @@ impl Writer {
     /// # Errors
     /// As [`add`](Writer::add).
     pub fn flush(&mut self) -> Result<(), Failure> {
-        self.file.flush().map_err(|error| Failure::new(format!("{}: {error}", self.path.display())))
+        self.file
+            .flush()
+            .map_err(|error| Failure::new(format!("{}: {error}", self.path.display())))
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.file.write_all(bytes).map_err(|error| Failure::new(format!("{}: {error}", self.path.display())))
+        self.file
+            .write_all(bytes)
+            .map_err(|error| Failure::new(format!("{}: {error}", self.path.display())))
     }
 }
 
@@ -184,8 +203,10 @@ impl Reader {
         let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
         let mut file = BufReader::with_capacity(1 << 20, file);
         let mut line = Vec::new();
-        file.read_until(b'\n', &mut line).map_err(|error| wrong(error.to_string()))?;
-        let header = serde_json::from_slice(&line).map_err(|_| wrong("no recording of an agent".to_owned()))?;
+        file.read_until(b'\n', &mut line)
+            .map_err(|error| wrong(error.to_string()))?;
+        let header = serde_json::from_slice(&line)
+            .map_err(|_| wrong("no recording of an agent".to_owned()))?;
         Ok(Reader { header, file })
     }
 }
@@ -202,6 +223,11 @@ impl Iterator for Reader {
         let mut data = vec![0; length as usize];
         self.file.read_exact(&mut data).ok()?;
         let time = u64::from_le_bytes(head[8..].try_into().expect("eight bytes"));
-        Some(Record { kind, flow: word(2), time, data })
+        Some(Record {
+            kind,
+            flow: word(2),
+            time,
+            data,
+        })
     }
 }

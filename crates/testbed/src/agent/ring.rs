@@ -1,5 +1,5 @@
-//! A ring of packets that the kernel fills and we empty, in memory that both see (packet(7), PACKET_RX_RING): no call for
-//! each packet, which inside user-mode Linux is what takes the time.
+//! A ring of packets that the kernel fills and we empty, in memory that both see (packet(7),
+//! PACKET_RX_RING): no call for each packet, which inside user-mode Linux is what takes the time.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr::NonNull;
@@ -44,40 +44,70 @@ impl Ring {
             tp_frame_nr: FRAMES as u32,
         };
         let set = |name, value: *const libc::c_void, length: usize| {
-            // SAFETY: the kernel reads `length` bytes at `value`, which has as many: both are locals of this function.
+            // SAFETY: the kernel reads `length` bytes at `value`, which has as many: both are
+            // locals of this function.
             let result = unsafe {
-                libc::setsockopt(socket.as_raw_fd(), libc::SOL_PACKET, name, value, length as libc::socklen_t)
+                libc::setsockopt(
+                    socket.as_raw_fd(),
+                    libc::SOL_PACKET,
+                    name,
+                    value,
+                    length as libc::socklen_t,
+                )
             };
             Errno::result(result).map(drop)
         };
-        set(libc::PACKET_VERSION, (&raw const version).cast(), size_of_val(&version))?;
-        set(libc::PACKET_RX_RING, (&raw const request).cast(), size_of_val(&request))?;
+        set(
+            libc::PACKET_VERSION,
+            (&raw const version).cast(),
+            size_of_val(&version),
+        )?;
+        set(
+            libc::PACKET_RX_RING,
+            (&raw const request).cast(),
+            size_of_val(&request),
+        )?;
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         // SAFETY: new memory, wherever the kernel likes, which stays mapped until the process ends.
         let mapped = unsafe {
-            libc::mmap(std::ptr::null_mut(), BLOCKS * BLOCK, rights, libc::MAP_SHARED, socket.as_raw_fd(), 0)
+            libc::mmap(
+                std::ptr::null_mut(),
+                BLOCKS * BLOCK,
+                rights,
+                libc::MAP_SHARED,
+                socket.as_raw_fd(),
+                0,
+            )
         };
         if mapped == libc::MAP_FAILED {
             return Err(Errno::last());
         }
-        Ok(Ring { memory: NonNull::new(mapped.cast()).ok_or(Errno::ENOMEM)?, next: 0 })
+        Ok(Ring {
+            memory: NonNull::new(mapped.cast()).ok_or(Errno::ENOMEM)?,
+            next: 0,
+        })
     }
 
     /// Shows the oldest packet to `look` and takes it out; false when there is none.
     #[allow(unsafe_code, reason = "the kernel writes this memory, too")]
     pub(super) fn take<R>(&mut self, look: impl FnOnce(Frame) -> R) -> Option<R> {
-        // SAFETY: `next` is below FRAMES, so that the whole frame lies in the memory that `new` has mapped.
+        // SAFETY: `next` is below FRAMES, so that the whole frame lies in the memory that `new` has
+        // mapped.
         let frame = unsafe { self.memory.add(self.next * FRAME) };
-        // SAFETY: a frame begins with its status, an aligned u32, which the kernel writes as a whole.
+        // SAFETY: a frame begins with its status, an aligned u32, which the kernel writes as a
+        // whole.
         let status = unsafe { AtomicU32::from_ptr(frame.cast().as_ptr()) };
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {
             return None;
         }
-        // SAFETY: with this status the frame is ours until we give it back: nobody writes it. It has a header and, behind
-        // that, an address.
+        // SAFETY: with this status the frame is ours until we give it back: nobody writes it. It
+        // has a header and, behind that, an address.
         let (header, address) = unsafe {
             let behind = frame.add(size_of::<libc::tpacket2_hdr>().next_multiple_of(16));
-            (frame.cast::<libc::tpacket2_hdr>().read(), behind.cast::<libc::sockaddr_ll>().read())
+            (
+                frame.cast::<libc::tpacket2_hdr>().read(),
+                behind.cast::<libc::sockaddr_ll>().read(),
+            )
         };
         let start = usize::from(header.tp_net).min(FRAME);
         let kept = (header.tp_snaplen as usize).min(FRAME - start);

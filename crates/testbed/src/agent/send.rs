@@ -1,4 +1,5 @@
-//! The sending end: opens each flow's connection at its time, writes what its application would, samples what the kernel says.
+//! The sending end: opens each flow's connection at its time, writes what its application would,
+//! samples what the kernel says.
 
 use std::collections::BTreeSet;
 use std::net::{Ipv4Addr, SocketAddrV4};
@@ -8,7 +9,8 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::sys::epoll::EpollFlags;
 use nix::sys::socket::{
-    MsgFlags, Shutdown, SockaddrIn, bind, connect, getsockopt, recv, send as write, setsockopt, shutdown, sockopt,
+    MsgFlags, Shutdown, SockaddrIn, bind, connect, getsockopt, recv, send as write, setsockopt,
+    shutdown, sockopt,
 };
 
 use super::app::{Allowed, Writes, written};
@@ -20,11 +22,13 @@ use super::{Failure, failed};
 /// What is handed over at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Of flows that arrive so many are sampled at a time, and no more often than each 10 ms: they have no rows in a trace.
+/// Of flows that arrive so many are sampled at a time, and no more often than each 10 ms: they have
+/// no rows in a trace.
 const SAMPLED: usize = 64;
 const SAMPLED_EACH: u64 = 10_000_000;
 
-/// The ports that the kernel gives to flows that do not arrive, which have theirs from the plan: above those.
+/// The ports that the kernel gives to flows that do not arrive, which have theirs from the plan:
+/// above those.
 const OWN_PORTS: &str = "60001 65535";
 
 /// Sends; the run began, or begins, when `begins` says.
@@ -32,18 +36,37 @@ pub(crate) fn send(plan: &Plan, out: &Path, begins: impl FnOnce() -> u64) -> Res
     check(plan)?;
     let poll = Poll::new()?;
     let epoch = begins();
-    let writer = Writer::create(out, &Header { agent: "send".to_owned(), epoch, kernel: sys::kernel() })?;
-    let flows: Vec<Flow> = plan.flows.iter().map(|flow| Flow::new(flow, epoch)).collect();
+    let writer = Writer::create(
+        out,
+        &Header {
+            agent: "send".to_owned(),
+            epoch,
+            kernel: sys::kernel(),
+        },
+    )?;
+    let flows: Vec<Flow> = plan
+        .flows
+        .iter()
+        .map(|flow| Flow::new(flow, epoch))
+        .collect();
     let mut run = Run {
         plan,
         epoch,
         end: epoch + plan.duration,
         poll,
         writer,
-        agenda: flows.iter().enumerate().map(|(index, flow)| (flow.due, index)).collect(),
+        agenda: flows
+            .iter()
+            .enumerate()
+            .map(|(index, flow)| (flow.due, index))
+            .collect(),
         flows,
         open: BTreeSet::new(),
-        first_arrival: plan.flows.iter().position(FlowPlan::arrives).unwrap_or(plan.flows.len()),
+        first_arrival: plan
+            .flows
+            .iter()
+            .position(FlowPlan::arrives)
+            .unwrap_or(plan.flows.len()),
         under_way: 0,
         closed: 0,
         sampled: (0, epoch),
@@ -55,16 +78,22 @@ pub(crate) fn send(plan: &Plan, out: &Path, begins: impl FnOnce() -> u64) -> Res
     failure.map_or(Ok(()), |words| Err(Failure::new(words)))
 }
 
-/// Refuses algorithms that this kernel does not offer, and makes room for buffers, before anything begins.
+/// Refuses algorithms that this kernel does not offer, and makes room for buffers, before anything
+/// begins.
 fn check(plan: &Plan) -> Result<(), Failure> {
     let mut known = BTreeSet::new();
-    for flow in plan.flows.iter().filter(|flow| known.insert(&flow.congestion)) {
+    for flow in plan
+        .flows
+        .iter()
+        .filter(|flow| known.insert(&flow.congestion))
+    {
         sys::set_congestion(&sys::stream()?, &flow.name, &flow.congestion)?;
     }
     if plan.flows.iter().any(FlowPlan::arrives) {
         sys::open_many_files()?;
         sys::set_sysctl("ip_local_port_range", OWN_PORTS)?;
-        // What one connection was like is not for the next one to know, as little as in a simulation.
+        // What one connection was like is not for the next one to know, as little as in a
+        // simulation.
         sys::set_sysctl("tcp_no_metrics_save", "1")?;
     }
     let most = plan.flows.iter().map(|flow| flow.send_buffer).max();
@@ -83,10 +112,18 @@ enum App {
 impl App {
     fn new(plan: &AppPlan, epoch: u64, started: u64, opened: u64) -> App {
         match plan {
-            AppPlan::Chunks(chunks) => {
-                App::Chunks(chunks.iter().map(|(offset, bytes)| (started + offset, *bytes)).collect())
-            }
-            AppPlan::Writes { first, changes, from_opening, bytes } => {
+            AppPlan::Chunks(chunks) => App::Chunks(
+                chunks
+                    .iter()
+                    .map(|(offset, bytes)| (started + offset, *bytes))
+                    .collect(),
+            ),
+            AppPlan::Writes {
+                first,
+                changes,
+                from_opening,
+                bytes,
+            } => {
                 let zero = if *from_opening { opened } else { epoch };
                 let changes = changes.iter().map(|(at, rate)| (zero + at, *rate));
                 App::Writes(Writes::new(*first, changes, *bytes, opened))
@@ -106,8 +143,16 @@ impl App {
             App::Writes(writes) => writes.allowed(now, sent),
             App::Chunks(chunks) => written(chunks, now),
             App::Answers(ends, asked) => {
-                let bytes = asked.checked_sub(1).and_then(|last| ends.get(last)).or(ends.last()).copied().unwrap_or(0);
-                Allowed { bytes, again: u64::MAX }
+                let bytes = asked
+                    .checked_sub(1)
+                    .and_then(|last| ends.get(last))
+                    .or(ends.last())
+                    .copied()
+                    .unwrap_or(0);
+                Allowed {
+                    bytes,
+                    again: u64::MAX,
+                }
             }
         }
     }
@@ -138,7 +183,16 @@ struct Flow<'a> {
 impl Flow<'_> {
     fn new(plan: &FlowPlan, epoch: u64) -> Flow<'_> {
         let due = epoch + plan.start;
-        Flow { plan, state: State::Waiting, due, socket: None, started: 0, app: None, written: 0, failure: None }
+        Flow {
+            plan,
+            state: State::Waiting,
+            due,
+            socket: None,
+            started: 0,
+            app: None,
+            written: 0,
+            failure: None,
+        }
     }
 }
 
@@ -173,15 +227,24 @@ impl Run<'_> {
         let mut sample_at = self.epoch + interval;
         loop {
             let now = sys::now();
-            if now >= self.end || self.poll.stopped() || self.closed == self.flows.len() || self.broken {
+            if now >= self.end
+                || self.poll.stopped()
+                || self.closed == self.flows.len()
+                || self.broken
+            {
                 break;
             }
             if now >= sample_at {
                 self.sample_all(now)?;
                 let regular = self.epoch + ((now - self.epoch) / interval + 1) * interval;
-                sample_at = if now < mark && mark < regular { mark } else { regular };
+                sample_at = if now < mark && mark < regular {
+                    mark
+                } else {
+                    regular
+                };
             }
-            while let Some((_, index)) = self.agenda.first().copied().filter(|(due, _)| *due <= now) {
+            while let Some((_, index)) = self.agenda.first().copied().filter(|(due, _)| *due <= now)
+            {
                 self.on_due(index, now)?;
             }
             let due = self.agenda.first().map_or(u64::MAX, |(due, _)| *due);
@@ -194,7 +257,10 @@ impl Run<'_> {
             self.sample(index, now)?;
             // What is on its way need not arrive: the run is over.
             if let Some(socket) = self.flows[index].socket.take() {
-                let at_once = libc::linger { l_onoff: 1, l_linger: 0 };
+                let at_once = libc::linger {
+                    l_onoff: 1,
+                    l_linger: 0,
+                };
                 setsockopt(&socket, sockopt::Linger, &at_once).map_err(failed("SO_LINGER"))?;
             }
         }
@@ -244,7 +310,8 @@ impl Run<'_> {
         let socket = sys::stream()?;
         if let Some(port) = plan.near_port {
             let address = SockaddrIn::from(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
-            bind(socket.as_raw_fd(), &address).map_err(failed(&format!("flow {:?}: port {port}", plan.name)))?;
+            bind(socket.as_raw_fd(), &address)
+                .map_err(failed(&format!("flow {:?}: port {port}", plan.name)))?;
         }
         sys::set_congestion(&socket, &plan.name, &plan.congestion)?;
         // Where this is not allowed, there was made room for it.
@@ -257,7 +324,9 @@ impl Run<'_> {
         if let Some(bytes) = plan.written_ahead {
             sys::set(&socket, sys::Setting::NotSentLowAt(bytes))?;
         }
-        if plan.written_ahead.is_some() || matches!(plan.app, AppPlan::Answers { .. } | AppPlan::Chunks(_)) {
+        if plan.written_ahead.is_some()
+            || matches!(plan.app, AppPlan::Answers { .. } | AppPlan::Chunks(_))
+        {
             // The end of an answer, or of a chunk, waits for nothing.
             setsockopt(&socket, sockopt::TcpNoDelay, &true).map_err(failed("TCP_NODELAY"))?;
         }
@@ -280,7 +349,9 @@ impl Run<'_> {
     fn on_event(&mut self, index: usize, what: EpollFlags) -> Result<(), Failure> {
         let now = sys::now();
         let flow = &mut self.flows[index];
-        let Some(socket) = &flow.socket else { return Ok(()) };
+        let Some(socket) = &flow.socket else {
+            return Ok(());
+        };
         let error = match getsockopt(socket, sockopt::SocketError) {
             Ok(0) => None,
             Ok(number) => Some(Errno::from_raw(number)),
@@ -328,7 +399,14 @@ impl Run<'_> {
     /// Requests, a byte each.
     fn read(&mut self, index: usize) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
-        let Flow { socket: Some(socket), app: Some(App::Answers(_, asked)), .. } = flow else { return Ok(()) };
+        let Flow {
+            socket: Some(socket),
+            app: Some(App::Answers(_, asked)),
+            ..
+        } = flow
+        else {
+            return Ok(());
+        };
         let mut bytes = [0; 64];
         while let Ok(count @ 1..) = recv(socket.as_raw_fd(), &mut bytes, MsgFlags::MSG_DONTWAIT) {
             *asked += count;
@@ -338,7 +416,14 @@ impl Run<'_> {
 
     fn write(&mut self, index: usize) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
-        let Flow { socket: Some(socket), app: Some(app), .. } = flow else { return Ok(()) };
+        let Flow {
+            socket: Some(socket),
+            app: Some(app),
+            ..
+        } = flow
+        else {
+            return Ok(());
+        };
         let mut due;
         loop {
             let allowed = app.allowed(sys::now(), flow.written);
@@ -347,16 +432,21 @@ impl Run<'_> {
             if more == 0 {
                 break;
             }
-            match write(socket.as_raw_fd(), &self.zeros[..more], MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT) {
+            match write(
+                socket.as_raw_fd(),
+                &self.zeros[..more],
+                MsgFlags::MSG_NOSIGNAL | MsgFlags::MSG_DONTWAIT,
+            ) {
                 Ok(count) => flow.written += count as u64,
-                // There is room again when the socket says so; what the clock would allow until then changes nothing, but
-                // a change of the rate does.
+                // There is room again when the socket says so; what the clock would allow until
+                // then changes nothing, but a change of the rate does.
                 Err(Errno::EAGAIN) => break,
                 // What it is, the socket says.
                 Err(_) => break,
             }
             if flow.plan.app.bytes() == Some(flow.written) {
-                shutdown(socket.as_raw_fd(), Shutdown::Write).map_err(failed("closing a connection"))?;
+                shutdown(socket.as_raw_fd(), Shutdown::Write)
+                    .map_err(failed("closing a connection"))?;
             }
         }
         self.set_due(index, due);
@@ -369,17 +459,30 @@ impl Run<'_> {
         let (next, at) = self.sampled;
         if now >= at + SAMPLED_EACH {
             let others = chosen.len();
-            chosen.extend(self.open.range(next.max(self.first_arrival)..).take(SAMPLED));
+            chosen.extend(
+                self.open
+                    .range(next.max(self.first_arrival)..)
+                    .take(SAMPLED),
+            );
             // After the last of them it begins again.
             let last = chosen.last().filter(|_| chosen.len() - others == SAMPLED);
             self.sampled = (last.map_or(0, |last| last + 1), now);
         }
-        chosen.into_iter().try_for_each(|index| self.sample(index, now))
+        chosen
+            .into_iter()
+            .try_for_each(|index| self.sample(index, now))
     }
 
     fn sample(&mut self, index: usize, now: u64) -> Result<(), Failure> {
         let flow = &self.flows[index];
-        let Flow { socket: Some(socket), state: State::Open, .. } = flow else { return Ok(()) };
+        let Flow {
+            socket: Some(socket),
+            state: State::Open,
+            ..
+        } = flow
+        else {
+            return Ok(());
+        };
         let mut buffer = [0; 512];
         if !flow.plan.arrives()
             && let Ok(cc @ [_, ..]) = sys::tcp_cc_info(socket, &mut buffer)
@@ -393,8 +496,12 @@ impl Run<'_> {
     /// The flow is over; the others go on, unless it was one of many.
     fn fail(&mut self, index: usize, now: u64, why: String) -> Result<(), Failure> {
         let flow = &mut self.flows[index];
-        let words = format!("flow {:?} to {}:{}: {why}", flow.plan.name, self.plan.receiver, flow.plan.port);
-        self.writer.add(Kind::Failure, index, now, words.as_bytes())?;
+        let words = format!(
+            "flow {:?} to {}:{}: {why}",
+            flow.plan.name, self.plan.receiver, flow.plan.port
+        );
+        self.writer
+            .add(Kind::Failure, index, now, words.as_bytes())?;
         flow.failure = Some(words);
         self.broken |= flow.plan.arrives();
         self.close(index);
@@ -404,7 +511,9 @@ impl Run<'_> {
 
 fn unreachable(error: Errno) -> String {
     match error {
-        Errno::ECONNREFUSED => "nobody listens there\n  fix: start `fullpipe-agent receive` first".to_owned(),
+        Errno::ECONNREFUSED => {
+            "nobody listens there\n  fix: start `fullpipe-agent receive` first".to_owned()
+        }
         error => format!("it can't be reached: {error}"),
     }
 }

@@ -32,14 +32,34 @@ pub(super) enum Setting {
 #[allow(unsafe_code, reason = "nix has no names for these")]
 pub(super) fn set(socket: &OwnedFd, setting: Setting) -> Result<(), Failure> {
     let (level, name, value, what) = match setting {
-        Setting::WindowClamp(value) => (libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, value.into(), "TCP_WINDOW_CLAMP"),
-        Setting::NotSentLowAt(value) => (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, value.into(), "TCP_NOTSENT_LOWAT"),
-        Setting::MaxPacingRate(value) => (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, value, "SO_MAX_PACING_RATE"),
+        Setting::WindowClamp(value) => (
+            libc::IPPROTO_TCP,
+            libc::TCP_WINDOW_CLAMP,
+            value.into(),
+            "TCP_WINDOW_CLAMP",
+        ),
+        Setting::NotSentLowAt(value) => (
+            libc::IPPROTO_TCP,
+            libc::TCP_NOTSENT_LOWAT,
+            value.into(),
+            "TCP_NOTSENT_LOWAT",
+        ),
+        Setting::MaxPacingRate(value) => (
+            libc::SOL_SOCKET,
+            libc::SO_MAX_PACING_RATE,
+            value,
+            "SO_MAX_PACING_RATE",
+        ),
     };
     // Those of TCP are ints, in the first four of these bytes.
-    let bytes = if level == libc::SOL_SOCKET { value.to_ne_bytes() } else { int(value as u32) };
+    let bytes = if level == libc::SOL_SOCKET {
+        value.to_ne_bytes()
+    } else {
+        int(value as u32)
+    };
     // SAFETY: the kernel reads at most the eight bytes that there are.
-    let result = unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, bytes.as_ptr().cast(), 8) };
+    let result =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, name, bytes.as_ptr().cast(), 8) };
     Errno::result(result).map(drop).map_err(failed(what))
 }
 
@@ -64,9 +84,14 @@ pub(super) fn nanos(time: TimeSpec) -> u64 {
 pub(super) fn real_time_ahead() -> i64 {
     let look = || {
         let before = now();
-        let real = nanos(clock_gettime(nix::time::ClockId::CLOCK_REALTIME).expect("every Linux has this clock"));
+        let real = nanos(
+            clock_gettime(nix::time::ClockId::CLOCK_REALTIME).expect("every Linux has this clock"),
+        );
         let after = now();
-        (after - before, real as i64 - (before + (after - before) / 2) as i64)
+        (
+            after - before,
+            real as i64 - (before + (after - before) / 2) as i64,
+        )
     };
     (0..10).map(|_| look()).min().expect("ten looks").1
 }
@@ -78,12 +103,26 @@ pub(super) fn kernel() -> String {
 }
 
 /// An option of the level TCP, whatever its length, into `buffer`.
-#[allow(unsafe_code, reason = "nix wants to know the length of TCP_INFO, which is the kernel's to say")]
-fn option<'a>(socket: &OwnedFd, name: libc::c_int, buffer: &'a mut [u8]) -> Result<&'a [u8], Errno> {
+#[allow(
+    unsafe_code,
+    reason = "nix wants to know the length of TCP_INFO, which is the kernel's to say"
+)]
+fn option<'a>(
+    socket: &OwnedFd,
+    name: libc::c_int,
+    buffer: &'a mut [u8],
+) -> Result<&'a [u8], Errno> {
     let mut length = buffer.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has as many, and the length to `length`.
+    // SAFETY: the kernel writes at most `length` bytes to `buffer`, which has as many, and the
+    // length to `length`.
     let result = unsafe {
-        libc::getsockopt(socket.as_raw_fd(), libc::IPPROTO_TCP, name, buffer.as_mut_ptr().cast(), &mut length)
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            name,
+            buffer.as_mut_ptr().cast(),
+            &mut length,
+        )
     };
     Errno::result(result)?;
     Ok(&buffer[..length as usize])
@@ -93,12 +132,18 @@ fn option<'a>(socket: &OwnedFd, name: libc::c_int, buffer: &'a mut [u8]) -> Resu
 pub(super) type InfoBuffer = [u8; 512];
 
 /// TCP_INFO.
-pub(super) fn tcp_info<'a>(socket: &OwnedFd, buffer: &'a mut InfoBuffer) -> Result<&'a [u8], Errno> {
+pub(super) fn tcp_info<'a>(
+    socket: &OwnedFd,
+    buffer: &'a mut InfoBuffer,
+) -> Result<&'a [u8], Errno> {
     option(socket, libc::TCP_INFO, buffer)
 }
 
 /// TCP_CC_INFO; empty where the algorithm has none.
-pub(super) fn tcp_cc_info<'a>(socket: &OwnedFd, buffer: &'a mut InfoBuffer) -> Result<&'a [u8], Errno> {
+pub(super) fn tcp_cc_info<'a>(
+    socket: &OwnedFd,
+    buffer: &'a mut InfoBuffer,
+) -> Result<&'a [u8], Errno> {
     option(socket, libc::TCP_CC_INFO, buffer)
 }
 
@@ -108,10 +153,22 @@ pub(super) fn missed(socket: &OwnedFd) -> u64 {
     let mut statistics = [0_u32; 2];
     let mut length = size_of_val(&statistics) as libc::socklen_t;
     let place = statistics.as_mut_ptr().cast();
-    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has as many, and the length to `length`.
-    let result =
-        unsafe { libc::getsockopt(socket.as_raw_fd(), libc::SOL_PACKET, libc::PACKET_STATISTICS, place, &mut length) };
-    if result == 0 { u64::from(statistics[1]) } else { 0 }
+    // SAFETY: the kernel writes at most `length` bytes to `statistics`, which has as many, and the
+    // length to `length`.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::SOL_PACKET,
+            libc::PACKET_STATISTICS,
+            place,
+            &mut length,
+        )
+    };
+    if result == 0 {
+        u64::from(statistics[1])
+    } else {
+        0
+    }
 }
 
 /// A socket of TCP that waits for nothing.
@@ -126,16 +183,24 @@ pub(super) fn stream() -> Result<OwnedFd, Failure> {
 /// With what this kernel offers, when it does not offer `name`.
 pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result<(), Failure> {
     let refused = |error| {
-        let offered = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control").unwrap_or_default();
-        let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control").unwrap_or_default();
+        let offered = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
+            .unwrap_or_default();
+        let allowed = fs::read_to_string("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
+            .unwrap_or_default();
         let offered: Vec<&str> = offered.split_whitespace().collect();
         let problem = format!("flow {flow:?}: the kernel does not give it {name:?} ({error})");
-        Failure::new(if offered.contains(&name) && !allowed.split_whitespace().any(|known| known == name) {
-            format!("{problem}\n  fix: as root, add it to /proc/sys/net/ipv4/tcp_allowed_congestion_control")
-        } else {
-            let list = offered.join(", ");
-            format!("{problem}\n  fix: it offers {list}; more by a module, as root: modprobe tcp_{name}")
-        })
+        Failure::new(
+            if offered.contains(&name) && !allowed.split_whitespace().any(|known| known == name) {
+                format!(
+                    "{problem}\n  fix: as root, add it to /proc/sys/net/ipv4/tcp_allowed_congestion_control"
+                )
+            } else {
+                let list = offered.join(", ");
+                format!(
+                    "{problem}\n  fix: it offers {list}; more by a module, as root: modprobe tcp_{name}"
+                )
+            },
+        )
     };
     setsockopt(socket, sockopt::TcpCongestion, &OsString::from(name)).map_err(refused)
 }
@@ -149,27 +214,34 @@ pub(super) fn set_buffer(socket: &OwnedFd, send: bool, bytes: u32) -> nix::Resul
     }
 }
 
-/// Sees to it that a TCP's buffer can be so large: where that of a socket can't be set, in a user namespace, by what those of
-/// this network namespace begin with.
+/// Sees to it that a TCP's buffer can be so large: where that of a socket can't be set, in a user
+/// namespace, by what those of this network namespace begin with.
 pub(super) fn make_room(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), Failure> {
     match set_buffer(socket, send, bytes) {
         Ok(()) => Ok(()),
         // Twice, as the kernel does with what a socket is told.
-        Err(_) => {
-            set_sysctl(if send { "tcp_wmem" } else { "tcp_rmem" }, &format!("4096 {0} {0}", u64::from(bytes) * 2))
-        }
+        Err(_) => set_sysctl(
+            if send { "tcp_wmem" } else { "tcp_rmem" },
+            &format!("4096 {0} {0}", u64::from(bytes) * 2),
+        ),
     }
 }
 
 /// Writes a setting of this network namespace, unless it is so already.
 pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), Failure> {
     let path = format!("/proc/sys/net/ipv4/{name}");
-    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let words = |text: &str| {
+        text.split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     if fs::read_to_string(&path).is_ok_and(|now| words(&now) == words(value)) {
         return Ok(());
     }
     fs::write(&path, value).map_err(|error| {
-        Failure::new(format!("{path} = {value}: {error}\n  fix: run as root of a network namespace of its own"))
+        Failure::new(format!(
+            "{path} = {value}: {error}\n  fix: run as root of a network namespace of its own"
+        ))
     })
 }
 
@@ -190,7 +262,10 @@ pub(super) fn bind_to_interface(socket: &OwnedFd, index: u32) -> Result<(), Errn
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = (libc::ETH_P_ALL as u16).to_be();
     address.sll_ifindex = index as i32;
-    let (place, length) = ((&raw const address).cast(), size_of_val(&address) as libc::socklen_t);
+    let (place, length) = (
+        (&raw const address).cast(),
+        size_of_val(&address) as libc::socklen_t,
+    );
     // SAFETY: `place` is an address of `length` bytes, and lives until the call is over.
     Errno::result(unsafe { libc::bind(socket.as_raw_fd(), place, length) }).map(drop)
 }
@@ -219,9 +294,15 @@ impl Poll {
             stop.add(Signal::SIGTERM);
             stop.add(Signal::SIGINT);
             stop.thread_block()?;
-            let signals = SignalFd::with_flags(&stop, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
+            let signals =
+                SignalFd::with_flags(&stop, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
             epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, SIGNAL))?;
-            Ok(Poll { epoll, timer, signals, stopped: Cell::new(false) })
+            Ok(Poll {
+                epoll,
+                timer,
+                signals,
+                stopped: Cell::new(false),
+            })
         };
         poll().map_err(failed("epoll and a timer"))
     }
@@ -233,7 +314,9 @@ impl Poll {
 
     /// Looks at `fd` from now on, for edges.
     pub(super) fn add(&self, fd: impl AsFd, flags: EpollFlags, token: u64) -> Result<(), Failure> {
-        self.epoll.add(fd, EpollEvent::new(flags | EpollFlags::EPOLLET, token)).map_err(failed("epoll"))
+        self.epoll
+            .add(fd, EpollEvent::new(flags | EpollFlags::EPOLLET, token))
+            .map_err(failed("epoll"))
     }
 
     /// Waits until something happens, at most until `deadline`; gives (token, what) each.
@@ -241,7 +324,10 @@ impl Poll {
         // Zero would disarm it.
         let at = TimeSpec::from_duration(std::time::Duration::from_nanos(deadline.max(1)));
         self.timer
-            .set(Expiration::OneShot(at), TimerSetTimeFlags::TFD_TIMER_ABSTIME)
+            .set(
+                Expiration::OneShot(at),
+                TimerSetTimeFlags::TFD_TIMER_ABSTIME,
+            )
             .map_err(failed("setting a timer"))?;
         let mut events = [EpollEvent::empty(); 64];
         let count = match self.epoll.wait(&mut events, EpollTimeout::NONE) {
@@ -249,10 +335,14 @@ impl Poll {
             Err(Errno::EINTR) => 0,
             Err(error) => return Err(failed("epoll")(error)),
         };
-        if events[..count].iter().any(|event| event.data() == SIGNAL) && self.signals.read_signal().is_ok() {
+        if events[..count].iter().any(|event| event.data() == SIGNAL)
+            && self.signals.read_signal().is_ok()
+        {
             self.stopped.set(true);
         }
         let happened = events[..count].iter().filter(|event| event.data() < SIGNAL);
-        Ok(happened.map(|event| (event.data(), event.events())).collect())
+        Ok(happened
+            .map(|event| (event.data(), event.events()))
+            .collect())
     }
 }

@@ -21,7 +21,11 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
     let (socket, mut ring) = packet_socket(interface)?;
     let poll = Poll::new()?;
     let ahead = sys::real_time_ahead();
-    let header = Header { agent: "tap".to_owned(), epoch: sys::now(), kernel: sys::kernel() };
+    let header = Header {
+        agent: "tap".to_owned(),
+        epoch: sys::now(),
+        kernel: sys::kernel(),
+    };
     let mut writer = Writer::create(out, &header)?;
     super::say_ready();
     loop {
@@ -38,13 +42,22 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
     }
 }
 
-/// A socket that sees every packet of `interface`, both ways, from behind its link-layer header on, and its ring.
+/// A socket that sees every packet of `interface`, both ways, from behind its link-layer header on,
+/// and its ring.
 fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), Failure> {
     let index = if_nametoindex(interface).map_err(failed(&format!("interface {interface:?}")))?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     // Only who asks for all protocols is shown what goes out.
-    let socket = socket(AddressFamily::Packet, SockType::Datagram, flags, SockProtocol::EthAll).map_err(|error| {
-        Failure::new(format!("a packet socket: {error}\n  fix: run as root of the network namespace (CAP_NET_RAW)"))
+    let socket = socket(
+        AddressFamily::Packet,
+        SockType::Datagram,
+        flags,
+        SockProtocol::EthAll,
+    )
+    .map_err(|error| {
+        Failure::new(format!(
+            "a packet socket: {error}\n  fix: run as root of the network namespace (CAP_NET_RAW)"
+        ))
     })?;
     let ring = Ring::new(&socket).map_err(failed("a ring of packets"))?;
     sys::bind_to_interface(&socket, index).map_err(failed(&format!("interface {interface:?}")))?;
@@ -57,10 +70,18 @@ fn write_down(writer: &mut Writer, ahead: i64, frame: &Frame) -> Result<(), Fail
     if head.len() < 40 || head[0] != 0x45 || head[9] != libc::IPPROTO_TCP as u8 {
         return Ok(());
     }
-    let kept = head.len().min(HEADERS).min(20 + usize::from(head[32] >> 4) * 4);
+    let kept = head
+        .len()
+        .min(HEADERS)
+        .min(20 + usize::from(head[32] >> 4) * 4);
     let mut data = [0; 5 + HEADERS];
     data[0] = u8::from(frame.out);
     data[1..5].copy_from_slice(&frame.length.to_le_bytes());
     data[5..5 + kept].copy_from_slice(&head[..kept]);
-    writer.add(Kind::Packet, 0, frame.time.saturating_add_signed(-ahead), &data[..5 + kept])
+    writer.add(
+        Kind::Packet,
+        0,
+        frame.time.saturating_add_signed(-ahead),
+        &data[..5 + kept],
+    )
 }

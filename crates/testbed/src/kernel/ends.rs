@@ -35,11 +35,18 @@ pub(super) enum Ended {
 
 impl Child {
     /// Runs `work` at an end of the bed.
-    pub(super) fn start(end: &End, work: impl FnOnce() -> Result<(), Failure>) -> Result<Child, Trouble> {
+    pub(super) fn start(
+        end: &End,
+        work: impl FnOnce() -> Result<(), Failure>,
+    ) -> Result<Child, Trouble> {
         let (says, voice) = pipe().map_err(cant)?;
         // SAFETY: this process has one thread, so whatever the child touches is in order.
         match unsafe { fork() }.map_err(cant)? {
-            ForkResult::Parent { child } => Ok(Child { pid: child, says, said: String::new() }),
+            ForkResult::Parent { child } => Ok(Child {
+                pid: child,
+                says,
+                said: String::new(),
+            }),
             ForkResult::Child => {
                 drop(says);
                 let ready = || {
@@ -48,8 +55,9 @@ impl Child {
                     end.enter()?;
                     privileges::keep_network()
                 };
-                let result =
-                    ready().map_err(|error| Failure::new(format!("an end of the bed: {error}"))).and_then(|()| work());
+                let result = ready()
+                    .map_err(|error| Failure::new(format!("an end of the bed: {error}")))
+                    .and_then(|()| work());
                 let code = match result {
                     Ok(()) => 0,
                     Err(failure) => {
@@ -103,7 +111,9 @@ impl Child {
         loop {
             match waitpid(self.pid, None) {
                 Ok(WaitStatus::Exited(_, 0)) => return Ended::Well,
-                Ok(WaitStatus::Signaled(_, signal, _)) => return Ended::Failed(format!("ended by {signal}")),
+                Ok(WaitStatus::Signaled(_, signal, _)) => {
+                    return Ended::Failed(format!("ended by {signal}"));
+                }
                 Err(Errno::EINTR) => {}
                 Ok(_) | Err(_) => return Ended::Failed(said),
             }

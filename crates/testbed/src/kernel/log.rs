@@ -1,4 +1,5 @@
-//! What the forwarder saw, in a file: packets at the sender's side, and what the links did with each.
+//! What the forwarder saw, in a file: packets at the sender's side, and what the links did with
+//! each.
 
 use std::io::Write;
 use std::path::Path;
@@ -32,23 +33,43 @@ pub(super) type Written = JoinHandle<std::io::Result<()>>;
 
 impl Log {
     pub(super) fn start(path: &Path) -> Result<(Log, Written), Trouble> {
-        let mut file = std::fs::File::create(path)
-            .map_err(|error| Trouble::new(format!("{}: {error}", path.display()), "look for room in $TMPDIR"))?;
-        let header = Header { agent: "forwarder".to_owned(), epoch: 0, kernel: String::new() };
+        let mut file = std::fs::File::create(path).map_err(|error| {
+            Trouble::new(
+                format!("{}: {error}", path.display()),
+                "look for room in $TMPDIR",
+            )
+        })?;
+        let header = Header {
+            agent: "forwarder".to_owned(),
+            epoch: 0,
+            kernel: String::new(),
+        };
         let mut first = serde_json::to_vec(&header).expect("words and numbers");
         first.push(b'\n');
         let (writer, chunks) = channel::<Vec<u8>>();
         let written = std::thread::spawn(move || {
             let _ = privileges::drop_all();
             file.write_all(&first)?;
-            chunks.into_iter().try_for_each(|chunk| file.write_all(&chunk))
+            chunks
+                .into_iter()
+                .try_for_each(|chunk| file.write_all(&chunk))
         });
-        Ok((Log { zero: 0, bytes: Vec::with_capacity(CHUNK), writer }, written))
+        Ok((
+            Log {
+                zero: 0,
+                bytes: Vec::with_capacity(CHUNK),
+                writer,
+            },
+            written,
+        ))
     }
 
     /// The run began at this time of CLOCK_MONOTONIC.
     pub(super) fn since(self, zero: Span) -> Log {
-        Log { zero: zero.as_nanos(), ..self }
+        Log {
+            zero: zero.as_nanos(),
+            ..self
+        }
     }
 
     fn add(&mut self, kind: Kind, flow: u32, time: Time, data: &[&[u8]]) {
@@ -58,7 +79,8 @@ impl Log {
         self.bytes.extend_from_slice(&(flow as u16).to_le_bytes());
         self.bytes.extend_from_slice(&(length as u32).to_le_bytes());
         self.bytes.extend_from_slice(&time.to_le_bytes());
-        data.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        data.iter()
+            .for_each(|part| self.bytes.extend_from_slice(part));
         if self.bytes.len() + 2 * HEADERS > CHUNK {
             self.hand_over();
         }
@@ -75,15 +97,30 @@ impl Log {
         self.add(Kind::Done, 0, Time::ZERO, &[]);
         self.hand_over();
         drop(self.writer);
-        let result = written.join().unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
-        result
-            .map_err(|error| Trouble::new(format!("what was seen can't be kept: {error}"), "look for room in $TMPDIR"))
+        let result = written
+            .join()
+            .unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
+        result.map_err(|error| {
+            Trouble::new(
+                format!("what was seen can't be kept: {error}"),
+                "look for room in $TMPDIR",
+            )
+        })
     }
 
     fn packet(&mut self, at: Time, out: bool, parcel: &Parcel<Frame>) {
         let kept = parcel.payload.len().min(HEADERS);
         let size = parcel.size.get() as u32;
-        self.add(Kind::Packet, parcel.flow, at, &[&[u8::from(out)], &size.to_le_bytes(), &parcel.payload[..kept]]);
+        self.add(
+            Kind::Packet,
+            parcel.flow,
+            at,
+            &[
+                &[u8::from(out)],
+                &size.to_le_bytes(),
+                &parcel.payload[..kept],
+            ],
+        );
     }
 }
 
@@ -115,20 +152,46 @@ impl Tap for Log {
     }
 
     fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
-        let Passage { link, arrived, start, end, marked } = *passage;
-        let (wait, takes, size) =
-            (start.since(arrived).as_nanos(), end.since(start).as_nanos(), parcel.size.get() as u32);
+        let Passage {
+            link,
+            arrived,
+            start,
+            end,
+            marked,
+        } = *passage;
+        let (wait, takes, size) = (
+            start.since(arrived).as_nanos(),
+            end.since(start).as_nanos(),
+            parcel.size.get() as u32,
+        );
         let data = u8::from(parcel.kind == Counts::Data);
         let flags = [number(link), data, u8::from(marked)];
-        let parts: [&[u8]; 4] = [&wait.to_le_bytes(), &takes.to_le_bytes(), &size.to_le_bytes(), &flags];
+        let parts: [&[u8]; 4] = [
+            &wait.to_le_bytes(),
+            &takes.to_le_bytes(),
+            &size.to_le_bytes(),
+            &flags,
+        ];
         self.add(Kind::Passed, parcel.flow, arrived, &parts);
     }
 
-    fn delivered(&mut self, at: Time, _due: Time, waited: Span, side: Side, parcel: &Parcel<Frame>) {
+    fn delivered(
+        &mut self,
+        at: Time,
+        _due: Time,
+        waited: Span,
+        side: Side,
+        parcel: &Parcel<Frame>,
+    ) {
         if side == Side::Near {
             self.packet(at, false, parcel);
         } else if parcel.direction == Direction::Forward && parcel.kind == Counts::Data {
-            self.add(Kind::Arrived, parcel.flow, at, &[&waited.as_nanos().to_le_bytes()]);
+            self.add(
+                Kind::Arrived,
+                parcel.flow,
+                at,
+                &[&waited.as_nanos().to_le_bytes()],
+            );
         }
     }
 }
@@ -157,9 +220,19 @@ pub(super) fn read(path: &Path, zero: u64) -> Result<Links, Failure> {
             Kind::Dropped => {
                 let why = [Loss::Chance, Loss::Queue, Loss::Policer][usize::from(byte(1)).min(2)];
                 let link = Some(u32::from(byte(0))).filter(|link| *link != u32::from(u8::MAX));
-                links.dropped.push(Dropped { link, flow, data: byte(2) == 1, at, why });
+                links.dropped.push(Dropped {
+                    link,
+                    flow,
+                    data: byte(2) == 1,
+                    at,
+                    why,
+                });
             }
-            Kind::Arrived => links.arrived.push(Arrived { flow, at, waited: Span::from_nanos(record.number(0)) }),
+            Kind::Arrived => links.arrived.push(Arrived {
+                flow,
+                at,
+                waited: Span::from_nanos(record.number(0)),
+            }),
             _ => {}
         }
     }
@@ -167,5 +240,7 @@ pub(super) fn read(path: &Path, zero: u64) -> Result<Links, Failure> {
 }
 
 fn size(record: &Record) -> u32 {
-    record.data.get(16..20).map_or(0, |bytes| u32::from_le_bytes(bytes.try_into().expect("four bytes")))
+    record.data.get(16..20).map_or(0, |bytes| {
+        u32::from_le_bytes(bytes.try_into().expect("four bytes"))
+    })
 }

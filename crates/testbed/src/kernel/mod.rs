@@ -1,7 +1,9 @@
-//! Runner `kernel`: a scenario on this machine's own TCP, between two namespaces, with the emulator between them.
+//! Runner `kernel`: a scenario on this machine's own TCP, between two namespaces, with the emulator
+//! between them.
 //!
-//! The agents of both sides and the forwarder are processes of one [`Sandbox`]: they end with it, whatever ends it. What they
-//! write goes to files without a name, so that nothing is left of these either.
+//! The agents of both sides and the forwarder are processes of one [`Sandbox`]: they end with it,
+//! whatever ends it. What they write goes to files without a name, so that nothing is left of these
+//! either.
 
 mod ends;
 mod log;
@@ -86,17 +88,35 @@ fn plan(scenario: &Scenario, interval: Span) -> Result<Plan, Error> {
 ///
 /// # Errors
 /// When the scenario asks for what a kernel has not got.
-pub fn start(scenario: &Scenario, interval: Span, traced: bool) -> Result<Result<Run, Trouble>, Error> {
+pub fn start(
+    scenario: &Scenario,
+    interval: Span,
+    traced: bool,
+) -> Result<Result<Run, Trouble>, Error> {
     emulator::check(scenario)?;
     let plan = plan(scenario, interval)?;
     let begin = || {
-        let files = Files { send: unnamed()?, receive: unnamed()?, log: unnamed()? };
+        let files = Files {
+            send: unnamed()?,
+            receive: unnamed()?,
+            log: unnamed()?,
+        };
         let [send, receive, log] = [&files.send, &files.receive, &files.log].map(path);
         let at_once = plan.at_once;
-        let Unfolded { scenario: inner, arrivals } = Unfolded::of(scenario);
+        let Unfolded {
+            scenario: inner,
+            arrivals,
+        } = Unfolded::of(scenario);
         let ports = Ports::new(FIRST_PORT, scenario, arrivals.len());
-        let sandbox = Sandbox::start(move |inside| run(&inner, ports, &plan, [send, receive, log], inside))?;
-        Ok(Run { sandbox, scenario: scenario.clone(), interval: traced.then_some(interval), at_once, files })
+        let sandbox =
+            Sandbox::start(move |inside| run(&inner, ports, &plan, [send, receive, log], inside))?;
+        Ok(Run {
+            sandbox,
+            scenario: scenario.clone(),
+            interval: traced.then_some(interval),
+            at_once,
+            files,
+        })
     };
     Ok(begin())
 }
@@ -107,8 +127,11 @@ impl Run {
     /// # Errors
     /// When what was written down breaks off.
     pub fn finish(&self, done: &Value) -> Result<Measured, Failure> {
-        let broken = |error: serde_json::Error| Failure::new(format!("what the sandbox says is broken: {error}"));
-        let links: Vec<LinkSummary> = serde_json::from_value(done["links"].clone()).map_err(broken)?;
+        let broken = |error: serde_json::Error| {
+            Failure::new(format!("what the sandbox says is broken: {error}"))
+        };
+        let links: Vec<LinkSummary> =
+            serde_json::from_value(done["links"].clone()).map_err(broken)?;
         let facts = Facts {
             runner: NAME.to_owned(),
             first_port: FIRST_PORT,
@@ -136,9 +159,15 @@ fn unnamed() -> Result<File, Trouble> {
     let flags = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC;
     let file = nix::fcntl::open(&folder, flags, Mode::S_IRUSR | Mode::S_IWUSR);
     file.map(File::from).map_err(|error| {
-        let problem =
-            format!("{}: a file without a name (O_TMPFILE) can't be made there: {}", folder.display(), error.desc());
-        Trouble::new(problem, "set TMPDIR to a folder on tmpfs, ext4, xfs or btrfs that can be written")
+        let problem = format!(
+            "{}: a file without a name (O_TMPFILE) can't be made there: {}",
+            folder.display(),
+            error.desc()
+        );
+        Trouble::new(
+            problem,
+            "set TMPDIR to a folder on tmpfs, ext4, xfs or btrfs that can be written",
+        )
     })
 }
 
@@ -165,12 +194,18 @@ fn run(
         return Err(receiver.end().trouble("the receivers"));
     }
     let gate = ends::Gate::new()?;
-    let sender = Child::start(&bed.near, || crate::agent::send(plan, &send, || gate.pass()))?;
+    let sender = Child::start(&bed.near, || {
+        crate::agent::send(plan, &send, || gate.pass())
+    })?;
     let (log, written) = Log::start(&log)?;
     let clock = Clock::start();
     let route = move |_: Side, header: &Header, _: &[u8]| {
         let (flow, forward) = ports.way(header.ports.0, header.ports.1)?;
-        let direction = if forward { Direction::Forward } else { Direction::Reverse };
+        let direction = if forward {
+            Direction::Forward
+        } else {
+            Direction::Reverse
+        };
         Some((flow, direction, counts(direction, header.kind)))
     };
     let log = log.since(clock.zero());
@@ -181,16 +216,26 @@ fn run(
         // Both agents: everything in this PID namespace but us.
         let _ = kill(Pid::from_raw(-1), Signal::SIGKILL);
     });
-    let ((sender, receiver), Between { tap, links, host, warnings }) =
-        between(&mut bed, scenario, clock, route, log, || {
-            gate.open(clock.zero().as_nanos());
-            let sent = sender.wait(STEP, || inside.say(&json!({ "progress_s": clock.now().as_secs_f64() })));
-            // What is on its way is not waited for: the connections are gone. But that they are has to arrive.
-            std::thread::sleep(STEP);
-            // A flow that never came is not waited for either.
-            receiver.stop();
-            (sent, receiver.wait(STEP, || {}))
+    let (
+        (sender, receiver),
+        Between {
+            tap,
+            links,
+            host,
+            warnings,
+        },
+    ) = between(&mut bed, scenario, clock, route, log, || {
+        gate.open(clock.zero().as_nanos());
+        let sent = sender.wait(STEP, || {
+            inside.say(&json!({ "progress_s": clock.now().as_secs_f64() }))
         });
+        // What is on its way is not waited for: the connections are gone. But that they are has to
+        // arrive.
+        std::thread::sleep(STEP);
+        // A flow that never came is not waited for either.
+        receiver.stop();
+        (sent, receiver.wait(STEP, || {}))
+    });
     tap.finish(written)?;
     for (ended, who) in [(sender, "the senders"), (receiver, "the receivers")] {
         if let Ended::Failed(_) = ended {
@@ -201,8 +246,8 @@ fn run(
     Ok(json!({ "zero_ns": zero, "links": links, "host": host, "warnings": warnings }))
 }
 
-/// What a packet of TCP counts as on its way. A request carries an ACK on the way of ACKs; an ACK of the sender's, which answers it,
-/// is nobody's.
+/// What a packet of TCP counts as on its way. A request carries an ACK on the way of ACKs; an ACK
+/// of the sender's, which answers it, is nobody's.
 fn counts(direction: Direction, kind: Kind) -> Kind {
     match (direction, kind) {
         (Direction::Reverse, Kind::Data) => Kind::Ack,

@@ -1,4 +1,5 @@
-//! Flows that arrived: a row for each, and by workload the metrics that a simulation gives, by the same meter.
+//! Flows that arrived: a row for each, and by workload the metrics that a simulation gives, by the
+//! same meter.
 
 use endpoint::{LIMITS, Limit};
 use scenario::Scenario;
@@ -36,44 +37,84 @@ impl Came {
         paced: bool,
         window: Window,
     ) -> Came {
-        let mut meters: Vec<_> = scenario.workloads.iter().map(|_| WorkloadMeter::new(window, LIMITS.len())).collect();
-        let (mut servers, mut transfers, mut turns) = (Servers::new(scenario), Vec::new(), Vec::new());
-        for ((mut flow, arrival), spec) in flows.into_iter().zip(&unfolded.arrivals).zip(unfolded.flows()) {
+        let mut meters: Vec<_> = scenario
+            .workloads
+            .iter()
+            .map(|_| WorkloadMeter::new(window, LIMITS.len()))
+            .collect();
+        let (mut servers, mut transfers, mut turns) =
+            (Servers::new(scenario), Vec::new(), Vec::new());
+        for ((mut flow, arrival), spec) in flows
+            .into_iter()
+            .zip(&unfolded.arrivals)
+            .zip(unfolded.flows())
+        {
             let workload = arrival.workload;
             let (meter, start) = (&mut meters[workload], flow.meter.started());
             if flow.refused {
                 meter.on_refused(start);
                 continue;
             }
-            turns.push(Turn { at: start, workload, comes: true });
+            turns.push(Turn {
+                at: start,
+                workload,
+                comes: true,
+            });
             let (bytes, rtt) = (spec.bytes.unwrap_or_default(), scenario.rtt(spec));
             let end = flow.meter.ended();
             if let Some(end) = end {
                 meter.on_complete(start, end, bytes);
-                turns.push(Turn { at: flow.closed.unwrap_or(window.to).max(end), workload, comes: false });
+                turns.push(Turn {
+                    at: flow.closed.unwrap_or(window.to).max(end),
+                    workload,
+                    comes: false,
+                });
             }
-            let paced = paced || spec.pacing == scenario::Pacing::On || twin(&spec.cc).is_some_and(|twin| twin.paces);
+            let paced = paced
+                || spec.pacing == scenario::Pacing::On
+                || twin(&spec.cc).is_some_and(|twin| twin.paces);
             let until = end.unwrap_or(window.to);
-            meter.on_limits(&limits::limits(start, flow.opened, until, &flow.samples, paced, window).1);
+            meter.on_limits(
+                &limits::limits(start, flow.opened, until, &flow.samples, paced, window).1,
+            );
             meter.take(&mut flow.meter);
             servers.add(start, bytes, &arrival.chunks, rtt);
             let completion = end.map(|end| end - start);
-            transfers.push(Transfer { workload: workload as u32, start, bytes, rtt, alone: arrival.alone, completion });
+            transfers.push(Transfer {
+                workload: workload as u32,
+                start,
+                bytes,
+                rtt,
+                alone: arrival.alone,
+                completion,
+            });
         }
         turns.sort_by_key(|turn| turn.at);
         for turn in &turns {
             let meter = &mut meters[turn.workload];
-            if turn.comes { meter.on_arrival(turn.at) } else { meter.on_departure(turn.at) }
+            if turn.comes {
+                meter.on_arrival(turn.at)
+            } else {
+                meter.on_departure(turn.at)
+            }
         }
         let slowdowns = servers.slowdowns(&transfers, meters.len(), window);
         let (mut summaries, mut warnings) = (Vec::new(), Vec::new());
-        for ((meter, workload), slowdown) in meters.into_iter().zip(&scenario.workloads).zip(slowdowns) {
+        for ((meter, workload), slowdown) in
+            meters.into_iter().zip(&scenario.workloads).zip(slowdowns)
+        {
             let spec = &workload.flow;
-            let summary = WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), meter, slowdown, &LIMITS);
+            let summary =
+                WorkloadSummary::new(spec.name.clone(), spec.cc.clone(), meter, slowdown, &LIMITS);
             warnings.extend(spoiled(spec, &summary, at_once));
             summaries.push(summary);
         }
-        Came { summaries, warnings, transfers, turns }
+        Came {
+            summaries,
+            warnings,
+            transfers,
+            turns,
+        }
     }
 
     /// How many were under way, at every `interval` until `end`.
@@ -86,7 +127,11 @@ impl Came {
                 let active = &mut active[turn.workload];
                 *active = active.wrapping_add_signed(if turn.comes { 1 } else { -1 });
             }
-            rows.extend((0..).zip(&active).map(|(workload, active)| ActiveRow { time, workload, active: *active }));
+            rows.extend((0..).zip(&active).map(|(workload, active)| ActiveRow {
+                time,
+                workload,
+                active: *active,
+            }));
             time += interval;
         }
         rows
@@ -96,10 +141,18 @@ impl Came {
 /// Flows that were turned away, or held back by what was to hold nothing back.
 fn spoiled(spec: &scenario::Flow, summary: &WorkloadSummary, at_once: u32) -> Vec<String> {
     let name = &spec.name;
-    let refused = (summary.refused > 0)
-        .then(|| format!("{} flows of {name} were turned away: {at_once} were under way at once", summary.refused));
+    let refused = (summary.refused > 0).then(|| {
+        format!(
+            "{} flows of {name} were turned away: {at_once} were under way at once",
+            summary.refused
+        )
+    });
     let held = |limit: Limit, what: &str| {
-        let share = summary.limited_by.get(LIMITS[limit as usize]).copied().unwrap_or(0.0);
+        let share = summary
+            .limited_by
+            .get(LIMITS[limit as usize])
+            .copied()
+            .unwrap_or(0.0);
         (share > SPOILS).then(|| {
             format!(
                 "flows of {name:?} were held back by their {what} for {:.0} % of the time: was the machine too busy?",
@@ -107,6 +160,11 @@ fn spoiled(spec: &scenario::Flow, summary: &WorkloadSummary, at_once: u32) -> Ve
             )
         })
     };
-    let window = held(Limit::ReceiveWindow, "receive windows").filter(|_| spec.receive_window.is_none());
-    refused.into_iter().chain(window).chain(held(Limit::Host, "send buffers")).collect()
+    let window =
+        held(Limit::ReceiveWindow, "receive windows").filter(|_| spec.receive_window.is_none());
+    refused
+        .into_iter()
+        .chain(window)
+        .chain(held(Limit::Host, "send buffers"))
+        .collect()
 }

@@ -1,4 +1,5 @@
-//! TCP_INFO and TCP_CC_INFO, as the kernel's `include/uapi/linux/tcp.h` and `inet_diag.h` lay them out.
+//! TCP_INFO and TCP_CC_INFO, as the kernel's `include/uapi/linux/tcp.h` and `inet_diag.h` lay them
+//! out.
 
 use units::{Bytes, Rate, Span};
 
@@ -31,18 +32,31 @@ const NO_SSTHRESH: u32 = 0x7fff_ffff;
 
 impl Info {
     pub(crate) fn read(bytes: &[u8]) -> Info {
-        let word =
-            |at: usize| bytes.get(at..at + 4).map_or(0, |word| u32::from_ne_bytes(word.try_into().expect("four")));
-        let long =
-            |at: usize| bytes.get(at..at + 8).map_or(0, |long| u64::from_ne_bytes(long.try_into().expect("eight")));
+        let word = |at: usize| {
+            bytes
+                .get(at..at + 4)
+                .map_or(0, |word| u32::from_ne_bytes(word.try_into().expect("four")))
+        };
+        let long = |at: usize| {
+            bytes.get(at..at + 8).map_or(0, |long| {
+                u64::from_ne_bytes(long.try_into().expect("eight"))
+            })
+        };
         let count = |at: usize| u64::from(word(at));
-        let micros = |us: u64| if us == u64::from(u32::MAX) { Span::MAX } else { Span::from_micros(us) };
+        let micros = |us: u64| {
+            if us == u64::from(u32::MAX) {
+                Span::MAX
+            } else {
+                Span::from_micros(us)
+            }
+        };
         let rate = |at: usize| match long(at) {
             0 | u64::MAX => None,
             rate => Some(Rate::from_bps(rate.saturating_mul(8))),
         };
         let (mss, sacked) = (count(16), count(28));
-        // The SYN and the FIN have a number each among those acknowledged: here the first goes, the last is one byte too many.
+        // The SYN and the FIN have a number each among those acknowledged: here the first goes, the
+        // last is one byte too many.
         let acked = long(120).saturating_sub(1);
         Info {
             ca_state: bytes.get(1).copied().unwrap_or(0),
@@ -50,7 +64,9 @@ impl Info {
             unsent: Bytes::new(count(144)),
             cwnd: count(80),
             inflight: (count(24) + count(36)).saturating_sub(sacked + count(32)),
-            ssthresh: Some(word(76)).filter(|ssthresh| *ssthresh != NO_SSTHRESH).map(u64::from),
+            ssthresh: Some(word(76))
+                .filter(|ssthresh| *ssthresh != NO_SSTHRESH)
+                .map(u64::from),
             srtt: micros(count(68)),
             min_rtt: micros(count(148)),
             pacing_rate: rate(104),
@@ -67,12 +83,23 @@ impl Info {
 /// What an algorithm says of itself, as fields of ours; see [`fields`].
 pub(crate) fn read_cc(kernel: &str, bytes: &[u8], values: &mut Vec<f64>) {
     let word = |at: usize| {
-        bytes.get(at..at + 4).map_or(f64::NAN, |word| f64::from(u32::from_ne_bytes(word.try_into().expect("four"))))
+        bytes.get(at..at + 4).map_or(f64::NAN, |word| {
+            f64::from(u32::from_ne_bytes(word.try_into().expect("four")))
+        })
     };
     match kernel {
         "bbr" => {
-            let (bw, gains) = (word(0) + word(4) * 4_294_967_296.0, [word(12) / 256.0, word(16) / 256.0]);
-            values.extend([bbr_state(bw, gains), bw * 8.0, word(8) / 1e6, gains[0], gains[1]]);
+            let (bw, gains) = (
+                word(0) + word(4) * 4_294_967_296.0,
+                [word(12) / 256.0, word(16) / 256.0],
+            );
+            values.extend([
+                bbr_state(bw, gains),
+                bw * 8.0,
+                word(8) / 1e6,
+                gains[0],
+                gains[1],
+            ]);
         }
         // Of 1024 (DCTCP_MAX_ALPHA).
         "dctcp" => values.push(word(4) / 1024.0),
@@ -82,7 +109,9 @@ pub(crate) fn read_cc(kernel: &str, bytes: &[u8], values: &mut Vec<f64>) {
 }
 
 /// The fields of [`read_cc`], (name, unit, labels) each, with the names that our algorithm's have.
-pub(crate) fn fields(kernel: &str) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
+pub(crate) fn fields(
+    kernel: &str,
+) -> &'static [(&'static str, &'static str, &'static [&'static str])] {
     match kernel {
         "bbr" => &[
             ("state", "", &["startup", "drain", "probe_bw", "probe_rtt"]),
@@ -97,8 +126,9 @@ pub(crate) fn fields(kernel: &str) -> &'static [(&'static str, &'static str, &'s
     }
 }
 
-/// bbr_mode by the gains that it alone has: 2.89 both (STARTUP), 0.35 and 2.89 (DRAIN), 1 both (PROBE_RTT); else 2 for the window.
-/// Before its first sample of the bandwidth both are 1, and it is in STARTUP.
+/// bbr_mode by the gains that it alone has: 2.89 both (STARTUP), 0.35 and 2.89 (DRAIN), 1 both
+/// (PROBE_RTT); else 2 for the window. Before its first sample of the bandwidth both are 1, and it
+/// is in STARTUP.
 fn bbr_state(bw: f64, [pacing, cwnd]: [f64; 2]) -> f64 {
     if pacing.is_nan() {
         f64::NAN
@@ -138,7 +168,14 @@ mod tests {
             read_cc("bbr", &words.map(u32::to_ne_bytes).concat(), &mut values);
             values[0]
         };
-        assert_eq!([state(0, [256, 256]), state(9, [739, 739]), state(9, [256, 256])], [0.0, 0.0, 3.0]);
+        assert_eq!(
+            [
+                state(0, [256, 256]),
+                state(9, [739, 739]),
+                state(9, [256, 256])
+            ],
+            [0.0, 0.0, 3.0]
+        );
     }
 
     #[test]
@@ -150,7 +187,10 @@ mod tests {
         bytes[76..80].copy_from_slice(&NO_SSTHRESH.to_ne_bytes());
         bytes[80..84].copy_from_slice(&20_u32.to_ne_bytes());
         let info = Info::read(&bytes);
-        assert_eq!((info.cwnd, info.inflight, info.mss, info.ssthresh), (20, 7, 1448, None));
+        assert_eq!(
+            (info.cwnd, info.inflight, info.mss, info.ssthresh),
+            (20, 7, 1448, None)
+        );
         assert_eq!((info.busy, info.pacing_rate), (Span::ZERO, None));
     }
 }

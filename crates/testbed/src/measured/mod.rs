@@ -1,5 +1,5 @@
-//! From what agents wrote down to the metrics and the trace that a simulation gives: by `trace`'s meters and recorder, fed
-//! with what really happened.
+//! From what agents wrote down to the metrics and the trace that a simulation gives: by `trace`'s
+//! meters and recorder, fed with what really happened.
 
 mod arrivals;
 mod info;
@@ -70,21 +70,26 @@ pub struct Recording {
 /// Who saw what the links did.
 #[derive(Debug)]
 pub enum Watched {
-    /// Taps in front of the bottleneck and behind it, and of ACKs on their way back. Without the first, packets come there as
-    /// they left the sender; without the last, all ACKs come.
+    /// Taps in front of the bottleneck and behind it, and of ACKs on their way back. Without the
+    /// first, packets come there as they left the sender; without the last, all ACKs come.
     Taps(Option<PathBuf>, PathBuf, Option<PathBuf>),
     /// The emulator, which has its own metrics.
     Emulator(Links, Vec<LinkSummary>),
 }
 
 impl Recording {
-    /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in` where something is lost before, `tap-out`, `tap-acks` where
-    /// ACKs are lost.
+    /// The files of a folder: `send`, `receive`, `tap-sender`, `tap-in` where something is lost
+    /// before, `tap-out`, `tap-acks` where ACKs are lost.
     pub fn in_folder(folder: &Path) -> Recording {
         let file = |name: &str| folder.join(name);
         let made = |name| Some(file(name)).filter(|file| file.exists());
         let links = Watched::Taps(made("tap-in"), file("tap-out"), made("tap-acks"));
-        Recording { send: file("send"), receive: file("receive"), sender: file("tap-sender"), links }
+        Recording {
+            send: file("send"),
+            receive: file("receive"),
+            sender: file("tap-sender"),
+            links,
+        }
     }
 }
 
@@ -126,16 +131,31 @@ pub fn measured(
     facts: Facts,
     interval: Option<Span>,
 ) -> Result<Measured, Failure> {
-    let window = Window { from: Time::ZERO + scenario.measure_from, to: Time::ZERO + scenario.duration };
+    let window = Window {
+        from: Time::ZERO + scenario.measure_from,
+        to: Time::ZERO + scenario.duration,
+    };
     let send = Reader::open(&recording.send)?;
     let epoch = send.header.epoch;
     let at = |time: u64| Time::from_nanos(time.saturating_sub(epoch));
     let unfolded = Unfolded::of(scenario);
-    let mut flows = sent(&unfolded.scenario, complete(send, &recording.send)?, window, at, interval.is_some())?;
+    let mut flows = sent(
+        &unfolded.scenario,
+        complete(send, &recording.send)?,
+        window,
+        at,
+        interval.is_some(),
+    )?;
     let received = complete(Reader::open(&recording.receive)?, &recording.receive)?;
     let all = &unfolded.scenario;
-    received.into_iter().for_each(|record| flows[usize::from(record.flow)].on_received(all, &record, at));
-    let taps = Taps(Ports::new(facts.first_port, scenario, unfolded.arrivals.len()));
+    received
+        .into_iter()
+        .for_each(|record| flows[usize::from(record.flow)].on_received(all, &record, at));
+    let taps = Taps(Ports::new(
+        facts.first_port,
+        scenario,
+        unfolded.arrivals.len(),
+    ));
     let mut warnings = facts.warnings;
     let mut tap = |path: &Path| taps.read(path, &mut warnings);
     let sender = tap(&recording.sender)?;
@@ -148,46 +168,93 @@ pub fn measured(
             let mut optional = |file: Option<PathBuf>| file.map(|file| tap(&file)).transpose();
             let (front, acks) = (optional(front)?, optional(acks)?);
             let behind = that_go(true, tap(&behind)?, true);
-            let (sent, came) = (that_go(true, sender.clone(), true), that_go(false, sender, false));
+            let (sent, came) = (
+                that_go(true, sender.clone(), true),
+                that_go(false, sender, false),
+            );
             let front = front.map_or_else(|| sent.clone(), |front| that_go(true, front, false));
-            let (departs, rate) = (facts.departs.unwrap_or(Departs::Last), scenario.path.link.sustained());
+            let (departs, rate) = (
+                facts.departs.unwrap_or(Departs::Last),
+                scenario.path.link.sustained(),
+            );
             let mut links = taps::links(&sent, &front, &behind, departs, rate, at);
             if let Some(acks) = acks {
-                links.dropped.extend(taps::lost_acks(&that_go(false, acks, false), &came, at));
+                links
+                    .dropped
+                    .extend(taps::lost_acks(&that_go(false, acks, false), &came, at));
                 links.dropped.sort_by_key(|packet| packet.at);
             }
             (links, Vec::new())
         }
     };
     if summaries.is_empty() {
-        let summary =
-            |(link, number): (&scenario::Link, u32)| links.summary(number, &link.name, window, scenario.path.rtt);
+        let summary = |(link, number): (&scenario::Link, u32)| {
+            links.summary(number, &link.name, window, scenario.path.rtt)
+        };
         summaries = scenario.links().zip(0..).map(summary).collect();
     }
     for packet in &links.arrived {
-        flows[packet.flow as usize].meter.on_delivered(packet.at, packet.waited, Bytes::ZERO);
+        flows[packet.flow as usize]
+            .meter
+            .on_delivered(packet.at, packet.waited, Bytes::ZERO);
     }
     for packet in &links.dropped {
         let meter = &mut flows[packet.flow as usize].meter;
-        if packet.data { meter.on_dropped(packet.at) } else { meter.on_ack_dropped(packet.at) }
+        if packet.data {
+            meter.on_dropped(packet.at)
+        } else {
+            meter.on_ack_dropped(packet.at)
+        }
     }
-    for packet in links.passed.iter().filter(|packet| packet.marked && packet.data && window.holds(packet.start)) {
-        flows[packet.flow as usize].meter.on_tally(trace::Tallied { marks: 1, ..trace::Tallied::default() });
+    for packet in links
+        .passed
+        .iter()
+        .filter(|packet| packet.marked && packet.data && window.holds(packet.start))
+    {
+        flows[packet.flow as usize].meter.on_tally(trace::Tallied {
+            marks: 1,
+            ..trace::Tallied::default()
+        });
     }
     let arrived = flows.split_off(scenario.flows.len());
-    let arrived = Came::of(scenario, &unfolded, arrived, facts.at_once, facts.paced, window);
+    let arrived = Came::of(
+        scenario,
+        &unfolded,
+        arrived,
+        facts.at_once,
+        facts.paced,
+        window,
+    );
     warnings.extend(arrived.warnings.iter().cloned());
     let interval = interval.map(|interval| interval.max(LEAST_INTERVAL));
-    let mut recorder = interval.map(|interval| rows::Rows::new(scenario, &links, interval, window.to));
-    if let (Some(recorder), Some(interval), [_, ..]) = (&mut recorder, interval, &scenario.workloads[..]) {
+    let mut recorder =
+        interval.map(|interval| rows::Rows::new(scenario, &links, interval, window.to));
+    if let (Some(recorder), Some(interval), [_, ..]) =
+        (&mut recorder, interval, &scenario.workloads[..])
+    {
         recorder.arrived(arrived.active(interval, window.to), arrived.transfers);
     }
     let mut summary = Vec::with_capacity(flows.len());
     for (index, (flow, spec)) in flows.iter_mut().zip(&scenario.flows).enumerate() {
-        let paced = facts.paced || spec.pacing == scenario::Pacing::On || twin(&spec.cc).is_some_and(|twin| twin.paces);
+        let paced = facts.paced
+            || spec.pacing == scenario::Pacing::On
+            || twin(&spec.cc).is_some_and(|twin| twin.paces);
         let ended = flow.meter.ended().unwrap_or(window.to);
-        let (codes, held) = limits::limits(flow.meter.started(), flow.opened, ended, &flow.samples, paced, window);
-        let metrics = FlowSummary::new(spec.name.clone(), spec.cc.clone(), &flow.meter, &LIMITS, &held);
+        let (codes, held) = limits::limits(
+            flow.meter.started(),
+            flow.opened,
+            ended,
+            &flow.samples,
+            paced,
+            window,
+        );
+        let metrics = FlowSummary::new(
+            spec.name.clone(),
+            spec.cc.clone(),
+            &flow.meter,
+            &LIMITS,
+            &held,
+        );
         warnings.extend(spoiled(spec, &metrics));
         summary.push(metrics);
         if let Some(recorder) = &mut recorder {
@@ -210,15 +277,23 @@ pub fn measured(
         jain: jain(&rates),
         events: 0,
     };
-    Ok(Measured { summary, trace: recorder.map(rows::Rows::finish) })
+    Ok(Measured {
+        summary,
+        trace: recorder.map(rows::Rows::finish),
+    })
 }
 
 /// All records of a file.
 fn complete(reader: Reader, path: &Path) -> Result<Vec<Record>, Failure> {
     let mut records: Vec<Record> = reader.collect();
     match records.pop() {
-        Some(Record { kind: Kind::Done, .. }) => Ok(records),
-        _ => Err(Failure::new(format!("{}: the recording breaks off: its agent was ended", path.display()))),
+        Some(Record {
+            kind: Kind::Done, ..
+        }) => Ok(records),
+        _ => Err(Failure::new(format!(
+            "{}: the recording breaks off: its agent was ended",
+            path.display()
+        ))),
     }
 }
 
@@ -236,7 +311,11 @@ fn sent(
         .map(|spec| {
             let meter = FlowMeter::new(window, Time::ZERO + scenario.start(spec));
             let asks = matches!(spec.app, Some(scenario::App::Request { .. }));
-            let meter = if asks { meter.with_responses(traced) } else { meter };
+            let meter = if asks {
+                meter.with_responses(traced)
+            } else {
+                meter
+            };
             Flow {
                 meter,
                 opened: None,
@@ -261,7 +340,8 @@ fn sent(
             Kind::Refused => flow.refused = true,
             Kind::CcInfo => cc = record.data,
             Kind::Info => {
-                flow.samples.push((at(record.time), Info::read(&record.data)));
+                flow.samples
+                    .push((at(record.time), Info::read(&record.data)));
                 flow.cc.push(std::mem::take(&mut cc));
             }
             _ => {}
@@ -286,9 +366,18 @@ impl Flow {
             }
             Kind::Answer => {
                 let (asked, bytes) = (record.number(0), Bytes::new(record.number(1)));
-                // The first is asked for with the SYN, of which the receiver does not know when it left.
-                let start = if asked == 0 { self.meter.started() } else { at(asked) };
-                self.meter.on_response(Response { start, end: time, bytes });
+                // The first is asked for with the SYN, of which the receiver does not know when it
+                // left.
+                let start = if asked == 0 {
+                    self.meter.started()
+                } else {
+                    at(asked)
+                };
+                self.meter.on_response(Response {
+                    start,
+                    end: time,
+                    bytes,
+                });
             }
             _ => {}
         }
@@ -315,7 +404,11 @@ struct Taps(Ports);
 
 impl Taps {
     /// The packets of a tap, with their flows and whether they go forward.
-    fn read(self, path: &Path, warnings: &mut Vec<String>) -> Result<Vec<(u32, Packet, bool)>, Failure> {
+    fn read(
+        self,
+        path: &Path,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<(u32, Packet, bool)>, Failure> {
         let mut packets = Vec::new();
         for record in complete(Reader::open(path)?, path)? {
             match record.kind {
@@ -339,29 +432,50 @@ impl Taps {
         let (out, rest) = record.data.split_first()?;
         let (size, headers) = rest.split_first_chunk::<4>()?;
         let packet = Packet::read(record.time, *out == 1, u32::from_le_bytes(*size), headers)?;
-        self.0.way(packet.source, packet.destination).map(|(flow, forward)| (flow, packet, forward))
+        self.0
+            .way(packet.source, packet.destination)
+            .map(|(flow, forward)| (flow, packet, forward))
     }
 }
 
 /// What goes forward or comes back, of what leaves an interface or comes to it.
 fn that_go(forward: bool, packets: Vec<(u32, Packet, bool)>, out: bool) -> Vec<taps::Seen> {
-    let those = packets.into_iter().filter(|(_, packet, way)| *way == forward && packet.out == out);
+    let those = packets
+        .into_iter()
+        .filter(|(_, packet, way)| *way == forward && packet.out == out);
     those.map(|(flow, packet, _)| (flow, packet)).collect()
 }
 
 /// A flow that was held back by what was to hold nothing back.
 fn spoiled(spec: &scenario::Flow, metrics: &FlowSummary) -> Vec<String> {
-    let share = |limit: Limit| metrics.limited_by.get(LIMITS[limit as usize]).copied().unwrap_or(0.0);
+    let share = |limit: Limit| {
+        metrics
+            .limited_by
+            .get(LIMITS[limit as usize])
+            .copied()
+            .unwrap_or(0.0)
+    };
     let words = |limit, what: &str, fix: &str| {
         let share = share(limit);
         let text = || {
-            format!("flow {:?} was held back by its {what} for {:.0} % of the time: {fix}", spec.name, share * 100.0)
+            format!(
+                "flow {:?} was held back by its {what} for {:.0} % of the time: {fix}",
+                spec.name,
+                share * 100.0
+            )
         };
         (share > SPOILS).then(text)
     };
-    let window =
-        words(Limit::ReceiveWindow, "receive window", "the receiver did not read in time, or its kernel gave less");
+    let window = words(
+        Limit::ReceiveWindow,
+        "receive window",
+        "the receiver did not read in time, or its kernel gave less",
+    );
     let window = window.filter(|_| spec.receive_window.is_none());
-    let buffer = words(Limit::Host, "send buffer", "the sender did not write in time: was the machine too busy?");
+    let buffer = words(
+        Limit::Host,
+        "send buffer",
+        "the sender did not write in time: was the machine too busy?",
+    );
     window.into_iter().chain(buffer).collect()
 }

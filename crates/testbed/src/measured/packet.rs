@@ -58,7 +58,9 @@ impl Packet {
         loop {
             let length = match options {
                 [1, ..] => 1,
-                [kind, length, ..] if *kind > 1 && *length >= 2 && usize::from(*length) <= options.len() => {
+                [kind, length, ..]
+                    if *kind > 1 && *length >= 2 && usize::from(*length) <= options.len() =>
+                {
                     usize::from(*length)
                 }
                 _ => return,
@@ -67,7 +69,10 @@ impl Packet {
             match option {
                 [8, 10, ..] => self.stamps = Some((word(option, 2), word(option, 6))),
                 [5, _, blocks @ ..] => {
-                    self.blocks = blocks.chunks_exact(8).map(|block| (word(block, 0), word(block, 4))).collect();
+                    self.blocks = blocks
+                        .chunks_exact(8)
+                        .map(|block| (word(block, 0), word(block, 4)))
+                        .collect();
                 }
                 _ => {}
             }
@@ -86,14 +91,36 @@ mod tests {
 
     #[test]
     fn headers_are_read_with_their_options() {
-        let mut headers = vec![0x45, 0x03, 0, 0, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
-        headers.extend([0x13, 0x88, 0x13, 0x89, 0, 0, 0, 7, 0, 0, 0, 9, 0xd0, 0x10, 0, 0, 0, 0, 0, 0]);
+        let mut headers = vec![
+            0x45, 0x03, 0, 0, 0x12, 0x34, 0x40, 0, 64, 6, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
+        ];
+        headers.extend([
+            0x13, 0x88, 0x13, 0x89, 0, 0, 0, 7, 0, 0, 0, 9, 0xd0, 0x10, 0, 0, 0, 0, 0, 0,
+        ]);
         headers.extend([1, 1, 8, 10, 0, 0, 0, 3, 0, 0, 0, 4, 1, 1, 5, 18]);
         headers.extend([0, 0, 0, 20, 0, 0, 0, 30, 0, 0, 0, 40, 0, 0, 0, 50]);
         let packet = Packet::read(5, true, 72 + 100, &headers).expect("a TCP segment");
-        assert_eq!((packet.source, packet.destination, packet.id), (5000, 5001, 0x1234));
-        assert_eq!((packet.seq, packet.ack, packet.payload, packet.ce, packet.syn), (7, 9, 100, true, false));
-        assert_eq!((packet.stamps, &packet.blocks[..]), (Some((3, 4)), &[(20, 30), (40, 50)][..]));
-        assert!(Packet::read(5, true, 60, &headers[..50]).is_none(), "cut off");
+        assert_eq!(
+            (packet.source, packet.destination, packet.id),
+            (5000, 5001, 0x1234)
+        );
+        assert_eq!(
+            (
+                packet.seq,
+                packet.ack,
+                packet.payload,
+                packet.ce,
+                packet.syn
+            ),
+            (7, 9, 100, true, false)
+        );
+        assert_eq!(
+            (packet.stamps, &packet.blocks[..]),
+            (Some((3, 4)), &[(20, 30), (40, 50)][..])
+        );
+        assert!(
+            Packet::read(5, true, 60, &headers[..50]).is_none(),
+            "cut off"
+        );
     }
 }

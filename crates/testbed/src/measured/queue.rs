@@ -1,4 +1,5 @@
-//! What the links did with each packet, and what that comes to: metrics of links, and their rows over time.
+//! What the links did with each packet, and what that comes to: metrics of links, and their rows
+//! over time.
 
 use trace::{LinkMeter, LinkRow, LinkSummary, Window};
 use units::{Bytes, Span, Time};
@@ -77,12 +78,21 @@ impl Links {
     pub(crate) fn summary(&self, link: u32, name: &str, window: Window, rtt: Span) -> LinkSummary {
         let mut meter = LinkMeter::new(window, window.to.since(window.from), rtt);
         for packet in self.passed.iter().filter(|packet| packet.link == link) {
-            meter.on_transmission(packet.start.since(packet.arrived), packet.start, packet.end, packet.data);
+            meter.on_transmission(
+                packet.start.since(packet.arrived),
+                packet.start,
+                packet.end,
+                packet.data,
+            );
             if packet.marked && packet.data {
                 meter.on_mark(packet.start);
             }
         }
-        for packet in self.dropped.iter().filter(|packet| packet.link == Some(link)) {
+        for packet in self
+            .dropped
+            .iter()
+            .filter(|packet| packet.link == Some(link))
+        {
             match (packet.data, packet.why) {
                 (true, Loss::Chance) => meter.on_loss(packet.at),
                 (true, Loss::Queue) => meter.on_drop(packet.at),
@@ -95,12 +105,23 @@ impl Links {
 
     /// Rows of a link at every `interval` until `end`.
     pub fn rows(&self, link: u32, interval: Span, end: Time, recorder: &mut Vec<LinkRow>) {
-        let mut arrivals: Vec<&Passed> = self.passed.iter().filter(|packet| packet.link == link).collect();
+        let mut arrivals: Vec<&Passed> = self
+            .passed
+            .iter()
+            .filter(|packet| packet.link == link)
+            .collect();
         let mut starts = arrivals.clone();
         arrivals.sort_by_key(|packet| packet.arrived);
         starts.sort_by_key(|packet| packet.start);
-        let lost = |packet: &&Dropped| packet.link == Some(link) && packet.data && packet.why != Loss::Chance;
-        let mut drops: Vec<Time> = self.dropped.iter().filter(lost).map(|packet| packet.at).collect();
+        let lost = |packet: &&Dropped| {
+            packet.link == Some(link) && packet.data && packet.why != Loss::Chance
+        };
+        let mut drops: Vec<Time> = self
+            .dropped
+            .iter()
+            .filter(lost)
+            .map(|packet| packet.at)
+            .collect();
         drops.sort_unstable();
         let (mut came, mut left, mut dropped, mut marks, mut bytes) = (0, 0, 0, 0, 0_u64);
         let mut time = Time::ZERO + interval;
@@ -114,12 +135,18 @@ impl Links {
                 marks += u64::from(packet.marked && packet.data);
                 left += 1;
             }
-            dropped += drops[dropped..].iter().take_while(|at| **at <= time).count();
+            dropped += drops[dropped..]
+                .iter()
+                .take_while(|at| **at <= time)
+                .count();
             let waits = came > left;
-            let sojourn = came.checked_sub(1).filter(|_| waits).map_or(Span::ZERO, |last| {
-                let packet = arrivals[last];
-                packet.start.since(packet.arrived)
-            });
+            let sojourn = came
+                .checked_sub(1)
+                .filter(|_| waits)
+                .map_or(Span::ZERO, |last| {
+                    let packet = arrivals[last];
+                    packet.start.since(packet.arrived)
+                });
             recorder.push(LinkRow {
                 time,
                 link,
@@ -154,7 +181,13 @@ mod tests {
             end: at(end),
             marked: start == 30,
         };
-        let dropped = Dropped { link: Some(0), flow: 0, data: true, at: at(12), why: Loss::Queue };
+        let dropped = Dropped {
+            link: Some(0),
+            flow: 0,
+            data: true,
+            at: at(12),
+            why: Loss::Queue,
+        };
         let links = Links {
             passed: vec![passed(5, 5, 15), passed(8, 15, 25), passed(9, 30, 40)],
             dropped: vec![dropped],
@@ -162,11 +195,30 @@ mod tests {
         };
         let mut rows = Vec::new();
         links.rows(0, Span::from_millis(10), at(40), &mut rows);
-        let short: Vec<_> =
-            rows.iter().map(|row| (row.queue_packets, row.queue_bytes.get(), row.drops, row.marks)).collect();
-        assert_eq!(short, [(2, 3000, 0, 0), (1, 1500, 1, 0), (0, 0, 1, 1), (0, 0, 1, 1)]);
-        assert_eq!(rows[0].sojourn, Span::from_millis(21), "the latest waits for 9 to 30 ms");
-        let window = Window { from: Time::ZERO, to: at(40) };
+        let short: Vec<_> = rows
+            .iter()
+            .map(|row| {
+                (
+                    row.queue_packets,
+                    row.queue_bytes.get(),
+                    row.drops,
+                    row.marks,
+                )
+            })
+            .collect();
+        assert_eq!(
+            short,
+            [(2, 3000, 0, 0), (1, 1500, 1, 0), (0, 0, 1, 1), (0, 0, 1, 1)]
+        );
+        assert_eq!(
+            rows[0].sojourn,
+            Span::from_millis(21),
+            "the latest waits for 9 to 30 ms"
+        );
+        let window = Window {
+            from: Time::ZERO,
+            to: at(40),
+        };
         let summary = links.summary(0, "bottleneck", window, Span::from_millis(5));
         assert_eq!((summary.drops, summary.marks, summary.packets), (1, 1, 3));
         assert!((summary.utilisation - 30.0 / 40.0).abs() < 1e-12);

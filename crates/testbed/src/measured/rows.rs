@@ -31,14 +31,23 @@ impl Rows {
         let algorithms = scenario.flows.iter().map(|flow| {
             let kernel = kernel_name(&flow.cc);
             let ours = twin(&flow.cc).map_or(flow.cc.as_str(), |twin| twin.ours);
-            let group =
-                groups.entry(ours).or_insert_with(|| recorder.declare(ours, info::fields(kernel).iter().copied()));
+            let group = groups
+                .entry(ours)
+                .or_insert_with(|| recorder.declare(ours, info::fields(kernel).iter().copied()));
             (kernel.to_owned(), *group)
         });
         let algorithms = algorithms.collect();
         let mut rows = Vec::new();
-        (0..scenario.links().count()).for_each(|link| links.rows(link as u32, interval, end, &mut rows));
-        Rows { recorder, algorithms, flows: vec![], links: rows, responses: vec![], asks: false }
+        (0..scenario.links().count())
+            .for_each(|link| links.rows(link as u32, interval, end, &mut rows));
+        Rows {
+            recorder,
+            algorithms,
+            flows: vec![],
+            links: rows,
+            responses: vec![],
+            asks: false,
+        }
     }
 
     /// A flow's rows, one a sample.
@@ -69,7 +78,8 @@ impl Rows {
         }
         if let Some(answers) = flow.meter.take_responses() {
             self.asks = true;
-            self.responses.extend(answers.into_iter().map(|answer| (index, answer)));
+            self.responses
+                .extend(answers.into_iter().map(|answer| (index, answer)));
         }
     }
 
@@ -87,9 +97,12 @@ impl Rows {
             self.recorder.flow(row, group, |into| into.extend(values));
         }
         self.links.sort_by_key(|row| (row.time, row.link));
-        self.links.into_iter().for_each(|row| self.recorder.link(row));
+        self.links
+            .into_iter()
+            .for_each(|row| self.recorder.link(row));
         if self.asks {
-            self.responses.sort_by_key(|(flow, answer)| (answer.end, *flow));
+            self.responses
+                .sort_by_key(|(flow, answer)| (answer.end, *flow));
             self.recorder.responses(self.responses);
         }
         self.recorder.finish()
@@ -100,15 +113,29 @@ impl Rows {
         let mut states: BTreeMap<u32, f64> = BTreeMap::new();
         for (row, values) in &self.flows {
             let (kernel, _) = &self.algorithms[row.flow as usize];
-            let Some((_, _, labels @ [_, ..])) = info::fields(kernel).first() else { continue };
+            let Some((_, _, labels @ [_, ..])) = info::fields(kernel).first() else {
+                continue;
+            };
             let state = values[0];
             let before = states.insert(row.flow, state);
-            let name = |state: f64| labels.get(state as usize).copied().filter(|_| !state.is_nan());
-            if let Some((from, to)) =
-                before.filter(|before| *before != state).and_then(|from| name(from).zip(name(state)))
+            let name = |state: f64| {
+                labels
+                    .get(state as usize)
+                    .copied()
+                    .filter(|_| !state.is_nan())
+            };
+            if let Some((from, to)) = before
+                .filter(|before| *before != state)
+                .and_then(|from| name(from).zip(name(state)))
             {
                 let Rows { recorder, .. } = self;
-                recorder.transition(TransitionRow { time: row.time, flow: row.flow, from, to, reason: SEEN });
+                recorder.transition(TransitionRow {
+                    time: row.time,
+                    flow: row.flow,
+                    from,
+                    to,
+                    reason: SEEN,
+                });
             }
         }
     }

@@ -27,16 +27,27 @@ fn key(flow: u32, packet: &Packet) -> Key {
 /// A packet on its way forward, with its flow.
 pub(crate) type Seen = (u32, Packet);
 
-/// Matches what was seen in front with what was seen behind: for each in front, the number of the one behind. Also whether one
-/// that has none may be under way still: nothing that came later, of its flow, was seen behind.
+/// Matches what was seen in front with what was seen behind: for each in front, the number of the
+/// one behind. Also whether one that has none may be under way still: nothing that came later, of
+/// its flow, was seen behind.
 fn matched(front: &[Seen], behind: &[Seen]) -> Vec<(Option<usize>, bool)> {
     let mut waiting: BTreeMap<Key, VecDeque<usize>> = BTreeMap::new();
     for (number, (flow, packet)) in behind.iter().enumerate() {
-        waiting.entry(key(*flow, packet)).or_default().push_back(number);
+        waiting
+            .entry(key(*flow, packet))
+            .or_default()
+            .push_back(number);
     }
     let mut found: Vec<_> = front
         .iter()
-        .map(|(flow, packet)| (waiting.get_mut(&key(*flow, packet)).and_then(VecDeque::pop_front), false))
+        .map(|(flow, packet)| {
+            (
+                waiting
+                    .get_mut(&key(*flow, packet))
+                    .and_then(VecDeque::pop_front),
+                false,
+            )
+        })
         .collect();
     let mut passed_later: BTreeMap<u32, bool> = BTreeMap::new();
     for (number, (flow, _)) in front.iter().enumerate().rev() {
@@ -47,8 +58,8 @@ fn matched(front: &[Seen], behind: &[Seen]) -> Vec<(Option<usize>, bool)> {
     found
 }
 
-/// What became of packets between the sender, the front of the bottleneck and the place behind it. Times are CLOCK_MONOTONIC;
-/// `at` makes the run's of them.
+/// What became of packets between the sender, the front of the bottleneck and the place behind it.
+/// Times are CLOCK_MONOTONIC; `at` makes the run's of them.
 pub(crate) fn links(
     sent: &[Seen],
     front: &[Seen],
@@ -61,7 +72,13 @@ pub(crate) fn links(
     // What has no payload on its way there is of a handshake, or an end, and in no count.
     let mut drop = |packet: &Packet, flow, why| {
         if packet.payload > 0 {
-            links.dropped.push(Dropped { link: Some(0), flow, data: true, at: at(packet.time), why });
+            links.dropped.push(Dropped {
+                link: Some(0),
+                flow,
+                data: true,
+                at: at(packet.time),
+                why,
+            });
         }
     };
     for ((flow, packet), (passed, under_way)) in sent.iter().zip(matched(sent, front)) {
@@ -85,9 +102,22 @@ pub(crate) fn links(
         // Clocks of two interfaces of one kernel are one; what is left is rounding.
         let (start, data) = (start.max(arrived), packet.payload > 0);
         let marked = behind[number].1.ce && !packet.ce;
-        links.passed.push(Passed { link: 0, flow: *flow, data, size: packet.size, arrived, start, end, marked });
+        links.passed.push(Passed {
+            link: 0,
+            flow: *flow,
+            data,
+            size: packet.size,
+            arrived,
+            start,
+            end,
+            marked,
+        });
         if data {
-            links.arrived.push(Arrived { flow: *flow, at: end, waited: start.since(arrived) });
+            links.arrived.push(Arrived {
+                flow: *flow,
+                at: end,
+                waited: start.since(arrived),
+            });
         }
     }
     links.dropped.sort_by_key(|packet| packet.at);
@@ -100,7 +130,9 @@ pub(crate) fn lost_acks(left: &[Seen], came: &[Seen], at: impl Fn(u64) -> Time) 
     let mut dropped: Vec<Dropped> = left
         .iter()
         .zip(matched(left, came))
-        .filter(|((_, packet), (came, under_way))| came.is_none() && !under_way && packet.payload == 0 && !packet.syn)
+        .filter(|((_, packet), (came, under_way))| {
+            came.is_none() && !under_way && packet.payload == 0 && !packet.syn
+        })
         .map(|((flow, packet), _)| Dropped {
             link: None,
             flow: *flow,
@@ -138,34 +170,82 @@ mod tests {
 
     #[test]
     fn what_was_seen_in_front_and_never_behind_was_dropped_unless_it_may_be_under_way() {
-        let front = [packet(0, 0, 0), packet(1, 1, 1448), packet(2, 2, 1448), packet(3, 3, 0), packet(4, 4, 1448)];
+        let front = [
+            packet(0, 0, 0),
+            packet(1, 1, 1448),
+            packet(2, 2, 1448),
+            packet(3, 3, 0),
+            packet(4, 4, 1448),
+        ];
         let sent = [&front[..], &[packet(3, 9, 1448), packet(5, 5, 1448)]].concat();
         let sent: Vec<Seen> = {
             let mut sent = sent;
             sent.sort_by_key(|(_, packet)| packet.time);
             sent
         };
-        let behind = [packet(9, 2, 1448)].map(|(flow, seen)| (flow, Packet { stamps: Some((2, 0)), ..seen }));
-        let links = links(&sent, &front, &behind, Departs::Last, Rate::from_mbps(12), Time::from_nanos);
-        let dropped: Vec<_> =
-            links.dropped.iter().map(|packet| (packet.at.as_nanos() / 1_000_000, packet.why)).collect();
-        // A SYN (at 0 ms) and an ACK of the sender's (at 3 ms) are in no count; what came after 2 ms may be in the queue.
+        let behind = [packet(9, 2, 1448)].map(|(flow, seen)| {
+            (
+                flow,
+                Packet {
+                    stamps: Some((2, 0)),
+                    ..seen
+                },
+            )
+        });
+        let links = links(
+            &sent,
+            &front,
+            &behind,
+            Departs::Last,
+            Rate::from_mbps(12),
+            Time::from_nanos,
+        );
+        let dropped: Vec<_> = links
+            .dropped
+            .iter()
+            .map(|packet| (packet.at.as_nanos() / 1_000_000, packet.why))
+            .collect();
+        // A SYN (at 0 ms) and an ACK of the sender's (at 3 ms) are in no count; what came after 2
+        // ms may be in the queue.
         assert_eq!(dropped, [(1, Loss::Queue), (3, Loss::Chance)]);
         let (passed, arrived) = (links.passed[0], links.arrived[0]);
         assert_eq!(
             (passed.arrived, passed.start, passed.end),
-            (Time::from_nanos(2_000_000), Time::from_nanos(8_000_000), Time::from_nanos(9_000_000))
+            (
+                Time::from_nanos(2_000_000),
+                Time::from_nanos(8_000_000),
+                Time::from_nanos(9_000_000)
+            )
         );
-        assert_eq!((arrived.at, arrived.waited.as_nanos()), (passed.end, 6_000_000));
+        assert_eq!(
+            (arrived.at, arrived.waited.as_nanos()),
+            (passed.end, 6_000_000)
+        );
     }
 
     #[test]
     fn an_ack_that_left_and_never_came_was_lost_but_not_a_handshakes() {
-        let syn = (0, Packet { syn: true, ..packet(0, 0, 0).1 });
-        let left = [syn, packet(1, 1, 0), packet(2, 2, 0), packet(3, 3, 1), packet(4, 4, 0), packet(5, 5, 0)];
+        let syn = (
+            0,
+            Packet {
+                syn: true,
+                ..packet(0, 0, 0).1
+            },
+        );
+        let left = [
+            syn,
+            packet(1, 1, 0),
+            packet(2, 2, 0),
+            packet(3, 3, 1),
+            packet(4, 4, 0),
+            packet(5, 5, 0),
+        ];
         let lost = lost_acks(&left, &[packet(1, 1, 0), packet(4, 4, 0)], Time::from_nanos);
         // A request's byte (at 3 ms) is no ACK, and the last may be under way.
-        let short: Vec<_> = lost.iter().map(|packet| (packet.at.as_nanos() / 1_000_000, packet.data)).collect();
+        let short: Vec<_> = lost
+            .iter()
+            .map(|packet| (packet.at.as_nanos() / 1_000_000, packet.data))
+            .collect();
         assert_eq!(short, [(2, false)]);
     }
 }

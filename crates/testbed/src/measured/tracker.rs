@@ -1,5 +1,5 @@
-//! What the packets at a sender's side say of one flow: what was sent, and sent again, and the RTT of each ACK, as
-//! `docs/metrics.md` defines them.
+//! What the packets at a sender's side say of one flow: what was sent, and sent again, and the RTT
+//! of each ACK, as `docs/metrics.md` defines them.
 
 use std::collections::VecDeque;
 
@@ -40,14 +40,27 @@ impl Tracker {
         let sent = (packet.time, packet.stamps.map_or(0, |(value, _)| value));
         let before = start < next;
         if before {
-            let from = self.segments.partition_point(|segment| segment.end <= start);
-            for segment in self.segments.range_mut(from..).take_while(|segment| segment.start < end) {
+            let from = self
+                .segments
+                .partition_point(|segment| segment.end <= start);
+            for segment in self
+                .segments
+                .range_mut(from..)
+                .take_while(|segment| segment.start < end)
+            {
                 (segment.last, segment.again) = (sent, true);
             }
         }
         if end > next {
             let start = start.max(next);
-            self.segments.push_back(Segment { start, end, first: sent, last: sent, again: before, sacked: false });
+            self.segments.push_back(Segment {
+                start,
+                end,
+                first: sent,
+                last: sent,
+                again: before,
+                sacked: false,
+            });
             self.next = Some(end);
         }
         before
@@ -60,7 +73,12 @@ impl Tracker {
         // Of what it newly acknowledges: when the newest was sent that was sent once.
         let mut newest: Option<u64> = None;
         let mut repaired = Vec::new();
-        while let Some(segment) = self.segments.front().copied().filter(|segment| segment.end <= ack) {
+        while let Some(segment) = self
+            .segments
+            .front()
+            .copied()
+            .filter(|segment| segment.end <= ack)
+        {
             self.segments.pop_front();
             match segment {
                 Segment { sacked: true, .. } => {}
@@ -70,8 +88,14 @@ impl Tracker {
         }
         for block in &packet.blocks {
             let (start, end) = (near(block.0, ack), near(block.1, ack));
-            let from = self.segments.partition_point(|segment| segment.start < start);
-            for segment in self.segments.range_mut(from..).take_while(|segment| segment.end <= end) {
+            let from = self
+                .segments
+                .partition_point(|segment| segment.start < start);
+            for segment in self
+                .segments
+                .range_mut(from..)
+                .take_while(|segment| segment.end <= end)
+            {
                 if !segment.sacked && !segment.again {
                     newest = newest.max(Some(segment.first.0));
                 }
@@ -84,9 +108,15 @@ impl Tracker {
             _ if moved => {
                 // RFC 7323 §4: the echo tells which transmission is answered.
                 let (_, echo) = packet.stamps?;
-                let sent = repaired.iter().flat_map(|segment| [segment.last, segment.first]);
-                let sent = sent.filter(|(_, value)| *value == echo).map(|(time, _)| time).max();
-                sent.or(newest).and_then(|sent| packet.time.checked_sub(sent))
+                let sent = repaired
+                    .iter()
+                    .flat_map(|segment| [segment.last, segment.first]);
+                let sent = sent
+                    .filter(|(_, value)| *value == echo)
+                    .map(|(time, _)| time)
+                    .max();
+                sent.or(newest)
+                    .and_then(|sent| packet.time.checked_sub(sent))
             }
             _ => None,
         }
@@ -125,18 +155,35 @@ mod tests {
 
     fn data(time: u64, place: u32, stamp: u32) -> Packet {
         let seq = ISN.wrapping_add(1 + place);
-        Packet { seq, payload: 100, stamps: Some((stamp, 0)), ..packet(time) }
+        Packet {
+            seq,
+            payload: 100,
+            stamps: Some((stamp, 0)),
+            ..packet(time)
+        }
     }
 
     fn ack(time: u64, place: u32, blocks: &[(u32, u32)], echo: u32) -> Packet {
         let number = |place: u32| ISN.wrapping_add(1 + place);
-        let blocks = blocks.iter().map(|(start, end)| (number(*start), number(*end))).collect();
-        Packet { ack: number(place), blocks, stamps: Some((0, echo)), ..packet(time) }
+        let blocks = blocks
+            .iter()
+            .map(|(start, end)| (number(*start), number(*end)))
+            .collect();
+        Packet {
+            ack: number(place),
+            blocks,
+            stamps: Some((0, echo)),
+            ..packet(time)
+        }
     }
 
     fn opened() -> Tracker {
         let mut tracker = Tracker::default();
-        assert!(!tracker.on_sent(&Packet { seq: ISN, syn: true, ..packet(0) }));
+        assert!(!tracker.on_sent(&Packet {
+            seq: ISN,
+            syn: true,
+            ..packet(0)
+        }));
         tracker
     }
 
@@ -148,9 +195,21 @@ mod tests {
             assert!(!tracker.on_sent(&data(10 + u64::from(place), place, 1)));
         }
         assert_eq!(tracker.on_ack(&ack(500, 200, &[], 1)), Some(500 - 110));
-        assert_eq!(tracker.on_ack(&ack(510, 200, &[(300, 400)], 1)), Some(510 - 310), "by SACK");
-        assert_eq!(tracker.on_ack(&ack(520, 200, &[(300, 400)], 1)), None, "nothing new");
-        assert_eq!(tracker.on_ack(&ack(530, 400, &[], 1)), Some(530 - 210), "the one in between");
+        assert_eq!(
+            tracker.on_ack(&ack(510, 200, &[(300, 400)], 1)),
+            Some(510 - 310),
+            "by SACK"
+        );
+        assert_eq!(
+            tracker.on_ack(&ack(520, 200, &[(300, 400)], 1)),
+            None,
+            "nothing new"
+        );
+        assert_eq!(
+            tracker.on_ack(&ack(530, 400, &[], 1)),
+            Some(530 - 210),
+            "the one in between"
+        );
     }
 
     #[test]
@@ -163,7 +222,14 @@ mod tests {
         assert_eq!(tracker.on_ack(&ack(1_100, 300, &[], 2)), Some(100));
         tracker.on_sent(&data(2_000, 300, 3));
         tracker.on_sent(&data(3_000, 300, 4));
-        assert_eq!(tracker.on_ack(&ack(3_001, 400, &[], 3)), Some(1_001), "it was not needed");
-        assert!(tracker.on_sent(&data(4_000, 300, 5)), "again, behind its ACK");
+        assert_eq!(
+            tracker.on_ack(&ack(3_001, 400, &[], 3)),
+            Some(1_001),
+            "it was not needed"
+        );
+        assert!(
+            tracker.on_sent(&data(4_000, 300, 5)),
+            "again, behind its ACK"
+        );
     }
 }

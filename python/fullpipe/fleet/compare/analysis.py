@@ -50,7 +50,10 @@ class Analysis:
 
     def numbers(self) -> dict[str, list[int]]:
         """Of each table, how many rows of each arm were compared."""
-        return {table: [int(each) for each in size.sum(axis=1)] for table, size in self.estimates.counted.size.items()}
+        return {
+            table: [int(each) for each in size.sum(axis=1)]
+            for table, size in self.estimates.counted.size.items()
+        }
 
     @cached_property
     def findings(self) -> list[Finding]:
@@ -62,12 +65,18 @@ class Analysis:
             parts = [each for each in words if each]
             slight = sum(each.verdict in ("same", "slight") for each in rows)
             if slight:
-                parts.append(f"{slight} of {len(rows)} metrics are the same within {self.plan.wish.effect:.0%}")
+                parts.append(
+                    f"{slight} of {len(rows)} metrics are the same within {self.plan.wish.effect:.0%}"
+                )
             if open_ := sum(each.verdict == "undecided" for each in rows):
                 parts.append(f"{open_} of {len(rows)} are undecided")
             text = "; ".join(parts) or "no interval, so no verdict"
             found.append(Finding(f"{one} against {other}: {text}.", _sign(rows)))
-        found += [Finding(f"Check “{each.name}”: {each.text}.") for each in self.checks if each.fine is False]
+        found += [
+            Finding(f"Check “{each.name}”: {each.text}.")
+            for each in self.checks
+            if each.fine is False
+        ]
         return found
 
     @cached_property
@@ -93,10 +102,15 @@ class Analysis:
             "arms": list(self.plan.arms),
             "min_bytes": self.plan.wish.min_bytes,
             "clusters": {"unit": self.plan.unit, "why": self.plan.why},
-            "rows": {table: dict(zip(self.plan.arms, each, strict=True)) for table, each in self.numbers().items()},
+            "rows": {
+                table: dict(zip(self.plan.arms, each, strict=True))
+                for table, each in self.numbers().items()
+            },
             "asked_effect": self.plan.wish.effect,
             "decision": [_record(each) for each in self.compared],
-            "checks": [{"check": each.name, "fine": each.fine, "text": each.text} for each in self.checks],
+            "checks": [
+                {"check": each.name, "fine": each.fine, "text": each.text} for each in self.checks
+            ],
             "ecn": census(self.estimates),
         }
 
@@ -117,7 +131,11 @@ def analyse(wish: Wish, advance: Callable[[int], None] = lambda _: None) -> Anal
 
 def _group(rows: list[Compared], verdict: str) -> str:
     those = [each for each in rows if each.verdict == verdict]
-    return f"{verdict}: {', '.join(f'{each.metric.quantity.words} {effect(each)}' for each in those)}" if those else ""
+    return (
+        f"{verdict}: {', '.join(f'{each.metric.quantity.words} {effect(each)}' for each in those)}"
+        if those
+        else ""
+    )
 
 
 def _sign(rows: list[Compared]) -> int:
@@ -153,7 +171,12 @@ def _spread(spread: Spread) -> dict[str, float | None]:
 
 def _change(change: Change) -> dict[str, Any]:
     value, low, high = map(_known, change.ends())
-    return {"kind": "ratio" if change.relative else "difference", "value": value, "low": low, "high": high}
+    return {
+        "kind": "ratio" if change.relative else "difference",
+        "value": value,
+        "low": low,
+        "high": high,
+    }
 
 
 def _known(value: float) -> float | None:

@@ -50,8 +50,8 @@ class Envelope(NamedTuple):
 def bands(buckets: Buckets, counts: Values) -> list[Band]:
     """The peaks of a distribution on a logarithmic axis that are no chance.
 
-    The counts are smoothed over 6 % either way. A peak stands above what surrounds it by five times the noise that
-    counts of independent values would have, and by 4 % of the highest.
+    The counts are smoothed over 6 % either way. A peak stands above what surrounds it by five times
+    the noise that counts of independent values would have, and by 4 % of the highest.
     """
     from scipy.ndimage import gaussian_filter1d
     from scipy.signal import find_peaks, peak_widths
@@ -60,7 +60,8 @@ def bands(buckets: Buckets, counts: Values) -> list[Band]:
     if not inner.any():
         return []
     smooth = gaussian_filter1d(inner, _SMOOTH, mode="constant")
-    # Of a sum of Poisson's weighted as a Gaussian: the weights' squares add up to 1 / (2 √π times its width).
+    # Of a sum of Poisson's weighted as a Gaussian: the weights' squares add up to 1 / (2 √π times
+    # its width).
     noise = np.sqrt(smooth / (2 * math.sqrt(math.pi) * _SMOOTH))
     at, found = find_peaks(smooth, prominence=_LEAST * smooth.max())
     sure = found["prominences"] > _SURE * noise[at]
@@ -70,7 +71,8 @@ def bands(buckets: Buckets, counts: Values) -> list[Band]:
     for peak, low, high in zip(at[sure], ends[0][sure], ends[1][sure], strict=True):
         share = inner[round(low) : round(high) + 1].sum() / inner.sum()
         middle, *outer = (
-            float(np.interp(each + 0.5, np.arange(len(edges)), np.log(edges))) for each in (peak, low, high)
+            float(np.interp(each + 0.5, np.arange(len(edges)), np.log(edges)))
+            for each in (peak, low, high)
         )
         bands.append(Band(math.exp(middle), math.exp(outer[0]), math.exp(outer[1]), float(share)))
     return bands

@@ -49,8 +49,18 @@ class Check:
 
 def checks(estimates: Estimates, compared: Sequence[Compared]) -> list[Check]:
     """All of them."""
-    found = [_clusters(estimates), _division(estimates), _filter(estimates), _mix(estimates, compared)]
-    found += [_times(estimates), _driven(estimates, compared), _power(estimates, compared), _names(estimates)]
+    found = [
+        _clusters(estimates),
+        _division(estimates),
+        _filter(estimates),
+        _mix(estimates, compared),
+    ]
+    found += [
+        _times(estimates),
+        _driven(estimates, compared),
+        _power(estimates, compared),
+        _names(estimates),
+    ]
     return found
 
 
@@ -112,7 +122,9 @@ def _expected(estimates: Estimates) -> tuple[Values, str]:
 def _filter(estimates: Estimates) -> Check:
     """Whether an arm decides what gets through the filter."""
     plan, table = estimates.plan, _main(estimates)
-    seen, kept = (each[table].sum(axis=1) for each in (estimates.counted.seen, estimates.counted.size))
+    seen, kept = (
+        each[table].sum(axis=1) for each in (estimates.counted.seen, estimates.counted.size)
+    )
     shares = kept / np.maximum(seen, 1)
     text = ", ".join(f"{arm} {share:.1%}" for arm, share in zip(plan.arms, shares, strict=True))
     ratio = float(shares.max() / shares.min()) - 1 if shares.min() > 0 else math.inf
@@ -144,7 +156,11 @@ def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     if far[0][most] <= max(_MIX, chance):
         return Check(name, True, text)
     other = [each for each in compared if each.shifted]
-    matters = f"it matters for {_listed(other)}" if other else "but standardised by RTT no effect is another"
+    matters = (
+        f"it matters for {_listed(other)}"
+        if other
+        else "but standardised by RTT no effect is another"
+    )
     return Check(name, False, f"{text}: read the effects that are standardised by RTT; {matters}")
 
 
@@ -166,23 +182,39 @@ def _chance(estimates: Estimates, weights: Values) -> Values:
 def _times(estimates: Estimates) -> Check:
     """Whether the arms were observed at the same time."""
     plan, table = estimates.plan, _main(estimates)
-    rows = plan.rows[table].filter(pl.col("kept") > 0).group_by("arm").agg(pl.col("start").min(), pl.col("end").max())
-    spans = {arm: (start, end) for arm, start, end in rows.iter_rows() if arm in plan.arms and start is not None}
+    rows = (
+        plan.rows[table]
+        .filter(pl.col("kept") > 0)
+        .group_by("arm")
+        .agg(pl.col("start").min(), pl.col("end").max())
+    )
+    spans = {
+        arm: (start, end)
+        for arm, start, end in rows.iter_rows()
+        if arm in plan.arms and start is not None
+    }
     if len(spans) < 2:
         return Check("same time", None, "times are not known")
-    latest, earliest = max(start for start, _ in spans.values()), min(end for _, end in spans.values())
+    latest, earliest = (
+        max(start for start, _ in spans.values()),
+        min(end for _, end in spans.values()),
+    )
     longest = max((end - start).total_seconds() for start, end in spans.values())
     shared = max((earliest - latest).total_seconds(), 0.0)
     text = f"all arms were observed together for {_long(shared)} of {_long(longest)}"
     fine = longest == 0 or shared >= _OVERLAP * longest
-    return Check("same time", fine, text + ("" if fine else ": what differs may be the hour, not the arm"))
+    return Check(
+        "same time", fine, text + ("" if fine else ": what differs may be the hour, not the arm")
+    )
 
 
 def _driven(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     """Whether a host makes a result."""
     name, found = "one host", [each for each in compared if each.alone]
     if estimates.plan.unit == "pair":
-        return Check(name, None, "every arm has had every path: nothing hangs on which host that was")
+        return Check(
+            name, None, "every arm has had every path: nothing hangs on which host that was"
+        )
     if not any(each.verdict in ("better", "worse", "higher", "lower") for each in compared):
         return Check(name, None, "there is no difference that could rest on one")
     if not found:
@@ -212,14 +244,22 @@ def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     if not known:
         return Check(name, None, "no interval, no power")
     if not short:
-        return Check(name, True, f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments, in every metric")
+        return Check(
+            name,
+            True,
+            f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments, in every metric",
+        )
     open_ = [each for each in short if each.verdict == "undecided"]
     seen = f"{len(known) - len(short)} of {len(known)} comparisons"
     text = f"an effect of {effect:.0%} would be seen in 4 of 5 such experiments in {seen}"
     if not open_:
         return Check(name, True, f"{text}; the others differ by more than that, or not at all")
     least, most = _times_as_much(open_[-1].data), _times_as_much(open_[0].data)
-    return Check(name, False, f"{text}. {len(open_)} are undecided, and would need {least} to {most} times the data")
+    return Check(
+        name,
+        False,
+        f"{text}. {len(open_)} are undecided, and would need {least} to {most} times the data",
+    )
 
 
 def _times_as_much(data: float) -> str:
@@ -239,7 +279,10 @@ def _names(estimates: Estimates) -> Check:
             continue
         first, share = rows["cc"][0], rows["rows"][0] / rows["rows"].sum()
         names = _FAMILY.get(first, (first,))
-        called = any(name in arm.lower() for names in _FAMILY.values() for name in names) or "cubic" in arm.lower()
+        called = (
+            any(name in arm.lower() for names in _FAMILY.values() for name in names)
+            or "cubic" in arm.lower()
+        )
         mine = any(name in arm.lower() for name in names)
         fine &= share > _OWN * 1.9 and (mine or not called)
         parts.append(f"{arm} {share:.1%} {first}")
@@ -248,7 +291,11 @@ def _names(estimates: Estimates) -> Check:
 
 def _main(estimates: Estimates) -> str:
     """The table that is about users."""
-    return next(table for table in ("connections", "requests", "counters") if table in estimates.counted.size)
+    return next(
+        table
+        for table in ("connections", "requests", "counters")
+        if table in estimates.counted.size
+    )
 
 
 def _hosts(estimates: Estimates) -> list[int]:
@@ -258,7 +305,9 @@ def _hosts(estimates: Estimates) -> list[int]:
 
 
 def _words(unit: str) -> str:
-    return {"net": "clients' networks (/24, /48)", "client": "clients", "pair": "pairs"}.get(unit, f"{unit}s")
+    return {"net": "clients' networks (/24, /48)", "client": "clients", "pair": "pairs"}.get(
+        unit, f"{unit}s"
+    )
 
 
 def _listed(compared: Sequence[Compared]) -> str:

@@ -25,7 +25,11 @@ _VARIABLE = {"country": "$geoip_country_code", "status": "$status", "protocol": 
 def to_choose(directory: Path, by: str) -> str:
     """How to get values of a column, if a fleet can have it at all, and which columns have some here."""
     there = ["rtt", *_known(directory)]
-    choose = f"choose one of {', '.join(there)}" if len(there) > 1 else "leave it out: there is rtt alone"
+    choose = (
+        f"choose one of {', '.join(there)}"
+        if len(there) > 1
+        else "leave it out: there is rtt alone"
+    )
     for table, source in _SOURCE.items():
         if any(column.name == by for column in schema.TABLES[table]):
             needs = f" that has {_VARIABLE[by]}" if by in _VARIABLE else ""
@@ -40,8 +44,13 @@ def _known(directory: Path) -> list[str]:
         names = [
             column.name
             for column in schema.TABLES[table]
-            if (column.kind in ("text", "bool") or column.name in _NUMBERS) and column.name not in _FREE_TEXT
+            if (column.kind in ("text", "bool") or column.name in _NUMBERS)
+            and column.name not in _FREE_TEXT
         ]
-        counts = store.scan(directory, table).select(pl.col(names).drop_nulls().n_unique()).collect(engine="streaming")
+        counts = (
+            store.scan(directory, table)
+            .select(pl.col(names).drop_nulls().n_unique())
+            .collect(engine="streaming")
+        )
         found += [name for name in names if counts[name][0] > 1 and name not in found]
     return found

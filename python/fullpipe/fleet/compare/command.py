@@ -35,7 +35,9 @@ def compare(wish: Wish, *, out: Path | None, form: Form, as_json: bool) -> None:
         from fullpipe.report.write import make, name_of
 
         analysis = _analysed(wish)
-        (aside / "compare.json").write_text(json.dumps(analysis.record(), indent=1, allow_nan=False), encoding="utf-8")
+        (aside / "compare.json").write_text(
+            json.dumps(analysis.record(), indent=1, allow_nan=False), encoding="utf-8"
+        )
         make(page(analysis), form, aside / name_of(form))
     _tell(analysis, as_json, out / name_of(form))
 

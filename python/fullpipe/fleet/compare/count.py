@@ -33,8 +33,12 @@ _SEED = 1
 GRID = (10, 48, 12, 48)
 """RTT from 0.1 ms on, 10 buckets a decade, 48 of them; packets in flight from 1 on, 12 a decade, 48."""
 _CONNECTIONS_ONLY = (
-    metrics.Measure("ecn", "connections", pl.col("ecn"), weight=pl.when(pl.col("ecn").is_not_null()).then(1)),
-    metrics.Measure("ecnseen", "connections", pl.col("ecnseen"), weight=pl.when(pl.col("ecn")).then(1)),
+    metrics.Measure(
+        "ecn", "connections", pl.col("ecn"), weight=pl.when(pl.col("ecn").is_not_null()).then(1)
+    ),
+    metrics.Measure(
+        "ecnseen", "connections", pl.col("ecnseen"), weight=pl.when(pl.col("ecn")).then(1)
+    ),
 )
 
 
@@ -46,9 +50,10 @@ class Counted:
         plan: What they are of.
         size: Of each table, rows kept: shape (arms, clusters).
         seen: The same before anything was left out.
-        strata: Of each measure by name and of each strata by name: shape (arms, clusters, strata, buckets), or 2 for
-            sums, of which the first is of values and the second of weights.
-        hosts: Of each measure, with hosts for clusters: shape (arms, hosts, 1, buckets); empty where those are hosts.
+        strata: Of each measure by name and of each strata by name: shape (arms, clusters, strata,
+            buckets), or 2 for sums, of which the first is of values and the second of weights.
+        hosts: Of each measure, with hosts for clusters: shape (arms, hosts, 1, buckets); empty
+            where those are hosts.
         times: Of measures over time: shape (arms, clusters, times, buckets).
         grid: RTT against packets in flight: shape (arms, clusters, x, y).
         near: Hexagons of minimum RTT against bandwidth, by arm.
@@ -98,7 +103,10 @@ class _Pass:
         self.unit = "host" if table == "counters" else plan.unit
         self.by_host = self.unit == "host" and len(plan.hosts) <= MOST_HOSTS
         self.clusters = len(plan.hosts) if self.by_host else GROUPS
-        self.measures = [*metrics.measures(table), *(_CONNECTIONS_ONLY if table == "connections" else ())]
+        self.measures = [
+            *metrics.measures(table),
+            *(_CONNECTIONS_ONLY if table == "connections" else ()),
+        ]
         self.strata = [plan.rtt if table == "connections" else WHOLE]
         self.columns = store.scan(plan.wish.directory, table).collect_schema()
         if plan.by and plan.by.name in self.columns and table != "counters":
@@ -110,9 +118,13 @@ class _Pass:
             width = measure.buckets.number if measure.buckets else 2
             kind = np.float32 if measure.buckets else np.float64
             for each in self.strata:
-                counted.strata[each.name, measure.name] = np.zeros((*shape, len(each.labels), width), kind)
+                counted.strata[each.name, measure.name] = np.zeros(
+                    (*shape, len(each.labels), width), kind
+                )
             if self.hosts_apart:
-                counted.hosts[measure.name] = np.zeros((len(plan.arms), len(plan.hosts), 1, width), kind)
+                counted.hosts[measure.name] = np.zeros(
+                    (len(plan.arms), len(plan.hosts), 1, width), kind
+                )
             if measure in self.timed:
                 counted.times[measure.name] = np.zeros((*shape, plan.times, width), kind)
         if table == "connections":
@@ -145,7 +157,9 @@ class _Pass:
         if self.hosts_apart or self.by_host:
             found.append(_number("host", plan.hosts).alias("_host"))
         if not self.by_host and self.unit != "connection":
-            found.append((pl.col(COLUMN[self.unit]).hash(_SEED) % GROUPS).cast(pl.Int32).alias("_cluster"))
+            found.append(
+                (pl.col(COLUMN[self.unit]).hash(_SEED) % GROUPS).cast(pl.Int32).alias("_cluster")
+            )
         found += [each.code.cast(pl.Int32).alias(f"_in_{each.name}") for each in self.strata]
         for measure in self.measures:
             found.append(measure.value.cast(pl.Float64).alias(measure.name))
@@ -162,12 +176,16 @@ class _Pass:
             cluster = batch["_host"].to_numpy().astype(np.int64)
         else:
             cluster = (
-                batch["_cluster"].fill_null(0).to_numpy().astype(np.int64) if "_cluster" in batch else number % GROUPS
+                batch["_cluster"].fill_null(0).to_numpy().astype(np.int64)
+                if "_cluster" in batch
+                else number % GROUPS
             )
         cell = arm * self.clusters + cluster
         keep = known & batch["_keep"].to_numpy()
         for where, mask in ((counted.seen, known), (counted.size, keep)):
-            where[self.table] += np.bincount(cell[mask], minlength=arms * self.clusters).reshape(arms, self.clusters)
+            where[self.table] += np.bincount(cell[mask], minlength=arms * self.clusters).reshape(
+                arms, self.clusters
+            )
         batch = batch.filter(pl.Series(keep))
         cell, arm = cell[keep], arm[keep]
         codes = {each.name: _codes(batch[f"_in_{each.name}"]) for each in self.strata}
@@ -176,14 +194,24 @@ class _Pass:
         for measure in self.measures:
             values = batch[measure.name].to_numpy()
             weights = batch[f"{measure.name}_of"].to_numpy() if measure.weight is not None else None
-            there = np.isfinite(values) if weights is None else np.isfinite(values) & np.isfinite(weights)
+            there = (
+                np.isfinite(values)
+                if weights is None
+                else np.isfinite(values) & np.isfinite(weights)
+            )
             some = slice(None) if there.all() else there
             values, weights = values[some], None if weights is None else weights[some]
             within = measure.buckets.of(values) if measure.buckets else values
             for name, code in codes.items():
                 _add(counted.strata[name, measure.name], cell[some], code[some], within, weights)
             if host is not None:
-                _add(counted.hosts[measure.name], host[some], np.zeros(len(values), np.int64), within, weights)
+                _add(
+                    counted.hosts[measure.name],
+                    host[some],
+                    np.zeros(len(values), np.int64),
+                    within,
+                    weights,
+                )
             if measure in self.timed:
                 _add(counted.times[measure.name], cell[some], time[some], within, weights)
         if self.table == "connections":

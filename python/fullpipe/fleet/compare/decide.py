@@ -93,7 +93,10 @@ class Compared:
         """Whether the same mix of RTTs moves the effect by more than half of either's interval."""
         if self.standard is None or not math.isfinite(self.change.spread.error):
             return False
-        widths = [high - low for low, high in (each.spread.interval() for each in (self.change, self.standard))]
+        widths = [
+            high - low
+            for low, high in (each.spread.interval() for each in (self.change, self.standard))
+        ]
         return abs(self.standard.spread.value - self.change.spread.value) > max(widths) / 2
 
 
@@ -138,7 +141,9 @@ def _change(each: Estimate, a: int, b: int, estimates: Estimates, standard: bool
     return Change(difference(one, other, clusters, (a, b)), relative)
 
 
-def _judged(each: Estimate, a: int, b: int, change: Change, p: float, estimates: Estimates) -> Compared:
+def _judged(
+    each: Estimate, a: int, b: int, change: Change, p: float, estimates: Estimates
+) -> Compared:
     plan, clusters = estimates.plan, estimates.clusters[each.metric.measure.table]
     effect = _asked(each, change, plan.wish.effect)
     standard = None
@@ -201,11 +206,15 @@ def _driven(
     return worst
 
 
-def _without(each: Estimate, a: int, b: int, relative: bool, estimates: Estimates) -> Iterator[tuple[str, float]]:
+def _without(
+    each: Estimate, a: int, b: int, relative: bool, estimates: Estimates
+) -> Iterator[tuple[str, float]]:
     hosts = estimates.plan.hosts
     for number, host in enumerate(hosts if each.without.shape[1] == len(hosts) else ()):
         one, other = (
-            each.without[arm, number] if math.isfinite(each.without[arm, number]) else each.values[arm, 0]
+            each.without[arm, number]
+            if math.isfinite(each.without[arm, number])
+            else each.values[arm, 0]
             for arm in (a, b)
         )
         if not np.isfinite(each.without[[a, b], number]).any():
@@ -229,14 +238,18 @@ def said(each: Compared, change: Change | None = None) -> str:
     value, low, high = change.ends()
     scale = each.metric.quantity.scale
     if not change.relative:
-        unit = {"%": " points", "": ""}.get(each.metric.quantity.unit, f" {each.metric.quantity.unit}")
+        unit = {"%": " points", "": ""}.get(
+            each.metric.quantity.unit, f" {each.metric.quantity.unit}"
+        )
         return f"{signed(value * scale)}{unit}{_range(low * scale, high * scale, signed)}"
     if value >= 2:
         return f"{_times(value)} ×{_range(low, high, _times)}"
     if value <= 0.5:
         return f"1/{_times(1 / value)}{_range(1 / high if high else math.nan, 1 / low if low else math.nan, _times)}"
     if high > _FAR or low < 1 / _FAR:
-        ends = _range(low, high, lambda end: f"{_times(end)} ×" if end >= 1 else f"1/{_times(1 / end)}")
+        ends = _range(
+            low, high, lambda end: f"{_times(end)} ×" if end >= 1 else f"1/{_times(1 / end)}"
+        )
         return f"{signed((value - 1) * 100)} %{ends}"
     return f"{signed((value - 1) * 100)} %{_range((low - 1) * 100, (high - 1) * 100, signed)}"
 
@@ -256,4 +269,8 @@ def _range(low: float, high: float, show: object) -> str:
 def signed(value: float) -> str:
     """With its sign, of three digits that count at most."""
     text = digits(abs(value))
-    return text if float(text.replace(",", "") if text != "–" else 0) == 0 else f"{'+' if value > 0 else '−'}{text}"
+    return (
+        text
+        if float(text.replace(",", "") if text != "–" else 0) == 0
+        else f"{'+' if value > 0 else '−'}{text}"
+    )

@@ -30,9 +30,12 @@ class Estimate:
 
     Attributes:
         metric: Which.
-        values: Shape (arms, 1 + resamples), the first of all the data; NaN for an arm that has nothing.
-        standard: The same, if all arms had the same mix of minimum RTTs; None where those are not known.
-        without: Shape (arms, hosts): without this host; NaN where that has nothing to do with the arm.
+        values: Shape (arms, 1 + resamples), the first of all the data; NaN for an arm that has
+            nothing.
+        standard: The same, if all arms had the same mix of minimum RTTs; None where those are not
+            known.
+        without: Shape (arms, hosts): without this host; NaN where that has nothing to do with the
+            arm.
     """
 
     metric: Metric
@@ -102,7 +105,10 @@ class Estimates:
         counts, draws = self.counted.times[metric.measure.name], self.draws[metric.measure.table]
         return np.array(
             [
-                [_value(metric, draws[:, arm], counts[arm, :, time]) for time in range(counts.shape[2])]
+                [
+                    _value(metric, draws[:, arm], counts[arm, :, time])
+                    for time in range(counts.shape[2])
+                ]
                 for arm in range(len(counts))
             ]
         )
@@ -120,12 +126,18 @@ class Estimates:
         values = np.array([_value(metric, draws[:, arm], counts[arm].sum(axis=1)) for arm in arms])
         shares = _common(metric.measure, counts) if counts.shape[2] > 1 else None
         standard = (
-            None if shares is None else np.array([_standard(metric, draws[:, a], counts[a], shares) for a in arms])
+            None
+            if shares is None
+            else np.array([_standard(metric, draws[:, a], counts[a], shares) for a in arms])
         )
         apart = self.counted.hosts.get(metric.measure.name, counts)
         # A host's paths left out of one arm alone would be no pairs any more.
         hosts = hosts and self.plan.unit != "pair"
-        without = np.array([_without(metric, apart[arm].sum(axis=1)) for arm in arms]) if hosts else np.empty((0, 0))
+        without = (
+            np.array([_without(metric, apart[arm].sum(axis=1)) for arm in arms])
+            if hosts
+            else np.empty((0, 0))
+        )
         return Estimate(metric, values, standard, without)
 
     def _correlation(self) -> Estimate:

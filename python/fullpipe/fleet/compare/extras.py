@@ -38,7 +38,9 @@ def census(estimates: Estimates) -> list[dict[str, object]]:
                 spread = alone(drawn[:, 0] / drawn[:, 1], estimates.clusters["connections"], arm)
             row[f"{key}_of"] = int(sums[:, 1].sum())
             row[key] = int(sums[:, 0].sum())
-            row[f"{key}_share"] = [each if math.isfinite(each) else None for each in (spread.value, *spread.interval())]
+            row[f"{key}_share"] = [
+                each if math.isfinite(each) else None for each in (spread.value, *spread.interval())
+            ]
         if row["ecn_of"]:
             found.append(row)
     return found
@@ -59,7 +61,13 @@ def ecn(analysis: Analysis) -> Section | None:
         rows.append((f"{each['arm']}", *counts, texts[0], texts[1]))
     if not rows:
         return None
-    columns = ("arm", "connections", "ECN negotiated", "share [95 %]", "of those, a codepoint was seen [95 %]")
+    columns = (
+        "arm",
+        "connections",
+        "ECN negotiated",
+        "share [95 %]",
+        "of those, a codepoint was seen [95 %]",
+    )
     return Section("ECN", [Table("Who negotiates ECN", columns, rows)])
 
 
@@ -81,13 +89,16 @@ def histograms(analysis: Analysis) -> Section | None:
         return None
     blocks: list[Block] = []
     modes: list[tuple[Cell, ...]] = []
-    for (name,), there in list(rows.partition_by("name", as_dict=True, maintain_order=True).items())[:_MOST_HISTOGRAMS]:
+    for (name,), there in list(
+        rows.partition_by("name", as_dict=True, maintain_order=True).items()
+    )[:_MOST_HISTOGRAMS]:
         lines = []
         for (arm,), own in there.partition_by("arm", as_dict=True, maintain_order=True).items():
             low, count = own["low"].to_numpy(), own["count"].to_numpy().astype(np.float64)
             high = own["high"].fill_null(2 * own["low"].max()).to_numpy()  # type: ignore[operator]
             share = count / count.sum() if count.sum() else count
-            # A bucket is shown from its low end to the next one's; that from 0 has no place on this axis.
+            # A bucket is shown from its low end to the next one's; that from 0 has no place on this
+            # axis.
             x = np.append(np.maximum(low, 0.5), max(high[-1], 1.0))
             lines.append(Line(f"{arm}", x, np.append(share, share[-1]) * 100))
             modes += [
@@ -99,7 +110,9 @@ def histograms(analysis: Analysis) -> Section | None:
                 )
                 for at in _modes(share)
             ]
-        blocks.append(Lines(f"Histogram {name}", f"{name}", "share of values, %", lines, log_x=True))
+        blocks.append(
+            Lines(f"Histogram {name}", f"{name}", "share of values, %", lines, log_x=True)
+        )
     if modes:
         blocks.append(Table("Modes", ("histogram", "arm", "bucket", "share"), modes))
     return Section("Histograms", blocks, "Of bpftrace, all hosts of an arm together.")

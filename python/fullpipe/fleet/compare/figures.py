@@ -60,7 +60,15 @@ def distribution(estimates: Estimates, measure: Measure) -> Lines | None:
     zero = pooled[0] / pooled.sum()
     note = f"{zero:.0%} of all are 0." if zero > 0.005 else ""
     what = "requests" if measure.table == "requests" else "connections"
-    return Lines(title, label, f"share of {what}", lines, stepped=True, log_x=measure is not metrics.RWND, note=note)
+    return Lines(
+        title,
+        label,
+        f"share of {what}",
+        lines,
+        stepped=True,
+        log_x=measure is not metrics.RWND,
+        note=note,
+    )
 
 
 def tail(estimates: Estimates) -> Lines | None:
@@ -81,7 +89,11 @@ def tail(estimates: Estimates) -> Lines | None:
             lines.append(Line(name, x, above[there].astype(np.float64), style=arm))
     title = "Connections that lost more than that"
     note = "What is to the right of 60 % is counted as an outlier."
-    return Lines(title, "loss, %", "share of connections", lines, note=note, log_x=True, log_y=True) if lines else None
+    return (
+        Lines(title, "loss, %", "share of connections", lines, note=note, log_x=True, log_y=True)
+        if lines
+        else None
+    )
 
 
 def over(estimates: Estimates, metric: Metric) -> Lines | None:
@@ -99,12 +111,23 @@ def over(estimates: Estimates, metric: Metric) -> Lines | None:
     found = estimates.over_time(metric) * metric.quantity.scale
     lines = []
     for arm, name in enumerate(plan.arms):
-        spreads = [alone(each, estimates.clusters[metric.measure.table], arm) for each in found[arm]]
+        spreads = [
+            alone(each, estimates.clusters[metric.measure.table], arm) for each in found[arm]
+        ]
         y = np.array([each.value for each in spreads])
         if np.isfinite(y).any():
             low, high = np.array([each.interval() for each in spreads]).T
             known = np.isfinite(low)
-            lines.append(Line(name, x, y, np.where(known, np.maximum(low, 0), y), np.where(known, high, y), style=arm))
+            lines.append(
+                Line(
+                    name,
+                    x,
+                    y,
+                    np.where(known, np.maximum(low, 0), y),
+                    np.where(known, high, y),
+                    style=arm,
+                )
+            )
     if not lines:
         return None
     words = metric.quantity.words
@@ -131,7 +154,9 @@ def by_rtt(estimates: Estimates, metric: Metric) -> Lines | None:
         if each is None or number >= len(plan.rtt.middles):
             continue
         for arm, name in enumerate(plan.arms):
-            spread = alone(each.values[arm] * metric.quantity.scale, estimates.clusters["connections"], arm)
+            spread = alone(
+                each.values[arm] * metric.quantity.scale, estimates.clusters["connections"], arm
+            )
             if math.isfinite(spread.value):
                 low, high = spread.interval()
                 known = math.isfinite(low)
@@ -149,11 +174,17 @@ def by_rtt(estimates: Estimates, metric: Metric) -> Lines | None:
         x, y, below, above = np.array(rows).T
         lines.append(Line(name, x, y, below, above, style=plan.arms.index(name)))
     title = f"{words[0].upper()}{words[1:]} by minimum RTT"
-    return Lines(title, "minimum RTT, ms", metric.quantity.unit, lines, log_x=True) if lines else None
+    return (
+        Lines(title, "minimum RTT, ms", metric.quantity.unit, lines, log_x=True) if lines else None
+    )
 
 
 def densities(
-    estimates: Estimates, found: Sequence[Hexagons], titles: Sequence[str], x: tuple[str, float], y: tuple[str, float]
+    estimates: Estimates,
+    found: Sequence[Hexagons],
+    titles: Sequence[str],
+    x: tuple[str, float],
+    y: tuple[str, float],
 ) -> list[Block]:
     """One picture an arm, with the same axes."""
     pictures = [each.middles() for each in found]
@@ -165,7 +196,8 @@ def densities(
         edge
         for axis in (0, 1)
         for edge in _reach(
-            np.concatenate([each[axis] for each in used]) + moves[axis], np.concatenate([each[2] for each in used])
+            np.concatenate([each[axis] for each in used]) + moves[axis],
+            np.concatenate([each[2] for each in used]),
         )
     ]
     return [
@@ -258,7 +290,9 @@ def _round(value: float) -> int:
 
 
 def _pooled(estimates: Estimates, measure: Measure) -> Values:
-    return np.asarray(estimates.counted.strata["rtt", measure.name].sum(axis=(0, 1, 2), dtype=np.float64))
+    return np.asarray(
+        estimates.counted.strata["rtt", measure.name].sum(axis=(0, 1, 2), dtype=np.float64)
+    )
 
 
 def _buckets(measure: Measure) -> Buckets:
@@ -282,7 +316,9 @@ def _places(counts: Values) -> NDArray[np.int64]:
     return np.unique(np.linspace(first, last, min(_POINTS, last - first + 1)).astype(np.int64))
 
 
-def _band(upto: Values, estimates: Estimates, measure: Measure, arm: int) -> tuple[Values, Values] | tuple[None, None]:
+def _band(
+    upto: Values, estimates: Estimates, measure: Measure, arm: int
+) -> tuple[Values, Values] | tuple[None, None]:
     clusters = estimates.clusters[measure.table]
     spreads = [alone(upto[:, at], clusters, arm) for at in range(upto.shape[1])]
     if not math.isfinite(spreads[len(spreads) // 2].error):

@@ -36,7 +36,9 @@ class Hexagons:
         column = np.where(even <= odd, even_x, odd_x) * 2
         row = np.where(even <= odd, even_y, odd_y) * 2
         keys = (column.astype(np.int64) + _SPAN // 2) * _SPAN + row.astype(np.int64) + _SPAN // 2
-        for key, number in zip(*(each.tolist() for each in np.unique(keys, return_counts=True)), strict=True):
+        for key, number in zip(
+            *(each.tolist() for each in np.unique(keys, return_counts=True)), strict=True
+        ):
             self.counts[key] = self.counts.get(key, 0) + number
 
     def middles(self) -> tuple[Values, Values, Values]:

@@ -46,7 +46,8 @@ class Metric:
     """A number an arm comes to.
 
     Attributes:
-        quantity: What it is called, its unit, whether more of it is better. Its `column` is the key in JSON.
+        quantity: What it is called, its unit, whether more of it is better. Its `column` is the key
+            in JSON.
         measure: What it is made of.
         quantile: Of a measure in buckets, which.
         means: What it is, precisely.
@@ -58,7 +59,9 @@ class Metric:
     quantile: float = 0.5
 
 
-_inflight = pl.coalesce(pl.col("unacked_packets_mean"), pl.when(pl.col("unacked_packets") > 0).then("unacked_packets"))
+_inflight = pl.coalesce(
+    pl.col("unacked_packets_mean"), pl.when(pl.col("unacked_packets") > 0).then("unacked_packets")
+)
 _rtt = pl.coalesce("rtt_s_mean", "rtt_s")
 _sent = pl.coalesce(pl.col("bytes_sent"), pl.col("data_segs_out") * pl.col("mss_bytes"))
 _no_outlier = pl.when(pl.col("loss") <= OUTLIER)
@@ -66,10 +69,15 @@ _no_outlier = pl.when(pl.col("loss") <= OUTLIER)
 _reordered = pl.coalesce(pl.col("reord_seen") > 0, pl.col("reordering_packets") > 3)
 
 LOSS_BYTES = Measure(
-    "loss_bytes", "connections", pl.col("loss") * _sent, weight=pl.when(pl.col("loss").is_not_null()).then(_sent)
+    "loss_bytes",
+    "connections",
+    pl.col("loss") * _sent,
+    weight=pl.when(pl.col("loss").is_not_null()).then(_sent),
 )
 LOSS = Measure("loss", "connections", pl.col("loss"), _SHARES)
-LOSS_MEAN = Measure("loss_mean", "connections", _no_outlier.then("loss"), weight=_no_outlier.then(1))
+LOSS_MEAN = Measure(
+    "loss_mean", "connections", _no_outlier.then("loss"), weight=_no_outlier.then(1)
+)
 OUTLIERS = Measure(
     "outliers",
     "connections",
@@ -89,13 +97,23 @@ RWND_TIME = Measure(
     weight=pl.when(pl.col("rwnd_limited").is_not_null()).then("busy_s"),
 )
 REORDERING = Measure("reordering", "connections", pl.col("reordering_packets"), _PACKETS)
-REORDERED = Measure("reordered", "connections", _reordered, weight=pl.when(_reordered.is_not_null()).then(1))
+REORDERED = Measure(
+    "reordered", "connections", _reordered, weight=pl.when(_reordered.is_not_null()).then(1)
+)
 THROUGHPUT = Measure("throughput", "requests", pl.col("throughput_bps"), _RATES)
 RETRANS = Measure("retrans", "counters", pl.col("retrans_segs"), weight=pl.col("out_segs"))
 CPU = Measure("cpu", "counters", pl.col("cpu_s") - pl.col("cpu_idle_s"), weight=pl.col("cpu_s"))
 
 
-def _of(column: str, words: str, unit: str, better: int, measure: Measure, means: str, quantile: float = 0.5) -> Metric:
+def _of(
+    column: str,
+    words: str,
+    unit: str,
+    better: int,
+    measure: Measure,
+    means: str,
+    quantile: float = 0.5,
+) -> Metric:
     scale = {"%": 100.0, "Mbit/s": 1e-6, "ms": 1e3}.get(unit, 1.0)
     return Metric(Quantity(column, words, unit, scale, better), measure, means, quantile)
 
@@ -107,8 +125,22 @@ def _quantiles(column: str, words: str, measure: Measure, means: str) -> Iterabl
 
 
 METRICS = (
-    _of("retrans", "RetransSegs", "%", -1, RETRANS, "Σ RetransSegs / Σ OutSegs of all hosts' /proc/net/snmp"),
-    _of("loss", "loss, of all bytes", "%", -1, LOSS_BYTES, "Σ retransmitted / Σ sent payload of all connections"),
+    _of(
+        "retrans",
+        "RetransSegs",
+        "%",
+        -1,
+        RETRANS,
+        "Σ RetransSegs / Σ OutSegs of all hosts' /proc/net/snmp",
+    ),
+    _of(
+        "loss",
+        "loss, of all bytes",
+        "%",
+        -1,
+        LOSS_BYTES,
+        "Σ retransmitted / Σ sent payload of all connections",
+    ),
     _of(
         "loss.mean",
         "loss of a connection",
@@ -117,20 +149,71 @@ METRICS = (
         LOSS_MEAN,
         f"mean of the connections' loss, without those above {OUTLIER:.0%}",
     ),
-    _of("outliers", f"connections that lost > {OUTLIER:.0%}", "%", -1, OUTLIERS, "their share of all connections"),
-    *_quantiles("throughput", "throughput (nginx)", THROUGHPUT, "of requests: 8 × bytes / request time"),
-    *_quantiles("busy_rate", "rate while busy", BUSY_RATE, "of connections: 8 × bytes acknowledged / busy time"),
-    _of("bandwidth", "median bandwidth", "Mbit/s", 1, BANDWIDTH, "of connections: BBR's estimate, else delivery rate"),
-    _of("inflight", "median in flight", "packets", 0, INFLIGHT, "of connections: mean unacked over samples with any"),
-    _of("rtt", "median RTT", "ms", -1, RTT, "of connections: mean smoothed RTT over samples with data in flight"),
+    _of(
+        "outliers",
+        f"connections that lost > {OUTLIER:.0%}",
+        "%",
+        -1,
+        OUTLIERS,
+        "their share of all connections",
+    ),
+    *_quantiles(
+        "throughput", "throughput (nginx)", THROUGHPUT, "of requests: 8 × bytes / request time"
+    ),
+    *_quantiles(
+        "busy_rate",
+        "rate while busy",
+        BUSY_RATE,
+        "of connections: 8 × bytes acknowledged / busy time",
+    ),
+    _of(
+        "bandwidth",
+        "median bandwidth",
+        "Mbit/s",
+        1,
+        BANDWIDTH,
+        "of connections: BBR's estimate, else delivery rate",
+    ),
+    _of(
+        "inflight",
+        "median in flight",
+        "packets",
+        0,
+        INFLIGHT,
+        "of connections: mean unacked over samples with any",
+    ),
+    _of(
+        "rtt",
+        "median RTT",
+        "ms",
+        -1,
+        RTT,
+        "of connections: mean smoothed RTT over samples with data in flight",
+    ),
     _of("rtt.p90", "p90 RTT", "ms", -1, RTT, "the same", 0.9),
-    _of("rwnd_limited", "receive-window limited time", "%", 0, RWND_TIME, "Σ rwnd_limited time / Σ busy time"),
-    _of("reordered", "connections with reordering", "%", -1, REORDERED, "reord_seen > 0, else reordering > 3"),
+    _of(
+        "rwnd_limited",
+        "receive-window limited time",
+        "%",
+        0,
+        RWND_TIME,
+        "Σ rwnd_limited time / Σ busy time",
+    ),
+    _of(
+        "reordered",
+        "connections with reordering",
+        "%",
+        -1,
+        REORDERED,
+        "reord_seen > 0, else reordering > 3",
+    ),
     _of("cpu", "CPU busy", "%", -1, CPU, "Σ busy / Σ all processor time of all hosts' /proc/stat"),
 )
 
 MAIN = tuple(
-    each for each in METRICS if each.quantity.column in ("loss", "throughput.p50", "busy_rate.p50", "rtt", "inflight")
+    each
+    for each in METRICS
+    if each.quantity.column in ("loss", "throughput.p50", "busy_rate.p50", "rtt", "inflight")
 )
 """Those that are looked at stratum by stratum."""
 
@@ -147,7 +230,13 @@ FAIRNESS = _of(
 DRAWN = (LOSS, BANDWIDTH, BUSY_RATE, INFLIGHT, RTT, RWND, REORDERING, THROUGHPUT)
 """Those with a cumulative distribution."""
 
-MEASURES = (*tuple({each.measure.name: each.measure for each in METRICS}.values()), LOSS, MIN_RTT, RWND, REORDERING)
+MEASURES = (
+    *tuple({each.measure.name: each.measure for each in METRICS}.values()),
+    LOSS,
+    MIN_RTT,
+    RWND,
+    REORDERING,
+)
 
 
 def measures(table: str) -> list[Measure]:

@@ -39,7 +39,10 @@ def page(analysis: Analysis) -> Report:
     plan = analysis.plan
     arms = ", ".join(plan.arms)
     facts = [
-        (table, ", ".join(f"{arm} {number:,}" for arm, number in zip(plan.arms, numbers, strict=True)))
+        (
+            table,
+            ", ".join(f"{arm} {number:,}" for arm, number in zip(plan.arms, numbers, strict=True)),
+        )
         for table, numbers in analysis.numbers().items()
     ]
     facts.append(("at least", f"{plan.wish.min_bytes:,} bytes"))
@@ -59,7 +62,8 @@ def page(analysis: Analysis) -> Report:
 def _sections(analysis: Analysis) -> list[Section | None]:
     estimates = analysis.estimates
     rate = [
-        figures.distribution(estimates, each) for each in (metrics.THROUGHPUT, metrics.BUSY_RATE, metrics.BANDWIDTH)
+        figures.distribution(estimates, each)
+        for each in (metrics.THROUGHPUT, metrics.BUSY_RATE, metrics.BANDWIDTH)
     ]
     over = {each.title: each for each in figures.times(estimates)}
     losses = [over.pop(title) for title in list(over) if title.startswith(("RetransSegs", "Loss"))]
@@ -67,11 +71,20 @@ def _sections(analysis: Analysis) -> list[Section | None]:
     by_rtt = [figures.by_rtt(estimates, each) for each in metrics.MAIN]
     return [
         Section("Decision", list(_decisions(analysis)), _decision_note(analysis)),
-        Section("Checks", [_checks(analysis)], "What an interval can't say: whether the arms can be compared at all."),
+        Section(
+            "Checks",
+            [_checks(analysis)],
+            "What an interval can't say: whether the arms can be compared at all.",
+        ),
         Section(
             "Loss",
             _there(
-                [*losses, figures.distribution(estimates, metrics.LOSS), figures.tail(estimates), _outliers(analysis)]
+                [
+                    *losses,
+                    figures.distribution(estimates, metrics.LOSS),
+                    figures.tail(estimates),
+                    _outliers(analysis),
+                ]
             ),
         ),
         Section(
@@ -81,12 +94,19 @@ def _sections(analysis: Analysis) -> list[Section | None]:
         ),
         Section(
             "In flight and RTT",
-            _there([figures.distribution(estimates, each) for each in (metrics.INFLIGHT, metrics.RTT)])
+            _there(
+                [figures.distribution(estimates, each) for each in (metrics.INFLIGHT, metrics.RTT)]
+            )
             + _queues(analysis),
         ),
         Section(
             "Receive window and reordering",
-            _there([figures.distribution(estimates, each) for each in (metrics.RWND, metrics.REORDERING)]),
+            _there(
+                [
+                    figures.distribution(estimates, each)
+                    for each in (metrics.RWND, metrics.REORDERING)
+                ]
+            ),
         ),
         Section("By minimum RTT", _there([*by_rtt, _by(analysis, "rtt")])),
         Section(f"By {analysis.plan.by.name}", _there([_by(analysis, analysis.plan.by.name)]))
@@ -128,10 +148,18 @@ def _decisions(analysis: Analysis) -> list[Block]:
             "effect (95 % CI)",
             *(["standardised by RTT"] if standard else []),
         )
-        columns = (*columns, "p, corrected", f"verdict on {one}", f"data for {plan.wish.effect:.0%}")
-        tables.append(Table(f"{one} against {other}", columns, [_decision(each, standard) for each in rows]))
+        columns = (
+            *columns,
+            "p, corrected",
+            f"verdict on {one}",
+            f"data for {plan.wish.effect:.0%}",
+        )
+        tables.append(
+            Table(f"{one} against {other}", columns, [_decision(each, standard) for each in rows])
+        )
     means: list[tuple[Cell, ...]] = [
-        (each.quantity.words, each.means) for each in dict.fromkeys(one.metric for one in analysis.compared)
+        (each.quantity.words, each.means)
+        for each in dict.fromkeys(one.metric for one in analysis.compared)
     ]
     return [*tables, Table("What the metrics are", ("metric", "what it is"), means)]
 
@@ -142,7 +170,9 @@ def _decision(each: Compared, standard: bool) -> tuple[Cell, ...]:
     beside: tuple[Cell, ...] = ()
     if standard:
         beside = (
-            Number(each.standard.spread.value, said(each, each.standard)) if each.standard else Number(None, "–"),
+            Number(each.standard.spread.value, said(each, each.standard))
+            if each.standard
+            else Number(None, "–"),
         )
     return (
         quantity.words + unit,
@@ -163,7 +193,9 @@ def _data(times: float) -> str:
 
 
 def _checks(analysis: Analysis) -> Table:
-    rows: list[tuple[Cell, ...]] = [(each.name, _SIGNS[each.fine], each.text) for each in analysis.checks]
+    rows: list[tuple[Cell, ...]] = [
+        (each.name, _SIGNS[each.fine], each.text) for each in analysis.checks
+    ]
     return Table("Checks", ("check", "result", "what was found"), rows)
 
 
@@ -174,7 +206,9 @@ def _outliers(analysis: Analysis) -> Table | None:
         return None
     rows: list[tuple[Cell, ...]] = []
     for arm, name in enumerate(analysis.plan.arms):
-        outliers, mean, whole = (strata["rtt", key][arm].sum(axis=(0, 1)) for key in ("outliers", "loss_mean", "loss"))
+        outliers, mean, whole = (
+            strata["rtt", key][arm].sum(axis=(0, 1)) for key in ("outliers", "loss_mean", "loss")
+        )
         number, of = int(outliers[0]), int(outliers[1])
         if not of:
             continue
@@ -202,7 +236,9 @@ def _outliers(analysis: Analysis) -> Table | None:
         "median, %",
         "p90, %",
     )
-    return Table(f"Loss of connections, and those that lost more than {share}", (*columns, "p99, %"), rows)
+    return Table(
+        f"Loss of connections, and those that lost more than {share}", (*columns, "p99, %"), rows
+    )
 
 
 def _queues(analysis: Analysis) -> list[Block]:
@@ -218,7 +254,9 @@ def _queues(analysis: Analysis) -> list[Block]:
         )
         for number, arm in enumerate(plan.arms)
     ]
-    return figures.densities(estimates, estimates.counted.queues, titles, ("RTT, ms", 1e3), ("packets in flight", 1.0))
+    return figures.densities(
+        estimates, estimates.counted.queues, titles, ("RTT, ms", 1e3), ("packets in flight", 1.0)
+    )
 
 
 def _by(analysis: Analysis, name: str) -> Table | None:
@@ -269,7 +307,11 @@ def _paths(analysis: Analysis) -> Section | None:
             (kind, at, means, Number(share, f"{share:.1%}")) for kind, at, means, share in rows
         ]
         blocks.append(
-            Table("Bands: what many have in common", ("kind", "where", "what it may be", "share of connections"), cells)
+            Table(
+                "Bands: what many have in common",
+                ("kind", "where", "what it may be", "share of connections"),
+                cells,
+            )
         )
     note = "Dashed lines are the bands found in all arms together. " + " ".join(said_of)
     return Section("Distances and access rates", blocks, note)
@@ -277,4 +319,6 @@ def _paths(analysis: Analysis) -> Section | None:
 
 def metric_of(column: str) -> Metric:
     """By its key."""
-    return next(each for each in (*metrics.METRICS, metrics.FAIRNESS) if each.quantity.column == column)
+    return next(
+        each for each in (*metrics.METRICS, metrics.FAIRNESS) if each.quantity.column == column
+    )

@@ -92,7 +92,9 @@ def draw_up(wish: Wish) -> Plan:
     """
     if not wish.directory.is_dir():
         raise refusal(
-            "no such directory", "name one that `fleet ingest` or `fleet simulate` made", file=f"{wish.directory}"
+            "no such directory",
+            "name one that `fleet ingest` or `fleet simulate` made",
+            file=f"{wish.directory}",
         )
     rows, spans = {}, []
     queries = []
@@ -112,7 +114,11 @@ def draw_up(wish: Wish) -> Plan:
         )
     connections = store.scan(wish.directory, "connections")
     big = connections.filter(big_enough("connections", wish.min_bytes))
-    queries.append(big.group_by("arm", "cc").len("rows").sort("rows", "arm", "cc", descending=[True, False, False]))
+    queries.append(
+        big.group_by("arm", "cc")
+        .len("rows")
+        .sort("rows", "arm", "cc", descending=[True, False, False])
+    )
     queries.append(
         big.select(
             *(pl.col("min_rtt_s").quantile(share).alias(f"{share}") for share in _STRATA),
@@ -134,14 +140,18 @@ def draw_up(wish: Wish) -> Plan:
         spans += [frame["start"].min(), frame["end"].max()]
     arms = _arms(wish, rows)
     some = (
-        pl.concat([frame.select("arm", "host") for frame in rows.values()]).filter(pl.col("arm").is_in(arms)).unique()
+        pl.concat([frame.select("arm", "host") for frame in rows.values()])
+        .filter(pl.col("arm").is_in(arms))
+        .unique()
     )
     nested = len(some) == some["host"].n_unique()
     unit, why = _unit(wish, rows, facts.row(0, named=True), nested)
     known = [each for each in spans if isinstance(each, datetime)]
     start = min(known, default=None)
     length = (max(known) - start).total_seconds() * 1e6 if start else 0.0
-    step = next((each for each in _STEPS if length / each < _MOST_TIMES), int(length / _MOST_TIMES) + 1)
+    step = next(
+        (each for each in _STEPS if length / each < _MOST_TIMES), int(length / _MOST_TIMES) + 1
+    )
     return Plan(
         wish,
         arms,
@@ -164,7 +174,11 @@ def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
     found = pl.concat([frame.select("arm", "rows", "kept") for frame in rows.values()])
     where = f"{wish.directory}"
     if not len(found):
-        raise refusal("nothing in it", "name a directory that `fleet ingest` or `fleet simulate` made", file=where)
+        raise refusal(
+            "nothing in it",
+            "name a directory that `fleet ingest` or `fleet simulate` made",
+            file=where,
+        )
     kept = (
         found.filter(pl.col("arm") != store.NO_ARM)
         .group_by("arm")
@@ -177,28 +191,46 @@ def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
     if not kept or (len(users) and not users["kept"].sum()):
         most = f"of {users['rows'].sum():,} connections and requests none is left"
         raise refusal(
-            most, "ask for less, like --min-bytes 0", key="--min-bytes", value=f"{wish.min_bytes}", file=where
+            most,
+            "ask for less, like --min-bytes 0",
+            key="--min-bytes",
+            value=f"{wish.min_bytes}",
+            file=where,
         )
     if len(kept) < 2:
         others = sorted(set(found["arm"]) - set(kept))
         lost = f"; nothing of {', '.join(others)} has {wish.min_bytes:,} bytes" if others else ""
-        fix = "ask for less with --min-bytes" if others else "ingest another one beside it: --arm NAME=FILES"
+        fix = (
+            "ask for less with --min-bytes"
+            if others
+            else "ingest another one beside it: --arm NAME=FILES"
+        )
         raise refusal(f"one arm, {kept[0]}: nothing to compare it with{lost}", fix, file=where)
     for name in [*([wish.against] if wish.against else []), *(wish.ratio or {})]:
         if name not in kept:
             option = "--against" if name == wish.against else "--ratio"
             raise refusal("no such arm", f"there are {', '.join(kept)}", key=option, value=name)
     if wish.ratio and (set(wish.ratio) != set(kept) or min(wish.ratio.values()) <= 0):
-        raise refusal("each arm needs its part", f"like {','.join(f'{arm}=1' for arm in kept)}", key="--ratio")
+        raise refusal(
+            "each arm needs its part", f"like {','.join(f'{arm}=1' for arm in kept)}", key="--ratio"
+        )
     # What a fleet comes from: CUBIC, whatever is added to its name.
-    first = wish.against or min(kept, key=lambda arm: (arm != "cubic", not arm.startswith("cubic"), arm))
+    first = wish.against or min(
+        kept, key=lambda arm: (arm != "cubic", not arm.startswith("cubic"), arm)
+    )
     return (first, *(each for each in kept if each != first))
 
 
-def _unit(wish: Wish, rows: dict[str, pl.DataFrame], facts: dict[str, object], nested: bool) -> tuple[str, str]:
+def _unit(
+    wish: Wish, rows: dict[str, pl.DataFrame], facts: dict[str, object], nested: bool
+) -> tuple[str, str]:
     """What is independent of each other, and why."""
     table = "connections" if len(rows["connections"]) else "requests"
-    least = rows[table].filter(pl.col("kept") > 0).group_by("arm").len()["len"].min() if len(rows[table]) else 0
+    least = (
+        rows[table].filter(pl.col("kept") > 0).group_by("arm").len()["len"].min()
+        if len(rows[table])
+        else 0
+    )
     if wish.unit != "auto":
         if wish.unit in ("pair", "net", "client") and facts["rows"] and not facts[wish.unit]:
             fix = "choose another, like --cluster host, or leave it out"
@@ -223,8 +255,14 @@ def _by_rtt(facts: dict[str, object]) -> Strata:
     inner = sorted({float(facts[f"{share}"]) for share in _STRATA} - {least, most})  # type: ignore[arg-type]
     edges = [least, *inner, most]
     labels = tuple(f"{_ms(low)}–{_ms(high)} ms" for low, high in itertools.pairwise(edges))
-    middles = tuple((max(low, 1e-9) * max(high, 1e-9)) ** 0.5 for low, high in itertools.pairwise(edges))
-    code = pl.sum_horizontal([(pl.col("min_rtt_s") > edge).cast(pl.Int32) for edge in inner]) if inner else pl.lit(0)
+    middles = tuple(
+        (max(low, 1e-9) * max(high, 1e-9)) ** 0.5 for low, high in itertools.pairwise(edges)
+    )
+    code = (
+        pl.sum_horizontal([(pl.col("min_rtt_s") > edge).cast(pl.Int32) for edge in inner])
+        if inner
+        else pl.lit(0)
+    )
     known = pl.when(pl.col("min_rtt_s").is_not_null()).then(code).otherwise(len(labels))
     return Strata("rtt", (*labels, "unknown"), known, middles)
 
@@ -242,7 +280,9 @@ def _by_column(wish: Wish, arms: tuple[str, ...]) -> Strata:
             kept = rows.filter(big_enough(table, wish.min_bytes), pl.col("arm").is_in(arms))
             there.append(kept.select(pl.col(wish.by).cast(pl.String).alias("value")).drop_nulls())
     if not there:
-        raise refusal("no such column", to_choose(wish.directory, wish.by), key="--by", value=wish.by)
+        raise refusal(
+            "no such column", to_choose(wish.directory, wish.by), key="--by", value=wish.by
+        )
     found = (
         pl.concat(there)
         .group_by("value")
@@ -252,13 +292,20 @@ def _by_column(wish: Wish, arms: tuple[str, ...]) -> Strata:
         .collect(engine="streaming")
     )
     if not len(found):
-        raise refusal("nothing is known of it here", to_choose(wish.directory, wish.by), key="--by", value=wish.by)
+        raise refusal(
+            "nothing is known of it here",
+            to_choose(wish.directory, wish.by),
+            key="--by",
+            value=wish.by,
+        )
     if len(found) > _MOST_VALUES and found["rows"][0] < LEAST_ROWS:
         many = f"it has many values, and none of them {LEAST_ROWS} rows"
         raise refusal(many, to_choose(wish.directory, ""), key="--by", value=wish.by)
     values = found["value"].to_list()[:_MOST_VALUES]
     others = len(found) > _MOST_VALUES
     text = pl.col(wish.by).cast(pl.String)
-    number = text.replace_strict(values, range(len(values)), default=len(values) if others else None)
+    number = text.replace_strict(
+        values, range(len(values)), default=len(values) if others else None
+    )
     code = pl.when(text.is_not_null()).then(number)
     return Strata(wish.by, (*values, *(("all others",) if others else ())), code.cast(pl.Int32))

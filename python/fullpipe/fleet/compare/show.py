@@ -26,8 +26,14 @@ def show(analysis: Analysis, console: Console) -> None:
     plan = analysis.plan
     console.print(f"{plan.wish.directory}: {', '.join(plan.arms)}", style="bold", markup=False)
     for table, numbers in analysis.numbers().items():
-        counts = ", ".join(f"{arm} {number:,}" for arm, number in zip(plan.arms, numbers, strict=True))
-        least = f" of at least {plan.wish.min_bytes:,} bytes" if table != "counters" and plan.wish.min_bytes else ""
+        counts = ", ".join(
+            f"{arm} {number:,}" for arm, number in zip(plan.arms, numbers, strict=True)
+        )
+        least = (
+            f" of at least {plan.wish.min_bytes:,} bytes"
+            if table != "counters" and plan.wish.min_bytes
+            else ""
+        )
         what = "readings of counters" if table == "counters" else table
         console.print(f"{what}{least}: {counts}", soft_wrap=True, markup=False)
     for arm in plan.arms[1:]:
@@ -35,7 +41,10 @@ def show(analysis: Analysis, console: Console) -> None:
         console.print("")
         if rows:
             decision = _decision(arm, plan.arms[0], rows)
-            if console.measure(decision, options=console.options.update(width=_WIDE)).maximum > console.width:
+            if (
+                console.measure(decision, options=console.options.update(width=_WIDE)).maximum
+                > console.width
+            ):
                 decision = _decision(arm, plan.arms[0], rows, "\n(")
             console.print(decision)
         else:
@@ -44,9 +53,13 @@ def show(analysis: Analysis, console: Console) -> None:
         console.print("* not without one of the hosts, see below", style="dim")
     console.print("")
     for check in analysis.checks:
-        mark, style = {True: ("fine", "green"), False: ("LOOK", "yellow"), None: ("–   ", "dim")}[check.fine]
+        mark, style = {True: ("fine", "green"), False: ("LOOK", "yellow"), None: ("–   ", "dim")}[
+            check.fine
+        ]
         grid = Table.grid(padding=(0, 1))
-        grid.add_row(Text(mark, style=style), Text.assemble((check.name, "bold"), f": {check.text}"))
+        grid.add_row(
+            Text(mark, style=style), Text.assemble((check.name, "bold"), f": {check.text}")
+        )
         console.print(grid)
     console.print("")
     console.print(analysis.note, style="dim", markup=False)
@@ -70,5 +83,11 @@ def _decision(arm: str, other: str, rows: list[Compared], before: str = " (") ->
         values = (digits(spread.value * quantity.scale) for spread in (each.value_b, each.value_a))
         table.add_row(quantity.words + unit, *values, said(each).replace(" (", before), verdict)
         if each.shifted:
-            table.add_row("  with the same mix of RTTs", "", "", said(each, each.standard).replace(" (", before), "")
+            table.add_row(
+                "  with the same mix of RTTs",
+                "",
+                "",
+                said(each, each.standard).replace(" (", before),
+                "",
+            )
     return table

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 UNITS = ("auto", "pair", "host", "net", "client", "connection")
-_SIZES = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "kib": 2**10, "mib": 2**20, "gib": 2**30}
+_SIZES = {
+    "": 1,
+    "b": 1,
+    "kb": 10**3,
+    "mb": 10**6,
+    "gb": 10**9,
+    "kib": 2**10,
+    "mib": 2**20,
+    "gib": 2**30,
+}
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,14 @@ class Wish:
 
 
 def read(
-    directory: Path, *, min_bytes: str, by: str, against: str | None, unit: str, effect: str, ratio: str | None
+    directory: Path,
+    *,
+    min_bytes: str,
+    by: str,
+    against: str | None,
+    unit: str,
+    effect: str,
+    ratio: str | None,
 ) -> Wish:
     """Reads a wish from texts.
 
@@ -48,14 +64,26 @@ def read(
         ScenarioError: When one of them can't be understood.
     """
     if unit not in UNITS:
-        raise refusal("no such unit", f"choose one of {', '.join(UNITS)}", key="--cluster", value=unit)
-    return Wish(directory, _bytes(min_bytes), by, against, unit, _share(effect), _parts(ratio) if ratio else None)
+        raise refusal(
+            "no such unit", f"choose one of {', '.join(UNITS)}", key="--cluster", value=unit
+        )
+    return Wish(
+        directory,
+        _bytes(min_bytes),
+        by,
+        against,
+        unit,
+        _share(effect),
+        _parts(ratio) if ratio else None,
+    )
 
 
 def _bytes(text: str) -> int:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", text.strip().lower())
     if not found or found[2] not in _SIZES:
-        raise refusal("not a size", "write it like 1MB, 500kB, or 0 for all", key="--min-bytes", value=text)
+        raise refusal(
+            "not a size", "write it like 1MB, 500kB, or 0 for all", key="--min-bytes", value=text
+        )
     return int(float(found[1]) * _SIZES[found[2]])
 
 
@@ -65,7 +93,12 @@ def _share(text: str) -> float:
     except ValueError:
         share = math.nan
     if not 0 < share < 1:
-        raise refusal("not a share above 0 and below 1", "write it like 5% or 0.05", key="--effect", value=text)
+        raise refusal(
+            "not a share above 0 and below 1",
+            "write it like 5% or 0.05",
+            key="--effect",
+            value=text,
+        )
     return share
 
 
@@ -78,5 +111,7 @@ def _parts(text: str) -> dict[str, float]:
         except ValueError:
             equals = ""
         if not (equals and arm.strip() not in ("",) and math.isfinite(parts[arm.strip()])):
-            raise refusal("not ARM=PART, ARM=PART …", "write it like cubic=1,bbr=1", key="--ratio", value=text)
+            raise refusal(
+                "not ARM=PART, ARM=PART …", "write it like cubic=1,bbr=1", key="--ratio", value=text
+            )
     return parts

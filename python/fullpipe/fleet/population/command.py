@@ -37,7 +37,13 @@ def simulate(recipe: Recipe, out: Path, *, engine: str, threads: int | None) -> 
     try:
         with stoppable(lambda: counter.at, kept), counter:
             done, packets = fill(
-                recipe, out, counter, command=command_line(), called=f"--out {out}", engine=engine, threads=threads
+                recipe,
+                out,
+                counter,
+                command=command_line(),
+                called=f"--out {out}",
+                engine=engine,
+                threads=threads,
             )
     except NoRayError as error:
         fail(error)
@@ -45,9 +51,18 @@ def simulate(recipe: Recipe, out: Path, *, engine: str, threads: int | None) -> 
     console = Console(highlight=False)
     console.print(f"{recipe.plan.title}: {recipe.paths:,} paths\n", markup=False)
     console.print(_table(summary(out), recipe.arms))
-    console.print(f"{done * len(recipe.arms):,} downloads, {packets:,} packets in {seconds:.1f} s", markup=False)
-    console.print(f"kept in {out}; look at it: fullpipe fleet compare {out}", markup=False, soft_wrap=True)
-    console.print(f"a path by itself: fullpipe fleet path {out} 0 --arm {recipe.arms[0]}", markup=False, soft_wrap=True)
+    console.print(
+        f"{done * len(recipe.arms):,} downloads, {packets:,} packets in {seconds:.1f} s",
+        markup=False,
+    )
+    console.print(
+        f"kept in {out}; look at it: fullpipe fleet compare {out}", markup=False, soft_wrap=True
+    )
+    console.print(
+        f"a path by itself: fullpipe fleet path {out} 0 --arm {recipe.arms[0]}",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def summary(directory: Path) -> pl.DataFrame:

@@ -82,4 +82,6 @@ def population(name: str) -> tuple[str, str]:
         return path.read_text(encoding="utf-8"), name
     near = get_close_matches(name, presets, n=1)
     fix = f"did you mean {near[0]}?" if near else f"name a TOML file, or {', '.join(presets)}"
-    raise FileNotFoundError(f"{name}: neither a population that comes with the program nor a file\n  fix: {fix}")
+    raise FileNotFoundError(
+        f"{name}: neither a population that comes with the program nor a file\n  fix: {fix}"
+    )

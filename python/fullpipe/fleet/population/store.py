@@ -1,8 +1,8 @@
 """A fleet directory of simulated paths: what is in it, and how it grows shard by shard.
 
-A shard is a range of paths, under all arms. Its rows are in the tables first, then its name in `shards/`; so the names
-say what is missing, and files without one are of a process that was killed. One more name says that the counters are
-of all these shards.
+A shard is a range of paths, under all arms. Its rows are in the tables first, then its name in
+`shards/`; so the names say what is missing, and files without one are of a process that was killed.
+One more name says that the counters are of all these shards.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Store:
                 if kept.get("build") != build()
                 else "of another population, other arms or another seed"
             )
-            raise FileExistsError(f"{called} holds paths {why}; name a new directory, results are never overwritten")
+            raise FileExistsError(
+                f"{called} holds paths {why}; name a new directory, results are never overwritten"
+            )
         if kept["paths"] < recipe.paths:
             self._describe(directory, command)
 
@@ -91,7 +93,9 @@ class Store:
         """
         self._counted.unlink(missing_ok=True)
         part = f"{first:07}-{end:07}"
-        drawn = pl.DataFrame([series(name, column) for name, column in self.recipe.plan.paths(first, end).items()])
+        drawn = pl.DataFrame(
+            [series(name, column) for name, column in self.recipe.plan.paths(first, end).items()]
+        )
         write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
         frame = _named(pl.DataFrame([series(name, column) for name, column in rows.items()]))
         tables.write(self.directory, "requests", _requests(frame), part)
@@ -160,7 +164,9 @@ def opened(directory: Path) -> Recipe:
         OSError: When it can't be read.
     """
     if not (directory / ABOUT).is_file():
-        raise FileNotFoundError(f"{directory}: no {ABOUT}\n  fix: name a directory that `fullpipe fleet simulate` made")
+        raise FileNotFoundError(
+            f"{directory}: no {ABOUT}\n  fix: name a directory that `fullpipe fleet simulate` made"
+        )
     about = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
     text = (directory / "population.toml").read_text(encoding="utf-8")
     changes = list(about["changes"].items())

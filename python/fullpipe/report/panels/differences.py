@@ -20,20 +20,31 @@ if TYPE_CHECKING:
     from fullpipe.report.values import Group
     from fullpipe.stats import Quantity
 
-_COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction", "completion_s", "slowdown.all.flows.mean", "jain")
+_COMPARED = (
+    "goodput_bps",
+    "queue_delay_s.p95",
+    "loss_fraction",
+    "completion_s",
+    "slowdown.all.flows.mean",
+    "jain",
+)
 _EACH_WITH_EACH = 4
 _MOST_SENTENCES = 12
 
 
 def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compared]:
     """Contenders at the same place, metric by metric: the same flow in other runs, and the flows of the same runs."""
-    wanted = [each for each in metrics if each.column in _COMPARED or each.column.endswith(".utilisation")]
+    wanted = [
+        each for each in metrics if each.column in _COMPARED or each.column.endswith(".utilisation")
+    ]
     found = []
     for one, other in _pairs(groups):
         for quantity in wanted:
             a, b = other.values.get(quantity.column, {}), one.values.get(quantity.column, {})
             if len(a.keys() & b.keys()) >= least_pairs():
-                found.append(Compared(other.contender, one.contender, quantity, paired(a, b), one.place))
+                found.append(
+                    Compared(other.contender, one.contender, quantity, paired(a, b), one.place)
+                )
     return found
 
 
@@ -59,7 +70,10 @@ def findings(comparisons: Sequence[Compared]) -> tuple[list[Finding], str]:
     """What is significant, in sentences; where there are many places, a sentence sums them up. And how it was found."""
     if not comparisons:
         least = least_pairs()
-        return [], f"Nothing is compared: that needs two contenders and {least} seeds that both ran with."
+        return (
+            [],
+            f"Nothing is compared: that needs two contenders and {least} seeds that both ran with.",
+        )
     told = sentences(comparisons)
     note = (
         f"{len(comparisons):,} comparisons, seed by seed; told is what is significant at 5 % after Benjamini's and "
@@ -78,14 +92,21 @@ def _summed(comparisons: Sequence[Compared]) -> list[Finding]:
     for each in comparisons:
         bundles[each.a, each.b, each.quantity.column].append(each)
     # The same correction over all, so that the table and the sentences agree.
-    p = {id(each): p for each, p in zip(comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True)}
+    p = {
+        id(each): p
+        for each, p in zip(
+            comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True
+        )
+    }
     found = []
     for (a, b, _), bundle in bundles.items():
         quantity = bundle[0].quantity
         ways: list[tuple[int, int, str]] = []
         for sign, word in ((-1, "lower"), (1, "higher")):
             those = [
-                one for one in bundle if _significant(one, p[id(one)]) and one.comparison.difference.value * sign > 0
+                one
+                for one in bundle
+                if _significant(one, p[id(one)]) and one.comparison.difference.value * sign > 0
             ]
             if those:
                 of = "" if ways else f" of {len(bundle)} places"
@@ -103,7 +124,9 @@ def _by(those: Sequence[Compared]) -> str:
     if those[0].quantity.unit in ("", "%") or not all(change == change for change in changes):
         unit = "points" if those[0].quantity.unit == "%" else those[0].quantity.unit
         amounts = [abs(one.comparison.difference.value) * one.quantity.scale for one in those]
-        return f", by {digits(median(amounts))} {unit}".rstrip() + (" (median)" if len(those) > 1 else "")
+        return f", by {digits(median(amounts))} {unit}".rstrip() + (
+            " (median)" if len(those) > 1 else ""
+        )
     return f", by {digits(median(changes))} %" + (" (median)" if len(those) > 1 else "")
 
 
@@ -118,7 +141,9 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
         return None
     rows: list[tuple[Cell, ...]] = []
     somewhere = any(each.where for each in comparisons)
-    for each, p in zip(comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True):
+    for each, p in zip(
+        comparisons, adjusted([one.comparison.p for one in comparisons]), strict=True
+    ):
         it, quantity = each.comparison, each.quantity
         rows.append(
             (
@@ -133,7 +158,10 @@ def section(comparisons: Sequence[Compared]) -> Section | None:
                     f"{shown(quantity, it.difference.value)} [{shown(quantity, it.difference.low)}, "
                     f"{shown(quantity, it.difference.high)}]",
                 ),
-                Number(it.ratio.value, f"{it.ratio.value:.3g} [{it.ratio.low:.3g}, {it.ratio.high:.3g}]")
+                Number(
+                    it.ratio.value,
+                    f"{it.ratio.value:.3g} [{it.ratio.low:.3g}, {it.ratio.high:.3g}]",
+                )
                 if it.ratio.value == it.ratio.value
                 else Number(None, "–"),
                 Number(p, f"{p:.2g}"),

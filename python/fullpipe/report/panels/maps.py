@@ -28,12 +28,18 @@ _LEAST_FILLED = 0.5
 def section(kept: Kept, groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
     """A map a metric and contender over the first two keys that were swept; of one key, over it and the contenders."""
     axes = [axis for axis in kept.axes if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES]
-    wanted = [each for each in metrics if each.column in _SHOWN or each.column.endswith(".utilisation")]
+    wanted = [
+        each for each in metrics if each.column in _SHOWN or each.column.endswith(".utilisation")
+    ]
     if len(axes) >= 2:
         first, second = next(iter(combinations(axes, 2)))
         blocks = [heat for metric in wanted for heat in _over_two(groups, metric, first, second)]
         rest = [short(axis.key) for axis in axes[2:]]
-        note = f"Mean over the seeds, and over all values of {', '.join(rest)}." if rest else "Mean over the seeds."
+        note = (
+            f"Mean over the seeds, and over all values of {', '.join(rest)}."
+            if rest
+            else "Mean over the seeds."
+        )
     elif axes and len({group.named for group in groups}) > 1:
         blocks = [heat for metric in wanted for heat in _over_contenders(groups, metric, axes[0])]
         note = "Mean over the seeds."
@@ -51,9 +57,14 @@ def _over_two(groups: Sequence[Group], metric: Quantity, first: Axis, second: Ax
         contender: _grid(those, first.values, second.values)
         for contender, those in list(cells.items())[:_MOST_CONTENDERS]
     }
-    found = {name: grid for name, grid in found.items() if np.isfinite(grid).mean() >= _LEAST_FILLED}
+    found = {
+        name: grid for name, grid in found.items() if np.isfinite(grid).mean() >= _LEAST_FILLED
+    }
     return _maps(
-        {f"{metric.words}, {name}" if len(cells) > 1 else metric.words: grid for name, grid in found.items()},
+        {
+            f"{metric.words}, {name}" if len(cells) > 1 else metric.words: grid
+            for name, grid in found.items()
+        },
         metric,
         (short(first.key), first.values),
         (short(second.key), second.values),
@@ -68,19 +79,36 @@ def _over_contenders(groups: Sequence[Group], metric: Quantity, axis: Axis) -> l
     grid = _grid(cells, contenders, axis.values)
     known = np.isfinite(grid).any(axis=1)
     rows = tuple(name for name, there in zip(contenders, known, strict=True) if there)
-    return _maps({metric.words: grid[known]}, metric, ("contender", rows), (short(axis.key), axis.values))
+    return _maps(
+        {metric.words: grid[known]}, metric, ("contender", rows), (short(axis.key), axis.values)
+    )
 
 
-def _grid(cells: dict[tuple[str, str], list[float]], rows: Sequence[str], columns: Sequence[str]) -> np.ndarray:
+def _grid(
+    cells: dict[tuple[str, str], list[float]], rows: Sequence[str], columns: Sequence[str]
+) -> np.ndarray:
     return np.array(
-        [[np.mean(cells[row, column]) if cells.get((row, column)) else np.nan for column in columns] for row in rows]
+        [
+            [
+                np.mean(cells[row, column]) if cells.get((row, column)) else np.nan
+                for column in columns
+            ]
+            for row in rows
+        ]
     )
 
 
 def _maps(
-    grids: dict[str, np.ndarray], metric: Quantity, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequence[str]]
+    grids: dict[str, np.ndarray],
+    metric: Quantity,
+    rows: tuple[str, Sequence[str]],
+    columns: tuple[str, Sequence[str]],
 ) -> list[Block]:
-    known = np.concatenate([grid[np.isfinite(grid)] for grid in grids.values()]) if grids else np.array([])
+    known = (
+        np.concatenate([grid[np.isfinite(grid)] for grid in grids.values()])
+        if grids
+        else np.array([])
+    )
     if not len(known):
         return []
     least, most = float(known.min()) * metric.scale, float(known.max()) * metric.scale

@@ -17,14 +17,25 @@ _SIGNS = {"met": "✓ met", "missed": "✗ missed", "report": "· report", "skip
 def section(kept: Kept) -> Section:
     """Every point with its seeds and the command that replays the first of them, and the scenarios."""
     rows: list[tuple[Cell, ...]] = [
-        (Number(point.number, f"{point.number}"), _label(point), spans(point.seeds), Code(point.command))
+        (
+            Number(point.number, f"{point.number}"),
+            _label(point),
+            spans(point.seeds),
+            Code(point.command),
+        )
         for point in kept.points.values()
     ]
-    blocks: list[Block] = [Table("Commands", ("point", "what", "seeds", "replays the first seed"), rows)]
+    blocks: list[Block] = [
+        Table("Commands", ("point", "what", "seeds", "replays the first seed"), rows)
+    ]
     blocks += [Text(name, text) for name, text in kept.scenarios.items()]
     simulated = "runner" not in kept.rows.columns or set(kept.rows["runner"]) == {"sim"}
     note = "Any of the seeds stands for --seed; the same scenario, seed and version give the same run, bit for bit"
-    note += "." if simulated else ", on the simulator. On the clock of a machine no run is like another."
+    note += (
+        "."
+        if simulated
+        else ", on the simulator. On the clock of a machine no run is like another."
+    )
     return Section("Scenarios and seeds", blocks, note)
 
 
@@ -40,10 +51,14 @@ def published(kept: Kept) -> Section | None:
     count = {name: sum(each["verdict"] == name for each in kept.published) for name in _SIGNS}
     said = [f"{count['met']} of {count['met'] + count['missed']} judged cells met"]
     said += [
-        f"{count[name]} {word}" for name, word in (("report", "reported only"), ("skipped", "skipped")) if count[name]
+        f"{count[name]} {word}"
+        for name, word in (("report", "reported only"), ("skipped", "skipped"))
+        if count[name]
     ]
     columns = ("case", "metric", "published", "ours", "close enough", "verdict")
-    return Section("Published and ours", [Table("Cell by cell", columns, rows)], ", ".join(said) + ".")
+    return Section(
+        "Published and ours", [Table("Cell by cell", columns, rows)], ", ".join(said) + "."
+    )
 
 
 def _row(each: dict[str, Any]) -> tuple[Cell, ...]:

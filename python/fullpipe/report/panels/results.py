@@ -26,13 +26,19 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section:
     rows = [_row(group, keys, metrics, [next(found) for _ in metrics]) for group in groups]
     runs = {len(group.of(metric.column)) for group in groups for metric in metrics} - {0}
     most = max(runs, default=1)
-    note = "Median over the seeds" + (", [95 % interval]." if most > 5 else ": too few for an interval.")
+    note = "Median over the seeds" + (
+        ", [95 % interval]." if most > 5 else ": too few for an interval."
+    )
     note = note if most > 1 else "One run each."
     columns = (*map(short, keys), "contender", "runs", *map(titled, metrics))
-    return Section("Results", [Table("Medians over the seeds" if most > 1 else "Metrics", columns, rows)], note)
+    return Section(
+        "Results", [Table("Medians over the seeds" if most > 1 else "Metrics", columns, rows)], note
+    )
 
 
-def _row(group: Group, keys: Sequence[str], metrics: Sequence[Quantity], found: Sequence[Interval]) -> tuple[Cell, ...]:
+def _row(
+    group: Group, keys: Sequence[str], metrics: Sequence[Quantity], found: Sequence[Interval]
+) -> tuple[Cell, ...]:
     runs = max(len(group.of(metric.column)) for metric in metrics)
     settings = [_sortable(group.settings.get(key, "–")) for key in keys]
     return (*settings, group.contender, Number(runs, f"{runs}"), *map(_cell, metrics, found))

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from fullpipe.stats import Interval, Quantity
 
 
-def section(groups: Sequence[Group], metrics: Sequence[Quantity], whole: Sequence[str]) -> Section | None:
+def section(
+    groups: Sequence[Group], metrics: Sequence[Quantity], whole: Sequence[str]
+) -> Section | None:
     """A row a contender and metric, a column a runner; `whole` are metrics of a run and not of a flow."""
     runners = list(dict.fromkeys(group.runner for group in groups))
     if len(runners) < 2:
@@ -35,8 +37,16 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity], whole: Sequenc
         if (row := _row(those, keys, runners, metric, metric.column in whole)) is not None
     ]
     first = runners[0]
-    more = len({seed for group in groups for values in group.values.values() for seed in values}) > 1
-    columns = (*map(short, keys), "contender", "metric", *runners, *(f"{each} against {first}" for each in runners[1:]))
+    more = (
+        len({seed for group in groups for values in group.values.values() for seed in values}) > 1
+    )
+    columns = (
+        *map(short, keys),
+        "contender",
+        "metric",
+        *runners,
+        *(f"{each} against {first}" for each in runners[1:]),
+    )
     note = "Means over the seeds [95 % interval]. " if more else ""
     note += "A runner does not draw what another does, so seeds are not paired across runners; "
     note += "a metric that a runner can't tell is –."
@@ -44,9 +54,15 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity], whole: Sequenc
 
 
 def _row(
-    those: dict[str, Group], keys: Sequence[str], runners: Sequence[str], metric: Quantity, whole: bool
+    those: dict[str, Group],
+    keys: Sequence[str],
+    runners: Sequence[str],
+    metric: Quantity,
+    whole: bool,
 ) -> tuple[Cell, ...] | None:
-    found = [mean(values) if (values := _of(those.get(runner), metric)) else None for runner in runners]
+    found = [
+        mean(values) if (values := _of(those.get(runner), metric)) else None for runner in runners
+    ]
     if not any(found):
         return None
     group = next(iter(those.values()))
@@ -79,7 +95,9 @@ def _apart(metric: Quantity, first: Interval | None, other: Interval | None) -> 
         return Number(None, "–")
     difference = other.value - first.value
     if metric.unit in ("", "%"):
-        return Number(difference, f"{_signed(difference * metric.scale)}{' points' if metric.unit else ''}")
+        return Number(
+            difference, f"{_signed(difference * metric.scale)}{' points' if metric.unit else ''}"
+        )
     if first.value == 0:
         return Number(None, "–")
     return Number(difference / first.value, f"{_signed(100 * difference / first.value)} %")

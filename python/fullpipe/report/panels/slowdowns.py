@@ -38,9 +38,17 @@ _MOST_CHARTS = 12
 def section(kept: Kept) -> Section | None:
     """A chart a place, and a table of all."""
     columns = [name for name in kept.rows.columns if name.startswith("slowdown.")]
-    decades = sorted({int(found[1]) for name in columns if (found := re.match(r"slowdown\.decades\.(\d+)\.", name))})
+    decades = sorted(
+        {
+            int(found[1])
+            for name in columns
+            if (found := re.match(r"slowdown\.decades\.(\d+)\.", name))
+        }
+    )
     arrived = (
-        [group for group in values.groups(kept, columns) if group.of("slowdown.all.unfinished")] if columns else []
+        [group for group in values.groups(kept, columns) if group.of("slowdown.all.unfinished")]
+        if columns
+        else []
     )
     if not arrived:
         return None
@@ -77,7 +85,14 @@ def _chart(groups: Sequence[Group], decades: Sequence[int]) -> Lines:
     whose = "" if others else first.contender
     title = ", ".join(part for part in (whose, first.place) if part) or "Mean slowdown"
     known = [line for line in lines if not np.isnan(line.y).all()]
-    return Lines(title, "flows of so many kB, and up to ten times that", "slowdown", known, log_x=True, log_y=True)
+    return Lines(
+        title,
+        "flows of so many kB, and up to ten times that",
+        "slowdown",
+        known,
+        log_x=True,
+        log_y=True,
+    )
 
 
 def _line(label: str, group: Group, what: str, decades: Sequence[int], style: int) -> Line:
@@ -91,7 +106,11 @@ def _line(label: str, group: Group, what: str, decades: Sequence[int], style: in
 
 def _mean(of: list[float]) -> tuple[float, float, float]:
     interval: Interval | None = mean(of) if of else None
-    return (interval.value, interval.low, interval.high) if interval else (math.nan, math.nan, math.nan)
+    return (
+        (interval.value, interval.low, interval.high)
+        if interval
+        else (math.nan, math.nan, math.nan)
+    )
 
 
 def _table(groups: Sequence[Group], decades: Sequence[int]) -> Table:
@@ -101,7 +120,11 @@ def _table(groups: Sequence[Group], decades: Sequence[int]) -> Table:
     for group in groups:
         head = [*(group.settings.get(key, "–") for key in keys), group.contender]
         rows += [
-            (*head, Number(decade, decade_text(decade)), *_cells(group, f"slowdown.decades.{decade}"))
+            (
+                *head,
+                Number(decade, decade_text(decade)),
+                *_cells(group, f"slowdown.decades.{decade}"),
+            )
             for decade in decades
             if group.of(f"slowdown.decades.{decade}.unfinished")
         ]
@@ -111,8 +134,14 @@ def _table(groups: Sequence[Group], decades: Sequence[int]) -> Table:
 
 def _cells(group: Group, where: str) -> tuple[Cell, ...]:
     counts = (f"{where}.flows.count", f"{where}.unfinished")
-    measures = (*(f"{where}.flows.{each}" for each in _STATISTICS), *(f"{where}.{server}.mean" for server in _SERVERS))
-    return (*(_number(group, each, ",.0f") for each in counts), *(_number(group, each, ".2f") for each in measures))
+    measures = (
+        *(f"{where}.flows.{each}" for each in _STATISTICS),
+        *(f"{where}.{server}.mean" for server in _SERVERS),
+    )
+    return (
+        *(_number(group, each, ",.0f") for each in counts),
+        *(_number(group, each, ".2f") for each in measures),
+    )
 
 
 def _number(group: Group, column: str, form: str) -> Number:

@@ -35,13 +35,17 @@ _MOST_CLOUDS = 6
 def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
     """Distributions over the seeds."""
     some = [
-        group for group in groups if max((len(values) for values in group.values.values()), default=0) >= _LEAST_RUNS
+        group
+        for group in groups
+        if max((len(values) for values in group.values.values()), default=0) >= _LEAST_RUNS
     ]
     if not some:
         return None
     pooled = len(some) > _MOST_LINES
     blocks: list[Block] = [
-        chart for metric in metrics if metric.column in _SHOWN and (chart := _chart(some, metric, pooled)) is not None
+        chart
+        for metric in metrics
+        if metric.column in _SHOWN and (chart := _chart(some, metric, pooled)) is not None
     ]
     blocks += _clouds(some)
     note = (
@@ -56,9 +60,15 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | N
 def _chart(groups: Sequence[Group], metric: Quantity, pooled: bool) -> Lines | None:
     values: dict[str, list[float]] = defaultdict(list)
     for group in groups:
-        label = group.contender if pooled or not group.place else f"{group.contender}, {group.place}"
+        label = (
+            group.contender if pooled or not group.place else f"{group.contender}, {group.place}"
+        )
         values[label] += group.of(metric.column)
-    lines = [_line(label, those, metric.scale, band=not pooled) for label, those in values.items() if those]
+    lines = [
+        _line(label, those, metric.scale, band=not pooled)
+        for label, those in values.items()
+        if those
+    ]
     if not lines or len(lines) > _MOST_LINES or all(np.ptp(line.x[1:]) == 0 for line in lines):
         return None
     return Lines(titled(metric), titled(metric), "share of runs", lines, stepped=True)
@@ -82,7 +92,10 @@ def _clouds(groups: Sequence[Group]) -> list[Block]:
         x, y = (group.values.get(each.column, {}) for each in (delay, rate))
         seeds = sorted(x.keys() & y.keys())
         if len(seeds) >= _LEAST_RUNS and len(places[group.place]) < _MOST_LINES:
-            xs, ys = [x[seed] * delay.scale for seed in seeds], [y[seed] * rate.scale for seed in seeds]
+            xs, ys = (
+                [x[seed] * delay.scale for seed in seeds],
+                [y[seed] * rate.scale for seed in seeds],
+            )
             places[group.place].append(Cloud(group.contender, xs, ys, ellipse(xs, ys)))
     shown = list(places.items())[:_MOST_CLOUDS]
     more = len(places) - len(shown)

@@ -37,12 +37,22 @@ def section(kept: Kept) -> Section | None:
         return None
     together: dict[object, list[Series]] = defaultdict(list)
     for each in kept.series:
-        together[each.point.place if each.point.runner else each.point.number, each.seed].append(each)
+        together[each.point.place if each.point.runner else each.point.number, each.seed].append(
+            each
+        )
     runs = list(together.values())
     shown_runs = runs[:_MOST_RUNS]
-    points = int(np.clip(_BYTES / _BYTES_A_POINT / (len(shown_runs) * _lines(kept)), _LEAST_POINTS, _MOST_POINTS))
+    points = int(
+        np.clip(
+            _BYTES / _BYTES_A_POINT / (len(shown_runs) * _lines(kept)), _LEAST_POINTS, _MOST_POINTS
+        )
+    )
     recorded = [_recorded(each, points) for each in shown_runs]
-    left = f" The first {len(shown_runs)} of {len(runs)} recorded runs." if len(runs) > len(shown_runs) else ""
+    left = (
+        f" The first {len(shown_runs)} of {len(runs)} recorded runs."
+        if len(runs) > len(shown_runs)
+        else ""
+    )
     note = f"Thinned out to {points:,} points a line, by MinMaxLTTB, which keeps least and greatest values.{left}"
     return Section("Over time", [Timeline(recorded)], note)
 
@@ -57,7 +67,8 @@ def _recorded(together: list[Series], points: int) -> Recorded:
     """A run, or one on each of several runners."""
     first = together[0]
     traces = {each.point.runner: read_parquet(each.flows) for each in together}
-    flows = traces[first.point.runner]["flow"].unique().sort().to_list()  # as in the scenario: an Enum
+    # as in the scenario: an Enum
+    flows = traces[first.point.runner]["flow"].unique().sort().to_list()
     shown_flows = flows[: max(1, _MOST_FLOWS // len(together))]
     # Lines that shall be compared lie beside each other in the legend.
     rows = [
@@ -65,15 +76,29 @@ def _recorded(together: list[Series], points: int) -> Recorded:
         for flow in shown_flows
         for runner, trace in traces.items()
     ]
-    end_s = max((float(np.max(_column(trace, "time"))) for trace in traces.values() if len(trace)), default=0.0)
+    end_s = max(
+        (float(np.max(_column(trace, "time"))) for trace in traces.values() if len(trace)),
+        default=0.0,
+    )
     panels = [
-        _panel("Delivery rate", "Mbit/s", [_rate(name, those, end_s) for name, those in rows], points),
-        _panel("Round-trip time", "ms", [_line(name, those, "rtt", 1e3) for name, those in rows], points),
+        _panel(
+            "Delivery rate", "Mbit/s", [_rate(name, those, end_s) for name, those in rows], points
+        ),
+        _panel(
+            "Round-trip time",
+            "ms",
+            [_line(name, those, "rtt", 1e3) for name, those in rows],
+            points,
+        ),
         _panel("Window", "kB", [_line(name, those, "cwnd", 1e-3) for name, those in rows], points),
     ]
     if queues := list(_queues(together)):
         panels.append(_panel("Queue", "packets", queues, points))
-    note = f" (the first {len(shown_flows)} of {len(flows)} flows)" if len(flows) > len(shown_flows) else ""
+    note = (
+        f" (the first {len(shown_flows)} of {len(flows)} flows)"
+        if len(flows) > len(shown_flows)
+        else ""
+    )
     if len(flows) >= 2:
         panels.append(_fairness(traces, flows, end_s))
     command = first.point.command.rsplit(" --seed ", 1)[0] + f" --seed {first.seed}"

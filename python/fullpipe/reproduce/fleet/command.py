@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def reproduce(file: Path, target: Path, *, cases: Sequence[str], called: str | None, as_json: bool) -> bool:
+def reproduce(
+    file: Path, target: Path, *, cases: Sequence[str], called: str | None, as_json: bool
+) -> bool:
     """Simulates what a file asks for; gives whether no claim was missed.
 
     Raises:
@@ -36,7 +38,9 @@ def reproduce(file: Path, target: Path, *, cases: Sequence[str], called: str | N
         done = study.run(asked, aside, counter)
         shutil.copyfile(file, aside / "published.toml")
         (aside / "table.md").write_text(show.markdown(asked, done), encoding="utf-8")
-        (aside / "table.json").write_text(json.dumps(study.records(done), indent=1) + "\n", encoding="utf-8")
+        (aside / "table.json").write_text(
+            json.dumps(study.records(done), indent=1) + "\n", encoding="utf-8"
+        )
         _draw(asked, done, aside)
     if as_json:
         print(json.dumps(study.records(done)))

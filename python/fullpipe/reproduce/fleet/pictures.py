@@ -27,7 +27,12 @@ def overview(study: Study, outcome: Outcome, over: tuple[str, ...]) -> Figure:
     """Loss, throughput, in flight, RTT of each arm of `over` as distributions; two clouds of BBRs' connections."""
     figure = Figure(figsize=(13, 7.6), dpi=110, layout="constrained")
     paths = len(next(iter(outcome.arms.values()))["loss"])
-    figure.suptitle(f"{study.preset}: {paths:,} downloads of 3 MB under each arm", x=0.01, ha="left", weight="bold")
+    figure.suptitle(
+        f"{study.preset}: {paths:,} downloads of 3 MB under each arm",
+        x=0.01,
+        ha="left",
+        weight="bold",
+    )
     panels = figure.subplots(2, 3)
     colours = dict(zip(over, _COLOURS, strict=False))
     _tail(panels[0, 0], outcome, colours)
@@ -35,7 +40,13 @@ def overview(study: Study, outcome: Outcome, over: tuple[str, ...]) -> Figure:
     _cdf(panels[0, 2], outcome, colours, "inflight", "packets in flight (mean of a download)")
     _cdf(panels[1, 0], outcome, colours, "rtt", "RTT, ms (mean of a download)")
     _cloud(panels[1, 1], outcome, "bbr1", ("rtt", "inflight"), ("RTT, ms", "packets in flight"))
-    _cloud(panels[1, 2], outcome, "bbr2", ("min_rtt", "bandwidth"), ("minimum RTT, ms", "bandwidth, Mbit/s"))
+    _cloud(
+        panels[1, 2],
+        outcome,
+        "bbr2",
+        ("min_rtt", "bandwidth"),
+        ("minimum RTT, ms", "bandwidth, Mbit/s"),
+    )
     panels[0, 0].legend(frameon=False, loc="upper right")
     for panel in panels.flat:
         panel.spines[["top", "right"]].set_visible(False)
@@ -47,12 +58,20 @@ def _tail(panel: Axes, outcome: Outcome, colours: dict[str, str]) -> None:
     for arm, colour in colours.items():
         loss = np.sort(100 * outcome.arms[arm]["loss"])
         panel.plot(loss, 100 * (1 - np.arange(len(loss)) / len(loss)), color=colour, label=arm)
-    panel.set(xscale="log", xlim=(0.03, 60), xlabel="sent again, % of all bytes", ylabel="% of downloads", ylim=(0, 80))
+    panel.set(
+        xscale="log",
+        xlim=(0.03, 60),
+        xlabel="sent again, % of all bytes",
+        ylabel="% of downloads",
+        ylim=(0, 80),
+    )
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def _gains(panel: Axes, outcome: Outcome, colours: dict[str, str]) -> None:
-    panel.set_title("Throughput beside CUBIC's, percentile by percentile", loc="left", fontsize="medium")
+    panel.set_title(
+        "Throughput beside CUBIC's, percentile by percentile", loc="left", fontsize="medium"
+    )
     at = np.arange(2, 99)
     first = next(iter(colours))
     base = np.percentile(outcome.arms[first]["throughput"], at)
@@ -69,10 +88,21 @@ def _cdf(panel: Axes, outcome: Outcome, colours: dict[str, str], column: str, ti
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _cloud(panel: Axes, outcome: Outcome, arm: str, of: tuple[str, str], titles: tuple[str, str]) -> None:
+def _cloud(
+    panel: Axes, outcome: Outcome, arm: str, of: tuple[str, str], titles: tuple[str, str]
+) -> None:
     x, y = (outcome.arms[arm][name] for name in of)
     panel.set_title(f"{arm}: a download a dot, darker are more", loc="left", fontsize="medium")
-    panel.hexbin(x, np.maximum(y, 1e-2), xscale="log", yscale="log", gridsize=60, bins="log", cmap="Blues", mincnt=1)
+    panel.hexbin(
+        x,
+        np.maximum(y, 1e-2),
+        xscale="log",
+        yscale="log",
+        gridsize=60,
+        bins="log",
+        cmap="Blues",
+        mincnt=1,
+    )
     panel.set(xlabel=titles[0], ylabel=titles[1])
     for axis in (panel.xaxis, panel.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -82,8 +112,13 @@ def assumptions(study: Study, outcome: Outcome) -> Figure:
     """A row a claim that is judged, a column an assumption: the value, blue where met, red where missed."""
     judged = [n for n, each in enumerate(outcome.claims) if each.verdict is not Verdict.REPORT]
     names = ["as it is", *outcome.assumptions]
-    columns: list[list[Judged]] = [list(outcome.fewer), *(list(rows) for rows in outcome.assumptions.values())]
-    figure = Figure(figsize=(5.2 + 0.95 * len(names), 1.6 + 0.3 * len(judged)), dpi=110, layout="constrained")
+    columns: list[list[Judged]] = [
+        list(outcome.fewer),
+        *(list(rows) for rows in outcome.assumptions.values()),
+    ]
+    figure = Figure(
+        figsize=(5.2 + 0.95 * len(names), 1.6 + 0.3 * len(judged)), dpi=110, layout="constrained"
+    )
     panel = figure.subplots()
     for x, rows in enumerate(columns):
         for y, number in enumerate(judged):
@@ -91,17 +126,29 @@ def assumptions(study: Study, outcome: Outcome) -> Figure:
             turned = each.verdict is not outcome.fewer[number].verdict and each.sure
             colour = {Verdict.MET: _BLUE, Verdict.MISSED: _RED}.get(each.verdict, _GREY)
             panel.add_patch(_box(x, y, colour))
-            panel.text(x, y, digits(each.ours.value), ha="center", va="center", weight="bold" if turned else "normal")
+            panel.text(
+                x,
+                y,
+                digits(each.ours.value),
+                ha="center",
+                va="center",
+                weight="bold" if turned else "normal",
+            )
     panel.set_xlim(-0.5, len(names) - 0.5)
     panel.set_ylim(len(judged) - 0.5, -0.5)
-    panel.set_xticks(range(len(names)), [name.replace("-", "\n") for name in names], fontsize="small")
+    panel.set_xticks(
+        range(len(names)), [name.replace("-", "\n") for name in names], fontsize="small"
+    )
     labels = [f"{outcome.claims[n].claim.case} {outcome.claims[n].claim.metric}" for n in judged]
     panel.set_yticks(range(len(judged)), labels, fontsize="small")
     panel.xaxis.tick_top()
     panel.tick_params(length=0)
     panel.spines[:].set_visible(False)
     figure.suptitle(
-        f"{study.name}: blue is met, red is missed; bold is what an assumption turns", x=0.01, ha="left", weight="bold"
+        f"{study.name}: blue is met, red is missed; bold is what an assumption turns",
+        x=0.01,
+        ha="left",
+        weight="bold",
     )
     return figure
 

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.reader import Json, Table
 
 _KEYS = ("name", "title", "source", "fleet", "claim", "silent", "assumption")
-_CLAIM = ("case", "metric", "published", "measure", "compare", "of", "within", "why", "report", "note")
+_CLAIM = (
+    "case",
+    "metric",
+    "published",
+    "measure",
+    "compare",
+    "of",
+    "within",
+    "why",
+    "report",
+    "note",
+)
 _BINS = "lower_loss"
 MEASURES = (*OF_ONE, _BINS)
 
@@ -77,7 +88,9 @@ class Study:
     @property
     def drawn(self) -> tuple[str, ...]:
         """The arms of pictures: CUBIC and BBR's first three versions."""
-        return tuple(arm for arm in self.arms if arm in ("cubic", "bbr1", "bbr2", "bbr3", "cubic-linux"))
+        return tuple(
+            arm for arm in self.arms if arm in ("cubic", "bbr1", "bbr2", "bbr3", "cubic-linux")
+        )
 
     def only(self, patterns: Sequence[str]) -> Study:
         """The part of it whose cases fit one of the patterns, without other assumptions; all without a pattern.
@@ -91,7 +104,9 @@ class Study:
         for pattern in patterns:
             if not any(fnmatchcase(name, pattern) for name in names):
                 known = ", ".join(dict.fromkeys(names))
-                raise PublishedError(f"--case {pattern}: no case of {self.file} is called so\n  fix: there is {known}")
+                raise PublishedError(
+                    f"--case {pattern}: no case of {self.file} is called so\n  fix: there is {known}"
+                )
 
         def wanted(name: str) -> bool:
             return any(fnmatchcase(name, pattern) for pattern in patterns)
@@ -108,7 +123,8 @@ def load(file: Path) -> Study:
     """Reads and checks a file.
 
     Raises:
-        PublishedError: When something is wrong with it; the text names the file, the key, the value and the fix.
+        PublishedError: When something is wrong with it; the text names the file, the key, the value
+            and the fix.
         OSError: When it can't be read.
     """
     reader = Reader(file)
@@ -129,14 +145,16 @@ def load(file: Path) -> Study:
         fewer=reader.whole(fleet.get("fewer"), "fleet.fewer"),
         least_bytes=reader.whole(fleet.get("least_bytes"), "fleet.least_bytes"),
         claims=tuple(
-            read.claim(each, f"claim[{number}]") for number, each in enumerate(reader.tables(raw["claim"], "claim"))
+            read.claim(each, f"claim[{number}]")
+            for number, each in enumerate(reader.tables(raw["claim"], "claim"))
         ),
         silent=tuple(
             read.silent(each, f"silent[{number}]")
             for number, each in enumerate(reader.tables(raw.get("silent", []), "silent"))
         ),
         assumptions=tuple(
-            read.assumption(name, each) for name, each in reader.table(raw.get("assumption", {}), "assumption").items()
+            read.assumption(name, each)
+            for name, each in reader.table(raw.get("assumption", {}), "assumption").items()
         ),
     )
 
@@ -150,7 +168,11 @@ class _Read:
         read = self.reader
         read.only(keys, f"{where}.", _CLAIM)
         measure = read.one_of(keys.get("measure"), f"{where}.measure", MEASURES)
-        compare = read.one_of(keys["compare"], f"{where}.compare", tuple(OF_MORE)) if "compare" in keys else None
+        compare = (
+            read.one_of(keys["compare"], f"{where}.compare", tuple(OF_MORE))
+            if "compare" in keys
+            else None
+        )
         of = tuple(read.texts(keys.get("of"), f"{where}.of"))
         wanted = 2 if measure == _BINS else OF_MORE[compare][0] if compare else 1
         if len(of) != wanted:
@@ -166,7 +188,9 @@ class _Read:
             of=of,
             within=self._within(keys.get("within"), f"{where}.within", "report" in keys),
             why=read.text(keys.get("why"), f"{where}.why").strip(),
-            report=read.text(keys["report"], f"{where}.report").strip() if "report" in keys else None,
+            report=read.text(keys["report"], f"{where}.report").strip()
+            if "report" in keys
+            else None,
             note=read.text(keys["note"], f"{where}.note").strip() if "note" in keys else "",
         )
 
@@ -174,15 +198,24 @@ class _Read:
         if value is None and report:
             return -math.inf, math.inf
         if not isinstance(value, list) or len(value) != 2:
-            self.reader.refuse(where, value, "is no pair of numbers", "write [least, greatest]; inf leaves a side open")
+            self.reader.refuse(
+                where,
+                value,
+                "is no pair of numbers",
+                "write [least, greatest]; inf leaves a side open",
+            )
         low, high = value
         if not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high:
-            self.reader.refuse(where, value, "is no interval", "write [least, greatest]; inf leaves a side open")
+            self.reader.refuse(
+                where, value, "is no interval", "write [least, greatest]; inf leaves a side open"
+            )
         return float(low), float(high)
 
     def silent(self, keys: Table, where: str) -> tuple[str, str, str]:
         self.reader.only(keys, f"{where}.", ("case", "metric", "why"))
-        case, metric, why = (self.reader.text(keys.get(key), f"{where}.{key}") for key in ("case", "metric", "why"))
+        case, metric, why = (
+            self.reader.text(keys.get(key), f"{where}.{key}") for key in ("case", "metric", "why")
+        )
         return case, metric, why.strip()
 
     def assumption(self, name: str, value: Json) -> Assumption:
@@ -193,6 +226,8 @@ class _Read:
         return Assumption(
             name,
             self.reader.text(keys.get("about"), f"{where}.about"),
-            tuple((key, self.reader.text(text, f"{where}.set.{key}")) for key, text in changes.items()),
+            tuple(
+                (key, self.reader.text(text, f"{where}.set.{key}")) for key, text in changes.items()
+            ),
             self.reader.text(keys["flows"], f"{where}.flows") if "flows" in keys else "",
         )

@@ -25,7 +25,9 @@ def show(study: Study, outcome: Outcome, console: Console) -> None:
     """Prints what each claim says and came to, what can't be said, and which assumptions turn which claim."""
     console.print(study.title, style="bold", markup=False)
     paths = len(next(iter(outcome.arms.values()))["loss"])
-    console.print(f"{paths:,} paths; ours [95 % confidence], what is close enough, verdict", markup=False)
+    console.print(
+        f"{paths:,} paths; ours [95 % confidence], what is close enough, verdict", markup=False
+    )
     before = ""
     for each in outcome.claims:
         claim = each.claim
@@ -34,9 +36,17 @@ def show(study: Study, outcome: Outcome, console: Console) -> None:
         before = claim.case
         for line in textwrap.wrap(f"{claim.metric}; published: {claim.published}", _WIDTH - 2):
             console.print(Text(f"  {line}"))
-        row = Text(f"    {digits(each.ours.value):>7} {_confidence(each):<18} {_interval(claim):<12} ")
+        row = Text(
+            f"    {digits(each.ours.value):>7} {_confidence(each):<18} {_interval(claim):<12} "
+        )
         console.print(row.append(each.verdict.value, style=STYLES[each.verdict]))
-        note = claim.report if claim.report is not None else claim.note if each.verdict is Verdict.MISSED else ""
+        note = (
+            claim.report
+            if claim.report is not None
+            else claim.note
+            if each.verdict is Verdict.MISSED
+            else ""
+        )
         for line in textwrap.wrap(note, _WIDTH - 4):
             console.print(Text(f"    {line}", style="dim"))
     for case, metric, why in study.silent:
@@ -70,7 +80,14 @@ def _turn(pair: tuple[Judged, Judged]) -> str:
 def markdown(study: Study, outcome: Outcome) -> str:
     """All claims as a table, and under each assumption as another."""
     close = sum(each.verdict is Verdict.REPORT and bool(each.inside) for each in outcome.claims)
-    lines = [f"# {study.title}", "", f"Source: {study.source}.", "", sums(outcome.verdicts, close) + ".", ""]
+    lines = [
+        f"# {study.title}",
+        "",
+        f"Source: {study.source}.",
+        "",
+        sums(outcome.verdicts, close) + ".",
+        "",
+    ]
     lines += [
         "| case | metric | published | ours | close enough | verdict | because |",
         "|---|---|---|--:|--:|---|---|",
@@ -79,23 +96,39 @@ def markdown(study: Study, outcome: Outcome) -> str:
         claim = each.claim
         because = claim.report or (f"{each.reason}: {claim.note}" if each.reason else claim.why)
         ours = f"{digits(each.ours.value)} {_confidence(each)}".strip()
-        cells = (claim.case, claim.metric, claim.published, ours, _interval(claim), each.verdict.value, because)
+        cells = (
+            claim.case,
+            claim.metric,
+            claim.published,
+            ours,
+            _interval(claim),
+            each.verdict.value,
+            because,
+        )
         lines.append("| " + " | ".join(" ".join(cell.split()) for cell in cells) + " |")
     lines += ["", "What a simulation can't say:", ""]
     lines += [f"- {case}, {metric}: {' '.join(why.split())}" for case, metric, why in study.silent]
     if outcome.assumptions:
         names = list(outcome.assumptions)
-        lines += ["", "Under other assumptions, all on the same paths; in bold what one turns, beyond chance:", ""]
+        lines += [
+            "",
+            "Under other assumptions, all on the same paths; in bold what one turns, beyond chance:",
+            "",
+        ]
         lines += [f"| claim | as it is | {' | '.join(names)} |", f"|---|--:|{'--:|' * len(names)}"]
         turned = {name: {id(other) for _, other in turns(outcome, name)} for name in names}
         for number, each in enumerate(outcome.fewer):
             others = [(name, outcome.assumptions[name][number]) for name in names]
             values = [
-                f"**{digits(other.ours.value)}**" if id(other) in turned[name] else digits(other.ours.value)
+                f"**{digits(other.ours.value)}**"
+                if id(other) in turned[name]
+                else digits(other.ours.value)
                 for name, other in others
             ]
             what = f"{each.claim.case} {each.claim.metric}"
-            lines.append(f"| {what} | {digits(each.ours.value)} {each.verdict.value} | {' | '.join(values)} |")
+            lines.append(
+                f"| {what} | {digits(each.ours.value)} {each.verdict.value} | {' | '.join(values)} |"
+            )
     return "\n".join([*lines, ""])
 
 

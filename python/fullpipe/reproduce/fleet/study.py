@@ -45,7 +45,11 @@ class Judged:
         low, high = self.claim.within
         within = [low <= end <= high for end in (self.ours.low, self.ours.high)]
         beside = self.ours.high < low or self.ours.low > high
-        return all(within) if self.verdict is Verdict.MET else self.verdict is Verdict.MISSED and beside
+        return (
+            all(within)
+            if self.verdict is Verdict.MET
+            else self.verdict is Verdict.MISSED and beside
+        )
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,8 @@ def recipes(study: Study, paths: int | None = None) -> dict[str, Recipe]:
         return text.replace(scenario, scenario + flows, 1)
 
     return {"": Recipe(text, file, study.arms, whole)} | {
-        each.name: Recipe(with_flows(each.flows), file, study.arms, few, changes=each.set) for each in study.assumptions
+        each.name: Recipe(with_flows(each.flows), file, study.arms, few, changes=each.set)
+        for each in study.assumptions
     }
 
 
@@ -145,7 +150,11 @@ def estimate(claim: Claim, of: list[Arm]) -> Estimate:
     with np.errstate(divide="ignore", invalid="ignore"):
         again = [value(rng.integers(paths, size=paths)) for _ in range(_RESAMPLES)]
         known = [each for each in again if math.isfinite(each)]
-        low, high = np.quantile(known, [0.025, 0.975]) if len(known) > _RESAMPLES // 2 else (math.nan, math.nan)
+        low, high = (
+            np.quantile(known, [0.025, 0.975])
+            if len(known) > _RESAMPLES // 2
+            else (math.nan, math.nan)
+        )
         return Estimate(value(None), low=float(low), high=float(high))
 
 

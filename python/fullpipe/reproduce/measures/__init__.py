@@ -1,16 +1,27 @@
 """What can be measured of one run, by name: `measure` in `published/*.toml` is one of these.
 
-A measure takes a finished run and the number of a flow, counted from 0, and gives a number; its docstring says which,
-with the unit. Those of `link`, `slowdown` and `whole` do not look at the flow. What becomes of the numbers of
-many runs is said in :mod:`fullpipe.reproduce.estimate`. Another measure is another function in the module of its kind,
-with its name in the list at that module's end.
+A measure takes a finished run and the number of a flow, counted from 0, and gives a number; its
+docstring says which, with the unit. Those of `link`, `slowdown` and `whole` do not look at the
+flow. What becomes of the numbers of many runs is said in :mod:`fullpipe.reproduce.estimate`.
+Another measure is another function in the module of its kind, with its name in the list at that
+module's end.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures import convergence, drift, flow, limits, link, probing, slowdown, states, whole
+from fullpipe.reproduce.measures import (
+    convergence,
+    drift,
+    flow,
+    limits,
+    link,
+    probing,
+    slowdown,
+    states,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

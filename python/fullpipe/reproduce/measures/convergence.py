@@ -34,7 +34,10 @@ def time_to_fair_s(run: Ran, flow: int) -> float:
 def early_share(run: Ran, flow: int) -> float:
     """The flow's part of what all flows got in the first 5 s after its start, 0 to 1."""
     start, _ = _times(run, flow)
-    got = [_delivered(run, each, np.array([start]), np.array([start + _EARLY_S]))[0] for each in range(_count(run))]
+    got = [
+        _delivered(run, each, np.array([start]), np.array([start + _EARLY_S]))[0]
+        for each in range(_count(run))
+    ]
     return float(got[flow] / sum(got))
 
 

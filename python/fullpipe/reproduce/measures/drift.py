@@ -47,7 +47,9 @@ def probes_per_s(run: Ran, flow: int) -> float:
     """How often a second the flow enters ProbeBW_UP."""
     import polars as pl
 
-    return float(len(_changes(run, flow).filter(pl.col("to") == "probe_bw_up"))) / _length(_rows(run, flow))
+    return float(len(_changes(run, flow).filter(pl.col("to") == "probe_bw_up"))) / _length(
+        _rows(run, flow)
+    )
 
 
 def up_ends_on_delay(run: Ran, flow: int) -> float:
@@ -77,4 +79,10 @@ def _length(rows: pl.DataFrame) -> float:
     return float(rows["time"][-1] - rows["time"][0])
 
 
-MEASURES = (pacing_variation, pacing_rtt_correlation, cruise_drops_per_s, probes_per_s, up_ends_on_delay)
+MEASURES = (
+    pacing_variation,
+    pacing_rtt_correlation,
+    cruise_drops_per_s,
+    probes_per_s,
+    up_ends_on_delay,
+)

@@ -24,10 +24,14 @@ def goodput_share(run: Ran, flow: int) -> float:
 
 def goodput_ratio(run: Ran, flow: int) -> float:
     """The flow's goodput over the mean goodput of the others; infinite when theirs is zero, NaN without others."""
-    others = [each["goodput_bps"] for number, each in enumerate(run.metrics["flows"]) if number != flow]
+    others = [
+        each["goodput_bps"] for number, each in enumerate(run.metrics["flows"]) if number != flow
+    ]
     if not others:
         return float("nan")
-    return _flow(run, flow)["goodput_bps"] * len(others) / sum(others) if sum(others) else float("inf")
+    return (
+        _flow(run, flow)["goodput_bps"] * len(others) / sum(others) if sum(others) else float("inf")
+    )
 
 
 def rtt_mean_ms(run: Ran, flow: int) -> float:

@@ -27,7 +27,8 @@ def up_peak_rttmin(run: Ran, flow: int) -> float:
     """The greatest queueing delay of each probe of the flow, in RTTmin; mean over its probes. NaN without one."""
     time, delay = queue_delay(run)
     peaks = [
-        float(delay[(time >= begin) & (time <= end + run.scenario.rtt_s)].max()) for begin, end in _probes(run, flow)
+        float(delay[(time >= begin) & (time <= end + run.scenario.rtt_s)].max())
+        for begin, end in _probes(run, flow)
     ]
     return _mean(peaks)
 
@@ -46,9 +47,17 @@ def peaks_in_up(run: Ran, flow: int) -> float:
 
     time, delay = queue_delay(run)
     edges = np.flatnonzero(np.diff(np.concatenate(([0], delay > _PEAK_RTTMIN, [0])).astype(int)))
-    tops = [time[begin + int(delay[begin:end].argmax())] for begin, end in zip(edges[::2], edges[1::2], strict=True)]
+    tops = [
+        time[begin + int(delay[begin:end].argmax())]
+        for begin, end in zip(edges[::2], edges[1::2], strict=True)
+    ]
     probes = _probes(run, flow)
-    return _mean([float(any(begin <= top <= end + run.scenario.rtt_s for begin, end in probes)) for top in tops])
+    return _mean(
+        [
+            float(any(begin <= top <= end + run.scenario.rtt_s for begin, end in probes))
+            for top in tops
+        ]
+    )
 
 
 def bw_overestimate(run: Ran, flow: int) -> float:
@@ -82,8 +91,11 @@ def _probes(run: Ran, flow: int) -> list[tuple[float, float]]:
     time = rows["time"].to_numpy()
     gain = rows[f"{cc}.pacing_gain"].to_numpy()
     edges = [int(edge) + 1 for edge in np.flatnonzero(np.diff((gain > _GAIN).astype(int)))]
-    first = 0 if edges and gain[edges[0]] > _GAIN else 1  # one that had begun before is left out, and one that goes on
-    return [(float(time[begin]), float(time[end])) for begin, end in list(pairwise(edges[first:]))[::2]]
+    # one that had begun before is left out, and one that goes on
+    first = 0 if edges and gain[edges[0]] > _GAIN else 1
+    return [
+        (float(time[begin]), float(time[end])) for begin, end in list(pairwise(edges[first:]))[::2]
+    ]
 
 
 def _rows(run: Ran, flow: int) -> tuple[pl.DataFrame, str]:

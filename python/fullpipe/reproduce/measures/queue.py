@@ -18,5 +18,7 @@ def queue_delay(run: Ran) -> tuple[Values, Values]:
     import polars as pl
 
     links = run.trace("links")
-    rows = links.filter(pl.col("link") == links["link"][0], pl.col("time") >= run.metrics["measure_from_s"])
+    rows = links.filter(
+        pl.col("link") == links["link"][0], pl.col("time") >= run.metrics["measure_from_s"]
+    )
     return rows["time"].to_numpy(), rows["sojourn"].cast(pl.Float64).to_numpy() / run.scenario.rtt_s

@@ -67,7 +67,11 @@ class Decade:
 def decades(run: Ran) -> list[Decade]:
     """Those of the first workload that count, the smallest flows first."""
     found = [(each, each["flows"]) for each in _workload(run)["slowdown"]["decades"]]
-    return [Decade(each, flows) for each, flows in found if flows is not None and flows["count"] >= _FEWEST]
+    return [
+        Decade(each, flows)
+        for each, flows in found
+        if flows is not None and flows["count"] >= _FEWEST
+    ]
 
 
 def flow_p90_kb(run: Ran, _flow: int) -> float:

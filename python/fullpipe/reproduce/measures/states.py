@@ -76,7 +76,9 @@ def _mean_stay_ms(run: Ran, flow: int, state: str) -> float:
 def _stays_ms(run: Ran, flow: int, state: str) -> list[float]:
     """Those that came to their end."""
     rows = _transitions(run, flow)
-    return [(after["time"] - row["time"]) * 1e3 for row, after in pairwise(rows) if row["to"] == state]
+    return [
+        (after["time"] - row["time"]) * 1e3 for row, after in pairwise(rows) if row["to"] == state
+    ]
 
 
 def _transitions(run: Ran, flow: int) -> list[dict[str, Any]]:

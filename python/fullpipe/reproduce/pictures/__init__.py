@@ -39,7 +39,8 @@ class Picture:
         title: What it shows.
         draw: One of :data:`DRAWINGS`.
         of: The points of each group that it shows.
-        measure: What a sweep or sorted runs show, one of :data:`fullpipe.reproduce.measures.MEASURES`; else empty.
+        measure: What a sweep or sorted runs show, one of
+            :data:`fullpipe.reproduce.measures.MEASURES`; else empty.
         flow: The flow that is measured, from 0.
         series: The source's own series, for a picture over it; else None.
     """
@@ -82,14 +83,24 @@ def read_pictures(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tu
             title=reader.text(keys.get("title"), f"{where}.title"),
             draw=draw,
             of=tuple(
-                points_of(reader, groups, each, f"{where}.of") for each in reader.texts(keys.get("of"), f"{where}.of")
+                points_of(reader, groups, each, f"{where}.of")
+                for each in reader.texts(keys.get("of"), f"{where}.of")
             ),
-            measure=reader.one_of(keys["measure"], f"{where}.measure", tuple(MEASURES)) if "measure" in keys else "",
+            measure=reader.one_of(keys["measure"], f"{where}.measure", tuple(MEASURES))
+            if "measure" in keys
+            else "",
             flow=reader.whole(keys.get("flow", 1), f"{where}.flow") - 1,
             series=_series(reader, keys["series"], f"{where}.series") if "series" in keys else None,
         )
-        if picture.measure in TRACED and any(point.setup.trace == "off" for point in picture.points):
-            reader.refuse(f"{where}.measure", picture.measure, "needs a trace", 'add trace = "10ms" to its groups')
+        if picture.measure in TRACED and any(
+            point.setup.trace == "off" for point in picture.points
+        ):
+            reader.refuse(
+                f"{where}.measure",
+                picture.measure,
+                "needs a trace",
+                'add trace = "10ms" to its groups',
+            )
         pictures.append(picture)
     return tuple(pictures)
 
@@ -98,5 +109,7 @@ def _series(reader: Reader, value: Json, where: str) -> Path:
     """A file beside the one that is read."""
     file = reader.file.parent / reader.text(value, where)
     if not file.is_file():
-        reader.refuse(where, value, "is not there", f"name a CSV file, seen from {reader.file.parent}")
+        reader.refuse(
+            where, value, "is not there", f"name a CSV file, seen from {reader.file.parent}"
+        )
     return file

@@ -84,7 +84,9 @@ def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     for point, colour in zip(picture.points, _COLOURS * 9, strict=False):
         values = sorted(each.values[picture.measure, picture.flow] for each in samples[point])
         label = f"{point.name}: mean {np.mean(values):,.0f}"
-        panel.plot(range(1, len(values) + 1), values, color=colour, marker="o", markersize=4, label=label)
+        panel.plot(
+            range(1, len(values) + 1), values, color=colour, marker="o", markersize=4, label=label
+        )
     panel.set(xlabel="run, sorted", ylabel=picture.measure)
     panel.set_ylim(bottom=0)
     panel.legend(loc="lower right", frameon=False)
@@ -95,7 +97,9 @@ def sorted_runs(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
 def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
     """How often each RTT was measured in the median run, on a logarithmic scale; lines at quantiles."""
     figure = Figure(figsize=(9, 0.6 + 3.4 * len(picture.points)), dpi=110, layout="constrained")
-    for panel, point in zip(figure.subplots(len(picture.points), 1, squeeze=False)[:, 0], picture.points, strict=True):
+    for panel, point in zip(
+        figure.subplots(len(picture.points), 1, squeeze=False)[:, 0], picture.points, strict=True
+    ):
         seed, run = _median_run(picture, point, samples, runner)
         rtts = run.trace()["rtt"].drop_nulls().cast(pl.Float64).to_numpy() * 1e6
         panel.hist(rtts, bins=np.geomspace(rtts.min(), rtts.max(), 80), color=_COLOURS[0])
@@ -103,7 +107,13 @@ def rtt_histogram(picture: Picture, samples: Samples, runner: Runner) -> Figure:
             at = float(np.quantile(rtts, quantile))
             panel.axvline(at, color=_GREY, linestyle="--", linewidth=0.9)
             where = (at, 0.94)
-            panel.annotate(f" {name} {at:.0f} µs ", where, xycoords=("data", "axes fraction"), color=_GREY, ha=side)
+            panel.annotate(
+                f" {name} {at:.0f} µs ",
+                where,
+                xycoords=("data", "axes fraction"),
+                color=_GREY,
+                ha=side,
+            )
         panel.set_xscale("log")
         most = max(2500, 1.2 * float(np.quantile(rtts, 0.999)))
         ticks = [tick for tick in _RTT_TICKS if tick < most]
@@ -129,16 +139,26 @@ def rate_rtt_state(picture: Picture, samples: Samples, runner: Runner) -> Figure
         seen |= _over_time(list(left), run, _whole(run))
         seen |= _over_time(list(right), run, _near(run))
         rate = run.flows[0]["goodput_bps"] / 1e9
-        left[0].set_title(f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium")
-        right[0].set_title(f"{point.name}: {_NEAR_S * 1e3:.0f} ms of it", loc="left", fontsize="medium")
+        left[0].set_title(
+            f"{point.name}, seed {seed}: {rate:.2f} Gbit/s", loc="left", fontsize="medium"
+        )
+        right[0].set_title(
+            f"{point.name}: {_NEAR_S * 1e3:.0f} ms of it", loc="left", fontsize="medium"
+        )
     states, limits = _patches(_STATES, seen), _patches(_LIMITS, seen)
     figure.legend(handles=states, loc="outside lower left", title="state", ncols=4, frameon=False)
-    figure.legend(handles=limits, loc="outside lower right", title="limited by", ncols=4, frameon=False)
+    figure.legend(
+        handles=limits, loc="outside lower right", title="limited by", ncols=4, frameon=False
+    )
     return figure
 
 
 def _patches(colours: dict[str, str], seen: set[str]) -> list[Patch]:
-    return [Patch(color=colour, label=name.replace("_", " ")) for name, colour in colours.items() if name in seen]
+    return [
+        Patch(color=colour, label=name.replace("_", " "))
+        for name, colour in colours.items()
+        if name in seen
+    ]
 
 
 def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
@@ -150,9 +170,15 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     delivered = np.interp(bins, time, rows["delivered"].to_numpy())
     rate = np.diff(delivered) * 8 / part.bin_s / 1e9
     pacing = rows["pacing_rate"].to_numpy() / 1e9
-    panels[0].plot(time, pacing, color="#E69F00", linewidth=0.9, drawstyle="steps-post", label="pacing rate")
-    panels[0].plot((bins[:-1] + bins[1:]) / 2, rate, color="#00513b", linewidth=1, label="delivered")
-    panels[0].set_ylim(0, max(_HIGHEST_GBPS, 1.2 * float(np.quantile(np.append(pacing, rate), 0.99))))
+    panels[0].plot(
+        time, pacing, color="#E69F00", linewidth=0.9, drawstyle="steps-post", label="pacing rate"
+    )
+    panels[0].plot(
+        (bins[:-1] + bins[1:]) / 2, rate, color="#00513b", linewidth=1, label="delivered"
+    )
+    panels[0].set_ylim(
+        0, max(_HIGHEST_GBPS, 1.2 * float(np.quantile(np.append(pacing, rate), 0.99)))
+    )
     panels[0].set_ylabel("Gbit/s")
     panels[0].legend(loc="upper right", frameon=False, ncols=2)
     panels[1].plot(time, rows["rtt"].to_numpy() * 1e6, ".", color=_GREY, markersize=1.5)
@@ -165,7 +191,9 @@ def _over_time(panels: list[Axes], run: Run, part: _Part) -> set[str]:
     lengths = np.diff(time[changes], append=time[-1])
     for name, colour in _STATES.items():
         there = names[changes] == name
-        panels[3].broken_barh(list(zip(time[changes][there], lengths[there], strict=True)), (0, 1), color=colour, lw=0)
+        panels[3].broken_barh(
+            list(zip(time[changes][there], lengths[there], strict=True)), (0, 1), color=colour, lw=0
+        )
     panels[3].set_ylim(0, 1)
     panels[3].set_yticks([])
     panels[3].set_ylabel("state")
@@ -196,7 +224,9 @@ def _limits_over_time(
     return {name for name, each in held.items() if each.sum() > 0}
 
 
-def _median_run(picture: Picture, point: Point, samples: Samples, runner: Runner) -> tuple[int, Run]:
+def _median_run(
+    picture: Picture, point: Point, samples: Samples, runner: Runner
+) -> tuple[int, Run]:
     """The run whose first flow's goodput is the median, or the next above it: its seed and the run, traced.
 
     All of a picture are traced as the first of its points that is traced by itself.
@@ -204,7 +234,9 @@ def _median_run(picture: Picture, point: Point, samples: Samples, runner: Runner
     goodputs = [each.metrics["flows"][0]["goodput_bps"] for each in samples[point]]
     seed = goodputs.index(sorted(goodputs)[len(goodputs) // 2]) + 1
     traces = (each.setup.trace for each in (point, *picture.points))
-    every = next((trace for trace in traces if trace != "off"), None) or suited_interval(point.setup.scenario(seed))
+    every = next((trace for trace in traces if trace != "off"), None) or suited_interval(
+        point.setup.scenario(seed)
+    )
     return seed, point.setup.run(seed, every, runner)
 
 

@@ -79,13 +79,19 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
         np.linspace(1.4 + min(len(picture.points), 3), 1.4, len(picture.points))
     )  # what coincides is seen all the same
     jobs = [(point.setup, point.seeds, _interval(point), _quantiles) for point in picture.points]
-    for point, colour, runs in zip(picture.points, _COLOURS * 9, side_by_side(jobs, runner=runner), strict=False):
+    for point, colour, runs in zip(
+        picture.points, _COLOURS * 9, side_by_side(jobs, runner=runner), strict=False
+    ):
         for quantiles in runs:
             panel.plot(quantiles, _CDF, color=colour, alpha=0.15, linewidth=0.7)
         label = f"{point.name}, {len(runs)} run{'s' if len(runs) > 1 else ''}"
         panel.plot(np.mean(runs, axis=0), _CDF, color=colour, linewidth=next(widths), label=label)
     panel.axvline(1, color=_GREY, linestyle="--", linewidth=0.9)
-    _dress(panel, "share of time with less queueing delay: pale a run, dark their mean", "share of time")
+    _dress(
+        panel,
+        "share of time with less queueing delay: pale a run, dark their mean",
+        "share of time",
+    )
     panel.set(xlabel="queueing delay, RTTmin", ylim=(0, 1))
     panel.set_xlim(left=0)
     panel.legend(loc="lower right", frameon=False)
@@ -106,13 +112,23 @@ def _rates_over_time(picture: Picture, _samples: Samples, runner: Runner) -> Fig
             delivered = np.interp(edges, one["time"].to_numpy(), one["delivered"].to_numpy())
             rate = np.diff(delivered) * 8 / np.diff(edges) / 1e6
             there = edges[1:] > float(one["time"][0])
-            panel.plot((edges[:-1] + edges[1:])[there] / 2, rate[there], color=colour, label=flow["name"])
-        panel.axhline(run.scenario.rate_bps / 1e6 / len(run.flows), color=_GREY, linestyle="--", linewidth=0.9)
+            panel.plot(
+                (edges[:-1] + edges[1:])[there] / 2, rate[there], color=colour, label=flow["name"]
+            )
+        panel.axhline(
+            run.scenario.rate_bps / 1e6 / len(run.flows), color=_GREY, linestyle="--", linewidth=0.9
+        )
         _dress(panel, f"{_called(point, run)}, seed 1; dashed: equal shares", "Mbit/s")
         panel.set(xlim=(0, run.metrics["duration_s"]))
         panel.set_ylim(bottom=0)
         if len(run.flows) <= len(_COLOURS):
-            panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, frameon=False, ncols=len(run.flows))
+            panel.legend(
+                loc="lower right",
+                bbox_to_anchor=(1, 1),
+                borderaxespad=0,
+                frameon=False,
+                ncols=len(run.flows),
+            )
     panels[-1].set_xlabel("time, s")
     return figure
 
@@ -123,17 +139,32 @@ def _sweep(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
     panel = figure.subplots()
     labels = list(dict.fromkeys(point.label for point in picture.points))
     for number, (points, colour) in enumerate(zip(picture.of, _COLOURS * 9, strict=False)):
-        runs = [[each.values[picture.measure, picture.flow] for each in samples[point]] for point in points]
-        places = np.array([labels.index(point.label) for point in points]) + 0.06 * (number - (len(picture.of) - 1) / 2)
+        runs = [
+            [each.values[picture.measure, picture.flow] for each in samples[point]]
+            for point in points
+        ]
+        places = np.array([labels.index(point.label) for point in points]) + 0.06 * (
+            number - (len(picture.of) - 1) / 2
+        )
         mean = np.array([np.mean(values) for values in runs])
         bars = [mean - [min(values) for values in runs], [max(values) for values in runs] - mean]
-        panel.errorbar(places, mean, bars, color=colour, marker="o", capsize=3, label=points[0].group)
+        panel.errorbar(
+            places, mean, bars, color=colour, marker="o", capsize=3, label=points[0].group
+        )
     panel.set_xticks(range(len(labels)), [fill(label, _LABEL) for label in labels])
-    said = (MEASURES[picture.measure].__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
+    said = (
+        (MEASURES[picture.measure].__doc__ or "").partition("\n")[0].partition(". ")[0].rstrip(".")
+    )
     _dress(panel, f"{said}\nmean, and from least to most of the runs", "")
     low, high = panel.get_ylim()
     panel.set_ylim(min(0, low), high * 1.08)
-    panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, frameon=False, ncols=len(picture.of))
+    panel.legend(
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        borderaxespad=0,
+        frameon=False,
+        ncols=len(picture.of),
+    )
     return figure
 
 
@@ -154,7 +185,9 @@ def _panels(runs: Sequence[Run], height: float, *, sharey: bool) -> tuple[Figure
     """A panel a run, below each other; one axis of time for all when all last as long."""
     figure = Figure(figsize=(10, 0.8 + height * len(runs)), dpi=110, layout="constrained")
     sharex = len({run.metrics["duration_s"] for run in runs}) == 1
-    return figure, list(figure.subplots(len(runs), 1, sharex=sharex, sharey=sharey, squeeze=False)[:, 0])
+    return figure, list(
+        figure.subplots(len(runs), 1, sharex=sharex, sharey=sharey, squeeze=False)[:, 0]
+    )
 
 
 def _dress(panel: Axes, title: str, unit: str) -> None:
@@ -167,7 +200,11 @@ def _dress(panel: Axes, title: str, unit: str) -> None:
 
 def _interval(point: Point) -> str:
     """How often a trace has a row."""
-    return point.setup.trace if point.setup.trace != "off" else suited_interval(point.setup.scenario(1))
+    return (
+        point.setup.trace
+        if point.setup.trace != "off"
+        else suited_interval(point.setup.scenario(1))
+    )
 
 
 def _traced(point: Point, runner: Runner) -> Run:
@@ -215,4 +252,6 @@ def _line(panel: Axes, time: Values, values: Values, colour: str) -> None:
     whole = len(values) // size * size
     buckets = values[:whole].reshape(-1, size)
     middle = time[:whole].reshape(-1, size).mean(axis=1)
-    panel.fill_between(middle, buckets.min(axis=1), buckets.max(axis=1), color=colour, linewidth=0.8)
+    panel.fill_between(
+        middle, buckets.min(axis=1), buckets.max(axis=1), color=colour, linewidth=0.8
+    )

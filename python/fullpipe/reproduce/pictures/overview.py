@@ -40,24 +40,39 @@ def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
     ran = [outcome for outcome in outcomes if not outcome.skipped]
     runs = runs_each(len(outcome.runs) for outcome in ran)
     tables = {
-        name: [each for each in ran if each.case.table == name] for name in dict.fromkeys(o.case.table for o in ran)
+        name: [each for each in ran if each.case.table == name]
+        for name in dict.fromkeys(o.case.table for o in ran)
     }
     metrics = {
-        name: list(dict.fromkeys(judged.cell.metric.name for each in cases for judged in each.cells))
+        name: list(
+            dict.fromkeys(judged.cell.metric.name for each in cases for judged in each.cells)
+        )
         for name, cases in tables.items()
     }
     columns = max((len(each) for each in metrics.values()), default=1)
     lines = [len(cases) + 1.5 for cases in tables.values()] or [1.0]
-    figure = Figure(figsize=(_WIDTH, 1.5 + _LINE * sum(lines) + 0.5 * len(lines)), dpi=110, layout="constrained")
-    figure.suptitle(f"{published.title}: published and ours, {runs} a case", x=0.01, ha="left", weight="bold")
-    panels = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": lines})
+    figure = Figure(
+        figsize=(_WIDTH, 1.5 + _LINE * sum(lines) + 0.5 * len(lines)), dpi=110, layout="constrained"
+    )
+    figure.suptitle(
+        f"{published.title}: published and ours, {runs} a case", x=0.01, ha="left", weight="bold"
+    )
+    panels = figure.subplots(
+        len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": lines}
+    )
     for row, (name, cases) in zip(panels, tables.items(), strict=False):
         for number, (panel, metric) in enumerate(zip(row, metrics[name], strict=False)):
             _draw(panel, metric, cases, labelled=number == 0)
         for panel in row[len(metrics[name]) :]:
             panel.set_axis_off()
         row[0].annotate(
-            name, (0, 1), (-4, 16), xycoords="axes fraction", textcoords="offset points", ha="right", weight="bold"
+            name,
+            (0, 1),
+            (-4, 16),
+            xycoords="axes fraction",
+            textcoords="offset points",
+            ha="right",
+            weight="bold",
         )
     figure.legend(handles=_legend(), loc="outside lower right", ncols=7, frameon=False)
     return figure
@@ -65,7 +80,9 @@ def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
 
 def _draw(panel: Axes, metric: str, cases: Sequence[Outcome], labelled: bool) -> None:
     panel.set_title(metric, loc="left", fontsize="medium")
-    panel.set_yticks(range(len(cases)), [case.case.name for case in cases] if labelled else [""] * len(cases))
+    panel.set_yticks(
+        range(len(cases)), [case.case.name for case in cases] if labelled else [""] * len(cases)
+    )
     panel.tick_params(axis="y", length=0)
     panel.set_ylim(len(cases) - 0.4, -0.6)
     panel.spines[["top", "right", "left"]].set_visible(False)
@@ -85,10 +102,24 @@ def _draw_cell(panel: Axes, place: int, judged: Judged) -> None:
     colour, marker, _ = _LOOK[judged.verdict]
     band = _BAND_REPORT if judged.verdict is Verdict.REPORT else _BAND
     panel.barh(place, high - max(low, 0), left=max(low, 0), height=0.62, color=band, zorder=1)
-    panel.plot([judged.cell.published] * 2, [place - 0.31, place + 0.31], color="black", linewidth=2.2, zorder=3)
-    panel.plot([judged.ours.least, judged.ours.most], [place, place], color=colour, linewidth=1.6, zorder=4)
     panel.plot(
-        judged.ours.value, place, marker, color=colour, markersize=_size(marker), markeredgecolor="white", zorder=5
+        [judged.cell.published] * 2,
+        [place - 0.31, place + 0.31],
+        color="black",
+        linewidth=2.2,
+        zorder=3,
+    )
+    panel.plot(
+        [judged.ours.least, judged.ours.most], [place, place], color=colour, linewidth=1.6, zorder=4
+    )
+    panel.plot(
+        judged.ours.value,
+        place,
+        marker,
+        color=colour,
+        markersize=_size(marker),
+        markeredgecolor="white",
+        zorder=5,
     )
 
 
@@ -98,11 +129,28 @@ def _size(marker: str) -> float:
 
 def _legend() -> list[Line2D | Patch]:
     ours = [
-        Line2D([], [], color=colour, marker=marker, markeredgecolor="white", markersize=_size(marker), label=label)
+        Line2D(
+            [],
+            [],
+            color=colour,
+            marker=marker,
+            markeredgecolor="white",
+            markersize=_size(marker),
+            label=label,
+        )
         for colour, marker, label in _LOOK.values()
     ]
     return [
-        Line2D([], [], color="black", marker="|", markersize=11, markeredgewidth=2.2, linestyle="", label="published"),
+        Line2D(
+            [],
+            [],
+            color="black",
+            marker="|",
+            markersize=11,
+            markeredgewidth=2.2,
+            linestyle="",
+            label="published",
+        ),
         Patch(color=_BAND, label="close enough"),
         Patch(color=_BAND_REPORT, label="the same, not judged"),
         *ours,

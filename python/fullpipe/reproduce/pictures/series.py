@@ -49,7 +49,9 @@ def over_series(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
         (axes[0], "round-trip time", "ms", "rtt_ms", ours["rtt"] * 1e3),
         (axes[1], "in flight", "packets", "inflight_pkts", ours["inflight"] / _PACKET),
     ):
-        panel.plot(theirs["t_s"], theirs[their_column], color=_THEIRS, linewidth=1.4, label="kernel")
+        panel.plot(
+            theirs["t_s"], theirs[their_column], color=_THEIRS, linewidth=1.4, label="kernel"
+        )
         panel.plot(ours["time"], our_values, color=_OURS, linewidth=1.0, label="fullpipe, seed 1")
         panel.set_title(title, loc="left", fontsize="medium")
         panel.set_ylabel(unit)

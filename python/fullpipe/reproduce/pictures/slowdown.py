@@ -44,10 +44,28 @@ def slowdown(picture: Picture, samples: Samples, _runner: Runner) -> Figure:
 
 def _panel(panel: Axes, points: Sequence[Point], samples: Samples, statistic: str) -> None:
     for point, colour in zip(points, _COLOURS * 9, strict=False):
-        _line(panel, samples[point], "flows", statistic, label=point.group, color=colour, marker="o", markersize=4)
+        _line(
+            panel,
+            samples[point],
+            "flows",
+            statistic,
+            label=point.group,
+            color=colour,
+            marker="o",
+            markersize=4,
+        )
     for server, called, style, colour in _SERVERS:
         # What arrives is the same for every algorithm, but for what was not complete.
-        _line(panel, samples[points[0]], server, statistic, label=called, color=colour, linestyle=style, linewidth=1.2)
+        _line(
+            panel,
+            samples[points[0]],
+            server,
+            statistic,
+            label=called,
+            color=colour,
+            linestyle=style,
+            linewidth=1.2,
+        )
     panel.set_xscale("log")
     panel.set_yscale("log")
     ticks = [1, 2, 3, 5, 10, 20, 50, 100]

@@ -73,14 +73,22 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     preset_of: None,
     fields: FIELDS,
     recovery: RecoveryOwner::Own,
-    needs: Signals::RATE_SAMPLE.and(Signals::PACING).and(Signals::LOST_EACH).and(Signals::TX_INFLIGHT),
+    needs: Signals::RATE_SAMPLE
+        .and(Signals::PACING)
+        .and(Signals::LOST_EACH)
+        .and(Signals::TX_INFLIGHT),
     random: true,
     build: |config| AnyController::Bbr(build(config)),
 };
 
 fn build(config: &Config) -> Bbr {
     let max = config.number("send_quantum_max");
-    let burst = BurstRule { length: BurstRule::LINUX_LENGTH, by_rtt: true, singles: true, max };
+    let burst = BurstRule {
+        length: BurstRule::LINUX_LENGTH,
+        by_rtt: true,
+        singles: true,
+        max,
+    };
     let options = Options {
         up_queue_gain: config.number("up_queue_gain"),
         filter_time: Span::ZERO,

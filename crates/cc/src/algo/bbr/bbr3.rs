@@ -9,7 +9,8 @@ use super::params::Options;
 use super::rules::{DRAFT, LINUX_V3, PICOQUIC};
 use crate::kit::bbr::pacing::BurstRule;
 use crate::{
-    AnyController, Config, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals, Specification,
+    AnyController, Config, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals,
+    Specification,
 };
 
 /// The static.
@@ -17,8 +18,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bbr3",
     purpose: "Paces at the bottleneck's bandwidth, measured, within bounds that it learns from loss.",
     specifications: &[
-        Specification { name: "draft-ietf-ccwg-bbr-06", note: "profile \"draft\"" },
-        Specification { name: "google/bbr v3 net/ipv4/tcp_bbr.c", note: "profile \"linux\", and the answer to marks" },
+        Specification {
+            name: "draft-ietf-ccwg-bbr-06",
+            note: "profile \"draft\"",
+        },
+        Specification {
+            name: "google/bbr v3 net/ipv4/tcp_bbr.c",
+            note: "profile \"linux\", and the answer to marks",
+        },
         Specification {
             name: "picoquic bbr.c e62593f2, 7795f22c",
             note: "the exits on delay, and two profiles of 2024",
@@ -29,7 +36,10 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     preset_of: None,
     fields: FIELDS,
     recovery: RecoveryOwner::Own,
-    needs: Signals::RATE_SAMPLE.and(Signals::PACING).and(Signals::LOST_EACH).and(Signals::TX_INFLIGHT),
+    needs: Signals::RATE_SAMPLE
+        .and(Signals::PACING)
+        .and(Signals::LOST_EACH)
+        .and(Signals::TX_INFLIGHT),
     random: true,
     build: |config| AnyController::Bbr(build(config)),
 };
@@ -53,9 +63,18 @@ pub static PICOQUIC_2024_10: Descriptor = Descriptor {
 };
 
 const PROFILES: &[Profile] = &[
-    Profile { name: "linux", defaults: LINUX },
-    Profile { name: "picoquic-2024-09", defaults: PICOQUIC_09 },
-    Profile { name: "picoquic-2024-10", defaults: PICOQUIC_10 },
+    Profile {
+        name: "linux",
+        defaults: LINUX,
+    },
+    Profile {
+        name: "picoquic-2024-09",
+        defaults: PICOQUIC_09,
+    },
+    Profile {
+        name: "picoquic-2024-10",
+        defaults: PICOQUIC_10,
+    },
 ];
 
 /// Everything that can be set; the first profile is the default.
@@ -162,8 +181,17 @@ const PICOQUIC_09: &[(&str, Default)] = &[
 
 fn build(config: &Config) -> Bbr {
     let max = config.number("send_quantum_max");
-    let draft = BurstRule { length: 1e-3, by_rtt: false, singles: false, max };
-    let linux = BurstRule { length: BurstRule::LINUX_LENGTH, by_rtt: true, ..draft };
+    let draft = BurstRule {
+        length: 1e-3,
+        by_rtt: false,
+        singles: false,
+        max,
+    };
+    let linux = BurstRule {
+        length: BurstRule::LINUX_LENGTH,
+        by_rtt: true,
+        ..draft
+    };
     let (rules, burst) = match config.word("profile") {
         "draft" => (DRAFT, draft),
         "linux" => (LINUX_V3, linux),

@@ -1,5 +1,5 @@
-//! Loss: the short-term bounds, the long-term one, and what a spurious loss gives back (draft-ietf-ccwg-bbr-06 §5.5.10,
-//! §5.5.11).
+//! Loss: the short-term bounds, the long-term one, and what a spurious loss gives back
+//! (draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11).
 
 use units::Bytes;
 
@@ -94,7 +94,13 @@ impl Sample {
     }
 
     fn of_loss(tx_in_flight: Bytes, lost: Bytes, app_limited: bool) -> Sample {
-        Sample { tx_in_flight, lost, delivered: Bytes::ZERO, delivered_ce: Bytes::ZERO, app_limited }
+        Sample {
+            tx_in_flight,
+            lost,
+            delivered: Bytes::ZERO,
+            delivered_ce: Bytes::ZERO,
+            app_limited,
+        }
     }
 }
 
@@ -116,7 +122,8 @@ impl Bbr {
         }
     }
 
-    /// AdvanceLatestDeliverySignals. What was delivered before a loss that a probe repaired is worth remembering (Linux).
+    /// AdvanceLatestDeliverySignals. What was delivered before a loss that a probe repaired is
+    /// worth remembering (Linux).
     #[inline]
     pub(super) fn advance_latest_delivery_signals(&mut self, ack: &Ack) {
         if self.latest.round_start && !ack.tlp_repair {
@@ -132,7 +139,8 @@ impl Bbr {
             return;
         }
         self.update_max_bw(ack);
-        self.latest.loss_in_round |= self.params.rules.acks_show_losses && ack.newly_lost > Bytes::ZERO;
+        self.latest.loss_in_round |=
+            self.params.rules.acks_show_losses && ack.newly_lost > Bytes::ZERO;
         if self.latest.round_start {
             self.adapt_lower_bounds(conn);
             self.latest.loss_in_round = false;
@@ -153,7 +161,10 @@ impl Bbr {
             }
             let beta = self.params.beta;
             self.bw_shortterm = self.latest.bw.max(beta * self.bw_shortterm);
-            self.inflight_shortterm = self.latest.inflight.max(self.inflight_shortterm.mul_f64(beta));
+            self.inflight_shortterm = self
+                .latest
+                .inflight
+                .max(self.inflight_shortterm.mul_f64(beta));
         }
         self.inflight_shortterm = self.inflight_shortterm.min(by_marks);
     }
@@ -173,15 +184,27 @@ impl Bbr {
 
     /// ResetCongestionSignals.
     pub(super) fn reset_congestion_signals(&mut self) {
-        let Latest { round_end, round_start, loss_events, .. } = self.latest;
-        self.latest = Latest { round_end, round_start, loss_events, ..Latest::default() };
+        let Latest {
+            round_end,
+            round_start,
+            loss_events,
+            ..
+        } = self.latest;
+        self.latest = Latest {
+            round_end,
+            round_start,
+            loss_events,
+            ..Latest::default()
+        };
     }
 
-    /// NoteLoss: the loss round begins with its first loss, so that it sees what a whole round delivers.
+    /// NoteLoss: the loss round begins with its first loss, so that it sees what a whole round
+    /// delivers.
     fn note_loss(&mut self, conn: &Conn) {
         if !self.latest.loss_in_round {
             self.latest.round_end = conn.delivered;
-            // §5.5.11.1: when an episode begins. The losses that follow in it find what the first ones changed.
+            // §5.5.11.1: when an episode begins. The losses that follow in it find what the first
+            // ones changed.
             let begins = self.window.episode == Episode::None && !self.saved.by_loss;
             if self.params.rules.undo == Undo::BoundsAndState && begins {
                 self.save_upon_loss();
@@ -222,17 +245,19 @@ impl Bbr {
         }
     }
 
-    /// IsInflightTooHigh, `bbr_is_inflight_too_high`. Linux rounds what may be lost down to packets, and so loses none
-    /// but whole ones: the same.
+    /// IsInflightTooHigh, `bbr_is_inflight_too_high`. Linux rounds what may be lost down to
+    /// packets, and so loses none but whole ones: the same.
     #[inline]
     pub(super) fn is_inflight_too_high(&self, sample: &Sample) -> bool {
         let lost = sample.lost > Bytes::ZERO
             && sample.lost.as_f64() > sample.tx_in_flight.as_f64() * self.params.loss_threshold
             && sample.lost.as_f64() > self.params.loss_floor * self.segment.bytes;
-        lost || (sample.delivered_ce > Bytes::ZERO && self.has_too_many_marks(sample.delivered, sample.delivered_ce))
+        lost || (sample.delivered_ce > Bytes::ZERO
+            && self.has_too_many_marks(sample.delivered, sample.delivered_ce))
     }
 
-    /// InflightAtLoss, `bbr_inflight_hi_from_lost_skb`: what was in flight when losses passed the threshold.
+    /// InflightAtLoss, `bbr_inflight_hi_from_lost_skb`: what was in flight when losses passed the
+    /// threshold.
     fn inflight_at_loss(&self, sample: &Sample, size: f64) -> Bytes {
         let threshold = self.params.loss_threshold;
         let inflight_prev = sample.tx_in_flight.as_f64() - size;
@@ -240,7 +265,8 @@ impl Bbr {
         let budget = threshold * inflight_prev;
         let lost_prefix = if self.params.rules.whole_segments {
             let budget = self.segment.round_up(budget);
-            self.segment.round_down((budget - lost_prev).max(0.0) / (1.0 - threshold))
+            self.segment
+                .round_down((budget - lost_prev).max(0.0) / (1.0 - threshold))
         } else {
             (budget - lost_prev) / (1.0 - threshold)
         };
@@ -248,7 +274,12 @@ impl Bbr {
     }
 
     /// HandleInflightTooHigh: once in each probe.
-    pub(super) fn handle_inflight_too_high(&mut self, cx: &mut Cx<'_>, sample: &Sample, reason: &'static str) {
+    pub(super) fn handle_inflight_too_high(
+        &mut self,
+        cx: &mut Cx<'_>,
+        sample: &Sample,
+        reason: &'static str,
+    ) {
         self.probe.prev_too_high = true;
         self.probe.is_sample = false;
         if !sample.app_limited {
@@ -286,7 +317,13 @@ impl Bbr {
             return;
         }
         self.window.restore();
-        let Saved { state, bw_shortterm, inflight_shortterm, inflight_longterm, .. } = self.saved;
+        let Saved {
+            state,
+            bw_shortterm,
+            inflight_shortterm,
+            inflight_longterm,
+            ..
+        } = self.saved;
         self.bw_shortterm = self.bw_shortterm.max(bw_shortterm);
         self.inflight_shortterm = self.inflight_shortterm.max(inflight_shortterm);
         self.inflight_longterm = self.inflight_longterm.max(inflight_longterm);
@@ -309,7 +346,8 @@ impl Bbr {
             }
             Some(State::ProbeBwUp) if !matches!(self.state, State::ProbeBwUp | State::ProbeRtt) => {
                 self.start_refill(cx, 0, REASON);
-                // Told before the ACK counts as delivered: what is in flight by now does not begin a round.
+                // Told before the ACK counts as delivered: what is in flight by now does not begin
+                // a round.
                 self.round.restart(cx.conn.delivered + Bytes::new(1));
             }
             _ => {}

@@ -1,5 +1,5 @@
-//! The low-latency options: leave Startup and ProbeBW_UP when delay rises, as picoquic's `bbr.c` does
-//! (draft-huitema-ccwg-bbr-realtime). Off in both of BBRv3's own profiles.
+//! The low-latency options: leave Startup and ProbeBW_UP when delay rises, as picoquic's `bbr.c`
+//! does (draft-huitema-ccwg-bbr-realtime). Off in both of BBRv3's own profiles.
 
 use units::{Span, Time};
 
@@ -43,7 +43,12 @@ pub(super) struct Delay {
 
 impl Default for Delay {
     fn default() -> Delay {
-        Delay { samples: [Span::MAX; SAMPLES], next: 0, last: Time::ZERO, excess: 0 }
+        Delay {
+            samples: [Span::MAX; SAMPLES],
+            next: 0,
+            last: Time::ZERO,
+            excess: 0,
+        }
     }
 }
 
@@ -59,7 +64,8 @@ impl Delay {
 }
 
 impl Bbr {
-    /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs, and forgets the count only when the minimum shows again.
+    /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs, and forgets the count only when
+    /// the minimum shows again.
     #[inline]
     pub(super) fn note_delay(&mut self, cx: &Cx<'_>, ack: &Ack) {
         let Some(delay) = &mut self.delay else { return };
@@ -99,7 +105,8 @@ impl Bbr {
         }
     }
 
-    /// What ends ProbeBW_UP besides its own rule: a minimum RTT in it, and delay or so much in flight that there must be some.
+    /// What ends ProbeBW_UP besides its own rule: a minimum RTT in it, and delay or so much in
+    /// flight that there must be some.
     #[inline]
     pub(super) fn why_leave_up_for_delay(&self, cx: &Cx<'_>, flight: f64) -> Option<&'static str> {
         let rules = &self.params.delay;

@@ -27,7 +27,11 @@ impl Bbr {
         }
         if self.flight(cx, cx.conn.inflight) <= self.drained(cx.conn) {
             self.start_down(cx, "queue drained");
-        } else if self.round.count() > self.drain_start_round.saturating_add(self.params.drain_rounds) {
+        } else if self.round.count()
+            > self
+                .drain_start_round
+                .saturating_add(self.params.drain_rounds)
+        {
             self.start_down(cx, "drained for long enough");
         }
     }

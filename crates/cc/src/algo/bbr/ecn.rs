@@ -1,4 +1,5 @@
-//! The answer to CE marks: google/bbr v2alpha and v3, off unless `ecn` is set. The draft defines none.
+//! The answer to CE marks: google/bbr v2alpha and v3, off unless `ecn` is set. The draft defines
+//! none.
 
 use units::Bytes;
 
@@ -24,7 +25,14 @@ pub(super) struct Ecn {
 impl Ecn {
     pub(super) fn new(alpha: f64, wanted: bool) -> Ecn {
         let none = Bytes::ZERO;
-        Ecn { alpha, eligible: false, works: wanted, delivered: none, delivered_ce: none, startup_rounds: 0 }
+        Ecn {
+            alpha,
+            eligible: false,
+            works: wanted,
+            delivered: none,
+            delivered_ce: none,
+            startup_rounds: 0,
+        }
     }
 }
 
@@ -55,7 +63,11 @@ impl Bbr {
         if self.full_pipe.reached || !self.ecn.eligible || rounds == 0 || threshold == 0.0 {
             return;
         }
-        self.ecn.startup_rounds = if ratio >= threshold { self.ecn.startup_rounds + 1 } else { 0 };
+        self.ecn.startup_rounds = if ratio >= threshold {
+            self.ecn.startup_rounds + 1
+        } else {
+            0
+        };
         if self.ecn.startup_rounds >= rounds {
             self.end_startup(cx);
         }
@@ -77,17 +89,20 @@ impl Bbr {
         marked > limit || (marked == limit && self.params.rules.ecn_threshold_included)
     }
 
-    /// `bbr_ecn_lower_bounds`: what a round with marks leaves of the short-term bound; no bound without marks.
+    /// `bbr_ecn_lower_bounds`: what a round with marks leaves of the short-term bound; no bound
+    /// without marks.
     pub(super) fn inflight_after_marks(&mut self) -> Bytes {
         if !self.latest.ecn_in_round || self.params.ecn_factor == 0.0 {
             return Bytes::MAX;
         }
         self.init_lower_bounds();
-        self.inflight_shortterm.mul_f64(1.0 - self.ecn.alpha * self.params.ecn_factor)
+        self.inflight_shortterm
+            .mul_f64(1.0 - self.ecn.alpha * self.params.ecn_factor)
     }
 
-    /// The first lines of `bbr_check_time_to_probe_bw`: marks without loss, and now neither; how many rounds of UP to skip.
-    /// TCP_CA_Open is no episode of any cause: while marks go on, each begins the next with the ACK that brings it.
+    /// The first lines of `bbr_check_time_to_probe_bw`: marks without loss, and now neither; how
+    /// many rounds of UP to skip. TCP_CA_Open is no episode of any cause: while marks go on, each
+    /// begins the next with the ACK that brings it.
     #[inline]
     pub(super) fn ecn_reprobe(&self) -> Option<u32> {
         let gain = self.params.ecn_reprobe_gain;
@@ -96,7 +111,11 @@ impl Bbr {
         if gain == 0.0 || !self.ecn.eligible || !quiet {
             return None;
         }
-        let bound = if self.inflight_longterm == Bytes::MAX { self.window.cwnd } else { self.inflight_longterm };
+        let bound = if self.inflight_longterm == Bytes::MAX {
+            self.window.cwnd
+        } else {
+            self.inflight_longterm
+        };
         let growth = (bound.as_f64() * gain * self.segment.per_byte) as u64;
         Some(growth.max(1).ilog2())
     }

@@ -1,7 +1,9 @@
-//! BBRv2 and BBRv3: one machine, by the names of draft-ietf-ccwg-bbr-06. Where the versions differ by a number it is a
-//! parameter (`declared.rs`), where they differ by more it is a rule (`rules.rs`).
+//! BBRv2 and BBRv3: one machine, by the names of draft-ietf-ccwg-bbr-06. Where the versions differ
+//! by a number it is a parameter (`declared.rs`), where they differ by more it is a rule
+//! (`rules.rs`).
 //!
-//! Beside a rule stand the draft's section or pseudocode, and the function of Linux's `tcp_bbr.c` (google/bbr v3).
+//! Beside a rule stand the draft's section or pseudocode, and the function of Linux's `tcp_bbr.c`
+//! (google/bbr v3).
 
 mod bbr2;
 mod bbr3;
@@ -44,7 +46,9 @@ use crate::kit::bbr::segment::Segment;
 use crate::kit::bbr::window::SavedWindow;
 use crate::kit::round::RoundCounter;
 use crate::kit::window::Episode;
-use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, Snapshot, Transition};
+use crate::{
+    Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, Snapshot, Transition,
+};
 
 /// The controller.
 #[derive(Debug)]
@@ -61,7 +65,8 @@ pub struct Bbr {
     idle_restart: bool,
     /// The state has changed since the gains were set.
     gains_are_stale: bool,
-    /// The window has reached its target, so ACKs of a flow that the application limits change little (Linux).
+    /// The window has reached its target, so ACKs of a flow that the application limits change
+    /// little (Linux).
     may_take_fast_path: bool,
     pacing_gain: f64,
     cwnd_gain: f64,
@@ -124,7 +129,10 @@ impl Bbr {
             probe: Probe::default(),
             filters: Filters::default(),
             min_rtt: MinRtt::new(span("min_rtt_window"), false),
-            probe_rtt_min: MinRtt::new(span("probe_rtt_interval"), config.flag("probe_rtt_renewed_by_equal")),
+            probe_rtt_min: MinRtt::new(
+                span("probe_rtt_interval"),
+                config.flag("probe_rtt_renewed_by_equal"),
+            ),
             dip: Dip::default(),
             aggregation: match rules.aggregation {
                 Aggregation::Sliding => AckAggregation::sliding(),
@@ -137,26 +145,43 @@ impl Bbr {
             ssthresh: Bytes::MAX,
             params,
         };
-        bbr.pacing.init_from_rtt(segment, config.initial_cwnd, None, bbr.first_gain());
+        bbr.pacing
+            .init_from_rtt(segment, config.initial_cwnd, None, bbr.first_gain());
         bbr
     }
 
     /// InitPacingRate (§5.6.2) knows no margin, Linux's does.
     fn first_gain(&self) -> f64 {
         let gain = self.params.startup_pacing_gain;
-        if self.params.rules.margin_at_start { gain } else { gain / self.pacing.margin_left() }
+        if self.params.rules.margin_at_start {
+            gain
+        } else {
+            gain / self.pacing.margin_left()
+        }
     }
 
     /// The only way from one state to another.
     fn enter(&mut self, cx: &mut Cx<'_>, to: State, reason: &'static str) {
-        debug_assert!(self.state.may_become(to), "{:?} can't become {to:?}", self.state);
-        cx.probe.transition(cx.now, Transition { from: self.state.name(), to: to.name(), reason });
+        debug_assert!(
+            self.state.may_become(to),
+            "{:?} can't become {to:?}",
+            self.state
+        );
+        cx.probe.transition(
+            cx.now,
+            Transition {
+                from: self.state.name(),
+                to: to.name(),
+                reason,
+            },
+        );
         self.state = to;
         self.gains_are_stale = true;
         self.may_take_fast_path = false;
     }
 
-    /// The table of §5.6.1, `bbr_update_gains`. It takes effect with the end of the ACK that changed the state.
+    /// The table of §5.6.1, `bbr_update_gains`. It takes effect with the end of the ACK that
+    /// changed the state.
     fn update_gains(&mut self) {
         self.gains_are_stale = false;
         let params = &*self.params;
@@ -176,7 +201,8 @@ impl Bbr {
     #[inline]
     fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: f64) {
         self.take_first_rtt(cx);
-        self.pacing.follow(self.segment, self.bw() * gain, self.full_pipe.reached);
+        self.pacing
+            .follow(self.segment, self.bw() * gain, self.full_pipe.reached);
     }
 
     /// UpdateModelAndState (§5.2.3), `bbr_update_model`, from what is known of the ACK already.
@@ -203,8 +229,8 @@ impl Bbr {
         self.set_cwnd(cx.conn, ack);
     }
 
-    /// `bbr_run_fast_path`: an ACK of a flow that the application limits, which brings nothing new, moves the state machine
-    /// alone. True when nothing has changed.
+    /// `bbr_run_fast_path`: an ACK of a flow that the application limits, which brings nothing new,
+    /// moves the state machine alone. True when nothing has changed.
     #[inline]
     fn run_fast_path(&mut self, cx: &mut Cx<'_>, ack: &Ack) -> bool {
         self.check_startup_done(cx);
@@ -321,15 +347,29 @@ impl Controller for Bbr {
             pacing_rate: Some(self.pacing.rate),
             send_quantum: self.pacing.quantum,
             mark_app_limited: self.state == State::ProbeRtt,
-            ecn: if self.ecn.works { crate::Ecn::Ect0 } else { crate::Ecn::NotEct },
+            ecn: if self.ecn.works {
+                crate::Ecn::Ect0
+            } else {
+                crate::Ecn::NotEct
+            },
             ..Decision::window(self.window.cwnd, self.ssthresh)
         }
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
         let bits = |bw: f64| if bw.is_finite() { bw * 8.0 } else { 0.0 };
-        let bytes = |bytes: Bytes| if bytes == Bytes::MAX { 0.0 } else { bytes.as_f64() };
-        let min_rtt = if self.min_rtt.rtt == Span::MAX { 0.0 } else { self.min_rtt.rtt.as_secs_f64() };
+        let bytes = |bytes: Bytes| {
+            if bytes == Bytes::MAX {
+                0.0
+            } else {
+                bytes.as_f64()
+            }
+        };
+        let min_rtt = if self.min_rtt.rtt == Span::MAX {
+            0.0
+        } else {
+            self.min_rtt.rtt.as_secs_f64()
+        };
         row.extend([
             f64::from(self.state as u8),
             self.round.count() as f64,

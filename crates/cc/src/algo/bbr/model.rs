@@ -10,7 +10,8 @@ use crate::{Ack, Conn, Cx};
 /// Longest window of the bandwidth filter, in cycles.
 pub(super) const MAX_CYCLES: usize = 4;
 
-/// `BBR.max_bw`: the maximum over the present cycle of ProbeBW and those before it (§5.5.5, §5.5.6).
+/// `BBR.max_bw`: the maximum over the present cycle of ProbeBW and those before it (§5.5.5,
+/// §5.5.6).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MaxBw {
     /// B/s, the present cycle's first.
@@ -21,7 +22,11 @@ pub(super) struct MaxBw {
 
 impl MaxBw {
     pub(super) fn new(cycles: usize) -> MaxBw {
-        MaxBw { cycles: [0.0; MAX_CYCLES], len: cycles.clamp(1, MAX_CYCLES) as u8, max: 0.0 }
+        MaxBw {
+            cycles: [0.0; MAX_CYCLES],
+            len: cycles.clamp(1, MAX_CYCLES) as u8,
+            max: 0.0,
+        }
     }
 
     #[inline]
@@ -49,7 +54,8 @@ impl MaxBw {
     }
 }
 
-/// When the filters that are counted in cycles and rounds moved on: with `filter_time` these may be too short.
+/// When the filters that are counted in cycles and rounds moved on: with `filter_time` these may be
+/// too short.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Filters {
     max_bw: Time,
@@ -65,7 +71,11 @@ impl Bbr {
     /// A round may count for the filter of bursts.
     #[inline]
     pub(super) fn is_time_to_forget_bursts(&mut self, now: Time) -> bool {
-        is_time(&mut self.filters.extra_acked, now, self.params.filter_time / self.params.extra_acked_window)
+        is_time(
+            &mut self.filters.extra_acked,
+            now,
+            self.params.filter_time / self.params.extra_acked_window,
+        )
     }
 
     /// `BBR.bw` (BoundBWForModel).
@@ -84,7 +94,8 @@ impl Bbr {
     #[inline]
     pub(super) fn update_round(&mut self, conn: &Conn, ack: &Ack) {
         self.sample_bw = ack.rate.rate.map_or(0.0, |rate| rate.as_f64() * 0.125);
-        self.round_start = self.is_valid(ack) && self.round.on_ack(ack.newest.delivered, conn.delivered);
+        self.round_start =
+            self.is_valid(ack) && self.round.on_ack(ack.newest.delivered, conn.delivered);
         if self.round_start {
             self.probe.rounds_since_up = self.probe.rounds_since_up.saturating_add(1);
         }
@@ -96,7 +107,8 @@ impl Bbr {
         ack.rate.rate.is_some() || !self.params.rules.rounds_need_interval
     }
 
-    /// UpdateMaxBw (§5.5.5): a sample that the application limited counts only if it shows at least what is known.
+    /// UpdateMaxBw (§5.5.5): a sample that the application limited counts only if it shows at least
+    /// what is known.
     #[inline]
     pub(super) fn update_max_bw(&mut self, ack: &Ack) {
         if self.sample_bw > 0.0 && (self.sample_bw >= self.max_bw.max() || !ack.rate.app_limited) {
@@ -111,7 +123,11 @@ impl Bbr {
             return conn.initial_cwnd.as_f64();
         }
         let bytes = Self::bytes_in(bw, self.min_rtt.rtt) * gain;
-        if self.params.rules.whole_segments { self.segment.round_up(bytes) } else { bytes }
+        if self.params.rules.whole_segments {
+            self.segment.round_up(bytes)
+        } else {
+            bytes
+        }
     }
 
     /// Inflight (§5.6.4.2), `bbr_inflight`.
@@ -123,38 +139,62 @@ impl Bbr {
     /// The BDP, as bounds are derived from it.
     #[inline]
     fn bounding_bdp(&self, conn: &Conn, bw: f64) -> f64 {
-        if self.params.rules.bounds_hold_quanta { self.inflight(conn, bw, 1.0) } else { self.bdp(conn, bw, 1.0) }
+        if self.params.rules.bounds_hold_quanta {
+            self.inflight(conn, bw, 1.0)
+        } else {
+            self.bdp(conn, bw, 1.0)
+        }
     }
 
-    /// What Startup's end by loss leaves as a bound: the BDP (§5.3.1.3), `bbr_handle_queue_too_high_in_startup`.
+    /// What Startup's end by loss leaves as a bound: the BDP (§5.3.1.3),
+    /// `bbr_handle_queue_too_high_in_startup`.
     pub(super) fn startup_bound(&self, conn: &Conn) -> Bytes {
-        let bw = if self.params.rules.drain_by_max_bw { self.max_bw.max() } else { self.bw() };
+        let bw = if self.params.rules.drain_by_max_bw {
+            self.max_bw.max()
+        } else {
+            self.bw()
+        };
         Bytes::from_f64(self.bounding_bdp(conn, bw))
     }
 
     /// TargetInflight (§5.3.3.8): the BDP, unless congestion cut the window.
     #[inline]
     pub(super) fn target_inflight(&self, conn: &Conn) -> f64 {
-        lesser(self.bounding_bdp(conn, self.bw()), self.window.cwnd.as_f64())
+        lesser(
+            self.bounding_bdp(conn, self.bw()),
+            self.window.cwnd.as_f64(),
+        )
     }
 
     /// The BDP that a drained flight has come down to.
     #[inline]
     pub(super) fn drained(&self, conn: &Conn) -> f64 {
-        let bw = if self.params.rules.drain_by_max_bw { self.max_bw.max() } else { self.bw() };
+        let bw = if self.params.rules.drain_by_max_bw {
+            self.max_bw.max()
+        } else {
+            self.bw()
+        };
         self.inflight(conn, bw, 1.0)
     }
 
-    /// What is in flight, as the state machine looks at it: now (the draft); or when the pacer lets the next burst go,
-    /// which on the way up counts and on the way down doesn't (`bbr_packets_in_net_at_edt`).
+    /// What is in flight, as the state machine looks at it: now (the draft); or when the pacer lets
+    /// the next burst go, which on the way up counts and on the way down doesn't
+    /// (`bbr_packets_in_net_at_edt`).
     #[inline]
     pub(super) fn flight(&self, cx: &Cx<'_>, linux: Bytes) -> f64 {
         match self.params.rules.flight {
             Flight::Now => cx.conn.inflight.as_f64(),
             Flight::AtNextDeparture => {
-                let departing = if self.pacing_gain > 1.0 { self.pacing.quantum } else { Bytes::ZERO };
+                let departing = if self.pacing_gain > 1.0 {
+                    self.pacing.quantum
+                } else {
+                    Bytes::ZERO
+                };
                 let delivered = Self::bytes_in(self.bw(), cx.conn.next_departure.since(cx.now));
-                greater((linux + departing).as_f64() - self.segment.round_down(delivered), 0.0)
+                greater(
+                    (linux + departing).as_f64() - self.segment.round_down(delivered),
+                    0.0,
+                )
             }
         }
     }

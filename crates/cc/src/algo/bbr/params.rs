@@ -6,7 +6,8 @@ use super::delay::DelayRules;
 use super::rules::Rules;
 use crate::Config;
 
-/// Numbers and rules of one connection. Rarely read fields and hot ones alike: it lies apart from what changes.
+/// Numbers and rules of one connection. Rarely read fields and hot ones alike: it lies apart from
+/// what changes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Params {
     pub rules: Rules,
@@ -116,7 +117,11 @@ impl Params {
             ecn_factor: number("ecn_factor"),
             ecn_threshold: number("ecn_threshold"),
             ecn_startup_rounds: number("ecn_startup_rounds") as u32,
-            ecn_max_rtt: if ecn_max_rtt == 0.0 { Span::MAX } else { Span::from_secs_f64(ecn_max_rtt) },
+            ecn_max_rtt: if ecn_max_rtt == 0.0 {
+                Span::MAX
+            } else {
+                Span::from_secs_f64(ecn_max_rtt)
+            },
             ecn_reprobe_gain: number("ecn_reprobe_gain"),
         }
     }

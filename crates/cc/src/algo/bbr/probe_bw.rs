@@ -1,4 +1,5 @@
-//! The cycle of ProbeBW: when to probe, and the long-term bound (draft-ietf-ccwg-bbr-06 §5.3.3.8, §5.3.3.9).
+//! The cycle of ProbeBW: when to probe, and the long-term bound (draft-ietf-ccwg-bbr-06 §5.3.3.8,
+//! §5.3.3.9).
 
 use units::{Bytes, Rng, Span, Time};
 
@@ -75,7 +76,8 @@ impl Bbr {
                 self.handle_inflight_too_high(cx, &sample, "probing lost or marked too much");
             }
         } else if self.inflight_longterm != Bytes::MAX {
-            // What arrived safely, in any state, is a bound too low: random loss must not pin it down.
+            // What arrived safely, in any state, is a bound too low: random loss must not pin it
+            // down.
             self.inflight_longterm = self.inflight_longterm.max(sample.tx_in_flight);
             if self.state == State::ProbeBwUp {
                 self.probe_longterm_upward(cx.conn, ack);
@@ -133,6 +135,7 @@ impl Bbr {
     #[inline]
     fn is_reno_coexistence_probe_time(&self, cx: &Cx<'_>) -> bool {
         let rounds = f64::from(self.probe.rounds_since_up);
-        rounds >= self.params.reno_rounds || rounds >= self.target_inflight(cx.conn) * self.segment.per_byte
+        rounds >= self.params.reno_rounds
+            || rounds >= self.target_inflight(cx.conn) * self.segment.per_byte
     }
 }

@@ -1,5 +1,5 @@
-//! ProbeRTT: half a BDP in flight for a while, so that the queue runs empty and the path's RTT shows
-//! (draft-ietf-ccwg-bbr-06 §5.3.4).
+//! ProbeRTT: half a BDP in flight for a while, so that the queue runs empty and the path's RTT
+//! shows (draft-ietf-ccwg-bbr-06 §5.3.4).
 
 use units::Bytes;
 
@@ -13,8 +13,13 @@ impl Bbr {
     #[inline]
     pub(super) fn update_min_rtt(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         let rules = &self.params.rules;
-        let expired = self.probe_rtt_min.update(cx.now, cx.conn, ack, rules.beware_of_delayed_acks);
-        if self.min_rtt.follow(cx.now, &self.probe_rtt_min, rules.min_rtt_follows_equal) {
+        let expired = self
+            .probe_rtt_min
+            .update(cx.now, cx.conn, ack, rules.beware_of_delayed_acks);
+        if self
+            .min_rtt
+            .follow(cx.now, &self.probe_rtt_min, rules.min_rtt_follows_equal)
+        {
             self.pacing.follow_rtt(self.segment, self.min_rtt.rtt);
             self.may_take_fast_path = false;
         }
@@ -38,7 +43,12 @@ impl Bbr {
     /// HandleProbeRTT.
     fn handle_probe_rtt(&mut self, cx: &mut Cx<'_>) {
         let small_enough = cx.conn.inflight <= self.probe_rtt_cwnd(cx.conn);
-        match self.dip.on_ack(cx.now, small_enough, self.round_start, self.params.probe_rtt_duration) {
+        match self.dip.on_ack(
+            cx.now,
+            small_enough,
+            self.round_start,
+            self.params.probe_rtt_duration,
+        ) {
             DipStep::Wait => {}
             DipStep::Bottom => self.round.restart(cx.conn.delivered),
             DipStep::RoundDone => self.check_probe_rtt_done(cx),
@@ -48,7 +58,8 @@ impl Bbr {
     /// ProbeRTTCwnd (§5.6.4.5).
     #[inline]
     pub(super) fn probe_rtt_cwnd(&self, conn: &Conn) -> Bytes {
-        Bytes::from_f64(self.bdp(conn, self.bw(), self.params.probe_rtt_cwnd_gain)).max(self.min_pipe_cwnd)
+        Bytes::from_f64(self.bdp(conn, self.bw(), self.params.probe_rtt_cwnd_gain))
+            .max(self.min_pipe_cwnd)
     }
 
     /// CheckProbeRTTDone.
@@ -60,7 +71,8 @@ impl Bbr {
         }
     }
 
-    /// ExitProbeRTT (§5.3.4.4): the clock of probing starts anew, and since the flight is small there is nothing to drain.
+    /// ExitProbeRTT (§5.3.4.4): the clock of probing starts anew, and since the flight is small
+    /// there is nothing to drain.
     fn exit_probe_rtt(&mut self, cx: &mut Cx<'_>) {
         const REASON: &str = "minimum RTT probed";
         self.reset_short_term_model();

@@ -1,5 +1,5 @@
-//! ProbeBW_REFILL: a round at the bandwidth, so that the pipe is full when probing begins (draft-ietf-ccwg-bbr-06
-//! §5.3.3.3).
+//! ProbeBW_REFILL: a round at the bandwidth, so that the pipe is full when probing begins
+//! (draft-ietf-ccwg-bbr-06 §5.3.3.3).
 
 use units::Bytes;
 
@@ -8,7 +8,8 @@ use super::state::{AckPhase, State};
 use crate::Cx;
 
 impl Bbr {
-    /// StartProbeBW_REFILL; the first round of UP will grow by two to the power of `up_rounds` segments.
+    /// StartProbeBW_REFILL; the first round of UP will grow by two to the power of `up_rounds`
+    /// segments.
     pub(super) fn start_refill(&mut self, cx: &mut Cx<'_>, up_rounds: u32, reason: &'static str) {
         self.reset_short_term_model();
         self.probe.up_rounds = up_rounds;

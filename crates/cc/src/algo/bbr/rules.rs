@@ -16,15 +16,20 @@ pub(super) struct Rules {
     pub on_timeout: OnTimeout,
     /// BDPs are rounded up to whole segments, and losses judged in segments (Linux counts packets).
     pub whole_segments: bool,
-    /// Rates come from samples of a valid interval alone, and so do rounds (Linux: `rs->interval_us > 0`).
+    /// Rates come from samples of a valid interval alone, and so do rounds (Linux: `rs->interval_us
+    /// > 0`).
     pub rounds_need_interval: bool,
-    /// An RTT that may include a delay of the receiver's doesn't replace an expired minimum (Linux: `is_ack_delayed`).
+    /// An RTT that may include a delay of the receiver's doesn't replace an expired minimum (Linux:
+    /// `is_ack_delayed`).
     pub beware_of_delayed_acks: bool,
-    /// A short-term bound above the long-term one comes down when CRUISE begins (Linux: `bbr_start_bw_probe_cruise`).
+    /// A short-term bound above the long-term one comes down when CRUISE begins (Linux:
+    /// `bbr_start_bw_probe_cruise`).
     pub cruise_meets_longterm: bool,
-    /// Fast recovery ends with the window that it began with, bounded by the model (§5.6.4.4); Linux leaves it alone.
+    /// Fast recovery ends with the window that it began with, bounded by the model (§5.6.4.4);
+    /// Linux leaves it alone.
     pub recovery_restores: bool,
-    /// What is lost with an ACK makes its round one of loss, even if going DOWN has just forgotten it (Linux: `losses`).
+    /// What is lost with an ACK makes its round one of loss, even if going DOWN has just forgotten
+    /// it (Linux: `losses`).
     pub acks_show_losses: bool,
     /// Bounds that come from the BDP include what the hosts hold (Linux: `bbr_inflight`).
     pub bounds_hold_quanta: bool,
@@ -73,7 +78,8 @@ pub(super) enum UpEnds {
 pub(super) enum Flight {
     /// C.inflight.
     Now,
-    /// What will be in the network when the pacer lets the next packet go: `bbr_packets_in_net_at_edt`.
+    /// What will be in the network when the pacer lets the next packet go:
+    /// `bbr_packets_in_net_at_edt`.
     AtNextDeparture,
 }
 
@@ -120,7 +126,8 @@ pub(super) enum OnTimeout {
     Nothing,
     /// The baseline of the plateau goes; the window before is the short-term bound (v2).
     Baseline,
-    /// The search for a plateau begins anew; the larger of the windows is the short-term bound (Linux v3).
+    /// The search for a plateau begins anew; the larger of the windows is the short-term bound
+    /// (Linux v3).
     Plateau,
 }
 
@@ -192,5 +199,9 @@ pub(super) const LINUX_V2: Rules = Rules {
     ..LINUX_V3
 };
 
-/// picoquic's `bbr.c` of 2024, by the draft but for the plateau, which is looked for once: UP has none.
-pub(super) const PICOQUIC: Rules = Rules { plateau_of: PlateauOf::MaxBw, ..DRAFT };
+/// picoquic's `bbr.c` of 2024, by the draft but for the plateau, which is looked for once: UP has
+/// none.
+pub(super) const PICOQUIC: Rules = Rules {
+    plateau_of: PlateauOf::MaxBw,
+    ..DRAFT
+};

@@ -20,7 +20,8 @@ impl Bbr {
         };
         let params = &self.params;
         let (growth, rounds) = (params.full_bw_growth, params.full_bw_rounds);
-        self.full_pipe.on_ack(bw, self.round_start, params.rules.growth, growth, rounds);
+        self.full_pipe
+            .on_ack(bw, self.round_start, params.rules.growth, growth, rounds);
     }
 
     /// The bandwidth seen of late proves nothing: `bbr_reset_full_bw`.
@@ -28,8 +29,8 @@ impl Bbr {
         self.full_pipe.reset();
     }
 
-    /// CheckStartupHighLoss (§5.3.1.3), `bbr_check_loss_too_high_in_startup`: a whole round of recovery with many holes
-    /// and a high loss rate.
+    /// CheckStartupHighLoss (§5.3.1.3), `bbr_check_loss_too_high_in_startup`: a whole round of
+    /// recovery with many holes and a high loss rate.
     #[inline]
     pub(super) fn check_startup_high_loss(&mut self, cx: &Cx<'_>, ack: &Ack) {
         if self.full_pipe.reached {
@@ -66,7 +67,11 @@ impl Bbr {
     #[inline]
     pub(super) fn check_startup_done(&mut self, cx: &mut Cx<'_>) {
         if self.state == State::Startup && self.full_pipe.reached {
-            let reason = if self.full_pipe.now { "bandwidth plateau" } else { "startup met too much congestion" };
+            let reason = if self.full_pipe.now {
+                "bandwidth plateau"
+            } else {
+                "startup met too much congestion"
+            };
             self.enter_drain(cx, reason);
         }
     }

@@ -1,4 +1,5 @@
-//! The state machine: what states there are, and which may follow which (draft-ietf-ccwg-bbr-06 §5.1.1).
+//! The state machine: what states there are, and which may follow which (draft-ietf-ccwg-bbr-06
+//! §5.1.1).
 
 /// `BBR.state`; Linux has the four of ProbeBW as `cycle_idx`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,8 +24,15 @@ use State::{Drain, ProbeBwCruise, ProbeBwDown, ProbeBwRefill, ProbeBwUp, ProbeRt
 
 impl State {
     /// The names in transitions and traces, by discriminant.
-    pub(super) const NAMES: &[&str] =
-        &["startup", "drain", "probe_bw_down", "probe_bw_cruise", "probe_bw_refill", "probe_bw_up", "probe_rtt"];
+    pub(super) const NAMES: &[&str] = &[
+        "startup",
+        "drain",
+        "probe_bw_down",
+        "probe_bw_cruise",
+        "probe_bw_refill",
+        "probe_bw_up",
+        "probe_rtt",
+    ];
 
     /// The name.
     pub(super) const fn name(self) -> &'static str {
@@ -34,7 +42,10 @@ impl State {
     /// `IsInAProbeBWState`.
     #[inline]
     pub(super) const fn is_probe_bw(self) -> bool {
-        matches!(self, ProbeBwDown | ProbeBwCruise | ProbeBwRefill | ProbeBwUp)
+        matches!(
+            self,
+            ProbeBwDown | ProbeBwCruise | ProbeBwRefill | ProbeBwUp
+        )
     }
 
     /// `IsProbingBW`.
@@ -43,8 +54,8 @@ impl State {
         matches!(self, Startup | ProbeBwRefill | ProbeBwUp)
     }
 
-    /// Whether the machine has an arrow from here to there. Those back to Startup and Refill that the diagram doesn't
-    /// have are the undo of a spurious loss (§5.5.11.2).
+    /// Whether the machine has an arrow from here to there. Those back to Startup and Refill that
+    /// the diagram doesn't have are the undo of a spurious loss (§5.5.11.2).
     pub(super) const fn may_become(self, next: State) -> bool {
         matches!(
             (self, next),
@@ -55,7 +66,10 @@ impl State {
                 | (ProbeBwRefill, ProbeBwUp)
                 | (ProbeBwUp, ProbeBwDown)
                 | (ProbeRtt, ProbeBwDown | Startup)
-                | (Drain | ProbeBwDown | ProbeBwCruise | ProbeBwRefill | ProbeBwUp, Startup)
+                | (
+                    Drain | ProbeBwDown | ProbeBwCruise | ProbeBwRefill | ProbeBwUp,
+                    Startup
+                )
         ) || (!matches!(self, ProbeRtt) && matches!(next, ProbeRtt))
     }
 }
@@ -79,7 +93,15 @@ pub(super) enum AckPhase {
 mod tests {
     use super::*;
 
-    const ALL: [State; 7] = [Startup, Drain, ProbeBwDown, ProbeBwCruise, ProbeBwRefill, ProbeBwUp, ProbeRtt];
+    const ALL: [State; 7] = [
+        Startup,
+        Drain,
+        ProbeBwDown,
+        ProbeBwCruise,
+        ProbeBwRefill,
+        ProbeBwUp,
+        ProbeRtt,
+    ];
 
     #[test]
     fn no_state_leads_to_itself_and_every_other_state_to_probe_rtt() {
@@ -91,8 +113,14 @@ mod tests {
 
     #[test]
     fn probing_comes_after_refilling_and_is_followed_by_going_down() {
-        let before_up: Vec<State> = ALL.into_iter().filter(|state| state.may_become(ProbeBwUp)).collect();
-        let after_up: Vec<State> = ALL.into_iter().filter(|state| ProbeBwUp.may_become(*state)).collect();
+        let before_up: Vec<State> = ALL
+            .into_iter()
+            .filter(|state| state.may_become(ProbeBwUp))
+            .collect();
+        let after_up: Vec<State> = ALL
+            .into_iter()
+            .filter(|state| ProbeBwUp.may_become(*state))
+            .collect();
         assert_eq!(before_up, [ProbeBwRefill]);
         assert_eq!(after_up, [Startup, ProbeBwDown, ProbeRtt]);
     }

@@ -37,13 +37,17 @@ impl Bbr {
     #[inline]
     fn why_go_down(&mut self, cx: &Cx<'_>, ack: &Ack) -> Option<&'static str> {
         let flight = self.flight(cx, ack.prior_inflight);
-        // The window keeps the flight below the bound, so this ACK has just taken it away from there.
+        // The window keeps the flight below the bound, so this ACK has just taken it away from
+        // there.
         let reached = match self.params.rules.flight {
             Flight::Now => ack.prior_inflight.as_f64(),
             Flight::AtNextDeparture => flight,
         };
-        // As much as fits below the bound: that may be a fraction of a segment, which the flight never is.
-        if self.probe.prev_too_high && reached + self.segment.bytes > self.inflight_longterm.as_f64() {
+        // As much as fits below the bound: that may be a fraction of a segment, which the flight
+        // never is.
+        if self.probe.prev_too_high
+            && reached + self.segment.bytes > self.inflight_longterm.as_f64()
+        {
             self.probe.prev_precautionary = true;
             return Some("as much in flight as was too much the last time");
         }
@@ -61,7 +65,9 @@ impl Bbr {
             }
             UpEnds::AtQueue => {
                 let long_enough = cx.now.since(self.probe.cycle_stamp) > self.min_rtt.rtt;
-                let queued = || flight >= self.inflight(cx.conn, self.max_bw.max(), self.params.up_queue_gain);
+                let queued = || {
+                    flight >= self.inflight(cx.conn, self.max_bw.max(), self.params.up_queue_gain)
+                };
                 (long_enough && queued()).then_some("a queue has built up")
             }
         }

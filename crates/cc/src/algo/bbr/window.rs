@@ -18,9 +18,17 @@ impl Bbr {
         if !self.is_valid(ack) {
             return;
         }
-        let Params { extra_acked_window, extra_acked_startup_window, .. } = *self.params;
+        let Params {
+            extra_acked_window,
+            extra_acked_startup_window,
+            ..
+        } = *self.params;
         let full = self.full_pipe.reached;
-        let window = if full { extra_acked_window } else { extra_acked_startup_window };
+        let window = if full {
+            extra_acked_window
+        } else {
+            extra_acked_startup_window
+        };
         let acked = Acked {
             bytes: ack.newly_acked.as_f64(),
             bw: self.bw(),
@@ -36,16 +44,27 @@ impl Bbr {
     #[inline]
     pub(super) fn extra_acked(&self) -> f64 {
         let (extra, cap) = (self.aggregation.extra_acked(), self.params.extra_acked_cap);
-        if cap.is_finite() { lesser(extra, self.bw() * cap) } else { extra }
+        if cap.is_finite() {
+            lesser(extra, self.bw() * cap)
+        } else {
+            extra
+        }
     }
 
     /// QuantizationBudget (§5.6.4.2), `bbr_quantization_budget`.
     #[inline]
     pub(super) fn quantization_budget(&self, conn: &Conn, inflight_cap: f64) -> f64 {
         let offload_budget = self.pacing.quantum * conn.offload_factor;
-        let cap = greater(inflight_cap, offload_budget.max(self.min_pipe_cwnd).as_f64());
+        let cap = greater(
+            inflight_cap,
+            offload_budget.max(self.min_pipe_cwnd).as_f64(),
+        );
         // A quarter of a small BDP may be less than a packet.
-        if self.state == State::ProbeBwUp { cap + 2.0 * self.segment.bytes } else { cap }
+        if self.state == State::ProbeBwUp {
+            cap + 2.0 * self.segment.bytes
+        } else {
+            cap
+        }
     }
 
     /// UpdateMaxInflight.
@@ -139,7 +158,12 @@ impl Bbr {
     #[inline]
     pub(super) fn take_first_rtt(&mut self, cx: &Cx<'_>) {
         if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
-            self.pacing.init_from_rtt(self.segment, self.window.cwnd, Some(cx.conn.srtt), self.first_gain());
+            self.pacing.init_from_rtt(
+                self.segment,
+                self.window.cwnd,
+                Some(cx.conn.srtt),
+                self.first_gain(),
+            );
             self.min_rtt.seed(cx.now, cx.conn.min_rtt);
             self.probe_rtt_min.seed(cx.now, cx.conn.min_rtt);
             self.pacing.follow_rtt(self.segment, self.min_rtt.rtt);

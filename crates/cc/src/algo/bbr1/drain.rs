@@ -5,14 +5,21 @@ use super::state::State;
 use crate::Cx;
 
 impl Bbr1 {
-    /// `bbr_check_drain`: into DRAIN when the pipe is full, and out of it, perhaps at once, when the queue is empty.
+    /// `bbr_check_drain`: into DRAIN when the pipe is full, and out of it, perhaps at once, when
+    /// the queue is empty.
     #[inline]
     pub(super) fn check_drain(&mut self, cx: &mut Cx<'_>) {
         if self.state == State::Startup && self.full_pipe.reached {
-            self.enter(cx, State::Drain, "pipe full: three rounds without 25 % more bandwidth");
+            self.enter(
+                cx,
+                State::Drain,
+                "pipe full: three rounds without 25 % more bandwidth",
+            );
             self.ssthresh = self.inflight(cx.conn, 1.0);
         }
-        if self.state == State::Drain && self.in_net_at_edt(cx, cx.conn.inflight) <= self.inflight(cx.conn, 1.0) {
+        if self.state == State::Drain
+            && self.in_net_at_edt(cx, cx.conn.inflight) <= self.inflight(cx.conn, 1.0)
+        {
             self.enter(cx, State::ProbeBw, "queue drained");
         }
     }

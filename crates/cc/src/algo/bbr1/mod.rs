@@ -23,7 +23,10 @@ use crate::kit::bbr::full_pipe::{FullPipe, Growth};
 use crate::kit::bbr::min_rtt::{Dip, MinRtt};
 use crate::kit::bbr::pacing::{BurstRule, Pacing};
 use crate::kit::bbr::segment::Segment;
-use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot, Transition};
+use crate::{
+    Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot,
+    Transition,
+};
 
 /// `bbr_cwnd_min_target`: segments that keep a path with delayed ACKs busy.
 const MIN_CWND: u64 = 4;
@@ -116,8 +119,19 @@ impl Bbr1 {
 
     /// The only way from one state to another.
     fn enter(&mut self, cx: &mut Cx<'_>, to: State, reason: &'static str) {
-        debug_assert!(self.state.may_become(to), "{:?} can't become {to:?}", self.state);
-        cx.probe.transition(cx.now, Transition { from: self.state.name(), to: to.name(), reason });
+        debug_assert!(
+            self.state.may_become(to),
+            "{:?} can't become {to:?}",
+            self.state
+        );
+        cx.probe.transition(
+            cx.now,
+            Transition {
+                from: self.state.name(),
+                to: to.name(),
+                reason,
+            },
+        );
         self.state = to;
         if to == State::ProbeBw {
             self.cycle.begin(cx.rng, self.delivered_at);
@@ -127,7 +141,12 @@ impl Bbr1 {
     /// `bbr_update_gains`.
     #[inline]
     fn update_gains(&mut self) {
-        let Settings { high_gain, drain_gain, cwnd_gain, .. } = self.settings;
+        let Settings {
+            high_gain,
+            drain_gain,
+            cwnd_gain,
+            ..
+        } = self.settings;
         (self.pacing_gain, self.cwnd_gain) = match self.state {
             State::Startup => (high_gain, high_gain),
             // The window stays: only the pace shall fall.
@@ -173,7 +192,8 @@ impl Bbr1 {
     /// What to add to the window: `bbr_ack_aggregation_cwnd`.
     #[inline]
     fn extra_acked(&self) -> f64 {
-        (self.settings.extra_acked_gain * self.aggregation.extra_acked()).min(self.model.bytes_in(EXTRA_ACKED_MAX))
+        (self.settings.extra_acked_gain * self.aggregation.extra_acked())
+            .min(self.model.bytes_in(EXTRA_ACKED_MAX))
     }
 
     /// `bbr_check_full_bw_reached`.
@@ -181,7 +201,13 @@ impl Bbr1 {
     fn check_full_bw_reached(&mut self, ack: &Ack) {
         if !ack.rate.app_limited {
             let (bw, round_start) = (self.model.max_bw(), self.model.round_start);
-            self.full_pipe.on_ack(bw, round_start, Growth::AtRoundStart, FULL_BW_THRESH, FULL_BW_COUNT);
+            self.full_pipe.on_ack(
+                bw,
+                round_start,
+                Growth::AtRoundStart,
+                FULL_BW_THRESH,
+                FULL_BW_COUNT,
+            );
         }
     }
 
@@ -189,7 +215,8 @@ impl Bbr1 {
     #[inline]
     fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: f64) {
         self.take_first_rtt(cx);
-        self.pacing.follow(self.segment, self.model.bw() * gain, self.full_pipe.reached);
+        self.pacing
+            .follow(self.segment, self.model.bw() * gain, self.full_pipe.reached);
     }
 }
 
@@ -219,7 +246,10 @@ impl Controller for Bbr1 {
     #[inline]
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
         self.delivered_at = cx.now;
-        if self.model.update_bw(cx.now, cx.conn, ack, self.state == State::ProbeBw) {
+        if self
+            .model
+            .update_bw(cx.now, cx.conn, ack, self.state == State::ProbeBw)
+        {
             self.cycle.begin(cx.rng, self.delivered_at);
         }
         self.update_ack_aggregation(cx, ack);
@@ -277,7 +307,11 @@ impl Controller for Bbr1 {
 
     fn observe(&self, row: &mut Vec<f64>) {
         let min_rtt = self.model.min_rtt.rtt;
-        let min_rtt = if min_rtt == Span::MAX { 0.0 } else { min_rtt.as_secs_f64() };
+        let min_rtt = if min_rtt == Span::MAX {
+            0.0
+        } else {
+            min_rtt.as_secs_f64()
+        };
         row.extend([
             f64::from(self.state as u8),
             self.cycle.index as f64,

@@ -1,4 +1,5 @@
-//! What BBR knows of the path: bandwidth, a maximum over rounds, and round-trip time, a minimum over seconds.
+//! What BBR knows of the path: bandwidth, a maximum over rounds, and round-trip time, a minimum
+//! over seconds.
 
 use units::{Span, Time};
 
@@ -21,7 +22,13 @@ pub(super) struct Model {
 
 impl Model {
     pub(super) fn new(bw_rounds: u64, policer: Policer, min_rtt: MinRtt) -> Model {
-        Model { round: RoundCounter::default(), round_start: false, bw: MaxFilter::new(bw_rounds), policer, min_rtt }
+        Model {
+            round: RoundCounter::default(),
+            round_start: false,
+            bw: MaxFilter::new(bw_rounds),
+            policer,
+            min_rtt,
+        }
     }
 
     /// `bbr_max_bw`.
@@ -46,7 +53,8 @@ impl Model {
     #[inline]
     pub(super) fn bdp(&self, conn: &Conn, bw: f64, gain: f64) -> f64 {
         if self.min_rtt.rtt == Span::MAX {
-            // No RTT sample: all that was acknowledged had been retransmitted. Stay at what is safe.
+            // No RTT sample: all that was acknowledged had been retransmitted. Stay at what is
+            // safe.
             return conn.initial_cwnd.as_f64();
         }
         bw * (self.min_rtt.rtt.as_nanos() as f64 * 1e-9) * gain
@@ -54,13 +62,24 @@ impl Model {
 
     /// `bbr_update_bw`; true when the policer's rate goes out of use.
     #[inline]
-    pub(super) fn update_bw(&mut self, now: Time, conn: &Conn, ack: &Ack, in_probe_bw: bool) -> bool {
+    pub(super) fn update_bw(
+        &mut self,
+        now: Time,
+        conn: &Conn,
+        ack: &Ack,
+        in_probe_bw: bool,
+    ) -> bool {
         self.round_start = false;
-        let Some(rate) = ack.rate.rate else { return false };
+        let Some(rate) = ack.rate.rate else {
+            return false;
+        };
         self.round_start = self.round.on_ack(ack.newest.delivered, conn.delivered);
-        let cycle_restarts = self.policer.on_ack(now, conn, ack, self.round_start, in_probe_bw);
+        let cycle_restarts = self
+            .policer
+            .on_ack(now, conn, ack, self.round_start, in_probe_bw);
         let bw = rate.as_f64() * 0.125;
-        // A sample from an application-limited flight counts only if it shows at least what is known already.
+        // A sample from an application-limited flight counts only if it shows at least what is
+        // known already.
         if !ack.rate.app_limited || bw >= self.bw.max() {
             self.bw.update(self.round.count(), bw);
         }

@@ -1,5 +1,6 @@
-//! The long-term bandwidth: a token-bucket policer lets bursts pass and then drops what is above its rate. Two intervals in
-//! a row with much loss and the same rate show one: `bbr_lt_bw_sampling`.
+//! The long-term bandwidth: a token-bucket policer lets bursts pass and then drops what is above
+//! its rate. Two intervals in a row with much loss and the same rate show one:
+//! `bbr_lt_bw_sampling`.
 
 use units::{Bytes, Span, Time};
 
@@ -53,9 +54,17 @@ impl Policer {
         self.is_policed.then_some(self.bw)
     }
 
-    /// An ACK in PROBE_BW, or not; true when the rate has been used for long enough, so that the cycle begins anew.
+    /// An ACK in PROBE_BW, or not; true when the rate has been used for long enough, so that the
+    /// cycle begins anew.
     #[inline]
-    pub(super) fn on_ack(&mut self, now: Time, conn: &Conn, ack: &Ack, round_start: bool, in_probe_bw: bool) -> bool {
+    pub(super) fn on_ack(
+        &mut self,
+        now: Time,
+        conn: &Conn,
+        ack: &Ack,
+        round_start: bool,
+        in_probe_bw: bool,
+    ) -> bool {
         if self.is_policed {
             self.rounds += u32::from(in_probe_bw && round_start);
             let over = self.rounds >= USE_ROUNDS;
@@ -78,7 +87,14 @@ impl Policer {
         }
     }
 
-    fn sample(&mut self, now: Time, conn: &Conn, has_lost: bool, app_limited: bool, round_start: bool) {
+    fn sample(
+        &mut self,
+        now: Time,
+        conn: &Conn,
+        has_lost: bool,
+        app_limited: bool,
+        round_start: bool,
+    ) {
         if !self.is_sampling {
             // The tokens are spent with the first loss.
             self.begin(now, conn);
@@ -92,7 +108,11 @@ impl Policer {
         let delivered = (conn.delivered - self.delivered).as_f64();
         let lost = (conn.lost - self.lost).as_f64();
         // It ends as it began, with a loss.
-        if self.rounds < INTERVAL_ROUNDS || !has_lost || delivered == 0.0 || lost < LOSS_THRESHOLD * delivered {
+        if self.rounds < INTERVAL_ROUNDS
+            || !has_lost
+            || delivered == 0.0
+            || lost < LOSS_THRESHOLD * delivered
+        {
             return;
         }
         let length = now.since(self.since);

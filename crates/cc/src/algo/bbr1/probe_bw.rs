@@ -1,4 +1,5 @@
-//! PROBE_BW: a cycle of eight phases, of which the first looks for more bandwidth and the second pays for it.
+//! PROBE_BW: a cycle of eight phases, of which the first looks for more bandwidth and the second
+//! pays for it.
 
 use units::{Rng, Time};
 
@@ -66,8 +67,11 @@ impl Bbr1 {
         }
         let in_net = || self.in_net_at_edt(cx, ack.prior_inflight);
         if self.pacing_gain > 1.0 {
-            // Probe until the extra data is in flight; but not on when packets are lost: it may not fit.
-            is_full_length && (ack.newly_lost.get() > 0 || in_net() >= self.inflight(cx.conn, self.pacing_gain))
+            // Probe until the extra data is in flight; but not on when packets are lost: it may not
+            // fit.
+            is_full_length
+                && (ack.newly_lost.get() > 0
+                    || in_net() >= self.inflight(cx.conn, self.pacing_gain))
         } else {
             // Drain no longer than needed: what is below the BDP is wasted.
             is_full_length || in_net() <= self.inflight(cx.conn, 1.0)
@@ -89,6 +93,11 @@ mod tests {
             seen[cycle.index] += 1;
         }
         assert_eq!(seen[1], 0);
-        assert!(seen.iter().enumerate().all(|(phase, n)| phase == 1 || (800..1_200).contains(n)), "{seen:?}");
+        assert!(
+            seen.iter()
+                .enumerate()
+                .all(|(phase, n)| phase == 1 || (800..1_200).contains(n)),
+            "{seen:?}"
+        );
     }
 }

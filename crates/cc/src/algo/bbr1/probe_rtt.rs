@@ -1,4 +1,5 @@
-//! PROBE_RTT: four packets in flight for a while, so that all queues run empty and the path's RTT shows.
+//! PROBE_RTT: four packets in flight for a while, so that all queues run empty and the path's RTT
+//! shows.
 
 use units::Bytes;
 
@@ -30,7 +31,12 @@ impl Bbr1 {
     /// At least the set time and one round at four packets.
     fn sit_out(&mut self, cx: &mut Cx<'_>) {
         let small_enough = cx.conn.inflight <= cx.conn.smss * MIN_CWND;
-        match self.dip.on_ack(cx.now, small_enough, self.model.round_start, self.settings.probe_rtt_duration) {
+        match self.dip.on_ack(
+            cx.now,
+            small_enough,
+            self.model.round_start,
+            self.settings.probe_rtt_duration,
+        ) {
             DipStep::Wait => {}
             DipStep::Bottom => self.model.round.restart(cx.conn.delivered),
             DipStep::RoundDone => self.check_probe_rtt_done(cx),
@@ -44,7 +50,11 @@ impl Bbr1 {
         }
         self.model.min_rtt.renew(cx.now);
         self.window.saved.restore();
-        let next = if self.full_pipe.reached { State::ProbeBw } else { State::Startup };
+        let next = if self.full_pipe.reached {
+            State::ProbeBw
+        } else {
+            State::Startup
+        };
         self.enter(cx, next, "minimum RTT probed");
     }
 }

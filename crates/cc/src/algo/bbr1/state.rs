@@ -22,12 +22,16 @@ impl State {
         Self::NAMES[self as usize]
     }
 
-    /// Whether the machine has an arrow from here to there: the diagram that opens Linux's `tcp_bbr.c`.
+    /// Whether the machine has an arrow from here to there: the diagram that opens Linux's
+    /// `tcp_bbr.c`.
     pub(super) const fn may_become(self, next: State) -> bool {
         use State::{Drain, ProbeBw, ProbeRtt, Startup};
         matches!(
             (self, next),
-            (Startup, Drain) | (Drain, ProbeBw) | (Startup | Drain | ProbeBw, ProbeRtt) | (ProbeRtt, Startup | ProbeBw)
+            (Startup, Drain)
+                | (Drain, ProbeBw)
+                | (Startup | Drain | ProbeBw, ProbeRtt)
+                | (ProbeRtt, Startup | ProbeBw)
         )
     }
 }
@@ -42,7 +46,11 @@ mod tests {
             assert!(!state.may_become(state));
         }
         assert!(!Startup.may_become(ProbeBw));
-        assert!(!Drain.may_become(Startup) && !ProbeBw.may_become(Startup) && !ProbeBw.may_become(Drain));
+        assert!(
+            !Drain.may_become(Startup)
+                && !ProbeBw.may_become(Startup)
+                && !ProbeBw.may_become(Drain)
+        );
     }
 
     #[test]

@@ -20,7 +20,11 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) fn new(cwnd: Bytes) -> Window {
-        Window { saved: SavedWindow::new(cwnd), entering: false, packet_conservation: false }
+        Window {
+            saved: SavedWindow::new(cwnd),
+            entering: false,
+            packet_conservation: false,
+        }
     }
 
     /// `bbr_ssthresh` on entering TCP_CA_Recovery; the rest waits for the next ACK.
@@ -41,9 +45,14 @@ impl Window {
     /// `bbr_set_cwnd_to_recover_or_restore`, the first half; true while packets are conserved.
     #[inline]
     fn recover(&mut self, conn: &Conn, ack: &Ack) -> bool {
-        // An ACK of P packets shall release 2 P at most: here what was lost goes, later what was delivered comes.
+        // An ACK of P packets shall release 2 P at most: here what was lost goes, later what was
+        // delivered comes.
         if ack.newly_lost > Bytes::ZERO {
-            self.saved.cwnd = self.saved.cwnd.saturating_sub(ack.newly_lost).max(conn.smss);
+            self.saved.cwnd = self
+                .saved
+                .cwnd
+                .saturating_sub(ack.newly_lost)
+                .max(conn.smss);
         }
         // Packets that left before segments grew may be smaller than one.
         let conserved = (conn.inflight + ack.newly_acked).max(conn.smss);
@@ -90,7 +99,12 @@ impl Bbr1 {
         self.window.packet_conservation = false;
         self.window.saved.restore();
         if self.full_pipe.reached {
-            self.window.saved.cwnd = self.window.saved.cwnd.min(self.target_cwnd(conn)).max(conn.smss * MIN_CWND);
+            self.window.saved.cwnd = self
+                .window
+                .saved
+                .cwnd
+                .min(self.target_cwnd(conn))
+                .max(conn.smss * MIN_CWND);
         }
         self.cap_in_probe_rtt(conn);
     }
@@ -102,11 +116,19 @@ impl Bbr1 {
         }
     }
 
-    /// The window to grow to: BDP times gain, what aggregated ACKs hold back, and what the hosts hold.
+    /// The window to grow to: BDP times gain, what aggregated ACKs hold back, and what the hosts
+    /// hold.
     #[inline]
     fn target_cwnd(&self, conn: &Conn) -> Bytes {
-        let aggregated = if self.full_pipe.reached { self.extra_acked() } else { 0.0 };
-        self.quantize(conn, self.model.bdp(conn, self.model.bw(), self.cwnd_gain) + aggregated)
+        let aggregated = if self.full_pipe.reached {
+            self.extra_acked()
+        } else {
+            0.0
+        };
+        self.quantize(
+            conn,
+            self.model.bdp(conn, self.model.bw(), self.cwnd_gain) + aggregated,
+        )
     }
 
     /// `bbr_inflight`: `gain` times the BDP, with what the hosts hold.
@@ -129,12 +151,17 @@ impl Bbr1 {
         Bytes::from_f64(window)
     }
 
-    /// `bbr_packets_in_net_at_edt`: what will be in the network when the pacer lets the next packet go.
+    /// `bbr_packets_in_net_at_edt`: what will be in the network when the pacer lets the next packet
+    /// go.
     #[inline]
     pub(super) fn in_net_at_edt(&self, cx: &Cx<'_>, inflight: Bytes) -> Bytes {
         let delivered = self.model.bytes_in(cx.conn.next_departure.since(cx.now));
         // On the way up the packet that goes counts; on the way down it doesn't.
-        let departing = if self.pacing_gain > 1.0 { self.pacing.quantum } else { Bytes::ZERO };
+        let departing = if self.pacing_gain > 1.0 {
+            self.pacing.quantum
+        } else {
+            Bytes::ZERO
+        };
         (inflight + departing).saturating_sub(Bytes::from_f64(delivered))
     }
 }

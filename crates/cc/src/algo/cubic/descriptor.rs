@@ -1,7 +1,9 @@
 //! What CUBIC says of itself.
 
 use super::Cubic;
-use crate::{AnyController, Descriptor, Domain, Field, Param, RecoveryOwner, Signals, Specification};
+use crate::{
+    AnyController, Descriptor, Domain, Field, Param, RecoveryOwner, Signals, Specification,
+};
 
 /// What governs the window, in the order of the labels below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +21,18 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "cubic",
     purpose: "The default of most systems: a window that is a cubic function of the time since the last congestion.",
     specifications: &[
-        Specification { name: "RFC 9438", note: "profile \"rfc9438\"" },
-        Specification { name: "Linux 6.12 net/ipv4/tcp_cubic.c", note: "profile \"linux\": where it differs" },
-        Specification { name: "RFC 9406", note: "HyStart++, the default slow start" },
+        Specification {
+            name: "RFC 9438",
+            note: "profile \"rfc9438\"",
+        },
+        Specification {
+            name: "Linux 6.12 net/ipv4/tcp_cubic.c",
+            note: "profile \"linux\": where it differs",
+        },
+        Specification {
+            name: "RFC 9406",
+            note: "HyStart++, the default slow start",
+        },
     ],
     params: &[
         Param {
@@ -41,21 +52,33 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
         Param {
             name: "c",
             unit: "segments/s^3",
-            domain: Domain::Number { default: 0.4, min: 0.001, max: 100.0 },
+            domain: Domain::Number {
+                default: 0.4,
+                min: 0.001,
+                max: 100.0,
+            },
             purpose: "C: how fast the window grows back",
             section: "RFC 9438 §4.1.1",
         },
         Param {
             name: "beta",
             unit: "",
-            domain: Domain::Number { default: 0.7, min: 0.1, max: 0.99 },
+            domain: Domain::Number {
+                default: 0.7,
+                min: 0.1,
+                max: 0.99,
+            },
             purpose: "beta_cubic: what is left of the window after congestion",
             section: "RFC 9438 §4.6",
         },
         Param {
             name: "beta_ecn",
             unit: "",
-            domain: Domain::Number { default: 0.7, min: 0.1, max: 0.99 },
+            domain: Domain::Number {
+                default: 0.7,
+                min: 0.1,
+                max: 0.99,
+            },
             purpose: "what a mark leaves of the window; 0.85 is ABE",
             section: "RFC 9438 §4.6, RFC 8511 §3.1",
         },
@@ -74,7 +97,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             name: "state",
             unit: "",
             purpose: "what governs the window",
-            labels: &["slow_start", "css", "reno_friendly", "concave", "convex", "recovery"],
+            labels: &[
+                "slow_start",
+                "css",
+                "reno_friendly",
+                "concave",
+                "convex",
+                "recovery",
+            ],
         },
         Field {
             name: "w_max",
@@ -82,9 +112,24 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
             purpose: "W_max; 0 before the first congestion and after a timeout",
             labels: &[],
         },
-        Field { name: "w_est", unit: "segments", purpose: "W_est, the Reno-friendly window; 0 unset", labels: &[] },
-        Field { name: "k", unit: "s", purpose: "K: from the epoch's start to its plateau", labels: &[] },
-        Field { name: "t", unit: "s", purpose: "the epoch's age, at the last ACK", labels: &[] },
+        Field {
+            name: "w_est",
+            unit: "segments",
+            purpose: "W_est, the Reno-friendly window; 0 unset",
+            labels: &[],
+        },
+        Field {
+            name: "k",
+            unit: "s",
+            purpose: "K: from the epoch's start to its plateau",
+            labels: &[],
+        },
+        Field {
+            name: "t",
+            unit: "s",
+            purpose: "the epoch's age, at the last ACK",
+            labels: &[],
+        },
     ],
     recovery: RecoveryOwner::Prr,
     needs: Signals::NONE,

@@ -2,7 +2,8 @@
 
 use units::{Span, Time};
 
-/// One stage of congestion avoidance. Windows in segments, times in seconds: the units of RFC 9438 §4.1.
+/// One stage of congestion avoidance. Windows in segments, times in seconds: the units of RFC 9438
+/// §4.1.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Epoch {
     /// `epoch_start`, moved on by the time that does not count.
@@ -19,9 +20,16 @@ pub(super) struct Epoch {
 impl Epoch {
     /// The stage that begins now at window `cwnd` (`cwnd_epoch`), with the plateau at `w_max`.
     pub(super) fn begin(now: Time, c: f64, cwnd: f64, w_max: f64) -> Epoch {
-        // RFC 9438 §4.2, figure 2; K = 0 and W_max = cwnd where no lost window lies above (§4.8, §4.10).
+        // RFC 9438 §4.2, figure 2; K = 0 and W_max = cwnd where no lost window lies above (§4.8,
+        // §4.10).
         let origin = w_max.max(cwnd);
-        Epoch { start: now, origin, k: libm::cbrt((origin - cwnd) / c), w_est: cwnd, c }
+        Epoch {
+            start: now,
+            origin,
+            k: libm::cbrt((origin - cwnd) / c),
+            w_est: cwnd,
+            c,
+        }
     }
 
     /// t.
@@ -61,16 +69,33 @@ mod tests {
     fn reference_numbers_of_the_cubic_function() {
         let epoch = after_loss(100.0);
         assert!((epoch.k - 4.217).abs() < 5e-4);
-        for (t, window) in [(0.0, 70.0), (1.0, 86.68), (epoch.k, 100.0), (epoch.k + 1.0, 100.4), (2.0 * epoch.k, 130.0)]
-        {
-            assert!((epoch.w_cubic(t) - window).abs() < 5e-3, "W({t}) = {}", epoch.w_cubic(t));
+        for (t, window) in [
+            (0.0, 70.0),
+            (1.0, 86.68),
+            (epoch.k, 100.0),
+            (epoch.k + 1.0, 100.4),
+            (2.0 * epoch.k, 130.0),
+        ] {
+            assert!(
+                (epoch.w_cubic(t) - window).abs() < 5e-3,
+                "W({t}) = {}",
+                epoch.w_cubic(t)
+            );
         }
     }
 
     #[test]
     fn reference_numbers_of_k() {
-        for (w_max, k, tolerance) in [(417.0, 6.788, 5e-4), (833.0, 8.549, 5e-4), (8333.0, 18.42, 5e-3)] {
-            assert!((after_loss(w_max).k - k).abs() < tolerance, "K({w_max}) = {}", after_loss(w_max).k);
+        for (w_max, k, tolerance) in [
+            (417.0, 6.788, 5e-4),
+            (833.0, 8.549, 5e-4),
+            (8333.0, 18.42, 5e-3),
+        ] {
+            assert!(
+                (after_loss(w_max).k - k).abs() < tolerance,
+                "K({w_max}) = {}",
+                after_loss(w_max).k
+            );
         }
     }
 

@@ -13,7 +13,9 @@ use self::epoch::Epoch;
 use self::law::{Before, Law, Profile};
 use crate::kit::slow_start::{AnySlowStart, SlowStart};
 use crate::kit::window::{self, Classic, Episode, FlightSize, state};
-use crate::{Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot};
+use crate::{
+    Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot,
+};
 
 /// L of RFC 3465 in classic slow start: what a delayed ACK acknowledges.
 const ABC_LIMIT: f64 = 2.0;
@@ -32,7 +34,8 @@ pub struct Cubic {
     episode: Episode,
     /// The window before the last reduction, for undo.
     saved: Option<Window>,
-    /// Since when time may not count for the epoch: the last ACK (RFC 9438) or the last packet sent (Linux).
+    /// Since when time may not count for the epoch: the last ACK (RFC 9438) or the last packet sent
+    /// (Linux).
     last_active: Time,
     last_ack: Time,
 }
@@ -53,10 +56,19 @@ struct Window {
 impl Cubic {
     /// One for a connection.
     pub fn new(config: &Config) -> Cubic {
-        let profile = if config.word("profile") == "linux" { Profile::Linux } else { Profile::Rfc9438 };
+        let profile = if config.word("profile") == "linux" {
+            Profile::Linux
+        } else {
+            Profile::Rfc9438
+        };
         let smss = config.smss.as_f64();
         Cubic {
-            law: Law::new(profile, config.number("c"), config.number("beta"), config.flag("fast_convergence")),
+            law: Law::new(
+                profile,
+                config.number("c"),
+                config.number("beta"),
+                config.flag("fast_convergence"),
+            ),
             beta_ecn: config.number("beta_ecn"),
             slow_start: AnySlowStart::named(config.word("slow_start"), ABC_LIMIT),
             smss,
@@ -88,10 +100,28 @@ impl Cubic {
 
     #[inline]
     fn avoid_congestion(&mut self, cx: &Cx<'_>, ack: &Ack) {
-        let Window { cwnd, w_max, cwnd_prior, .. } = self.window;
-        let epoch = self.window.epoch.get_or_insert_with(|| Epoch::begin(cx.now, self.law.c, cwnd, w_max));
+        let Window {
+            cwnd,
+            w_max,
+            cwnd_prior,
+            ..
+        } = self.window;
+        let epoch = self
+            .window
+            .epoch
+            .get_or_insert_with(|| Epoch::begin(cx.now, self.law.c, cwnd, w_max));
         let acked = ack.newly_acked.as_f64() * self.per_byte;
-        self.window.cwnd = self.law.grow(epoch, cx.now, cx.conn, acked, &Before { cwnd, cwnd_prior, w_max });
+        self.window.cwnd = self.law.grow(
+            epoch,
+            cx.now,
+            cx.conn,
+            acked,
+            &Before {
+                cwnd,
+                cwnd_prior,
+                w_max,
+            },
+        );
     }
 
     /// RFC 9438 §4.2: an epoch does not age while the application, not the window, limits the flow.
@@ -114,7 +144,9 @@ impl Cubic {
                     Phase::SlowStart
                 }
             }
-            Some(epoch) if epoch.w_cubic(epoch.age(self.last_ack)) < epoch.w_est => Phase::RenoFriendly,
+            Some(epoch) if epoch.w_cubic(epoch.age(self.last_ack)) < epoch.w_est => {
+                Phase::RenoFriendly
+            }
             Some(epoch) if cwnd < epoch.origin => Phase::Concave,
             Some(_) | None => Phase::Convex,
         }
@@ -127,7 +159,11 @@ impl Classic for Cubic {
     }
 
     fn state(&self) -> &'static str {
-        state(self.episode, self.cwnd() < self.window.ssthresh, self.slow_start.is_css())
+        state(
+            self.episode,
+            self.cwnd() < self.window.ssthresh,
+            self.slow_start.is_css(),
+        )
     }
 
     /// RFC 9438 §4.6 and §4.7.
@@ -155,9 +191,10 @@ impl Classic for Cubic {
     }
 
     fn on_timeout(&mut self, cx: &Cx<'_>, again: bool, cwnd: Bytes) {
-        // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of one segment holds ssthresh, but one
-        // inside recovery, where a retransmission was lost, is a second sign of congestion. Not so in Linux
-        // (tcp_enter_loss): what recovery reduced is not reduced again.
+        // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of one segment
+        // holds ssthresh, but one inside recovery, where a retransmission was lost, is a second
+        // sign of congestion. Not so in Linux (tcp_enter_loss): what recovery reduced is not
+        // reduced again.
         let reduced = self.law.profile == Profile::Linux && self.episode == Episode::Recovery;
         if !(again || reduced) {
             self.reduce(cx, RecoveryCause::Loss);
@@ -173,14 +210,29 @@ impl Classic for Cubic {
     }
 
     fn undo(&mut self) {
-        let Some(saved) = self.saved.take() else { return };
+        let Some(saved) = self.saved.take() else {
+            return;
+        };
         let cwnd = self.window.cwnd.max(saved.cwnd);
         let ssthresh = self.window.ssthresh.max(saved.ssthresh);
         match self.law.profile {
             // RFC 9438 §4.9.
-            Profile::Rfc9438 => self.window = Window { cwnd, ssthresh, ..saved },
+            Profile::Rfc9438 => {
+                self.window = Window {
+                    cwnd,
+                    ssthresh,
+                    ..saved
+                }
+            }
             // Linux begins a new epoch with the W_max of the reduction that was none.
-            Profile::Linux => self.window = Window { cwnd, ssthresh, epoch: None, ..self.window },
+            Profile::Linux => {
+                self.window = Window {
+                    cwnd,
+                    ssthresh,
+                    epoch: None,
+                    ..self.window
+                }
+            }
         }
     }
 }
@@ -205,7 +257,8 @@ impl Controller for Cubic {
         self.flight.on_ack();
         self.last_ack = cx.now;
         if self.law.profile == Profile::Rfc9438 {
-            // Linux lets an epoch age while the application is the limit, as long as anything is sent.
+            // Linux lets an epoch age while the application is the limit, as long as anything is
+            // sent.
             if !cx.conn.cwnd_limited {
                 self.exclude_since_active(cx.now);
             }
@@ -216,7 +269,9 @@ impl Controller for Cubic {
         }
         let mut cwnd = self.cwnd();
         if cwnd < self.window.ssthresh {
-            let used = self.slow_start.drive(cx, ack, &mut cwnd, &mut self.window.ssthresh);
+            let used = self
+                .slow_start
+                .drive(cx, ack, &mut cwnd, &mut self.window.ssthresh);
             if used {
                 self.set_cwnd(cwnd);
                 return;
@@ -234,7 +289,8 @@ impl Controller for Cubic {
     fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => {
-                // The window stays the same in bytes; what is left of the epoch is in other segments.
+                // The window stays the same in bytes; what is left of the epoch is in other
+                // segments.
                 let scale = self.smss / cx.conn.smss.as_f64();
                 self.smss = cx.conn.smss.as_f64();
                 self.per_byte = 1.0 / self.smss;
@@ -254,8 +310,15 @@ impl Controller for Cubic {
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        let (w_est, k, t) =
-            self.window.epoch.map_or((0.0, 0.0, 0.0), |epoch| (epoch.w_est, epoch.k, epoch.age(self.last_ack)));
-        row.extend([f64::from(self.phase() as u8), self.window.w_max, w_est, k, t]);
+        let (w_est, k, t) = self.window.epoch.map_or((0.0, 0.0, 0.0), |epoch| {
+            (epoch.w_est, epoch.k, epoch.age(self.last_ack))
+        });
+        row.extend([
+            f64::from(self.phase() as u8),
+            self.window.w_max,
+            w_est,
+            k,
+            t,
+        ]);
     }
 }

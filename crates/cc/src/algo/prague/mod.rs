@@ -10,7 +10,9 @@ use self::descriptor::Phase;
 use crate::kit::marks::Alpha;
 use crate::kit::round::RoundCounter;
 use crate::kit::window::{loss_window, report};
-use crate::{Ack, Config, Conn, Controller, Cx, Decision, Ecn, Lost, PathChange, Recovery, RecoveryCause};
+use crate::{
+    Ack, Config, Conn, Controller, Cx, Decision, Ecn, Lost, PathChange, Recovery, RecoveryCause,
+};
 
 /// MIN_CWND, segments.
 const MIN_SEGMENTS: f64 = 2.0;
@@ -125,8 +127,8 @@ impl Prague {
         }
     }
 
-    /// `prague_update_alpha` and `prague_new_round`, at the end of a round; while the round trip is scaled, of a target
-    /// round trip.
+    /// `prague_update_alpha` and `prague_new_round`, at the end of a round; while the round trip is
+    /// scaled, of a target round trip.
     fn end_round(&mut self, cx: &Cx<'_>) {
         if self.is_rtt_independent() && cx.now < self.alpha_at + self.target_rtt {
             return;
@@ -134,10 +136,12 @@ impl Prague {
         self.round_over = false;
         self.round.restart(cx.conn.delivered);
         if self.saw_ce {
-            self.alpha.end_window(cx.conn.delivered, cx.conn.delivered_ce);
+            self.alpha
+                .end_window(cx.conn.delivered, cx.conn.delivered_ce);
             self.alpha_at = cx.now;
         } else {
-            self.alpha.skip_window(cx.conn.delivered, cx.conn.delivered_ce);
+            self.alpha
+                .skip_window(cx.conn.delivered, cx.conn.delivered_ce);
         }
         if !self.in_slow_start() {
             self.rounds += 1;
@@ -145,18 +149,23 @@ impl Prague {
         self.increase = self.additive_increase(cx.conn);
     }
 
-    /// `prague_rate_scaled_ai_ack_increase`: a segment each target round trip, for the rate that a flow of that round trip
-    /// has with the same window an RTT.
+    /// `prague_rate_scaled_ai_ack_increase`: a segment each target round trip, for the rate that a
+    /// flow of that round trip has with the same window an RTT.
     fn additive_increase(&self, conn: &Conn) -> f64 {
         let rtt = conn.srtt;
-        if !self.scales || self.rounds < self.transition || rtt >= self.target_rtt || rtt > MAX_SCALED_RTT {
+        if !self.scales
+            || self.rounds < self.transition
+            || rtt >= self.target_rtt
+            || rtt > MAX_SCALED_RTT
+        {
             return 1.0;
         }
         let part = rtt.as_secs_f64() / self.target_rtt.as_secs_f64();
         part * part
     }
 
-    /// `prague_enter_cwr`: alpha / 2 of the window, once a round trip, and once a target round trip.
+    /// `prague_enter_cwr`: alpha / 2 of the window, once a round trip, and once a target round
+    /// trip.
     fn reduce(&mut self, now: Time) {
         if self.is_rtt_independent() && self.is_settling(now) {
             return;
@@ -171,8 +180,9 @@ impl Prague {
         self.reduced_at.is_some_and(|at| now < at + self.target_rtt)
     }
 
-    /// udp_prague, `cs_in_cwr`: a mark counts again when both round trips are over. The endpoint speaks of one only at the end of
-    /// the episode that a mark in between began, up to a round trip later.
+    /// udp_prague, `cs_in_cwr`: a mark counts again when both round trips are over. The endpoint
+    /// speaks of one only at the end of the episode that a mark in between began, up to a round
+    /// trip later.
     #[inline]
     fn reduce_again(&mut self, cx: &Cx<'_>, ack: &Ack) {
         let scaled = self.is_rtt_independent() && cx.conn.srtt < self.target_rtt;
@@ -205,9 +215,14 @@ impl Prague {
         if conn.srtt == Span::ZERO {
             return;
         }
-        let gain = if self.cwnd < self.ssthresh / 2.0 { 2.0 } else { 1.0 };
+        let gain = if self.cwnd < self.ssthresh / 2.0 {
+            2.0
+        } else {
+            1.0
+        };
         let bytes = self.window * self.smss.as_f64() * gain;
-        self.pacing_rate = Some(Rate::from_bps_f64(bytes * 8.0 / conn.srtt.as_secs_f64()).max(Rate::from_bps(1)));
+        self.pacing_rate =
+            Some(Rate::from_bps_f64(bytes * 8.0 / conn.srtt.as_secs_f64()).max(Rate::from_bps(1)));
     }
 
     #[inline]
@@ -217,7 +232,9 @@ impl Prague {
 
     /// A quarter of a millisecond's worth, at least a segment.
     fn quantum(&self) -> Bytes {
-        let burst = self.pacing_rate.map_or(0, |rate| rate.as_bps() / 8 / BURSTS_A_SECOND);
+        let burst = self
+            .pacing_rate
+            .map_or(0, |rate| rate.as_bps() / 8 / BURSTS_A_SECOND);
         Bytes::new(burst).max(self.smss)
     }
 }
@@ -281,11 +298,19 @@ impl Controller for Prague {
             send_quantum: self.quantum(),
             // RFC 9331 §4.1.
             ecn: if self.capable { Ecn::Ect1 } else { Ecn::NotEct },
-            ..Decision::window(self.bytes(), Bytes::from_f64(self.ssthresh * self.smss.as_f64()))
+            ..Decision::window(
+                self.bytes(),
+                Bytes::from_f64(self.ssthresh * self.smss.as_f64()),
+            )
         }
     }
 
     fn observe(&self, row: &mut Vec<f64>) {
-        row.extend([f64::from(self.phase() as u8), self.alpha.get(), self.window, self.increase]);
+        row.extend([
+            f64::from(self.phase() as u8),
+            self.alpha.get(),
+            self.window,
+            self.increase,
+        ]);
     }
 }

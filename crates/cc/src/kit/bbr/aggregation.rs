@@ -1,4 +1,5 @@
-//! How much more than expected is acknowledged at once: `bbr_update_ack_aggregation`, draft-ietf-ccwg-bbr-06 §5.5.9.
+//! How much more than expected is acknowledged at once: `bbr_update_ack_aggregation`,
+//! draft-ietf-ccwg-bbr-06 §5.5.9.
 
 use units::Time;
 
@@ -8,7 +9,8 @@ use crate::kit::max_filter::MaxFilter;
 /// The maximum over the last rounds.
 #[derive(Clone, Copy, Debug)]
 enum Filter {
-    /// Linux: maxima of this half of the window and of the one before, so that the window is one to two times as long.
+    /// Linux: maxima of this half of the window and of the one before, so that the window is one to
+    /// two times as long.
     Halves { max: [f64; 2], rounds: u32 },
     /// The draft: a window that slides.
     Sliding { max: MaxFilter, round: u64 },
@@ -46,13 +48,26 @@ impl AckAggregation {
 
     /// Over a window in two halves.
     pub fn in_halves() -> AckAggregation {
-        let filter = Filter::Halves { max: [0.0; 2], rounds: 0 };
-        AckAggregation { epoch_start: Time::ZERO, epoch_acked: 0.0, filter }
+        let filter = Filter::Halves {
+            max: [0.0; 2],
+            rounds: 0,
+        };
+        AckAggregation {
+            epoch_start: Time::ZERO,
+            epoch_acked: 0.0,
+            filter,
+        }
     }
 
     /// Over a window that slides.
     pub fn sliding() -> AckAggregation {
-        AckAggregation { filter: Filter::Sliding { max: MaxFilter::new(1), round: 0 }, ..AckAggregation::in_halves() }
+        AckAggregation {
+            filter: Filter::Sliding {
+                max: MaxFilter::new(1),
+                round: 0,
+            },
+            ..AckAggregation::in_halves()
+        }
     }
 
     /// Starts from idle: no ACKs were due.
@@ -97,7 +112,9 @@ impl AckAggregation {
     #[inline]
     pub fn extra_acked(&self) -> f64 {
         match &self.filter {
-            Filter::Halves { max: [this, last], .. } => greater(*this, *last),
+            Filter::Halves {
+                max: [this, last], ..
+            } => greater(*this, *last),
             Filter::Sliding { max, .. } => max.max(),
         }
     }
@@ -108,18 +125,33 @@ mod tests {
     use super::*;
     use units::Span;
 
-    /// ACKs of 1000 bytes a millisecond at 1 MB/s, but a burst of ten and then a silence in the first round of 10 ms.
+    /// ACKs of 1000 bytes a millisecond at 1 MB/s, but a burst of ten and then a silence in the
+    /// first round of 10 ms.
     fn rounds_that_a_burst_counts(mut aggregation: AckAggregation, window: u64) -> u64 {
         let mut now = Time::ZERO;
         for round in 0..40_u64 {
             for ack in 0..10 {
                 now += Span::from_millis(1);
-                let bytes = if round == 0 && ack == 9 { 10_000.0 } else { 1_000.0 };
-                let acked =
-                    Acked { bytes, bw: 1e6, cwnd: 1e9, round_start: ack == 0, window, epoch_max: f64::INFINITY };
+                let bytes = if round == 0 && ack == 9 {
+                    10_000.0
+                } else {
+                    1_000.0
+                };
+                let acked = Acked {
+                    bytes,
+                    bw: 1e6,
+                    cwnd: 1e9,
+                    round_start: ack == 0,
+                    window,
+                    epoch_max: f64::INFINITY,
+                };
                 aggregation.on_ack(now, acked);
             }
-            now += if round == 0 { Span::from_millis(20) } else { Span::ZERO };
+            now += if round == 0 {
+                Span::from_millis(20)
+            } else {
+                Span::ZERO
+            };
             if aggregation.extra_acked() < 5_000.0 {
                 return round;
             }
@@ -129,7 +161,10 @@ mod tests {
 
     #[test]
     fn a_burst_counts_for_the_window() {
-        assert_eq!(rounds_that_a_burst_counts(AckAggregation::sliding(), 10), 11);
+        assert_eq!(
+            rounds_that_a_burst_counts(AckAggregation::sliding(), 10),
+            11
+        );
         let halves = rounds_that_a_burst_counts(AckAggregation::in_halves(), 5);
         assert!((5..=10).contains(&halves), "{halves} rounds");
     }

@@ -1,4 +1,5 @@
-//! Is the pipe full? Rounds in which the bandwidth does not grow say so: draft-ietf-ccwg-bbr-06 §5.3.1.2.
+//! Is the pipe full? Rounds in which the bandwidth does not grow say so: draft-ietf-ccwg-bbr-06
+//! §5.3.1.2.
 
 /// When growth is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,11 +24,18 @@ pub struct FullPipe {
 }
 
 impl FullPipe {
-    /// Takes a bandwidth that the application did not limit; `growth` times the last is growth, and `rounds` without it
-    /// are a plateau. Three, because the receive window takes one to grow, the sender one to fill it, and the rate one
-    /// to show.
+    /// Takes a bandwidth that the application did not limit; `growth` times the last is growth, and
+    /// `rounds` without it are a plateau. Three, because the receive window takes one to grow, the
+    /// sender one to fill it, and the rate one to show.
     #[inline]
-    pub fn on_ack(&mut self, bw: f64, round_start: bool, noticed: Growth, growth: f64, rounds: u32) {
+    pub fn on_ack(
+        &mut self,
+        bw: f64,
+        round_start: bool,
+        noticed: Growth,
+        growth: f64,
+        rounds: u32,
+    ) {
         if self.now || !(round_start || noticed == Growth::AtEveryAck) {
             return;
         }
@@ -43,12 +51,19 @@ impl FullPipe {
 
     /// Looks for a plateau anew: `bbr_reset_full_bw`.
     pub fn reset(&mut self) {
-        *self = FullPipe { reached: self.reached, ..FullPipe::default() };
+        *self = FullPipe {
+            reached: self.reached,
+            ..FullPipe::default()
+        };
     }
 
     /// Looks for growth beyond `bw` from now on.
     pub fn reset_to(&mut self, bw: f64) {
-        *self = FullPipe { bw, reached: self.reached, ..FullPipe::default() };
+        *self = FullPipe {
+            bw,
+            reached: self.reached,
+            ..FullPipe::default()
+        };
     }
 }
 
@@ -78,6 +93,9 @@ mod tests {
             pipe.on_ack(100.0, true, Growth::AtRoundStart, 1.25, 3);
         }
         pipe.reset_to(100.0);
-        assert_eq!((pipe.now, pipe.reached, pipe.count, pipe.bw), (false, true, 0, 100.0));
+        assert_eq!(
+            (pipe.now, pipe.reached, pipe.count, pipe.bw),
+            (false, true, 0, 100.0)
+        );
     }
 }

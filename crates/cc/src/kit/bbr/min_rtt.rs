@@ -1,4 +1,5 @@
-//! The minimum RTT, and the dip that makes it show: `bbr_update_min_rtt`, draft-ietf-ccwg-bbr-06 §5.3.4.3.
+//! The minimum RTT, and the dip that makes it show: `bbr_update_min_rtt`, draft-ietf-ccwg-bbr-06
+//! §5.3.4.3.
 
 use units::{Span, Time};
 
@@ -17,11 +18,16 @@ pub struct MinRtt {
 impl MinRtt {
     /// No sample yet; one equal to the minimum renews it, or doesn't.
     pub fn new(window: Span, renewed_by_equal: bool) -> MinRtt {
-        MinRtt { rtt: Span::MAX, stamp: None, window, renewed_by_equal }
+        MinRtt {
+            rtt: Span::MAX,
+            stamp: None,
+            window,
+            renewed_by_equal,
+        }
     }
 
-    /// Takes the ACK's sample; true when the minimum was older than its window. Then any sample replaces it, but not one
-    /// that the receiver may have delayed, if `beware`.
+    /// Takes the ACK's sample; true when the minimum was older than its window. Then any sample
+    /// replaces it, but not one that the receiver may have delayed, if `beware`.
     #[inline]
     pub fn update(&mut self, now: Time, conn: &Conn, ack: &Ack, beware: bool) -> bool {
         let stamp = *self.stamp.get_or_insert(now);
@@ -36,11 +42,13 @@ impl MinRtt {
         expired
     }
 
-    /// Follows a shorter filter: takes its minimum, with its age, when that is less, or as little and `equal` counts, or
-    /// this one's window is over. True when the value changed.
+    /// Follows a shorter filter: takes its minimum, with its age, when that is less, or as little
+    /// and `equal` counts, or this one's window is over. True when the value changed.
     #[inline]
     pub fn follow(&mut self, now: Time, recent: &MinRtt, equal: bool) -> bool {
-        let expired = self.stamp.is_some_and(|stamp| now.since(stamp) > self.window);
+        let expired = self
+            .stamp
+            .is_some_and(|stamp| now.since(stamp) > self.window);
         let lower = recent.rtt < self.rtt || (equal && recent.rtt == self.rtt);
         let changed = recent.rtt != self.rtt;
         if lower || expired {
@@ -64,7 +72,8 @@ impl MinRtt {
     }
 }
 
-/// The receiver may have delayed this ACK: it is for a lone small packet (Linux: `FLAG_ACK_MAYBE_DELAYED`).
+/// The receiver may have delayed this ACK: it is for a lone small packet (Linux:
+/// `FLAG_ACK_MAYBE_DELAYED`).
 fn maybe_delayed(conn: &Conn, ack: &Ack) -> bool {
     ack.newly_acked < conn.smss && ack.newest.delivered + ack.newly_acked == conn.delivered
 }
@@ -91,16 +100,29 @@ pub enum DipStep {
 
 impl Dip {
     /// One ACK in ProbeRTT.
-    pub fn on_ack(&mut self, now: Time, small_enough: bool, round_start: bool, duration: Span) -> DipStep {
+    pub fn on_ack(
+        &mut self,
+        now: Time,
+        small_enough: bool,
+        round_start: bool,
+        duration: Span,
+    ) -> DipStep {
         if self.done_at.is_none() {
             if !small_enough {
                 return DipStep::Wait;
             }
-            *self = Dip { done_at: Some(now + duration), round_done: false };
+            *self = Dip {
+                done_at: Some(now + duration),
+                round_done: false,
+            };
             return DipStep::Bottom;
         }
         self.round_done |= round_start;
-        if self.round_done { DipStep::RoundDone } else { DipStep::Wait }
+        if self.round_done {
+            DipStep::RoundDone
+        } else {
+            DipStep::Wait
+        }
     }
 
     /// The flight has been small for the whole time.

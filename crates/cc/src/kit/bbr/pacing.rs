@@ -53,7 +53,14 @@ impl Pacing {
     /// At the least rate there is, which `init_from_rtt` lifts.
     pub fn new(segment: Segment, margin: f64, rule: BurstRule) -> Pacing {
         let bits = 8.0 * (1.0 - margin);
-        let mut pacing = Pacing { rate: MIN_RATE, quantum: Bytes::ZERO, has_seen_rtt: false, bits, rule, near: 0.0 };
+        let mut pacing = Pacing {
+            rate: MIN_RATE,
+            quantum: Bytes::ZERO,
+            has_seen_rtt: false,
+            bits,
+            rule,
+            near: 0.0,
+        };
         pacing.refresh(segment);
         pacing
     }
@@ -76,7 +83,8 @@ impl Pacing {
         !self.has_seen_rtt
     }
 
-    /// `bbr_set_pacing_rate`: `bytes_per_second`, less the margin; before the pipe is full only if that is faster.
+    /// `bbr_set_pacing_rate`: `bytes_per_second`, less the margin; before the pipe is full only if
+    /// that is faster.
     #[inline]
     pub fn follow(&mut self, segment: Segment, bytes_per_second: f64, full_pipe: bool) {
         if full_pipe || bytes_per_second * self.bits > self.rate.as_f64() {
@@ -90,7 +98,11 @@ impl Pacing {
             return;
         }
         let halvings = (min_rtt.as_nanos() / 1_000) >> 9;
-        let near = if halvings < 32 { (NEAR_BURST >> halvings) as f64 } else { 0.0 };
+        let near = if halvings < 32 {
+            (NEAR_BURST >> halvings) as f64
+        } else {
+            0.0
+        };
         if near != self.near {
             self.near = near;
             self.refresh(segment);
@@ -114,8 +126,12 @@ impl Pacing {
     /// `bbr_tso_segs_goal`, draft-ietf-ccwg-bbr-06 §5.6.3, in whole segments.
     #[inline]
     fn burst(&self, segment: Segment) -> Bytes {
-        let bytes = lesser(self.rate.as_f64() * (0.125 * self.rule.length) + self.near, self.rule.max);
-        let singles = self.rule.singles && self.rate < MIN_TSO_RATE || self.rule.max < 2.0 * segment.bytes;
+        let bytes = lesser(
+            self.rate.as_f64() * (0.125 * self.rule.length) + self.near,
+            self.rule.max,
+        );
+        let singles =
+            self.rule.singles && self.rate < MIN_TSO_RATE || self.rule.max < 2.0 * segment.bytes;
         let least = if singles { 1 } else { 2 };
         let segments = ((bytes * segment.per_byte) as u64).clamp(least, MAX_BURST);
         Bytes::from_f64(segments as f64 * segment.bytes)
@@ -126,7 +142,12 @@ impl Pacing {
 mod tests {
     use super::*;
 
-    const V1: BurstRule = BurstRule { length: BurstRule::LINUX_LENGTH, by_rtt: false, singles: true, max: 65_536.0 };
+    const V1: BurstRule = BurstRule {
+        length: BurstRule::LINUX_LENGTH,
+        by_rtt: false,
+        singles: true,
+        max: 65_536.0,
+    };
 
     fn burst_at(rate: Rate, rule: BurstRule, min_rtt: Span) -> u64 {
         let segment = Segment::new(Bytes::new(1_448));
@@ -149,22 +170,52 @@ mod tests {
     #[test]
     fn linux_sends_more_at_once_when_the_rtt_is_small() {
         let rule = BurstRule { by_rtt: true, ..V1 };
-        assert_eq!(burst_at(Rate::from_mbps(100), rule, Span::from_millis(50)), 8);
-        assert_eq!(burst_at(Rate::from_mbps(40), rule, Span::from_micros(4_300)), 3, "a 256th of 64 KiB more");
-        assert_eq!(burst_at(Rate::from_mbps(100), rule, Span::from_millis(1)), 31);
+        assert_eq!(
+            burst_at(Rate::from_mbps(100), rule, Span::from_millis(50)),
+            8
+        );
+        assert_eq!(
+            burst_at(Rate::from_mbps(40), rule, Span::from_micros(4_300)),
+            3,
+            "a 256th of 64 KiB more"
+        );
+        assert_eq!(
+            burst_at(Rate::from_mbps(100), rule, Span::from_millis(1)),
+            31
+        );
     }
 
     #[test]
     fn the_drafts_least_burst_is_two_segments() {
-        let rule = BurstRule { length: 1e-3, by_rtt: false, singles: false, max: 65_536.0 };
-        assert_eq!(burst_at(Rate::from_bps(100_000), rule, Span::from_millis(1)), 2);
-        assert_eq!(burst_at(Rate::from_mbps(1_000), rule, Span::from_millis(1)), 45);
+        let rule = BurstRule {
+            length: 1e-3,
+            by_rtt: false,
+            singles: false,
+            max: 65_536.0,
+        };
+        assert_eq!(
+            burst_at(Rate::from_bps(100_000), rule, Span::from_millis(1)),
+            2
+        );
+        assert_eq!(
+            burst_at(Rate::from_mbps(1_000), rule, Span::from_millis(1)),
+            45
+        );
     }
 
     #[test]
     fn no_burst_is_larger_than_the_largest() {
-        let rule = BurstRule { length: 1e-3, by_rtt: true, singles: false, max: 1_448.0 };
-        assert_eq!(burst_at(Rate::from_mbps(100), rule, Span::from_millis(1)), 1, "the device takes one at a time");
+        let rule = BurstRule {
+            length: 1e-3,
+            by_rtt: true,
+            singles: false,
+            max: 1_448.0,
+        };
+        assert_eq!(
+            burst_at(Rate::from_mbps(100), rule, Span::from_millis(1)),
+            1,
+            "the device takes one at a time"
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Segment arithmetic without divisions, of sizes that are not negative.
 //!
-//! Casts do the rounding: `f64::ceil` and `f64::floor` are calls of a function where the processor may be an old one.
+//! Casts do the rounding: `f64::ceil` and `f64::floor` are calls of a function where the processor
+//! may be an old one.
 
 use units::Bytes;
 
@@ -16,7 +17,10 @@ pub struct Segment {
 impl Segment {
     /// Segments of `smss` bytes.
     pub fn new(smss: Bytes) -> Segment {
-        Segment { bytes: smss.as_f64(), per_byte: 1.0 / smss.as_f64() }
+        Segment {
+            bytes: smss.as_f64(),
+            per_byte: 1.0 / smss.as_f64(),
+        }
     }
 
     /// So many segments.
@@ -55,8 +59,19 @@ mod tests {
     #[test]
     fn windows_are_rounded_up_to_pairs_of_segments() {
         let segment = Segment::new(Bytes::new(1_448));
-        for (segments, rounded) in [(0.0, 0.0), (0.1, 2.0), (2.0, 2.0), (2.001, 4.0), (9.0, 10.0), (1e6, 1e6)] {
-            assert_eq!(segment.round_up_to_even(segments * 1_448.0), rounded * 1_448.0, "{segments} segments");
+        for (segments, rounded) in [
+            (0.0, 0.0),
+            (0.1, 2.0),
+            (2.0, 2.0),
+            (2.001, 4.0),
+            (9.0, 10.0),
+            (1e6, 1e6),
+        ] {
+            assert_eq!(
+                segment.round_up_to_even(segments * 1_448.0),
+                rounded * 1_448.0,
+                "{segments} segments"
+            );
         }
     }
 
@@ -65,8 +80,15 @@ mod tests {
         let segment = Segment::new(Bytes::new(1_448));
         for n in 0..100_000 {
             let bytes = f64::from(n) * 1_448.0;
-            assert_eq!((segment.round_up(bytes), segment.round_down(bytes)), (bytes, bytes), "{n}");
+            assert_eq!(
+                (segment.round_up(bytes), segment.round_down(bytes)),
+                (bytes, bytes),
+                "{n}"
+            );
         }
-        assert_eq!((segment.round_up(1.0), segment.round_down(2_895.0)), (1_448.0, 1_448.0));
+        assert_eq!(
+            (segment.round_up(1.0), segment.round_down(2_895.0)),
+            (1_448.0, 1_448.0)
+        );
     }
 }

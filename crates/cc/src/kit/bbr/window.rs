@@ -18,13 +18,22 @@ pub struct SavedWindow {
 impl SavedWindow {
     /// With the initial window.
     pub fn new(cwnd: Bytes) -> SavedWindow {
-        SavedWindow { cwnd, prior_cwnd: Bytes::ZERO, episode: Episode::None }
+        SavedWindow {
+            cwnd,
+            prior_cwnd: Bytes::ZERO,
+            episode: Episode::None,
+        }
     }
 
-    /// `bbr_save_cwnd`: remembers the window, unless recovery or ProbeRTT has cut it already: then only a larger one.
+    /// `bbr_save_cwnd`: remembers the window, unless recovery or ProbeRTT has cut it already: then
+    /// only a larger one.
     pub fn save(&mut self, in_probe_rtt: bool) {
         let is_cut = in_probe_rtt || self.episode != Episode::None;
-        self.prior_cwnd = if is_cut { self.prior_cwnd.max(self.cwnd) } else { self.cwnd };
+        self.prior_cwnd = if is_cut {
+            self.prior_cwnd.max(self.cwnd)
+        } else {
+            self.cwnd
+        };
     }
 
     /// The window that was saved, if it is larger.

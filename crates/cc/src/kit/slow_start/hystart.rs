@@ -20,9 +20,11 @@ const OFFLOAD: Bytes = Bytes::new(4 * 65_536);
 /// What offload may delay an ACK at most.
 const MAX_ACK_DELAY: Span = Span::from_millis(1);
 
-/// Leaves slow start when the ACKs of a round span the path's RTT, or when the RTT has grown by an eighth.
+/// Leaves slow start when the ACKs of a round span the path's RTT, or when the RTT has grown by an
+/// eighth.
 ///
-/// Unlike HyStart++ it goes to congestion avoidance at once, and works in every slow start, also after a timeout.
+/// Unlike HyStart++ it goes to congestion avoidance at once, and works in every slow start, also
+/// after a timeout.
 #[derive(Clone, Debug, Default)]
 pub struct HyStart {
     round: RoundCounter,
@@ -48,7 +50,8 @@ impl HyStart {
             return false;
         }
         self.last_ack = now;
-        // A packet may have waited for half an RTT in the pacer: only an unpaced train shows the pipe by half of it.
+        // A packet may have waited for half an RTT in the pacer: only an unpaced train shows the
+        // pipe by half of it.
         let threshold = delay_min + ack_delay(conn);
         now.since(self.round_start) > if conn.paced { threshold } else { threshold / 2 }
     }
@@ -67,7 +70,9 @@ impl HyStart {
 
 /// What segmentation and receive offload may add to the spacing of ACKs: `hystart_ack_delay`.
 fn ack_delay(conn: &Conn) -> Span {
-    conn.pacing_rate.map_or(MAX_ACK_DELAY, |rate| rate.time_for(OFFLOAD).min(MAX_ACK_DELAY))
+    conn.pacing_rate.map_or(MAX_ACK_DELAY, |rate| {
+        rate.time_for(OFFLOAD).min(MAX_ACK_DELAY)
+    })
 }
 
 impl SlowStart for HyStart {
@@ -76,7 +81,8 @@ impl SlowStart for HyStart {
         let Some(rtt) = ack.rtt else { return grow };
         let delay_min = self.delay_min.map_or(rtt.raw, |least| least.min(rtt.raw));
         self.delay_min = Some(delay_min);
-        // Rounds count from the first ACK on, so that they begin where a flight's ACKs begin, whatever the window.
+        // Rounds count from the first ACK on, so that they begin where a flight's ACKs begin,
+        // whatever the window.
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
             self.new_round(cx.now);
         }

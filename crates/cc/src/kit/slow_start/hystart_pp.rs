@@ -16,7 +16,8 @@ const CSS_ROUNDS: u32 = 5;
 /// L when packets are not paced; infinite when they are.
 const L_UNPACED: u64 = 8;
 
-/// When the RTT grows, slow start goes on at a quarter of the pace for some rounds, to see whether it stays.
+/// When the RTT grows, slow start goes on at a quarter of the pace for some rounds, to see whether
+/// it stays.
 #[derive(Clone, Debug)]
 pub struct HyStartPlusPlus {
     round: RoundCounter,
@@ -65,17 +66,35 @@ impl HyStartPlusPlus {
         }
         match self.css {
             None if self.last_round_min_rtt != Span::MAX => {
-                let thresh = (self.last_round_min_rtt / MIN_RTT_DIVISOR).clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
+                let thresh = (self.last_round_min_rtt / MIN_RTT_DIVISOR)
+                    .clamp(MIN_RTT_THRESH, MAX_RTT_THRESH);
                 if self.current_round_min_rtt >= self.last_round_min_rtt + thresh {
-                    self.css = Some(Css { baseline_min_rtt: self.current_round_min_rtt, rounds: 0 });
+                    self.css = Some(Css {
+                        baseline_min_rtt: self.current_round_min_rtt,
+                        rounds: 0,
+                    });
                     let reason = "round's minimum RTT grew by RttThresh";
-                    cx.probe.transition(cx.now, Transition { from: "slow_start", to: "css", reason });
+                    cx.probe.transition(
+                        cx.now,
+                        Transition {
+                            from: "slow_start",
+                            to: "css",
+                            reason,
+                        },
+                    );
                 }
             }
             Some(css) if self.current_round_min_rtt < css.baseline_min_rtt => {
                 self.css = None;
                 let reason = "RTT fell below the baseline: entered CSS too early";
-                cx.probe.transition(cx.now, Transition { from: "css", to: "slow_start", reason });
+                cx.probe.transition(
+                    cx.now,
+                    Transition {
+                        from: "css",
+                        to: "slow_start",
+                        reason,
+                    },
+                );
             }
             None | Some(_) => {}
         }
@@ -84,7 +103,11 @@ impl HyStartPlusPlus {
 
 impl SlowStart for HyStartPlusPlus {
     fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack, _: Bytes) -> Step {
-        let counted = if cx.conn.paced { ack.newly_acked } else { ack.newly_acked.min(cx.conn.smss * L_UNPACED) };
+        let counted = if cx.conn.paced {
+            ack.newly_acked
+        } else {
+            ack.newly_acked.min(cx.conn.smss * L_UNPACED)
+        };
         // §4.3: for the initial slow start only.
         if !self.initial {
             return Step::Grow(counted);
@@ -100,7 +123,11 @@ impl SlowStart for HyStartPlusPlus {
             self.rtt_sample_count += 1;
             self.judge_delay(cx);
         }
-        Step::Grow(if self.css.is_some() { counted / CSS_GROWTH_DIVISOR } else { counted })
+        Step::Grow(if self.css.is_some() {
+            counted / CSS_GROWTH_DIVISOR
+        } else {
+            counted
+        })
     }
 
     fn on_congestion(&mut self) {

@@ -17,7 +17,8 @@ use crate::{Ack, Cx, Transition};
 pub enum Step {
     /// Grow by so much, if the window was the limit.
     Grow(Bytes),
-    /// The pipe is full: `ssthresh` becomes `cwnd`, and this ACK counts for congestion avoidance. With the reason.
+    /// The pipe is full: `ssthresh` becomes `cwnd`, and this ACK counts for congestion avoidance.
+    /// With the reason.
     Exit(&'static str),
 }
 
@@ -60,9 +61,16 @@ impl AnySlowStart {
         }
     }
 
-    /// Takes the ACK and moves `cwnd` and `ssthresh`; false when slow start is over and the ACK is still to be used.
+    /// Takes the ACK and moves `cwnd` and `ssthresh`; false when slow start is over and the ACK is
+    /// still to be used.
     #[inline]
-    pub fn drive(&mut self, cx: &mut Cx<'_>, ack: &Ack, cwnd: &mut Bytes, ssthresh: &mut Bytes) -> bool {
+    pub fn drive(
+        &mut self,
+        cx: &mut Cx<'_>,
+        ack: &Ack,
+        cwnd: &mut Bytes,
+        ssthresh: &mut Bytes,
+    ) -> bool {
         match self.on_ack(cx, ack, *cwnd) {
             Step::Grow(increase) => {
                 if cx.conn.cwnd_limited {
@@ -83,7 +91,14 @@ impl AnySlowStart {
 
     fn report_end(&self, cx: &mut Cx<'_>, reason: &'static str) {
         let from = if self.is_css() { "css" } else { "slow_start" };
-        cx.probe.transition(cx.now, Transition { from, to: "congestion_avoidance", reason });
+        cx.probe.transition(
+            cx.now,
+            Transition {
+                from,
+                to: "congestion_avoidance",
+                reason,
+            },
+        );
     }
 }
 

@@ -2,11 +2,17 @@
 
 use super::*;
 
-/// 1 Gbit/s and 100 us, so that a cycle takes milliseconds; then half of it. max_bw over what is left, 0.2 s and a
-/// second later.
+/// 1 Gbit/s and 100 us, so that a cycle takes milliseconds; then half of it. max_bw over what is
+/// left, 0.2 s and a second later.
 fn after_halving(filter_time: f64) -> (f64, f64) {
     let params = [("filter_time", ParamValue::Number(filter_time))];
-    let mut path = Path::new("bbr3", &params, Rate::from_mbps(1_000), Span::from_micros(100), 100_000);
+    let mut path = Path::new(
+        "bbr3",
+        &params,
+        Rate::from_mbps(1_000),
+        Span::from_micros(100),
+        100_000,
+    );
     path.run(seconds(0.5), |_, _| {});
     path.set_rate(Rate::from_mbps(500));
     let left = 500e6 * 1448.0 / 1500.0;
@@ -29,7 +35,13 @@ fn a_bandwidth_counts_for_filter_time_however_short_cycles_are() {
 fn where_cycles_and_ten_rounds_are_longer_filter_time_changes_nothing() {
     let run = |filter_time: f64| {
         let params = [("filter_time", ParamValue::Number(filter_time))];
-        let mut path = Path::new("bbr3", &params, Rate::from_mbps(100), Span::from_millis(50), 3_332);
+        let mut path = Path::new(
+            "bbr3",
+            &params,
+            Rate::from_mbps(100),
+            Span::from_millis(50),
+            3_332,
+        );
         path.run(seconds(20.0), |_, _| {});
         (path.log.0.clone(), path.conn.delivered)
     };

@@ -22,7 +22,11 @@ fn losses_end_startup_after_a_round_of_recovery_with_six_holes_and_two_per_cent(
             driver.conn.inflight = SMSS * 40;
             driver.lost_in_sample = SMSS * holes;
             driver.ack(sent_before, SMSS, RTT);
-            assert_eq!(driver.field("state") == STARTUP, !ends, "{profile}, {holes} holes");
+            assert_eq!(
+                driver.field("state") == STARTUP,
+                !ends,
+                "{profile}, {holes} holes"
+            );
             assert_eq!(driver.field("inflight_longterm") > 0.0, ends);
         }
     }
@@ -41,9 +45,16 @@ fn a_loss_while_cruising_leaves_seven_tenths_or_what_is_delivered() {
             driver.round_of(2, Span::from_millis(1), |_| RTT);
             driver.lose();
             driver.ack(driver.conn.delivered - SMSS, SMSS, RTT);
-            assert_eq!(driver.field("bw_shortterm"), 0.0, "not before the round is over");
+            assert_eq!(
+                driver.field("bw_shortterm"),
+                0.0,
+                "not before the round is over"
+            );
             driver.round_of(1, Span::from_millis(1), |_| RTT);
-            assert!((driver.field("bw_shortterm") / left - 1.0).abs() < 1e-3, "{profile}: {left}");
+            assert!(
+                (driver.field("bw_shortterm") / left - 1.0).abs() < 1e-3,
+                "{profile}: {left}"
+            );
             assert!(driver.field("inflight_shortterm") > 0.0);
             assert_eq!(driver.field("inflight_longterm"), 0.0, "nothing was probed");
         }
@@ -60,14 +71,21 @@ fn short_term_bounds_are_gone_when_probing_begins() {
         assert!(driver.field("bw_shortterm") > 0.0);
         driver.recover();
         go_up(&mut driver);
-        assert_eq!((driver.field("bw_shortterm"), driver.field("inflight_shortterm")), (0.0, 0.0), "{profile}");
+        assert_eq!(
+            (
+                driver.field("bw_shortterm"),
+                driver.field("inflight_shortterm")
+            ),
+            (0.0, 0.0),
+            "{profile}"
+        );
     }
 }
 
 #[test]
 fn probing_that_loses_more_than_two_per_cent_sets_the_long_term_bound() {
-    // A burst of four of a hundred in flight: 96 before it, of which 1.92 may be lost, so 1.92 / 0.98 of the burst fit; Linux
-    // has whole packets, ceil(96 * 5 / 256) = 2.
+    // A burst of four of a hundred in flight: 96 before it, of which 1.92 may be lost, so 1.92 /
+    // 0.98 of the burst fit; Linux has whole packets, ceil(96 * 5 / 256) = 2.
     for (profile, bound) in [("draft", 96.0 + 1.92 / 0.98), ("linux", 98.0)] {
         let mut driver = cruising_as(profile, Rate::from_mbps(20));
         go_up(&mut driver);
@@ -78,28 +96,44 @@ fn probing_that_loses_more_than_two_per_cent_sets_the_long_term_bound() {
             "one of a hundred may be lost"
         );
         lose_burst(&mut driver, 100, 4, 4);
-        assert!((segments(&driver, "inflight_longterm") - bound).abs() < 1e-3, "{profile}");
+        assert!(
+            (segments(&driver, "inflight_longterm") - bound).abs() < 1e-3,
+            "{profile}"
+        );
         assert_eq!(driver.field("state"), DOWN);
         lose_burst(&mut driver, 50, 4, 8);
-        assert!((segments(&driver, "inflight_longterm") - bound).abs() < 1e-3, "one answer to each probe");
+        assert!(
+            (segments(&driver, "inflight_longterm") - bound).abs() < 1e-3,
+            "one answer to each probe"
+        );
     }
 }
 
 #[test]
 fn the_long_term_bound_is_at_least_seven_tenths_of_what_was_wanted_in_flight() {
     let bdp: f64 = 20e6 * 0.04 / 8.0 / 1_448.0;
-    for (profile, bound) in [("draft", 0.7 * bdp), ("linux", (180.0 / 256.0) * (bdp.ceil() + 2.0))] {
+    for (profile, bound) in [
+        ("draft", 0.7 * bdp),
+        ("linux", (180.0 / 256.0) * (bdp.ceil() + 2.0)),
+    ] {
         let mut driver = cruising_as(profile, Rate::from_mbps(20));
         go_up(&mut driver);
         lose_burst(&mut driver, 10, 1, 1);
-        assert!((segments(&driver, "inflight_longterm") - bound).abs() < 1e-3, "{profile}");
+        assert!(
+            (segments(&driver, "inflight_longterm") - bound).abs() < 1e-3,
+            "{profile}"
+        );
     }
 }
 
 #[test]
 fn cruising_leaves_fifteen_per_cent_of_the_long_term_bound() {
-    // The draft's bound is where the losses passed 2 %; Linux's the BDP, with two segments more, times 180/256.
-    for (profile, cwnd) in [("draft", 97.959 * 0.85), ("linux", 141.0 * 180.0 / 256.0 - 14.0)] {
+    // The draft's bound is where the losses passed 2 %; Linux's the BDP, with two segments more,
+    // times 180/256.
+    for (profile, cwnd) in [
+        ("draft", 97.959 * 0.85),
+        ("linux", 141.0 * 180.0 / 256.0 - 14.0),
+    ] {
         let mut driver = cruising_as(profile, Rate::from_mbps(40));
         go_up(&mut driver);
         lose_burst(&mut driver, 100, 4, 4);
@@ -110,7 +144,11 @@ fn cruising_leaves_fifteen_per_cent_of_the_long_term_bound() {
         driver.conn.inflight = SMSS * 20;
         driver.round_of(60, Span::from_micros(10), |_| RTT);
         assert_eq!(driver.field("state"), CRUISE);
-        assert!((driver.cwnd() - cwnd).abs() < 0.01, "{profile}: {} not {cwnd}", driver.cwnd());
+        assert!(
+            (driver.cwnd() - cwnd).abs() < 0.01,
+            "{profile}: {} not {cwnd}",
+            driver.cwnd()
+        );
     }
 }
 
@@ -124,15 +162,25 @@ fn a_careful_probe_ends_when_no_segment_more_fits_below_the_bound() {
         driver.round_of(20, Span::from_millis(1), |_| RTT);
     }
     let bound = segments(&driver, "inflight_longterm");
-    assert!(bound.fract() > 0.05, "{bound} is a fraction, of which no more than whole segments are sent");
+    assert!(
+        bound.fract() > 0.05,
+        "{bound} is a fraction, of which no more than whole segments are sent"
+    );
     driver.now += Span::from_secs(3);
     step_into(&mut driver, UP);
     for (in_flight, state) in [(bound as u64 - 1, UP), (bound as u64, DOWN)] {
         driver.conn.inflight = SMSS * in_flight;
         driver.ack(Bytes::ZERO, SMSS, RTT);
-        assert_eq!(driver.field("state"), state, "{in_flight} of {bound} in flight when the ACK came");
+        assert_eq!(
+            driver.field("state"),
+            state,
+            "{in_flight} of {bound} in flight when the ACK came"
+        );
     }
-    assert_eq!(driver.log.0.last().unwrap().1.reason, "as much in flight as was too much the last time");
+    assert_eq!(
+        driver.log.0.last().unwrap().1.reason,
+        "as much in flight as was too much the last time"
+    );
 }
 
 #[test]
@@ -145,16 +193,28 @@ fn the_bound_rises_by_1_2_4_8_segments_a_round() {
             driver.conn.inflight = SMSS * 20;
             driver.round_of(20, Span::from_millis(1), |_| RTT);
         }
-        // The first probe after that is careful: it ends where the last one failed, and the next begins at once.
+        // The first probe after that is careful: it ends where the last one failed, and the next
+        // begins at once.
         driver.now += Span::from_secs(3);
         step_into(&mut driver, UP);
         driver.conn.inflight = SMSS * 110;
         driver.ack(Bytes::ZERO, SMSS, RTT);
         assert_eq!(driver.field("state"), DOWN, "{profile}");
-        assert_eq!(driver.log.0.last().unwrap().1.reason, "as much in flight as was too much the last time");
+        assert_eq!(
+            driver.log.0.last().unwrap().1.reason,
+            "as much in flight as was too much the last time"
+        );
         step_into(&mut driver, UP);
-        let reasons: Vec<_> = driver.log.0.iter().map(|(_, change)| change.reason).collect();
-        assert!(reasons.contains(&"the careful probe met no resistance"), "{profile}: {reasons:?}");
+        let reasons: Vec<_> = driver
+            .log
+            .0
+            .iter()
+            .map(|(_, change)| change.reason)
+            .collect();
+        assert!(
+            reasons.contains(&"the careful probe met no resistance"),
+            "{profile}: {reasons:?}"
+        );
         let mut bounds = vec![segments(&driver, "inflight_longterm")];
         let before_up = driver.conn.delivered - SMSS;
         for _ in 0..driver.cwnd() as u64 {
@@ -165,7 +225,10 @@ fn the_bound_rises_by_1_2_4_8_segments_a_round() {
             driver.round(RTT);
             bounds.push(segments(&driver, "inflight_longterm"));
         }
-        let rises: Vec<f64> = bounds.windows(2).map(|pair| (pair[1] - pair[0]).round()).collect();
+        let rises: Vec<f64> = bounds
+            .windows(2)
+            .map(|pair| (pair[1] - pair[0]).round())
+            .collect();
         for (rise, expected) in rises.iter().zip([1.0, 2.0, 4.0, 8.0]) {
             assert!((rise - expected).abs() <= 1.0, "{profile}: {rises:?}");
         }
@@ -185,7 +248,11 @@ fn a_spurious_loss_in_up_gives_back_the_bound_and_in_the_draft_the_probe() {
         assert_eq!(driver.field("state"), state, "{profile}");
         if profile == "draft" {
             assert_eq!(driver.field("inflight_longterm"), 0.0);
-            assert!((driver.cwnd() - before).abs() <= 15.0, "{} of {before}", driver.cwnd());
+            assert!(
+                (driver.cwnd() - before).abs() <= 15.0,
+                "{} of {before}",
+                driver.cwnd()
+            );
         }
     }
 }
@@ -204,7 +271,11 @@ fn further_losses_of_an_episode_leave_what_is_given_back_alone() {
     driver.recovery(Recovery::Spurious);
     assert_eq!(driver.field("state"), REFILL);
     assert_eq!(driver.field("inflight_longterm"), 0.0);
-    assert!((driver.cwnd() - before).abs() <= 15.0, "{} of {before}", driver.cwnd());
+    assert!(
+        (driver.cwnd() - before).abs() <= 15.0,
+        "{} of {before}",
+        driver.cwnd()
+    );
 }
 
 #[test]
@@ -233,19 +304,32 @@ fn a_timeout_leaves_one_segment_and_the_next_ack_four() {
         driver.ack(driver.conn.delivered, SMSS, RTT);
         assert_eq!(driver.cwnd(), 4.0, "{profile}");
         driver.recover();
-        assert!(driver.cwnd() > 0.6 * before, "{profile}: {} of {before}", driver.cwnd());
+        assert!(
+            driver.cwnd() > 0.6 * before,
+            "{profile}: {} of {before}",
+            driver.cwnd()
+        );
     }
 }
 
 #[test]
 fn in_a_shallow_buffer_it_loses_little_in_the_long_run() {
     for profile in PROFILES {
-        let mut path = Path::new("bbr3", &[("profile", word(profile))], Rate::from_mbps(40), RTT, 68);
+        let mut path = Path::new(
+            "bbr3",
+            &[("profile", word(profile))],
+            Rate::from_mbps(40),
+            RTT,
+            68,
+        );
         path.run(seconds(5.0), |_, _| {});
         let (lost, delivered) = (path.conn.lost, path.conn.delivered);
         path.run(seconds(35.0), |_, _| {});
         let rate = (path.conn.lost - lost).as_f64() / (path.conn.delivered - delivered).as_f64();
         let goodput = (path.conn.delivered - delivered).as_f64() * 8.0 / 30.0;
-        assert!(rate < 0.005 && goodput > 0.9 * 40e6 * 0.965, "{profile}: {rate} lost at {goodput}");
+        assert!(
+            rate < 0.005 && goodput > 0.9 * 40e6 * 0.965,
+            "{profile}: {rate} lost at {goodput}"
+        );
     }
 }

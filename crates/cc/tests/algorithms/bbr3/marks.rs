@@ -3,7 +3,14 @@
 use super::*;
 
 fn answering(profile: &str, rate: Rate) -> Driver {
-    cruising(&[("profile", word(profile)), ("ecn", ParamValue::Flag(true)), MAX_RTT], rate)
+    cruising(
+        &[
+            ("profile", word(profile)),
+            ("ecn", ParamValue::Flag(true)),
+            MAX_RTT,
+        ],
+        rate,
+    )
 }
 
 /// Marks count at any RTT, so that the tests' 40 ms will do.
@@ -41,12 +48,20 @@ fn a_round_of_them_cuts_the_window_by_a_third_of_their_average() {
     let cut = 1.0 - alpha * 85.0 / 256.0;
     let found = segments(&driver, "inflight_shortterm") / cwnd;
     assert!((found - cut).abs() < 0.02, "{found} for {cut}");
-    assert_eq!(driver.field("bw_shortterm"), 0.0, "v3 leaves the bandwidth alone");
+    assert_eq!(
+        driver.field("bw_shortterm"),
+        0.0,
+        "v3 leaves the bandwidth alone"
+    );
 }
 
 #[test]
 fn two_rounds_of_more_than_half_end_startup() {
-    let params = [("profile", word("linux")), ("ecn", ParamValue::Flag(true)), MAX_RTT];
+    let params = [
+        ("profile", word("linux")),
+        ("ecn", ParamValue::Flag(true)),
+        MAX_RTT,
+    ];
     let mut driver = Driver::new("bbr3", &params);
     for (round, mbps) in [5, 10, 20, 40].into_iter().enumerate() {
         driver.rate = Some(Rate::from_mbps(mbps));
@@ -57,7 +72,8 @@ fn two_rounds_of_more_than_half_end_startup() {
     assert_eq!(driver.log.0[0].1.reason, "startup met too much congestion");
 }
 
-/// `bbr_check_time_to_probe_bw` wants TCP_CA_Open: not while one window with marks follows the other.
+/// `bbr_check_time_to_probe_bw` wants TCP_CA_Open: not while one window with marks follows the
+/// other.
 #[test]
 fn probing_begins_anew_when_marks_have_ceased_and_not_before() {
     let mut driver = answering("linux", Rate::from_mbps(20));
@@ -71,7 +87,10 @@ fn probing_begins_anew_when_marks_have_ceased_and_not_before() {
         driver.recover();
     }
     driver.round_of(1, Span::from_millis(1), |_| RTT);
-    assert_eq!(driver.log.0.last().map(|(_, change)| change.reason), Some("marks have ceased"));
+    assert_eq!(
+        driver.log.0.last().map(|(_, change)| change.reason),
+        Some("marks have ceased")
+    );
 }
 
 #[test]

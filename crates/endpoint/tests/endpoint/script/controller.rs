@@ -1,6 +1,10 @@
-//! A controller that logs every call of the contract, in order, and whose window is easy to foresee.
+//! A controller that logs every call of the contract, in order, and whose window is easy to
+//! foresee.
 
-use cc::{Ack, AnyController, Conn, Controller, Cx, Decision, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
+use cc::{
+    Ack, AnyController, Conn, Controller, Cx, Decision, LossCause, Lost, Recovery, RecoveryCause,
+    Snapshot,
+};
 use units::{Bytes, Rate, Time};
 
 use super::segments;
@@ -32,7 +36,10 @@ impl Event {
                     LossCause::Rack => "rack",
                     LossCause::Rto => "rto",
                 };
-                return Some(format!("lost {cause}{}", if lost.new_range { " range" } else { "" }));
+                return Some(format!(
+                    "lost {cause}{}",
+                    if lost.new_range { " range" } else { "" }
+                ));
             }
             Call::Ack(ack) if ack.tlp_repair => "ack repair",
             Call::Ack(_) => "ack",
@@ -49,15 +56,27 @@ impl Event {
     }
 
     pub fn ack(&self) -> Option<&Ack> {
-        if let Call::Ack(ack) = &self.call { Some(ack) } else { None }
+        if let Call::Ack(ack) = &self.call {
+            Some(ack)
+        } else {
+            None
+        }
     }
 
     pub fn sent(&self) -> Option<&Snapshot> {
-        if let Call::Sent(packet) = &self.call { Some(packet) } else { None }
+        if let Call::Sent(packet) = &self.call {
+            Some(packet)
+        } else {
+            None
+        }
     }
 
     pub fn lost(&self) -> Option<&Lost> {
-        if let Call::Lost(lost) = &self.call { Some(lost) } else { None }
+        if let Call::Lost(lost) = &self.call {
+            Some(lost)
+        } else {
+            None
+        }
     }
 }
 
@@ -95,23 +114,38 @@ impl Test {
         }
     }
 
-    /// Half the window upon loss, one segment upon a timeout; grows by what is acknowledged up to ssthresh.
+    /// Half the window upon loss, one segment upon a timeout; grows by what is acknowledged up to
+    /// ssthresh.
     pub fn halving(n: u64) -> Test {
-        Test { reduces: true, ..Test::fixed(n) }
+        Test {
+            reduces: true,
+            ..Test::fixed(n)
+        }
     }
 
     /// What `inner` decides.
     pub fn around(inner: AnyController) -> Test {
-        Test { inner: Some(inner), ..Test::fixed(1) }
+        Test {
+            inner: Some(inner),
+            ..Test::fixed(1)
+        }
     }
 
     pub fn paced(self, rate: Rate, quantum: Bytes) -> Test {
-        Test { rate: Some(rate), quantum, ..self }
+        Test {
+            rate: Some(rate),
+            quantum,
+            ..self
+        }
     }
 
     fn note(&mut self, cx: &Cx<'_>, call: Call) {
         if self.logs {
-            self.log.push(Event { now: cx.now, conn: cx.conn.clone(), call });
+            self.log.push(Event {
+                now: cx.now,
+                conn: cx.conn.clone(),
+                call,
+            });
         }
     }
 
@@ -142,7 +176,11 @@ impl Controller for Test {
             inner.on_ack(cx, ack);
         }
         self.mark_acks = self.mark_acks.saturating_sub(1);
-        if self.reduces && !cx.conn.in_recovery && self.ssthresh < Bytes::MAX && self.cwnd < self.ssthresh {
+        if self.reduces
+            && !cx.conn.in_recovery
+            && self.ssthresh < Bytes::MAX
+            && self.cwnd < self.ssthresh
+        {
             self.cwnd = (self.cwnd + ack.newly_acked).min(self.ssthresh);
         }
     }

@@ -7,9 +7,10 @@
 //!   100  > r0 10                  a retransmission and a new segment leave
 //!   900  -                        time passes
 //! ```
-//! Whatever the sender emits up to the last line and the table doesn't list, or not at that time, fails the script.
-//! Without `ts`, an ACK echoes what RFC 7323 §4.3 asks for if the latest copy of what it acknowledges first has arrived.
-//! Time 0 is when the handshake ends, but for [`Bench::closed`], where it is when the connection is opened.
+//! Whatever the sender emits up to the last line and the table doesn't list, or not at that time,
+//! fails the script. Without `ts`, an ACK echoes what RFC 7323 §4.3 asks for if the latest copy of
+//! what it acknowledges first has arrived. Time 0 is when the handshake ends, but for
+//! [`Bench::closed`], where it is when the connection is opened.
 #![allow(unreachable_pub)]
 
 pub mod controller;
@@ -17,7 +18,10 @@ pub mod controller;
 use std::collections::BTreeMap;
 
 use cc::{NoProbe, RecoveryOwner};
-use endpoint::{Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender, SenderConfig};
+use endpoint::{
+    Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender,
+    SenderConfig,
+};
 use units::{Bytes, Rng, Span, Time};
 
 pub use controller::{Event, Test};
@@ -66,7 +70,11 @@ impl Setup {
 
     /// A window of `n` segments, halved by PRR.
     pub fn halving(n: u64, app: App) -> Setup {
-        Setup { controller: Test::halving(n), owner: RecoveryOwner::Prr, ..Setup::fixed(n, app) }
+        Setup {
+            controller: Test::halving(n),
+            owner: RecoveryOwner::Prr,
+            ..Setup::fixed(n, app)
+        }
     }
 }
 
@@ -88,10 +96,26 @@ pub struct Bench {
 impl Bench {
     /// A connection whose SYN has just left.
     pub fn closed(setup: Setup) -> Bench {
-        let Setup { controller, owner, app, pacing, ecn, codepoint, .. } = setup;
+        let Setup {
+            controller,
+            owner,
+            app,
+            pacing,
+            ecn,
+            codepoint,
+            ..
+        } = setup;
         let rng = Rng::stream(1, "test", "controller");
         let mut sender = Sender::new(
-            SenderConfig { controller, owner, app, pacing, hosted: false, rate_interval: Span::ZERO, rng },
+            SenderConfig {
+                controller,
+                owner,
+                app,
+                pacing,
+                hosted: false,
+                rate_interval: Span::ZERO,
+                rng,
+            },
             Time::ZERO,
         )
         .with_ecn(ecn, codepoint);
@@ -148,7 +172,8 @@ impl Bench {
 
     fn transmit(&mut self) {
         let (now, out) = (self.now, &mut self.out);
-        self.sender.transmit(now, &mut NoProbe, |segment| out.push((now, segment)));
+        self.sender
+            .transmit(now, &mut NoProbe, |segment| out.push((now, segment)));
     }
 
     /// Lets timers fire and the pacer open, up to `until`, and including it if so asked.
@@ -163,7 +188,8 @@ impl Bench {
             if self.sender.must_resend_syn(now) {
                 out.push((now, self.sender.syn(now)));
             } else {
-                self.sender.on_timer(now, &mut NoProbe, |segment| out.push((now, segment)));
+                self.sender
+                    .on_timer(now, &mut NoProbe, |segment| out.push((now, segment)));
                 self.transmit();
             }
             assert!(self.out.len() < 100_000, "the sender runs away");
@@ -182,15 +208,21 @@ impl Bench {
     #[track_caller]
     pub fn play(&mut self, table: &str) {
         let mut expected = Vec::new();
-        for line in
-            table.lines().map(|line| line.split("//").next().unwrap_or("").trim()).filter(|line| !line.is_empty())
+        for line in table
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or("").trim())
+            .filter(|line| !line.is_empty())
         {
             let mut words = line.split_whitespace();
-            let time: f64 =
-                words.next().and_then(|word| word.parse().ok()).unwrap_or_else(|| panic!("time in: {line}"));
+            let time: f64 = words
+                .next()
+                .and_then(|word| word.parse().ok())
+                .unwrap_or_else(|| panic!("time in: {line}"));
             let at = self.at(time);
             match words.next() {
-                Some(">") => words.for_each(|word| expand(word, |name| expected.push(format!("{time} > {name}")))),
+                Some(">") => words.for_each(|word| {
+                    expand(word, |name| expected.push(format!("{time} > {name}")))
+                }),
                 Some("<") => {
                     assert!(at >= self.now, "{line} goes back in time");
                     self.pass(at, false);
@@ -202,18 +234,30 @@ impl Bench {
             }
             self.pass(at, true);
         }
-        let sent: Vec<String> = self.sent().iter().map(|(at, segment)| self.describe(*at, segment)).collect();
+        let sent: Vec<String> = self
+            .sent()
+            .iter()
+            .map(|(at, segment)| self.describe(*at, segment))
+            .collect();
         assert_eq!(sent, expected, "\nwhat left, and what was expected");
     }
 
     fn describe(&self, at: Time, segment: &Segment) -> String {
         let again = if segment.retransmit { "r" } else { "" };
-        let name = if segment.syn { "syn".to_owned() } else { segment.seq.to_string() };
+        let name = if segment.syn {
+            "syn".to_owned()
+        } else {
+            segment.seq.to_string()
+        };
         format!("{} > {again}{name}", self.time(at))
     }
 
     fn note(&mut self) {
-        self.last_sent.extend(self.out[self.noted..].iter().map(|(at, segment)| (segment.seq, *at)));
+        self.last_sent.extend(
+            self.out[self.noted..]
+                .iter()
+                .map(|(at, segment)| (segment.seq, *at)),
+        );
         self.noted = self.out.len();
     }
 
@@ -272,7 +316,12 @@ impl Bench {
 
     /// The last ACK that the controller was told of.
     pub fn last_ack(&self) -> cc::Ack {
-        self.log().iter().rev().find_map(Event::ack).expect("an ACK").to_owned()
+        self.log()
+            .iter()
+            .rev()
+            .find_map(Event::ack)
+            .expect("an ACK")
+            .to_owned()
     }
 
     /// The snapshots of what was sent, in order.
@@ -287,12 +336,17 @@ impl Bench {
 
 fn block(range: &str) -> Block {
     let (first, last) = range.split_once('-').unwrap_or((range, range));
-    Block { start: first.parse().unwrap(), end: last.parse::<u64>().unwrap() + 1 }
+    Block {
+        start: first.parse().unwrap(),
+        end: last.parse::<u64>().unwrap() + 1,
+    }
 }
 
 /// `3-5` and `r3-5` name three segments each.
 fn expand(word: &str, mut name: impl FnMut(String)) {
-    let (again, range) = word.strip_prefix('r').map_or(("", word), |range| ("r", range));
+    let (again, range) = word
+        .strip_prefix('r')
+        .map_or(("", word), |range| ("r", range));
     let range = range.strip_prefix('r').unwrap_or(range);
     match (again, range) {
         (_, "syn") => name(word.to_owned()),

@@ -2,8 +2,9 @@
 
 use super::*;
 
-/// COBALT begins as CoDel does, but counts from the first delay above target: 100, 70.7, 57.7, 50, 44.7 ms. The delay grows
-/// by the rate of drops that it needs, and the last packet is never dropped.
+/// COBALT begins as CoDel does, but counts from the first delay above target: 100, 70.7, 57.7, 50,
+/// 44.7 ms. The delay grows by the rate of drops that it needs, and the last packet is never
+/// dropped.
 #[test]
 fn cake_drops_after_an_interval_over_the_root_of_the_count() {
     let mut bench = Bench::new(queue("cake", &[], 1_000_000));
@@ -16,7 +17,10 @@ fn cake_drops_after_an_interval_over_the_root_of_the_count() {
     for (n, (now, _)) in bench.dropped.iter().enumerate().take(20) {
         expected += 100.0 / ((n + 1) as f64).sqrt();
         let now = *now as f64 / 1e3;
-        assert!((now - expected).abs() <= 0.21, "drop {n} at {now}, not {expected}");
+        assert!(
+            (now - expected).abs() <= 0.21,
+            "drop {n} at {now}, not {expected}"
+        );
     }
     assert!(bench.dropped.len() >= 20);
     let mut lone = Bench::new(queue("cake", &[], 100));
@@ -28,7 +32,8 @@ fn cake_drops_after_an_interval_over_the_root_of_the_count() {
     assert!(lone.dropped.is_empty());
 }
 
-/// A full queue of a flow that answers to nothing: BLUE's probability grows by 1/256 for each target of time.
+/// A full queue of a flow that answers to nothing: BLUE's probability grows by 1/256 for each
+/// target of time.
 #[test]
 fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
     let mut bench = Bench::new(queue("cake", &[], 100));
@@ -42,13 +47,21 @@ fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
         bench.take();
         shares.push(bench.queue.backlog().0);
     }
-    assert!(bench.dropped.iter().all(|(_, packet)| packet.flow == 1), "the other one's queue is short");
-    // Two seconds are 400 targets: the probability would be beyond one; it stops growing where the queue is not full.
+    assert!(
+        bench.dropped.iter().all(|(_, packet)| packet.flow == 1),
+        "the other one's queue is short"
+    );
+    // Two seconds are 400 targets: the probability would be beyond one; it stops growing where the
+    // queue is not full.
     assert!(shares[..1_000].contains(&99), "full at first");
-    assert!(shares[19_000..].iter().all(|packets| *packets < 60), "not for long");
+    assert!(
+        shares[19_000..].iter().all(|packets| *packets < 60),
+        "not for long"
+    );
 }
 
-/// Eight ways: of 300 flows in 1024 queues none has to share, where plain hashing would have some 44 pairs meet.
+/// Eight ways: of 300 flows in 1024 queues none has to share, where plain hashing would have some
+/// 44 pairs meet.
 #[test]
 fn cake_gives_each_flow_a_queue_of_its_own() {
     let mut bench = Bench::new(queue("cake", &[], 100_000));
@@ -59,7 +72,11 @@ fn cake_gives_each_flow_a_queue_of_its_own() {
         bench.take();
     }
     for flow in 0..300 {
-        let sent = bench.left.iter().filter(|(_, packet)| packet.flow == flow).count();
+        let sent = bench
+            .left
+            .iter()
+            .filter(|(_, packet)| packet.flow == flow)
+            .count();
         assert!((9..=11).contains(&sent), "flow {flow}: {sent}");
     }
 }
@@ -78,15 +95,22 @@ fn cake_sends_a_sparse_flow_first() {
     }
 }
 
-/// 12 Mbit/s are a packet of 1500 bytes a millisecond, from the first one on: no burst after an idle time.
+/// 12 Mbit/s are a packet of 1500 bytes a millisecond, from the first one on: no burst after an
+/// idle time.
 #[test]
 fn cake_shapes_without_bursts() {
-    let mut bench = Bench::new(queue("cake", &[("bandwidth", Value::Rate(Rate::from_mbps(12)))], 10_000));
+    let mut bench = Bench::new(queue(
+        "cake",
+        &[("bandwidth", Value::Rate(Rate::from_mbps(12)))],
+        10_000,
+    ));
     bench.now = 5_000_000;
     bench.put_many(100, 0, Ecn::NotEct);
     for n in 0..100 {
         assert!(bench.take().is_some(), "packet {n}");
-        assert!(bench.take().is_none() && (n == 99 || bench.queue.opens_at() == at(bench.now + 1_000)));
+        assert!(
+            bench.take().is_none() && (n == 99 || bench.queue.opens_at() == at(bench.now + 1_000))
+        );
         bench.now += 1_000;
     }
 }
@@ -120,7 +144,11 @@ fn cake_forgets_a_flow_when_its_control_is_at_rest() {
     }
     let start = bench.now;
     load(&mut bench, start + 100_000, 2);
-    assert_eq!(bench.dropped.len(), before, "it begins anew: an interval without a drop");
+    assert_eq!(
+        bench.dropped.len(),
+        before,
+        "it begins anew: an interval without a drop"
+    );
 }
 
 /// BLUE's probability shrinks by 1/4096 for each target of time in which the flow has nothing.
@@ -146,8 +174,15 @@ fn cake_forgives_a_flood_after_a_while() {
         bench.take();
     }
     while bench.take().is_some() {}
-    assert!(dropped(&mut bench, 2_000, false) > 200, "bursts of ten that fit, at once after the flood");
+    assert!(
+        dropped(&mut bench, 2_000, false) > 200,
+        "bursts of ten that fit, at once after the flood"
+    );
     // 4096 targets are 20.5 s.
     assert_eq!(dropped(&mut bench, 210_000, true), 0);
-    assert_eq!(dropped(&mut bench, 2_000, false), 0, "the same bursts afterwards");
+    assert_eq!(
+        dropped(&mut bench, 2_000, false),
+        0,
+        "the same bursts afterwards"
+    );
 }

@@ -14,8 +14,15 @@ fn at(us: u64) -> Time {
 }
 
 fn config(name: &str, options: &[(&str, Value)]) -> Config {
-    let descriptor = QUEUES.iter().find(|queue| queue.name == name).expect("a queue");
-    options.iter().fold(Config::new(descriptor), |config, (name, value)| config.with(name, *value).expect("in range"))
+    let descriptor = QUEUES
+        .iter()
+        .find(|queue| queue.name == name)
+        .expect("a queue");
+    options
+        .iter()
+        .fold(Config::new(descriptor), |config, (name, value)| {
+            config.with(name, *value).expect("in range")
+        })
 }
 
 fn queue(name: &str, options: &[(&str, Value)], limit: u64) -> Q {
@@ -40,19 +47,34 @@ struct Bench {
 
 impl Bench {
     fn new(queue: Q) -> Bench {
-        Bench { queue, now: 0, sent: Vec::new(), dropped: Vec::new(), left: Vec::new() }
+        Bench {
+            queue,
+            now: 0,
+            sent: Vec::new(),
+            dropped: Vec::new(),
+            left: Vec::new(),
+        }
     }
 
     fn put(&mut self, flow: u32, size: u64, ecn: Ecn) {
-        let packet = Packet::new(flow, Bytes::new(size), ecn, at(self.now), self.sent.len() as u64);
+        let packet = Packet::new(
+            flow,
+            Bytes::new(size),
+            ecn,
+            at(self.now),
+            self.sent.len() as u64,
+        );
         self.sent.push(ecn);
         let (now, dropped) = (self.now, &mut self.dropped);
-        self.queue.enqueue(at(now), packet, &mut |packet| dropped.push((now, packet)));
+        self.queue
+            .enqueue(at(now), packet, &mut |packet| dropped.push((now, packet)));
     }
 
     fn take(&mut self) -> Option<Packet<u64>> {
         let (now, dropped) = (self.now, &mut self.dropped);
-        let packet = self.queue.dequeue(at(now), &mut |packet| dropped.push((now, packet)));
+        let packet = self
+            .queue
+            .dequeue(at(now), &mut |packet| dropped.push((now, packet)));
         self.left.extend(packet.map(|packet| (now, packet)));
         packet
     }
@@ -81,7 +103,10 @@ fn codel_acts(ecn: bool) -> Vec<f64> {
         bench.take();
     }
     let acts = if ecn { &bench.left } else { &bench.dropped };
-    acts.iter().filter(|(_, packet)| packet.marked == ecn).map(|(now, _)| *now as f64 / 1e3).collect()
+    acts.iter()
+        .filter(|(_, packet)| packet.marked == ecn)
+        .map(|(now, _)| *now as f64 / 1e3)
+        .collect()
 }
 
 /// RFC 8289 §3.3: 100, 70.7, 57.7, 50, 44.7 ms… from one to the next.
@@ -90,18 +115,30 @@ fn codel_drops_after_an_interval_over_the_root_of_the_count() {
     for ecn in [false, true] {
         let acts = codel_acts(ecn);
         // With twice the rate the delay is half the time: 5 ms at 10 ms.
-        assert!((acts[0] - 110.0).abs() < 0.2, "an interval after it first was above target: {}", acts[0]);
+        assert!(
+            (acts[0] - 110.0).abs() < 0.2,
+            "an interval after it first was above target: {}",
+            acts[0]
+        );
         let mut expected = acts[0];
         for (n, act) in acts.iter().enumerate().take(40) {
-            assert!((act - expected).abs() <= 0.11, "drop {n} at {act}, not {expected}");
+            assert!(
+                (act - expected).abs() <= 0.11,
+                "drop {n} at {act}, not {expected}"
+            );
             expected += 100.0 / ((n + 1) as f64).sqrt();
         }
-        let gaps: Vec<f64> = acts.windows(2).take(5).map(|pair| ((pair[1] - pair[0]) * 10.0).round() / 10.0).collect();
+        let gaps: Vec<f64> = acts
+            .windows(2)
+            .take(5)
+            .map(|pair| ((pair[1] - pair[0]) * 10.0).round() / 10.0)
+            .collect();
         assert_eq!(gaps, [100.0, 70.8, 57.7, 50.0, 44.7], "on a grid of 0.1 ms");
     }
 }
 
-/// RFC 8289 §5.5: back within 16 intervals it begins with the drops that it needed beyond the last time.
+/// RFC 8289 §5.5: back within 16 intervals it begins with the drops that it needed beyond the last
+/// time.
 #[test]
 fn codel_takes_up_dropping_where_it_left_off() {
     let mut bench = Bench::new(queue("codel", &[], 1_000_000));
@@ -116,9 +153,15 @@ fn codel_takes_up_dropping_where_it_left_off() {
     let before = bench.dropped.len();
     while bench.take().is_some() {}
     load(&mut bench, 400, 2);
-    let again: Vec<f64> = bench.dropped[before..].iter().map(|(now, _)| *now as f64 / 1e3).collect();
+    let again: Vec<f64> = bench.dropped[before..]
+        .iter()
+        .map(|(now, _)| *now as f64 / 1e3)
+        .collect();
     let gap = again[1] - again[0];
-    assert!((gap - 100.0 / ((before - 1) as f64).sqrt()).abs() < 0.2, "{gap} after {before} drops");
+    assert!(
+        (gap - 100.0 / ((before - 1) as f64).sqrt()).abs() < 0.2,
+        "{gap} after {before} drops"
+    );
 }
 
 #[test]
@@ -145,7 +188,14 @@ fn codel_marks_beyond_the_threshold_besides() {
         bench.now += 500;
         bench.take();
     }
-    assert_eq!(bench.left.iter().map(|(_, packet)| packet.marked).collect::<Vec<_>>(), [false, false, true, true]);
+    assert_eq!(
+        bench
+            .left
+            .iter()
+            .map(|(_, packet)| packet.marked)
+            .collect::<Vec<_>>(),
+        [false, false, true, true]
+    );
 }
 
 /// RFC 8290: bytes, not packets, are shared, whatever the flows offer.
@@ -158,7 +208,14 @@ fn fq_codel_shares_one_to_one() {
         (0..4).for_each(|_| bench.put(2, 500, Ecn::NotEct));
         bench.take();
     }
-    let bytes = |flow| -> f64 { bench.left.iter().filter(|(_, p)| p.flow == flow).map(|(_, p)| p.size.as_f64()).sum() };
+    let bytes = |flow| -> f64 {
+        bench
+            .left
+            .iter()
+            .filter(|(_, p)| p.flow == flow)
+            .map(|(_, p)| p.size.as_f64())
+            .sum()
+    };
     let ratio = bytes(1) / bytes(2);
     assert!((ratio - 1.0).abs() < 0.02, "{ratio}");
 }
@@ -172,14 +229,19 @@ fn fq_codel_sends_a_sparse_flow_first() {
         (0..10).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
         if step % 100 == 50 {
             bench.put(77, 200, Ecn::NotEct);
-            assert_eq!(bench.take().expect("there is a backlog").flow, 77, "one packet's time at most");
+            assert_eq!(
+                bench.take().expect("there is a backlog").flow,
+                77,
+                "one packet's time at most"
+            );
         }
         bench.take();
     }
 }
 
-/// §4.2: flows that come back as soon as they are empty are new all the time, and yet the old one has its turn. Whether a
-/// flow of `kind` that always has a packet gets its share of four beside three that send the next a while after the last.
+/// §4.2: flows that come back as soon as they are empty are new all the time, and yet the old one
+/// has its turn. Whether a flow of `kind` that always has a packet gets its share of four beside
+/// three that send the next a while after the last.
 fn share_beside_new_flows(kind: &str) -> f64 {
     let mut bench = Bench::new(queue(kind, &[], 10_240));
     bench.put_many(1_000, 1, Ecn::NotEct);
@@ -192,7 +254,12 @@ fn share_beside_new_flows(kind: &str) -> f64 {
         }
         back = (sent > 1).then_some(sent);
     }
-    bench.left.iter().filter(|(_, packet)| packet.flow == 1).count() as f64 / 1_000.0
+    bench
+        .left
+        .iter()
+        .filter(|(_, packet)| packet.flow == 1)
+        .count() as f64
+        / 1_000.0
 }
 
 #[test]
@@ -235,11 +302,19 @@ fn pie_lets_a_burst_pass_and_holds_the_target() {
     assert!((150_000..400_000).contains(&first), "{first} us");
     let mean = delay / samples;
     assert!((mean - 15.0).abs() < 1.5, "{mean} ms");
-    let late = bench.dropped.iter().filter(|(now, _)| *now >= 30_000_000).count() as f64;
-    assert!((late / 45_000.0 - 1.0 / 3.0).abs() < 0.01, "a third of what arrives is too much");
+    let late = bench
+        .dropped
+        .iter()
+        .filter(|(now, _)| *now >= 30_000_000)
+        .count() as f64;
+    assert!(
+        (late / 45_000.0 - 1.0 / 3.0).abs() < 0.01,
+        "a third of what arrives is too much"
+    );
 }
 
-/// RFC 9332 §2.1: with a base probability of 0.1 the classic queue is marked with its square, L4S with twice as much.
+/// RFC 9332 §2.1: with a base probability of 0.1 the classic queue is marked with its square, L4S
+/// with twice as much.
 #[test]
 fn dualpi2_squares_for_classic_and_doubles_for_l4s() {
     for (ecn, expected) in [(Ecn::Ect0, 0.01), (Ecn::Ect1, 0.2)] {
@@ -258,18 +333,25 @@ fn dualpi2_squares_for_classic_and_doubles_for_l4s() {
             }
         }
         let late = bench.left.iter().filter(|(now, _)| *now > 1_000_000);
-        let (all, marked) =
-            late.fold((0.0, 0.0), |(all, marked), (_, p)| (all + 1.0, marked + f64::from(u8::from(p.marked))));
+        let (all, marked) = late.fold((0.0, 0.0), |(all, marked), (_, p)| {
+            (all + 1.0, marked + f64::from(u8::from(p.marked)))
+        });
         let share = marked / all;
         // 199,000 draws: sigma is 0.0002 and 0.0009.
-        assert!((share - expected).abs() < 4.0 * (expected * (1.0 - expected) / all).sqrt(), "{ecn:?}: {share}");
+        assert!(
+            (share - expected).abs() < 4.0 * (expected * (1.0 - expected) / all).sqrt(),
+            "{ecn:?}: {share}"
+        );
     }
 }
 
 #[test]
 fn dualpi2_puts_l4s_first_and_protects_the_classic_queue() {
-    let mut bench =
-        Bench::new(queue("dualpi2", &[("alpha", Value::Number(0.0)), ("beta", Value::Number(0.0))], 10_000));
+    let mut bench = Bench::new(queue(
+        "dualpi2",
+        &[("alpha", Value::Number(0.0)), ("beta", Value::Number(0.0))],
+        10_000,
+    ));
     bench.put_many(1_000, 0, Ecn::NotEct);
     bench.put_many(1_000, 1, Ecn::Ect1);
     bench.put_many(10, 2, Ecn::Ce);
@@ -277,7 +359,11 @@ fn dualpi2_puts_l4s_first_and_protects_the_classic_queue() {
         bench.take();
     }
     assert_eq!(bench.left[0].1.flow, 1);
-    let classic = bench.left.iter().filter(|(_, packet)| packet.flow == 0).count();
+    let classic = bench
+        .left
+        .iter()
+        .filter(|(_, packet)| packet.flow == 0)
+        .count();
     assert_eq!(classic, 100, "its tenth, and no more");
 }
 
@@ -289,33 +375,64 @@ fn dualpi2_marks_l4s_at_a_millisecond_and_drops_it_on_overload() {
         bench.now += wait;
         bench.take();
     }
-    assert_eq!(bench.left.iter().map(|(_, packet)| packet.marked).collect::<Vec<_>>(), [false, true, true]);
+    assert_eq!(
+        bench
+            .left
+            .iter()
+            .map(|(_, packet)| packet.marked)
+            .collect::<Vec<_>>(),
+        [false, true, true]
+    );
     // Twice the link's rate of traffic that does not answer to marks.
     for step in 0..60_000 {
         bench.now += 1_000;
         bench.put_many(2, 0, Ecn::Ect1);
         bench.take();
-        assert!(step < 10_000 || bench.queue.backlog().0 < 100, "{:?} wait", bench.queue.backlog());
+        assert!(
+            step < 10_000 || bench.queue.backlog().0 < 100,
+            "{:?} wait",
+            bench.queue.backlog()
+        );
     }
-    assert!(bench.dropped.len() > 50_000, "half of it, not before the queue");
+    assert!(
+        bench.dropped.len() > 50_000,
+        "half of it, not before the queue"
+    );
 }
 
-/// RFC 9332 A.2: on a slow link a packet alone waits longer than the threshold, behind the one that is being sent.
+/// RFC 9332 A.2: on a slow link a packet alone waits longer than the threshold, behind the one that
+/// is being sent.
 #[test]
 fn dualpi2_spares_l4s_packets_that_find_too_few_before_them() {
-    for (least, marked) in [(0, [true, true, true]), (1, [false, true, true]), (2, [false, false, true])] {
-        let mut bench = Bench::new(queue("dualpi2", &[("min_qlen_step", Value::Count(least))], 10_000));
+    for (least, marked) in [
+        (0, [true, true, true]),
+        (1, [false, true, true]),
+        (2, [false, false, true]),
+    ] {
+        let mut bench = Bench::new(queue(
+            "dualpi2",
+            &[("min_qlen_step", Value::Count(least))],
+            10_000,
+        ));
         bench.put_many(3, 0, Ecn::Ect1);
         for _ in 0..3 {
             bench.now += 1_200;
             bench.take();
         }
-        assert_eq!(bench.left.iter().map(|(_, packet)| packet.marked).collect::<Vec<_>>(), marked, "{least}");
+        assert_eq!(
+            bench
+                .left
+                .iter()
+                .map(|(_, packet)| packet.marked)
+                .collect::<Vec<_>>(),
+            marked,
+            "{least}"
+        );
     }
 }
 
-/// Floyd and Jacobson 1993 §4 and §7: half way from min to max p_b is half of the maximum, and from mark to mark there are
-/// 1 to 1/p_b arrivals, uniformly.
+/// Floyd and Jacobson 1993 §4 and §7: half way from min to max p_b is half of the maximum, and from
+/// mark to mark there are 1 to 1/p_b arrivals, uniformly.
 #[test]
 fn red_marks_with_half_the_probability_half_way() {
     let options = [
@@ -332,18 +449,32 @@ fn red_marks_with_half_the_probability_half_way() {
         bench.put(0, 1_500, Ecn::Ect0);
         bench.take();
     }
-    let marked = bench.left.iter().skip(10_000).filter(|(_, packet)| packet.marked);
+    let marked = bench
+        .left
+        .iter()
+        .skip(10_000)
+        .filter(|(_, packet)| packet.marked);
     let numbers: Vec<u64> = marked.map(|(_, packet)| packet.payload).collect();
     let gaps: Vec<u64> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mean = gaps.iter().sum::<u64>() as f64 / gaps.len() as f64;
-    assert!((mean - 50.5).abs() < 1.0, "p_b = 0.01: uniform in 1 to 100, mean {mean}");
-    assert!((99..=100).contains(gaps.iter().max().expect("marks")), "{:?}", gaps.iter().max());
+    assert!(
+        (mean - 50.5).abs() < 1.0,
+        "p_b = 0.01: uniform in 1 to 100, mean {mean}"
+    );
+    assert!(
+        (99..=100).contains(gaps.iter().max().expect("marks")),
+        "{:?}",
+        gaps.iter().max()
+    );
     assert!(bench.dropped.is_empty());
 }
 
 #[test]
 fn red_forgets_while_idle_and_drops_beyond_max() {
-    let options = [("min", Value::Size(Bytes::new(5_000))), ("max", Value::Size(Bytes::new(15_000)))];
+    let options = [
+        ("min", Value::Size(Bytes::new(5_000))),
+        ("max", Value::Size(Bytes::new(15_000))),
+    ];
     let mut bench = Bench::new(queue("red", &options, 200));
     bench.put_many(200, 0, Ecn::NotEct);
     let hard = bench.dropped.len();
@@ -351,13 +482,20 @@ fn red_forgets_while_idle_and_drops_beyond_max() {
     while bench.take().is_some() {}
     bench.now += 1_000_000;
     bench.put_many(3, 0, Ecn::NotEct);
-    assert_eq!(bench.dropped.len(), hard, "a second is 1500 small packets: the average is back at zero");
+    assert_eq!(
+        bench.dropped.len(),
+        hard,
+        "a second is 1500 small packets: the average is back at zero"
+    );
 }
 
 #[test]
 fn step_ecn_marks_what_finds_more_than_the_threshold() {
     let marked = |threshold, drop| {
-        let options = [("threshold", Value::Depth(threshold)), ("drop_not_ect", Value::Flag(drop))];
+        let options = [
+            ("threshold", Value::Depth(threshold)),
+            ("drop_not_ect", Value::Flag(drop)),
+        ];
         let mut bench = Bench::new(queue("step_ecn", &options, 100));
         bench.put_many(8, 0, Ecn::Ect0);
         bench.put(0, 1_500, Ecn::NotEct);
@@ -365,30 +503,63 @@ fn step_ecn_marks_what_finds_more_than_the_threshold() {
             bench.now += 1_000;
             bench.take();
         }
-        (bench.marks(), bench.left.iter().position(|(_, packet)| packet.marked), bench.dropped.len())
+        (
+            bench.marks(),
+            bench.left.iter().position(|(_, packet)| packet.marked),
+            bench.dropped.len(),
+        )
     };
-    assert_eq!(marked(Depth::Packets(5), false), (2, Some(6), 0), "the seventh finds six");
-    assert_eq!(marked(Depth::Bytes(Bytes::new(7_500)), true), (2, Some(6), 1));
-    assert_eq!(marked(Depth::Time(Span::from_millis(5)), true), (3, Some(5), 1), "the sixth leaves after six");
+    assert_eq!(
+        marked(Depth::Packets(5), false),
+        (2, Some(6), 0),
+        "the seventh finds six"
+    );
+    assert_eq!(
+        marked(Depth::Bytes(Bytes::new(7_500)), true),
+        (2, Some(6), 1)
+    );
+    assert_eq!(
+        marked(Depth::Time(Span::from_millis(5)), true),
+        (3, Some(5), 1),
+        "the sixth leaves after six"
+    );
 }
 
 #[test]
 fn what_contradicts_is_refused() {
     let refused = |name, options: &[(&str, Value)], limit| {
         let config = config(name, options);
-        (config.descriptor().check)(&config, Bytes::new(limit)).expect_err("refused").name
+        (config.descriptor().check)(&config, Bytes::new(limit))
+            .expect_err("refused")
+            .name
     };
-    assert_eq!(refused("red", &[("max", Value::Size(Bytes::new(50_000)))], 40_000), "max");
-    assert_eq!(refused("red", &[("min", Value::Size(Bytes::new(50_000)))], 40_000), "min");
-    assert_eq!(refused("red", &[("burst", Value::Count(1))], 400_000), "burst");
+    assert_eq!(
+        refused("red", &[("max", Value::Size(Bytes::new(50_000)))], 40_000),
+        "max"
+    );
+    assert_eq!(
+        refused("red", &[("min", Value::Size(Bytes::new(50_000)))], 40_000),
+        "min"
+    );
+    assert_eq!(
+        refused("red", &[("burst", Value::Count(1))], 400_000),
+        "burst"
+    );
     let config = Config::new(QUEUES[4]).with("flows", Value::Count(0));
-    assert_eq!(config.expect_err("out of range").problem, "not in 1 to 65536");
+    assert_eq!(
+        config.expect_err("out of range").problem,
+        "not in 1 to 65536"
+    );
 }
 
 #[test]
 fn options_are_declared_in_full() {
     for descriptor in QUEUES {
-        assert!(descriptor.purpose.ends_with('.') && !descriptor.specifications.is_empty(), "{}", descriptor.name);
+        assert!(
+            descriptor.purpose.ends_with('.') && !descriptor.specifications.is_empty(),
+            "{}",
+            descriptor.name
+        );
         for param in descriptor.params {
             let said = param.domain.default().is_some() == param.otherwise.is_empty();
             assert!(
@@ -398,7 +569,9 @@ fn options_are_declared_in_full() {
                 param.name
             );
             if let Some(default) = param.domain.default() {
-                Config::new(descriptor).with(param.name, default).expect("a default is within its range");
+                Config::new(descriptor)
+                    .with(param.name, default)
+                    .expect("a default is within its range");
             }
         }
     }
@@ -412,7 +585,12 @@ enum Step {
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let ecn = prop_oneof![Just(Ecn::NotEct), Just(Ecn::Ect0), Just(Ecn::Ect1), Just(Ecn::Ce)];
+    let ecn = prop_oneof![
+        Just(Ecn::NotEct),
+        Just(Ecn::Ect0),
+        Just(Ecn::Ect1),
+        Just(Ecn::Ce)
+    ];
     let size = prop_oneof![Just(1_500_u64), 40_u64..1_500];
     let step = prop_oneof![
         6 => (0_u32..8, size, ecn).prop_map(|(flow, size, ecn)| Step::Put(flow, size, ecn)),

@@ -1,6 +1,6 @@
 //! The runs that `docs/performance.md` gives figures of.
 
-use scenario::Scenario;
+use fullpipe_scenario::Scenario;
 
 /// One of them.
 #[derive(Clone, Copy, Debug)]

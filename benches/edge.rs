@@ -9,12 +9,12 @@
 
 use std::sync::atomic::AtomicBool;
 
-use cc::Registry;
-use edge::{Fleet, PRESETS, Population};
+use fullpipe_cc::Registry;
+use fullpipe_edge::{Fleet, PRESETS, Population};
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sweep::Work;
 use nix::time::{ClockId, clock_gettime};
-use scenario::Scenario;
-use sim::{Simulation, TraceLevel};
-use sweep::Work;
 
 /// What may befall packets on a path: what it is called, its key, and the value that is none of it.
 const KINDS: [(&str, &str, &str); 6] = [

@@ -4,10 +4,10 @@
 //! `cargo bench -p fullpipe-benches --bench engine`
 
 use cases::CASES;
-use cc::Registry;
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
-use sim::{Simulation, TraceLevel};
-use units::Span;
+use fullpipe_cc::Registry;
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_units::Span;
 
 fn seconds(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("second");

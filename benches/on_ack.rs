@@ -12,14 +12,14 @@ use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use cases::CASES;
-use cc::replay::{Call, Event};
-use cc::{
+use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
+use fullpipe_cc::replay::{Call, Event};
+use fullpipe_cc::{
     Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery,
     Registry, Snapshot,
 };
-use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
-use sim::TraceLevel;
-use units::Rng;
+use fullpipe_sim::TraceLevel;
+use fullpipe_units::Rng;
 
 /// The controllers, in the order of their age.
 const CONTROLLERS: [&str; 4] = ["cubic", "bbr1", "bbr2", "bbr3"];
@@ -117,7 +117,7 @@ fn record(name: &str) -> Recording {
         .iter()
         .find(|case| case.name == format!("{name}-1g"))
         .expect("it has a case");
-    sim::run(
+    fullpipe_sim::run(
         &case.scenario(SECONDS),
         &registry.with(recorder),
         TraceLevel::Off,

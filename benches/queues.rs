@@ -6,8 +6,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use path::{Config, Ecn, Limit, Packet, QUEUES, Queue};
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_path::{Config, Ecn, Limit, Packet, QUEUES, Queue};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 const PACKETS: u64 = 10_000;
 

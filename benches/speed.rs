@@ -10,10 +10,10 @@
 use std::{fs, process};
 
 use cases::{CASES, Case};
-use cc::Registry;
-use sim::{Simulation, TraceLevel};
-use trace::Summary;
-use units::Span;
+use fullpipe_cc::Registry;
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_trace::Summary;
+use fullpipe_units::Span;
 
 fn main() {
     let (mut level, mut smoke, mut repeat, mut names) = (TraceLevel::Off, false, 1, Vec::new());

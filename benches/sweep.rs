@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use cc::Registry;
-use sim::TraceLevel;
-use sweep::{Plan, Request};
+use fullpipe_cc::Registry;
+use fullpipe_sim::TraceLevel;
+use fullpipe_sweep::{Plan, Request};
 
 const TEXT: &str = "duration = \"10s\"\n[path]\nrate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
 const ROUNDS: u64 = 5;
@@ -26,8 +26,13 @@ fn main() {
         ..Request::default()
     };
     let plan = Arc::new(
-        Plan::new(TEXT, "sweep.toml", &request, cc::Registry::default())
-            .unwrap_or_else(|error| panic!("{error}")),
+        Plan::new(
+            TEXT,
+            "sweep.toml",
+            &request,
+            fullpipe_cc::Registry::default(),
+        )
+        .unwrap_or_else(|error| panic!("{error}")),
     );
     let (mut bare, mut swept, mut wall) = (0.0, 0.0, 0.0);
     let mut packets = (0, 0);
@@ -55,7 +60,7 @@ fn in_a_loop(plan: &Plan) -> u64 {
     let mut scenario = plan.scenario(0);
     let runs = plan.seeds().map(|seed| {
         scenario.seed = seed;
-        sim::run(&scenario, &registry, TraceLevel::Off)
+        fullpipe_sim::run(&scenario, &registry, TraceLevel::Off)
             .unwrap_or_else(|error| panic!("{error}"))
             .summary
             .packets

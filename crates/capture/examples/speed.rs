@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use capture::{Heard, Options, Running};
-use units::Span;
+use fullpipe_capture::{Heard, Options, Running};
+use fullpipe_units::Span;
 
 fn main() {
     let files = std::env::args_os().skip(1).map(Into::into).collect();

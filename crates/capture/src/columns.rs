@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use units::Time;
+use fullpipe_units::Time;
 
 use crate::flow::{End, Flow};
 use crate::segment::Protocol;

@@ -1,7 +1,7 @@
 //! One flow while it is open: what each of its ends has sent.
 
+use fullpipe_units::{Span, Time};
 use smallvec::SmallVec;
-use units::{Span, Time};
 
 use crate::segment::{Key, Protocol, Segment};
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use crate::segment::{Datagram, Flags, Segment};
 

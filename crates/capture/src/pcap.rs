@@ -1,8 +1,8 @@
 //! Pcap as tcpdump writes it (draft-ietf-opsawg-pcap): either order of bytes, microseconds or
 //! nanoseconds.
 
+use fullpipe_units::Time;
 use pcap_parser::{LegacyPcapBlock, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
-use units::Time;
 
 use crate::link::Link;
 use crate::reader::{Damage, Frame, LONGEST, Step, link};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use fullpipe_units::Time;
 use pcap_parser::traits::PcapNGPacketBlock;
 use pcap_parser::{Block, OptionCode, parse_block_be, parse_block_le};
-use units::Time;
 
 use crate::link::Link;
 use crate::reader::{Damage, Frame, Step, link};

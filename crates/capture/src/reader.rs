@@ -1,6 +1,6 @@
 //! Frames of a capture of either format, and what there was of it that is none.
 
-use units::Time;
+use fullpipe_units::Time;
 
 use crate::link::Link;
 use crate::pcap::Pcap;

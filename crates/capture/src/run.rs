@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use source::Source;
-use units::Time;
+use fullpipe_source::Source;
+use fullpipe_units::Time;
 
 use crate::columns::Columns;
 use crate::fragments::Fragments;

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
+use fullpipe_units::{Span, Time};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
-use units::{Span, Time};
 
 use crate::columns::Columns;
 use crate::flow::{End, Flow, LINGER, Noticed};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use source::Source;
+use fullpipe_source::Source;
 
 /// Bytes that have come and are not passed yet.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use core::fmt::Debug;
 
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 /// Sender-side congestion control.
 ///

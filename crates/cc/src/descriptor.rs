@@ -4,7 +4,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::{AnyController, WindowController};
 
@@ -375,7 +375,7 @@ impl Config {
 
 /// "did you mean …" for an unknown name, or the list of what is known.
 fn unknown_fix(name: &str, known: &[&str]) -> String {
-    match units::nearest(name, known) {
+    match fullpipe_units::nearest(name, known) {
         Some(near) => format!("did you mean {near:?}? it has {}", known.join(", ")),
         None if known.is_empty() => "it has none".to_owned(),
         None => format!("it has {}", known.join(", ")),

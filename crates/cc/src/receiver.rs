@@ -3,7 +3,7 @@
 
 use core::fmt::Debug;
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 /// Receiver-side congestion control (RFC 9840).
 ///

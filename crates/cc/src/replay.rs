@@ -1,6 +1,6 @@
 //! A controller's calls as data: recorded anywhere, replayed with no network.
 
-use units::{Rng, Time};
+use fullpipe_units::{Rng, Time};
 
 use crate::{Ack, Conn, Controller, Cx, Decision, Lost, NoProbe, PathChange, Recovery, Snapshot};
 

@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 
-use cc::replay::{Call, Event, replay};
-use cc::{
+use fullpipe_cc::replay::{Call, Event, replay};
+use fullpipe_cc::{
     Ack, AnyController, Config, Conn, Controller, Decision, Descriptor, Domain, EcnCounts,
     LossCause, Lost, ParamValue, PathChange, RateSample, Recovery, RecoveryCause, RecoveryOwner,
     Registry, RttSample, Snapshot,
 };
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use proptest::prelude::*;
-use units::{Bytes, Rate, Rng, Span, Time};
 
 const SMSS: Bytes = Bytes::new(1_448);
 

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use cc::{Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profile, Registry};
+use fullpipe_cc::{
+    Config, Controller, Descriptor, Domain, Field, Param, ParamValue, Profile, Registry,
+};
 
 #[test]
 fn descriptors_are_complete() {
@@ -142,8 +144,8 @@ fn a_given_value_stands_above_the_profiles_default() {
         Config::new(
             descriptor,
             &given,
-            units::Bytes::new(1_448),
-            units::Bytes::new(14_480),
+            fullpipe_units::Bytes::new(1_448),
+            fullpipe_units::Bytes::new(14_480),
         )
         .expect("declared")
     };
@@ -170,7 +172,7 @@ fn every_choice_can_be_built() {
             for word in words {
                 let given = [(
                     param.name.to_owned(),
-                    cc::ParamValue::Word((*word).to_owned()),
+                    fullpipe_cc::ParamValue::Word((*word).to_owned()),
                 )]
                 .into();
                 let defaults = Config::defaults(descriptor);
@@ -189,7 +191,10 @@ fn a_window_can_be_built_and_has_a_value_for_every_field() {
         let mut row = Vec::new();
         controller.observe(&mut row);
         assert_eq!(row.len(), descriptor.fields.len(), "{}", descriptor.name);
-        assert!(controller.window() > units::Bytes::ZERO && controller.tick() > units::Span::ZERO);
+        assert!(
+            controller.window() > fullpipe_units::Bytes::ZERO
+                && controller.tick() > fullpipe_units::Span::ZERO
+        );
         assert!(
             Registry::default().get(descriptor.name).is_none(),
             "{}: cc can't tell which",

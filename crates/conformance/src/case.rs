@@ -1,7 +1,7 @@
 //! What a case is made of.
 
-use scenario::Error;
-use units::Span;
+use fullpipe_scenario::Error;
+use fullpipe_units::Span;
 
 use crate::report::{Outcome, Played};
 use crate::stage::Subject;

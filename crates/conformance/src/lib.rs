@@ -2,10 +2,10 @@
 //! conditions on their traces.
 //!
 //! ```
-//! let report = conformance::run(&cc::Registry::default(), "bbr3", &[("profile", "draft")])?;
+//! let report = fullpipe_conformance::run(&fullpipe_cc::Registry::default(), "bbr3", &[("profile", "draft")])?;
 //! println!("{report}");
 //! assert!(report.is_met(), "every condition of the 22 cases is met");
-//! # Ok::<(), scenario::Error>(())
+//! # Ok::<(), fullpipe_scenario::Error>(())
 //! ```
 //!
 //! A controller of your own needs only to be in the registry. It is judged by what it declares:
@@ -18,8 +18,8 @@ mod report;
 mod stage;
 mod view;
 
-use cc::Registry;
-use scenario::Error;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Error;
 
 pub use case::{Case, Condition, Scene, Step};
 pub use cases::{CASES, case};

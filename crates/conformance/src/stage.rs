@@ -4,10 +4,10 @@
 //! shows when the flow gets there, and the scenario that has the step at that time is one that
 //! anybody can run again.
 
-use cc::{Descriptor, Registry};
-use scenario::{Error, Scenario};
-use sim::{Run, TraceLevel};
-use units::Span;
+use fullpipe_cc::{Descriptor, Registry};
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_units::Span;
 
 use crate::case::{Case, Scene, Step};
 use crate::cases::CASES;
@@ -44,7 +44,7 @@ impl<'a> Subject<'a> {
                 .map(|(name, value)| (format!("flow.0.params.{name}"), (*value).to_owned())),
         );
         let scenario = Scenario::parse_with(PROBE, "conformance", &overrides, None)?;
-        sim::Simulation::new(&scenario, registry, TraceLevel::Off)?;
+        fullpipe_sim::Simulation::new(&scenario, registry, TraceLevel::Off)?;
         let Some(descriptor) = registry.get(cc) else {
             let fix = "name an algorithm: fullpipe list algorithms";
             return Err(scenario.error(
@@ -151,7 +151,7 @@ impl<'a> Subject<'a> {
         level: TraceLevel,
     ) -> Result<(Scenario, Run), Error> {
         let scenario = Scenario::parse(text, case.section)?;
-        let run = sim::run(&scenario, self.registry, level)?;
+        let run = fullpipe_sim::run(&scenario, self.registry, level)?;
         Ok((scenario, run))
     }
 

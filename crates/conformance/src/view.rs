@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use cc::Descriptor;
-use scenario::Scenario;
-use trace::{Data, Summary, Table, Trace};
+use fullpipe_cc::Descriptor;
+use fullpipe_scenario::Scenario;
+use fullpipe_trace::{Data, Summary, Table, Trace};
 
 /// A measured number, or why there is none.
 pub type Measured = Result<f64, Why>;

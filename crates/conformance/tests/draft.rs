@@ -1,14 +1,14 @@
 //! draft-ietf-ccwg-bbr-06, Appendix A, as claims on `bbr3` with the draft's profile; and what a
 //! version of BBR meets, as the documentation says it.
 
-use cc::Registry;
-use conformance::{CASES, Report, Subject, Verdict};
+use fullpipe_cc::Registry;
+use fullpipe_conformance::{CASES, Report, Subject, Verdict};
 
 fn holds(section: &str) {
     let registry = Registry::default();
     let subject = Subject::new(&registry, "bbr3", &[("profile", "draft")])
         .unwrap_or_else(|error| panic!("{error}"));
-    let case = conformance::case(section).expect("a case of the appendix");
+    let case = fullpipe_conformance::case(section).expect("a case of the appendix");
     let outcome = case.run(&subject).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(outcome.verdict(), Verdict::Met, "{outcome}");
 }
@@ -79,7 +79,7 @@ fn versions() -> [Report; 5] {
         ("bbr1", &[]),
     ];
     versions.map(|(cc, params)| {
-        conformance::run(&Registry::default(), cc, params)
+        fullpipe_conformance::run(&Registry::default(), cc, params)
             .unwrap_or_else(|error| panic!("{cc}: {error}"))
     })
 }
@@ -130,7 +130,7 @@ fn a_scenario_with_its_steps_can_be_run_again() {
     let registry = Registry::default();
     let subject =
         Subject::new(&registry, "bbr3", &[("drain_pacing_gain", "0.4")]).expect("bbr3 can run");
-    let outcome = conformance::case("4")
+    let outcome = fullpipe_conformance::case("4")
         .expect("A.4")
         .run(&subject)
         .expect("and A.4 with it");
@@ -139,8 +139,8 @@ fn a_scenario_with_its_steps_can_be_run_again() {
         text.contains("params = { drain_pacing_gain = 0.4 }") && text.contains("[[path.change]]"),
         "{text}"
     );
-    let scenario =
-        scenario::Scenario::parse(text, "again.toml").unwrap_or_else(|error| panic!("{error}"));
+    let scenario = fullpipe_scenario::Scenario::parse(text, "again.toml")
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(
         scenario.title.as_deref(),
         Some("A.4 Exiting Drain based on time (half)")

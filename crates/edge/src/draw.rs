@@ -1,7 +1,7 @@
 //! What a value is drawn from: texts with holes, each with its share.
 
-use sweep::{Quantity, Range, quantity};
-use units::Rng;
+use fullpipe_sweep::{Quantity, Range, quantity};
+use fullpipe_units::Rng;
 
 /// Draws outside of the bounds before the nearer bound is taken.
 const TRIES: u32 = 1000;

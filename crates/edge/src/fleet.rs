@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
-use cc::Registry;
-use scenario::{Error, Scenario, Value};
-use sim::{Simulation, TraceLevel};
-use sweep::{Column, Values, Work, quantity};
-use units::{Rng, nearest};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::{Error, Scenario, Value};
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sweep::{Column, Values, Work, quantity};
+use fullpipe_units::{Rng, nearest};
 
 use crate::population::Population;
 use crate::record::{Fields, Record, columns, download};

@@ -6,9 +6,9 @@
 //! again alone, and another key changes nothing of it. What is drawn are texts, as `--set` takes
 //! them: a path is a scenario like any other.
 //!
-//! A [`Fleet`] is so many paths under so many arms: [`Work`](sweep::Work) for the threads of a
-//! sweep, a path a run. What comes of a download is what a server would know of it: the fields of
-//! `ss`.
+//! A [`Fleet`] is so many paths under so many arms: [`Work`](fullpipe_sweep::Work) for the threads
+//! of a sweep, a path a run. What comes of a download is what a server would know of it: the fields
+//! of `ss`.
 
 mod draw;
 mod fleet;

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scenario::{Error, OUR_CHOICE, Scenario, Template};
-use sweep::quantity;
+use fullpipe_scenario::{Error, OUR_CHOICE, Scenario, Template};
+use fullpipe_sweep::quantity;
+use fullpipe_units::{Rng, nearest};
 use toml::{Table, Value as Toml};
-use units::{Rng, nearest};
 
 use crate::draw::Distribution;
 use crate::fleet::Arm;
@@ -291,7 +291,8 @@ impl Class {
         else {
             return;
         };
-        let packets = buffer.value * rate.value * rtt.value / (8.0 * scenario::PACKET.as_f64());
+        let packets =
+            buffer.value * rate.value * rtt.value / (8.0 * fullpipe_scenario::PACKET.as_f64());
         if buffer.unit == "bdp" && packets < least {
             let held = settings.iter_mut().filter(|(key, _)| *key == BUFFER);
             held.for_each(|(_, text)| *text = format!("{least}packets"));
@@ -444,9 +445,9 @@ impl Reader<'_> {
         arm.name = name.to_owned();
         for (param, value) in self.table(table, &at, "params")?.unwrap_or(&Table::new()) {
             let set = match value {
-                Toml::Boolean(flag) => scenario::Value::Flag(*flag),
-                Toml::String(word) => scenario::Value::Word(word.clone()),
-                other => scenario::Value::Number(number(other).ok_or_else(|| {
+                Toml::Boolean(flag) => fullpipe_scenario::Value::Flag(*flag),
+                Toml::String(word) => fullpipe_scenario::Value::Word(word.clone()),
+                other => fullpipe_scenario::Value::Number(number(other).ok_or_else(|| {
                     self.refuse(
                         &format!("{at}.params.{param}"),
                         other,

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use cc::{Descriptor, Registry};
-use scenario::Scenario;
-use sim::{Simulation, Socket, TraceLevel};
-use sweep::{Column, Values};
-use units::{Bytes, Span, Time};
+use fullpipe_cc::{Descriptor, Registry};
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Simulation, Socket, TraceLevel};
+use fullpipe_sweep::{Column, Values};
+use fullpipe_units::{Bytes, Span, Time};
 
 /// Samples are half an RTT apart, or this part of the time that the download has taken so far, if
 /// that is more: some fifty for each factor of e in time. Means weigh a sample by the time that it
@@ -139,7 +139,9 @@ pub(crate) fn download(
             }
             record.samples += 1;
             if !socket.app_limited {
-                last_rate = socket.delivery_rate.map_or(last_rate, units::Rate::as_f64);
+                last_rate = socket
+                    .delivery_rate
+                    .map_or(last_rate, fullpipe_units::Rate::as_f64);
             }
             record.course.add(&socket, (now - before).as_secs_f64());
             record.last = now.as_secs_f64();
@@ -216,7 +218,9 @@ impl State {
             retransmitted,
             bytes_sent: once((sent - retransmitted) * mss) + retransmitted * mss,
             acked: once(socket.info.acked.get()),
-            pacing_rate: socket.pacing_rate.map_or(f64::NAN, units::Rate::as_f64),
+            pacing_rate: socket
+                .pacing_rate
+                .map_or(f64::NAN, fullpipe_units::Rate::as_f64),
             delivery_rate,
             delivered: socket.delivered.get() / mss,
             app_limited: socket.app_limited,
@@ -242,7 +246,7 @@ impl Course {
         let rate = socket
             .delivery_rate
             .filter(|_| !socket.app_limited)
-            .map(units::Rate::as_f64);
+            .map(fullpipe_units::Rate::as_f64);
         if socket.info.unacked > 0 {
             self.samples += 1;
             self.weight += weight;

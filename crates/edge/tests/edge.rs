@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cc::Registry;
-use edge::{Distribution, Fleet, PRESETS, Population};
+use fullpipe_cc::Registry;
+use fullpipe_edge::{Distribution, Fleet, PRESETS, Population};
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_sweep::{Column, Values};
 use proptest::prelude::*;
-use scenario::Scenario;
-use sim::TraceLevel;
-use sweep::{Column, Values};
 
 const SMALL: &str = r#"
 title = "A few paths"
@@ -72,7 +72,7 @@ fn error(text: &str) -> String {
 
 /// The columns of a shard of all paths.
 fn run(fleet: Fleet, paths: u64, threads: usize) -> BTreeMap<String, Values> {
-    let running = sweep::start(
+    let running = fullpipe_sweep::start(
         &Arc::new(fleet),
         std::slice::from_ref(&(0..paths)),
         threads,
@@ -118,7 +118,7 @@ fn a_path_by_itself_is_the_same_to_the_bit() {
             let text = alone.scenario(path, arm).unwrap().to_toml();
             let scenario = Scenario::parse(&text, "path.toml")
                 .unwrap_or_else(|error| panic!("{error}\n{text}"));
-            let summary = sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+            let summary = fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Off)
                 .unwrap()
                 .summary;
             let flow = &summary.flows[0];
@@ -326,8 +326,8 @@ proptest! {
     #[test]
     fn what_is_drawn_is_within_its_bounds(seed: u64) {
         let rtt = Distribution::read(&[(0.4, "{5ms..40ms log}"), (0.6, "{lognormal 60ms spread 3 in 20ms..200ms}")]).unwrap();
-        let drawn = rtt.draw(&mut units::Rng::stream(seed, "path 1", "path.rtt"));
-        let value = sweep::quantity(&drawn).unwrap().value;
+        let drawn = rtt.draw(&mut fullpipe_units::Rng::stream(seed, "path 1", "path.rtt"));
+        let value = fullpipe_sweep::quantity(&drawn).unwrap().value;
         prop_assert!((0.004_999..0.200_01).contains(&value), "{}", drawn);
     }
 }

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use scenario::{Error, Scenario};
-use trace::{LinkSummary, Window};
-use units::{Bytes, Span, Time};
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_trace::{LinkSummary, Window};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::link::{Fate, Link};
 use crate::shelf::{Shelf, Travelling};

@@ -3,8 +3,8 @@
 //! the simulator, with the same random streams.
 //!
 //! ```
-//! # use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
-//! # use units::{Bytes, Span, Time};
+//! # use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+//! # use fullpipe_units::{Bytes, Span, Time};
 //! struct Print;
 //! impl Watch<&str> for Print {
 //!     fn delivered(&mut self, at: Time, waited: Span, parcel: Parcel<&str>) {
@@ -12,15 +12,15 @@
 //!     }
 //! }
 //! let text = "duration = \"1s\"\n[path]\nrate = \"12mbit\"\nrtt = \"20ms\"\nbuffer = \"9packets\"\n[[flow]]\ncc = \"cubic\"";
-//! let scenario = scenario::Scenario::parse(text, "example.toml")?;
-//! let mut path = Emulator::new(&scenario, emulator::whole(&scenario));
+//! let scenario = fullpipe_scenario::Scenario::parse(text, "example.toml")?;
+//! let mut path = Emulator::new(&scenario, fullpipe_emulator::whole(&scenario));
 //! let data = |payload| Parcel::new(0, Direction::Forward, Kind::Data, Bytes::new(1_500), payload);
 //! path.arrive(Time::ZERO, data("first"), &mut Print);
 //! path.arrive(Time::ZERO, data("second"), &mut Print);
 //! while let Some(at) = path.next_at() {
 //!     path.advance(at, &mut Print); // at 11 ms: "first"; at 12 ms: "second", after 1 ms
 //! }
-//! # Ok::<(), scenario::Error>(())
+//! # Ok::<(), fullpipe_scenario::Error>(())
 //! ```
 
 mod emulator;

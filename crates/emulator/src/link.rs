@@ -1,9 +1,9 @@
 //! A link with its meter.
 
-use path::{Ecn, Measured, Packet, Verdict};
-use scenario::{EcnField, Element, Scenario};
-use trace::{LinkMeter, LinkSummary, Window};
-use units::{Bytes, Span, Time};
+use fullpipe_path::{Ecn, Measured, Packet, Verdict};
+use fullpipe_scenario::{EcnField, Element, Scenario};
+use fullpipe_trace::{LinkMeter, LinkSummary, Window};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::shelf::{Shelf, Travelling};
 use crate::{Cause, Kind, Parcel, Passage, Watch};
@@ -37,7 +37,7 @@ impl Link {
     pub(crate) fn new(
         scenario: &Scenario,
         number: usize,
-        link: &scenario::Link,
+        link: &fullpipe_scenario::Link,
         window: Window,
     ) -> Link {
         Link {

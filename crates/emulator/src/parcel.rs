@@ -1,7 +1,7 @@
 //! What travels, and who is told what becomes of it.
 
-use path::Ecn;
-use units::{Bytes, Span, Time};
+use fullpipe_path::Ecn;
+use fullpipe_units::{Bytes, Span, Time};
 
 /// Which way a packet goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,6 +1,6 @@
 //! Where packets are kept while they are on their way.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use crate::Parcel;
 

@@ -1,8 +1,8 @@
 //! A flow's way in one direction.
 
-use path::{Copies, Line, Losses};
-use scenario::{Flow, Scenario};
-use units::Time;
+use fullpipe_path::{Copies, Line, Losses};
+use fullpipe_scenario::{Flow, Scenario};
+use fullpipe_units::Time;
 
 use crate::{Direction, Kind};
 

@@ -1,14 +1,14 @@
 //! The same arrivals come to the same as in the simulator: drops, waits and departures, to the
 //! nanosecond.
 
-use cc::Registry;
-use emulator::{Cause, Direction, Emulator, Kind, Parcel, Watch, whole};
-use path::{Ecn, Serialiser};
+use fullpipe_cc::Registry;
+use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Watch, whole};
+use fullpipe_path::{Ecn, Serialiser};
+use fullpipe_scenario::{PACKET, Scenario};
+use fullpipe_sim::TraceLevel;
+use fullpipe_trace::{Distribution, Histogram};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
-use scenario::{PACKET, Scenario};
-use sim::TraceLevel;
-use trace::{Distribution, Histogram};
-use units::{Bytes, Rate, Span, Time};
 
 /// What befell each flow's packets.
 #[derive(Default)]
@@ -49,7 +49,7 @@ fn compare(path: &str, more: &str) {
         flow("6.1mbit", "500ms", "off"),
     );
     let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    let theirs = sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+    let theirs = fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Off)
         .unwrap()
         .summary;
 

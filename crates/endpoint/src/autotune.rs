@@ -1,6 +1,6 @@
 //! Auto-tuning of the receive window: Linux's dynamic right-sizing (net/ipv4/tcp_input.c).
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::wire::SMSS;
 

@@ -1,8 +1,8 @@
 //! Explicit congestion notification: what the receiver reports of marks, and what the sender makes
 //! of it.
 
-use cc::{Ecn, EcnCounts};
-use units::Bytes;
+use fullpipe_cc::{Ecn, EcnCounts};
+use fullpipe_units::Bytes;
 
 use crate::wire::{Ack, SMSS, Segment};
 

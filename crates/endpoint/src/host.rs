@@ -4,7 +4,7 @@
 //! what has come, and sends what it may. While it works, everything else waits; while it sleeps,
 //! what comes next has to wake it first.
 
-use units::{Rng, Span, Time};
+use fullpipe_units::{Rng, Span, Time};
 
 /// CPU time.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! Delivery-rate samples joined until they cover some time, as a transport on a host takes them.
 
-use cc::RateSample;
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::RateSample;
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 /// One sample each `least`: in between the last one is repeated (picoquic:
 /// picoquic_estimate_path_bandwidth).

@@ -1,7 +1,7 @@
 //! What keeps a flow from sending more: the question that users ask first and mostly answer
 //! wrongly.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 /// What held the sender back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
-use cc::{Arrival, WindowController};
-use units::{Bytes, Span, Time};
+use fullpipe_cc::{Arrival, WindowController};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::autotune::AutoTuning;
 use crate::rtt::RttEstimator;

@@ -1,6 +1,6 @@
 //! Pacing with bursts, as Linux does it: earliest departure times and TSO-like quanta.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::wire::SMSS;
 

@@ -1,6 +1,6 @@
 //! Proportional Rate Reduction (RFC 9937): how fast the window falls to `ssthresh` in recovery.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 /// One recovery episode.
 #[derive(Clone, Debug)]

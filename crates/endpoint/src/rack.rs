@@ -1,7 +1,7 @@
 //! RACK (RFC 8985 §6): time-based loss detection. The state; the sender walks its own window with
 //! it.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 /// Segments SACKed that make a loss certain without reordering (RFC 8985 §6.2 step 4, RFC 5681).
 const DUP_THRESH: u64 = 3;

@@ -1,7 +1,7 @@
 //! Delivery-rate samples: the same for whatever transport keeps a [`Conn`] and takes [`Snapshot`]s.
 
-use cc::{Conn, Ecn, RateSample, Snapshot};
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::{Conn, Ecn, RateSample, Snapshot};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 /// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2): what a
 /// snapshot has besides the [`Conn`].

@@ -1,8 +1,8 @@
 //! The receiver: reassembly, SACK blocks (RFC 2018, 2883) and the policy of when to acknowledge
 //! (RFC 5681 §4.2).
 
-use cc::WindowController;
-use units::{Bytes, Span, Time};
+use fullpipe_cc::WindowController;
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::app::{Answer, Client};
 use crate::autotune::AutoTuning;
@@ -422,7 +422,7 @@ mod tests {
             syn: false,
             retransmit: false,
             push: false,
-            ecn: cc::Ecn::NotEct,
+            ecn: fullpipe_cc::Ecn::NotEct,
             ce: false,
             cwr: false,
         }

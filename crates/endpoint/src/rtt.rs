@@ -1,6 +1,6 @@
 //! Round-trip times and the retransmission timeout (RFC 6298, with Linux's floor).
 
-use units::Span;
+use fullpipe_units::Span;
 
 /// Timeout before any sample (RFC 6298 §2.1).
 const INITIAL_RTO: Span = Span::from_secs(1);

@@ -1,8 +1,8 @@
 //! What was sent and is not yet cumulatively acknowledged, and the snapshots taken of the
 //! connection at each sending.
 
-use cc::{Ecn, Snapshot};
-use units::{Bytes, Time};
+use fullpipe_cc::{Ecn, Snapshot};
+use fullpipe_units::{Bytes, Time};
 
 /// Where a sent segment stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,8 +1,8 @@
 //! Traffic that reacts to nothing: full packets at a constant rate, as of a UDP flood or a badly
 //! made video call.
 
-use cc::Ecn;
-use units::{Rate, Time};
+use fullpipe_cc::Ecn;
+use fullpipe_units::{Rate, Time};
 
 use crate::wire::{HEADER, SMSS, Segment};
 
@@ -56,7 +56,7 @@ const _: () = assert!(SMSS.get() + HEADER.get() == 1500);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Span;
+    use fullpipe_units::Span;
 
     #[test]
     fn keeps_its_rate_exactly() {

@@ -1,7 +1,7 @@
 //! What travels: segments one way, acknowledgements the other.
 
-use cc::Ecn;
-use units::{Bytes, Time};
+use fullpipe_cc::Ecn;
+use fullpipe_units::{Bytes, Time};
 
 /// Payload of a full segment. The one place where it is set.
 pub const SMSS: Bytes = Bytes::new(1448);

@@ -11,7 +11,7 @@ fn main() -> std::io::Result<()> {
     use std::net::{TcpListener, TcpStream};
     use std::time::Duration;
 
-    use fleet::sampler::{Filter, Sampler};
+    use fullpipe_fleet::sampler::{Filter, Sampler};
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     use nix::time::{ClockId, clock_gettime};
 

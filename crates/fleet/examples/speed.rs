@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::time::Instant;
 
-use fleet::{Parse, ss};
-use source::Source;
+use fullpipe_fleet::{Parse, ss};
+use fullpipe_source::Source;
 
 #[expect(clippy::disallowed_methods, reason = "it measures")]
 fn main() -> std::io::Result<()> {
@@ -14,7 +14,7 @@ fn main() -> std::io::Result<()> {
     for file in std::env::args_os().skip(1) {
         reader.begin_file(0);
         let mut source = Source::open(Path::new(&file))?;
-        while fleet::read(&mut source, &mut reader, 1 << 16, 1 << 23)? {
+        while fullpipe_fleet::read(&mut source, &mut reader, 1 << 16, 1 << 23)? {
             if reader.rows() >= 1 << 16 {
                 rows += reader
                     .take()

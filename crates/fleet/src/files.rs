@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use source::Source;
+use fullpipe_source::Source;
 
 use crate::parse::Parse;
 use crate::time;
@@ -39,7 +39,7 @@ pub fn read(
 ///
 /// When it can't be read.
 pub fn begin_of(path: &Path) -> io::Result<i64> {
-    let head = match source::head(path, 1 << 14) {
+    let head = match fullpipe_source::head(path, 1 << 14) {
         Ok(head) => head,
         Err(error)
             if error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Unsupported =>

@@ -1,8 +1,8 @@
 //! nginx's logs, counters of hosts, and bpftrace's histograms.
 
-use fleet::address::Privacy;
-use fleet::nginx::{Format, Options};
-use fleet::{Columns, Parse, Values, counters, histogram, nginx};
+use fullpipe_fleet::address::Privacy;
+use fullpipe_fleet::nginx::{Format, Options};
+use fullpipe_fleet::{Columns, Parse, Values, counters, histogram, nginx};
 
 fn read(mut parser: impl Parse, text: &str) -> (Columns, Vec<String>) {
     parser.begin_file(1_576_576_800_000_000);

@@ -6,9 +6,9 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
 
-use fleet::sampler::{Filter, Sampler};
-use fleet::ss::{COLUMNS, Options, Reader};
-use fleet::{Parse, Values};
+use fullpipe_fleet::sampler::{Filter, Sampler};
+use fullpipe_fleet::ss::{COLUMNS, Options, Reader};
+use fullpipe_fleet::{Parse, Values};
 use nix::sys::socket::{setsockopt, sockopt};
 
 /// Connections over which data went, of both ends, and the port of the server.

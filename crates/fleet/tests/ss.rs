@@ -1,7 +1,7 @@
 //! Lines of `ss` as they are printed in the wild, with the values that they have.
 
-use fleet::ss::{Field, Field::*, Options, Reader, Sample, parse_info};
-use fleet::{Columns, Parse, Values};
+use fullpipe_fleet::ss::{Field, Field::*, Options, Reader, Sample, parse_info};
+use fullpipe_fleet::{Columns, Parse, Values};
 
 /// From the Dropbox article on BBRv2 (2019): kernel 5.3, `ss -tie`.
 const DROPBOX: &str = "ts sack bbr rto:220 rtt:16.139/10.041 ato:40 mss:1448 pmtu:1500 rcvmss:1269 advmss:1428 cwnd:106 ssthresh:52 bytes_sent:9070462 bytes_retrans:3375 bytes_acked:9067087 bytes_received:5775 segs_out:6327 segs_in:551 data_segs_out:6315 data_segs_in:12 bbr:(bw:99.5Mbps,mrtt:1.912,pacing_gain:1,cwnd_gain:2) send 76.1Mbps lastsnd:9896 lastrcv:10944 lastack:9864 pacing_rate 98.5Mbps delivery_rate 27.9Mbps delivered:6316 busy:3020ms rwnd_limited:2072ms(68.6%) retrans:0/5 dsack_dups:5 rcv_rtt:16.125 rcv_space:14400 rcv_ssthresh:65535 minrtt:1.907";
@@ -331,7 +331,7 @@ fn one(line: &str) -> (Columns, impl Fn(Field) -> f64) {
     );
     let values = connections.clone();
     (connections, move |field| {
-        numbers(&values, fleet::ss::COLUMNS[field as usize])[0]
+        numbers(&values, fullpipe_fleet::ss::COLUMNS[field as usize])[0]
     })
 }
 
@@ -629,7 +629,7 @@ fn a_bad_line_is_counted_and_quoted_and_the_rest_is_read() {
 
 #[test]
 fn with_a_key_nothing_quotes_or_shows_an_address() {
-    let privacy = fleet::address::Privacy::Keyed([7; 16]);
+    let privacy = fullpipe_fleet::address::Privacy::Keyed([7; 16]);
     let mut reader = Reader::new(Options {
         host: "a".into(),
         samples: true,
@@ -664,8 +664,8 @@ fn a_real_file() {
     );
     let mut reader = reader();
     reader.begin_file(0);
-    let mut source = source::Source::open(path.as_ref()).unwrap();
-    while fleet::read(&mut source, &mut reader, 1 << 20, 1 << 20).unwrap() {}
+    let mut source = fullpipe_source::Source::open(path.as_ref()).unwrap();
+    while fullpipe_fleet::read(&mut source, &mut reader, 1 << 20, 1 << 20).unwrap() {}
     reader.end_file();
     assert_eq!(
         ["bad", "foreign", "without_info", "untimed"].map(|name| count(&reader, name)),
@@ -679,7 +679,7 @@ fn a_real_file() {
         samples.rows() as f64
     );
     assert_eq!(
-        fleet::begin_of(path.as_ref()).unwrap(),
+        fullpipe_fleet::begin_of(path.as_ref()).unwrap(),
         1_795_252_704_622_470
     );
     // Of each sample: what left twice is no more than what left.

@@ -1,6 +1,6 @@
 //! A token bucket, which policers and shapers are made of.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 /// Tokens come at `rate` up to `burst`; it begins full. Counted in bit·ns/s, so that no rounding
 /// drifts.

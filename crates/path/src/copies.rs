@@ -1,6 +1,6 @@
 //! Duplication.
 
-use units::{Rng, Time};
+use fullpipe_units::{Rng, Time};
 
 use crate::impairment::{Argument, Impairment, Unit};
 use crate::{Loss, Losses, Timeline};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Time};
+use fullpipe_units::{Bytes, Time};
 
 /// What a queue may hold, without the packet being sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

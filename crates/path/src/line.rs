@@ -1,7 +1,7 @@
 //! The way behind the last link, or back from the receiver: a propagation delay, and what makes it
 //! vary.
 
-use units::{Rng, Span, Time};
+use fullpipe_units::{Rng, Span, Time};
 
 use crate::{Jitter, Silence, Timeline};
 
@@ -114,8 +114,8 @@ impl Varying {
 mod tests {
     use super::{Jitter, Line, Timeline};
     use crate::{Distribution, Histogram, Moments, Silence, Suspension};
+    use fullpipe_units::{Rng, Span, Time};
     use proptest::prelude::*;
-    use units::{Rng, Span, Time};
 
     const MS: u64 = 1_000_000;
 

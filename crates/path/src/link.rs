@@ -1,6 +1,6 @@
 //! A link behind a drop-tail queue.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::shaper::Gate;
 use crate::{DropTail, Limit, Measured, Policer, Serialiser, Shaper, Timeline, Transmitter};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use units::{Rng, Time};
+use fullpipe_units::{Rng, Time};
 
 use crate::Timeline;
 use crate::impairment::{Argument, Impairment, Unit};
@@ -224,8 +224,8 @@ impl Process {
 #[cfg(test)]
 mod tests {
     use super::{Loss, Losses, Timeline};
+    use fullpipe_units::{Rng, Time};
     use proptest::prelude::*;
-    use units::{Rng, Time};
 
     fn losses(loss: impl Into<Timeline<Loss>>) -> Losses {
         Losses::new(loss.into(), Rng::stream(1, "link", "loss")).expect("it loses some")

@@ -1,6 +1,6 @@
 //! A link behind a queue that decides.
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::shaper::Gate;
 use crate::{Dropped, Limit, Measured, Packet, Policer, Queue, Shaper, Timeline, Transmitter};
@@ -175,8 +175,8 @@ mod tests {
         Aggregation, Config, Depth, Ecn, Opportunities, QUEUES, Radio, Rates, Silence, Suspension,
         Value, VaryingLink, Verdict,
     };
+    use fullpipe_units::{Rate, Rng};
     use proptest::prelude::*;
-    use units::{Rate, Rng};
 
     /// Sends what is due from `from` to `to`; (start, end) of each, and how it counts.
     fn run(

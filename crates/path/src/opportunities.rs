@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 /// Delivery opportunities at the milliseconds of a trace, which repeats: the rules of mahimahi's
 /// `LinkQueue`.

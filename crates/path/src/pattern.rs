@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use units::{Rate, Rng, Span, Time};
+use fullpipe_units::{Rate, Rng, Span, Time};
 
 use crate::impairment::{Argument, Impairment, Unit};
 use crate::{Opportunities, Rates, Timeline, Transmitter};

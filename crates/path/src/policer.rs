@@ -1,6 +1,6 @@
 //! A policer: a token bucket without a queue.
 
-use units::{Bytes, Rate, Time};
+use fullpipe_units::{Bytes, Rate, Time};
 
 use crate::bucket::Bucket;
 use crate::impairment::{Argument, Impairment, Unit};
@@ -48,8 +48,8 @@ impl Policer {
 mod tests {
     use super::*;
     use crate::bucket::BYTE;
+    use fullpipe_units::Span;
     use proptest::prelude::*;
-    use units::Span;
 
     #[test]
     fn a_burst_passes_and_then_one_packet_for_each_of_its_times() {

@@ -1,6 +1,6 @@
 //! A transmitter that has to win the medium for what it sends, as in 802.11.
 
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use crate::impairment::{Argument, Impairment, Unit};
 use crate::{Rates, Serialiser, Silence, Timeline};
@@ -151,9 +151,9 @@ impl Radio {
 mod tests {
     use super::{Aggregation, Radio, Silence, Timeline};
     use crate::Suspension;
+    use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
     use proptest::prelude::*;
     use std::collections::VecDeque;
-    use units::{Bytes, Rate, Rng, Span, Time};
 
     const PACKET: Bytes = Bytes::new(1_500);
 

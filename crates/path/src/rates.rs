@@ -1,6 +1,6 @@
 //! The rate of a link over time: by schedule, periodic, or a random walk.
 
-use units::{Rate, Rng, Span, Time};
+use fullpipe_units::{Rate, Rng, Span, Time};
 
 use crate::Timeline;
 
@@ -183,8 +183,8 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullpipe_units::Rng;
     use proptest::prelude::*;
-    use units::Rng;
 
     const LOW: Rate = Rate::from_mbps(20);
     const HIGH: Rate = Rate::from_mbps(100);

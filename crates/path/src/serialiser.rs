@@ -1,6 +1,6 @@
 //! The clock of a transmitter.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::Rates;
 

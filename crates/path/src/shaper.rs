@@ -1,6 +1,6 @@
 //! A shaper: a token bucket between the queue and the transmitter.
 
-use units::{Bytes, Rate, Time};
+use fullpipe_units::{Bytes, Rate, Time};
 
 use crate::Timeline;
 use crate::bucket::Bucket;
@@ -87,8 +87,8 @@ mod tests {
     use super::*;
     use crate::bucket::BYTE;
     use crate::{Limit, Measured, Transmitter, VaryingLink, Verdict};
+    use fullpipe_units::Span;
     use proptest::prelude::*;
-    use units::Span;
 
     fn at(us: u64) -> Time {
         Time::ZERO + Span::from_micros(us)

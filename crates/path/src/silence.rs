@@ -1,6 +1,6 @@
 //! When a radio is silent: it sleeps, or looks for other channels.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use crate::impairment::{Argument, Impairment, Unit};
 

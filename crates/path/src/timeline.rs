@@ -1,6 +1,6 @@
 //! A property of the path that changes at times known in advance: a scenario's schedule.
 
-use units::Time;
+use fullpipe_units::Time;
 
 /// A value over time, constant between its changes.
 ///

@@ -1,6 +1,6 @@
 //! What sends, behind a queue: bit by bit at a rate, or at given instants.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::{Opportunities, Radio, Rates, Serialiser};
 

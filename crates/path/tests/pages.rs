@@ -1,7 +1,7 @@
 //! Every queue has its page, with the options that it declares; the page on the path has every
 //! impairment.
 
-use path::{Descriptor, IMPAIRMENTS, QUEUES};
+use fullpipe_path::{Descriptor, IMPAIRMENTS, QUEUES};
 
 /// The page's table, as the queue declares it.
 fn table(queue: &Descriptor) -> String {

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ::capture::{Columns, Heard, Options, Running};
+use ::fullpipe_capture::{Columns, Heard, Options, Running};
+use fullpipe_units::Span;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use units::Span;
 
 /// Files that are being read.
 #[pyclass(frozen, module = "fullpipe._core")]
@@ -48,7 +48,7 @@ pub(crate) fn capture_head<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(
         py,
-        &py.detach(|| ::source::head(&file, most))?,
+        &py.detach(|| ::fullpipe_source::head(&file, most))?,
     ))
 }
 

@@ -1,7 +1,7 @@
 //! What there is: algorithms, queues, impairments, profiles and the keys of a scenario, as plain
 //! Python dicts.
 
-use cc::{Domain, ParamValue, RecoveryOwner, Registry, Signals};
+use fullpipe_cc::{Domain, ParamValue, RecoveryOwner, Registry, Signals};
 use pyo3::prelude::*;
 
 #[derive(IntoPyObject)]
@@ -145,7 +145,7 @@ pub(crate) fn algorithms() -> Vec<Algorithm> {
 /// The queues that a link may have.
 #[pyfunction]
 pub(crate) fn queues() -> Vec<Queue> {
-    path::QUEUES
+    fullpipe_path::QUEUES
         .iter()
         .map(|queue| Queue::from(*queue))
         .collect()
@@ -154,7 +154,7 @@ pub(crate) fn queues() -> Vec<Queue> {
 /// What a path may do to packets, besides queueing and carrying them.
 #[pyfunction]
 pub(crate) fn impairments() -> Vec<Impairment> {
-    path::IMPAIRMENTS
+    fullpipe_path::IMPAIRMENTS
         .iter()
         .map(|impairment| Impairment::from(*impairment))
         .collect()
@@ -163,14 +163,17 @@ pub(crate) fn impairments() -> Vec<Impairment> {
 /// The paths that have a name.
 #[pyfunction]
 pub(crate) fn profiles() -> Vec<Profile> {
-    scenario::profiles().iter().map(Profile::from).collect()
+    fullpipe_scenario::profiles()
+        .iter()
+        .map(Profile::from)
+        .collect()
 }
 
 /// Every key of a scenario, in the order in which one writes them.
 #[pyfunction]
 pub(crate) fn scenario_keys() -> Vec<Key> {
     let as_dict = |key| {
-        let scenario::Key {
+        let fullpipe_scenario::Key {
             key,
             kind,
             required,
@@ -187,18 +190,21 @@ pub(crate) fn scenario_keys() -> Vec<Key> {
             meaning,
         }
     };
-    scenario::explain().into_iter().map(as_dict).collect()
+    fullpipe_scenario::explain()
+        .into_iter()
+        .map(as_dict)
+        .collect()
 }
 
 /// The JSON schema of a scenario, as text.
 #[pyfunction]
 pub(crate) fn schema() -> String {
-    scenario::schema()
+    fullpipe_scenario::schema()
 }
 
-impl From<&'static path::Descriptor> for Queue {
-    fn from(queue: &'static path::Descriptor) -> Queue {
-        let option = |param: &'static path::Param| QueueOption {
+impl From<&'static fullpipe_path::Descriptor> for Queue {
+    fn from(queue: &'static fullpipe_path::Descriptor) -> Queue {
+        let option = |param: &'static fullpipe_path::Param| QueueOption {
             name: param.name,
             default: param
                 .domain
@@ -223,10 +229,10 @@ impl From<&'static path::Descriptor> for Queue {
     }
 }
 
-impl From<&'static path::Impairment> for Impairment {
-    fn from(impairment: &'static path::Impairment) -> Impairment {
-        let part = |argument: &'static path::Argument| {
-            let &path::Argument {
+impl From<&'static fullpipe_path::Impairment> for Impairment {
+    fn from(impairment: &'static fullpipe_path::Impairment) -> Impairment {
+        let part = |argument: &'static fullpipe_path::Argument| {
+            let &fullpipe_path::Argument {
                 name,
                 named,
                 unit,
@@ -241,7 +247,7 @@ impl From<&'static path::Impairment> for Impairment {
                 purpose,
             }
         };
-        let &path::Impairment {
+        let &fullpipe_path::Impairment {
             name,
             keys,
             named,
@@ -262,9 +268,9 @@ impl From<&'static path::Impairment> for Impairment {
     }
 }
 
-impl From<&'static scenario::Profile> for Profile {
-    fn from(profile: &'static scenario::Profile) -> Profile {
-        let given = |given: &'static scenario::Given| Given {
+impl From<&'static fullpipe_scenario::Profile> for Profile {
+    fn from(profile: &'static fullpipe_scenario::Profile) -> Profile {
+        let given = |given: &'static fullpipe_scenario::Given| Given {
             key: &given.key,
             declared: &given.declared,
             value: &given.value,
@@ -282,8 +288,8 @@ impl From<&'static scenario::Profile> for Profile {
     }
 }
 
-impl<Build> From<&'static cc::Descriptor<Build>> for Algorithm {
-    fn from(descriptor: &'static cc::Descriptor<Build>) -> Algorithm {
+impl<Build> From<&'static fullpipe_cc::Descriptor<Build>> for Algorithm {
+    fn from(descriptor: &'static fullpipe_cc::Descriptor<Build>) -> Algorithm {
         Algorithm {
             name: descriptor.name,
             purpose: descriptor.purpose,
@@ -321,7 +327,10 @@ impl<Build> From<&'static cc::Descriptor<Build>> for Algorithm {
 }
 
 impl Param {
-    fn of<Build>(descriptor: &'static cc::Descriptor<Build>, param: &'static cc::Param) -> Param {
+    fn of<Build>(
+        descriptor: &'static fullpipe_cc::Descriptor<Build>,
+        param: &'static fullpipe_cc::Param,
+    ) -> Param {
         let (range, choices) = match param.domain {
             Domain::Number { min, max, .. } => (Some((min, max)), None),
             Domain::Flag { .. } => (None, None),
@@ -336,7 +345,7 @@ impl Param {
             .filter(|(_, other)| *other != default)
             .map(|(name, other)| (name, other.into()))
             .collect();
-        let &cc::Param {
+        let &fullpipe_cc::Param {
             name,
             unit,
             purpose,

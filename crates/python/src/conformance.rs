@@ -1,6 +1,6 @@
 //! The test cases of the BBR draft, one by one, so that Python may interrupt between two.
 
-use conformance::{Played, Subject, demanded, digits};
+use fullpipe_conformance::{Played, Subject, demanded, digits};
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 
@@ -40,7 +40,10 @@ struct Condition {
 /// The numbers of the cases, in the appendix's order.
 #[pyfunction]
 pub(crate) fn conformance_cases() -> Vec<&'static str> {
-    conformance::CASES.iter().map(|case| case.section).collect()
+    fullpipe_conformance::CASES
+        .iter()
+        .map(|case| case.section)
+        .collect()
 }
 
 /// Runs one case with the GIL released.
@@ -55,7 +58,8 @@ pub(crate) fn conformance_case(
     controllers: Given,
 ) -> PyResult<Case> {
     let registry = registry(py, controllers);
-    let case = conformance::case(case).ok_or_else(|| PyKeyError::new_err(case.to_owned()))?;
+    let case =
+        fullpipe_conformance::case(case).ok_or_else(|| PyKeyError::new_err(case.to_owned()))?;
     let run = || {
         let params: Vec<(&str, &str)> = params
             .iter()
@@ -79,9 +83,9 @@ pub(crate) fn conformance_case(
 }
 
 impl Scene {
-    fn of(case: &conformance::Case, played: &Played) -> Scene {
+    fn of(case: &fullpipe_conformance::Case, played: &Played) -> Scene {
         let conditions = played.judged.iter().map(|judged| {
-            let &conformance::Condition {
+            let &fullpipe_conformance::Condition {
                 what,
                 unit,
                 within: (least, most),

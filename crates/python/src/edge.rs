@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::edge::{Fleet, PRESETS, Population};
-use cc::Registry;
+use ::fullpipe_edge::{Fleet, PRESETS, Population};
+use fullpipe_cc::Registry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -80,7 +80,7 @@ impl FleetPlan {
             .into_iter()
             .map(|(first, end)| first..end.min(self.paths))
             .collect();
-        SweepRun::of(sweep::start(
+        SweepRun::of(fullpipe_sweep::start(
             &self.inner,
             &ranges,
             threads,

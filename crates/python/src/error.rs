@@ -12,7 +12,7 @@ create_exception!(
 );
 
 /// A [`ScenarioError`] with the parts of `error` as attributes.
-pub(crate) fn refused(py: Python<'_>, error: &scenario::Error) -> PyErr {
+pub(crate) fn refused(py: Python<'_>, error: &fullpipe_scenario::Error) -> PyErr {
     let parts = [
         ("file", error.file()),
         ("key", error.key()),

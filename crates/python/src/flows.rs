@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
+use fullpipe_scenario::Library;
+use fullpipe_units::{Bytes, Span, Time};
+use fullpipe_workload::{Chunk, Flows};
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use scenario::Library;
-use units::{Bytes, Span, Time};
-use workload::{Chunk, Flows};
 
 /// Whoever reads scenarios here reads such files.
 #[derive(Clone, Copy, Debug)]

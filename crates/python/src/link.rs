@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use fullpipe_testbed::{Link, Sandbox};
 use nix::errno::Errno;
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
-use testbed::{Link, Sandbox};
 
 use crate::error::refused;
 use crate::scenario_file::Scenario;
@@ -33,7 +33,7 @@ pub(crate) fn link(
     captures: Option<PathBuf>,
 ) -> PyResult<LinkRun> {
     let scenario = &scenario.get().inner;
-    emulator::check(scenario).map_err(|error| refused(py, &error))?;
+    fullpipe_emulator::check(scenario).map_err(|error| refused(py, &error))?;
     let link = Link {
         command,
         far,
@@ -44,7 +44,7 @@ pub(crate) fn link(
     };
     // The interpreter is not released: what is forked off has nothing that another thread is
     // changing.
-    let sandbox = testbed::start(scenario, link)
+    let sandbox = fullpipe_testbed::start(scenario, link)
         .map_err(|trouble| PyOSError::new_err(trouble.to_string()))?;
     Ok(LinkRun { sandbox })
 }
@@ -53,7 +53,7 @@ pub(crate) fn link(
 #[pyfunction]
 pub(crate) fn namespaces_refused() -> Option<(String, String)> {
     // The interpreter is not released, as above.
-    testbed::allowed()
+    fullpipe_testbed::allowed()
         .err()
         .map(|trouble| (trouble.problem, trouble.fix))
 }

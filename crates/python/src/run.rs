@@ -5,13 +5,13 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_trace::Trace;
+use fullpipe_trace::handover::{self, Received};
+use fullpipe_units::Span;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sim::{Simulation, TraceLevel};
-use trace::Trace;
-use trace::handover::{self, Received};
-use units::Span;
 
 use crate::controller::guarded;
 use crate::error::{refused, refused_trace};
@@ -86,7 +86,7 @@ pub(crate) fn memory_needed(
     trace: &str,
 ) -> PyResult<u64> {
     let level = level(trace).map_err(|problem| refused_trace(py, trace, problem))?;
-    Ok(sim::memory_needed(&scenario.get().inner, level).get())
+    Ok(fullpipe_sim::memory_needed(&scenario.get().inner, level).get())
 }
 
 #[pymethods]
@@ -123,7 +123,7 @@ impl RunResult {
     /// What a runner gives, as Python sees it.
     pub(crate) fn of(
         py: Python<'_>,
-        summary: &trace::Summary,
+        summary: &fullpipe_trace::Summary,
         trace: Option<Trace>,
         trace_hash: Option<u64>,
     ) -> PyResult<RunResult> {

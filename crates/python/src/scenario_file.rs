@@ -15,8 +15,8 @@ type Expectation = (String, Option<f64>, &'static str, Vec<Measured>);
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    pub(crate) inner: scenario::Scenario,
-    pub(crate) registry: cc::Registry,
+    pub(crate) inner: fullpipe_scenario::Scenario,
+    pub(crate) registry: fullpipe_cc::Registry,
     source: String,
     file: String,
 }
@@ -35,9 +35,11 @@ impl Scenario {
         controllers: Given,
     ) -> PyResult<Scenario> {
         let registry = registry(py, controllers);
-        let template = scenario::Template::read(&text, &file)
+        let template = fullpipe_scenario::Template::read(&text, &file)
             .map(|template| template.with_library(Arc::new(Files)));
-        match template.and_then(|template| scenario::Scenario::of(template, &overrides, seed)) {
+        match template
+            .and_then(|template| fullpipe_scenario::Scenario::of(template, &overrides, seed))
+        {
             Ok(inner) => Ok(Scenario {
                 inner,
                 registry,
@@ -133,7 +135,7 @@ impl Scenario {
     /// change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal
     /// parts of the run. A shaper counts.
     fn rate_over_time(&self, bins: u64) -> Vec<(f64, u64)> {
-        let rates = sim::rate_over_time(&self.inner, bins);
+        let rates = fullpipe_sim::rate_over_time(&self.inner, bins);
         rates
             .iter()
             .map(|(at, rate)| (at.as_secs_f64(), rate.as_bps()))
@@ -163,7 +165,7 @@ impl Scenario {
     /// Whether another seed can give another run.
     #[getter]
     fn is_random(&self) -> bool {
-        sim::is_random(&self.inner, &self.registry)
+        fullpipe_sim::is_random(&self.inner, &self.registry)
     }
 
     /// What its runs shall come to, each as `(text, quantile, comparison, [(flow, column, bound,
@@ -179,20 +181,20 @@ impl Scenario {
     /// The scenario with every default written out, those of the algorithms too, and every flow by
     /// itself, as TOML.
     fn to_toml(&self) -> String {
-        sim::resolved(&self.inner, &self.registry).to_toml()
+        fullpipe_sim::resolved(&self.inner, &self.registry).to_toml()
     }
 }
 
-fn as_tuple(expectation: scenario::Expectation) -> Expectation {
-    let scenario::Expectation {
+fn as_tuple(expectation: fullpipe_scenario::Expectation) -> Expectation {
+    let fullpipe_scenario::Expectation {
         text,
         over,
         comparison,
         measured,
     } = expectation;
     let quantile = match over {
-        scenario::Over::Every => None,
-        scenario::Over::Quantile(share) => Some(share),
+        fullpipe_scenario::Over::Every => None,
+        fullpipe_scenario::Over::Quantile(share) => Some(share),
     };
     let measured = measured
         .into_iter()

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fullpipe_scenario::Template;
+use fullpipe_sweep::{Column, Panicked, Plan, Request, Values};
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use scenario::Template;
-use sweep::{Column, Panicked, Plan, Request, Values};
 
 use crate::controller::{Given, guarded, is_raised, raised, registry};
 use crate::error::refused;
@@ -25,7 +25,7 @@ pub(crate) struct SweepPlan {
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct SweepRun {
-    inner: sweep::Running,
+    inner: fullpipe_sweep::Running,
 }
 
 type Pairs = Vec<(String, String)>;
@@ -136,7 +136,8 @@ impl SweepPlan {
     fn scenarios(&self, py: Python<'_>, first: usize, last: usize) -> Vec<String> {
         py.detach(|| {
             let text = |point| {
-                sim::resolved(&self.inner.scenario(point as u64), self.inner.registry()).to_toml()
+                fullpipe_sim::resolved(&self.inner.scenario(point as u64), self.inner.registry())
+                    .to_toml()
             };
             (first..last.min(self.inner.points())).map(text).collect()
         })
@@ -157,7 +158,7 @@ impl SweepPlan {
 }
 
 impl SweepRun {
-    pub(crate) fn of(inner: sweep::Running) -> SweepRun {
+    pub(crate) fn of(inner: fullpipe_sweep::Running) -> SweepRun {
         SweepRun { inner }
     }
 }
@@ -246,14 +247,14 @@ pub(crate) fn rows<'py>(
     }
     columns(
         py,
-        sweep::rows(parsed).map_err(|_| refused("a name is missing".to_owned()))?,
+        fullpipe_sweep::rows(parsed).map_err(|_| refused("a name is missing".to_owned()))?,
     )
 }
 
 /// (number, unit) of a value as `--set` takes it, or None for a word.
 #[pyfunction]
 pub(crate) fn quantity(text: &str) -> Option<(f64, &'static str)> {
-    sweep::quantity(text).map(|quantity| (quantity.value, quantity.unit))
+    fullpipe_sweep::quantity(text).map(|quantity| (quantity.value, quantity.unit))
 }
 
 /// `{column: array}`; a column of words is the pair `(codes, labels)`.

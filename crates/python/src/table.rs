@@ -1,10 +1,10 @@
 //! A trace's columns as NumPy arrays, with no copy: each array owns the memory that the recorder
 //! filled.
 
+use fullpipe_trace::{Column, Data, Table};
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use trace::{Column, Data, Table};
 
 /// `{column: array}`; a column of labels is the pair `(codes, labels)`.
 pub(crate) fn columns(py: Python<'_>, table: Table) -> PyResult<Bound<'_, PyDict>> {

@@ -3,22 +3,22 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use fullpipe_testbed::agent::{Ends, Plan};
+use fullpipe_testbed::kernel;
+use fullpipe_testbed::measured::{Measured, Recording};
 use nix::errno::Errno;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use testbed::agent::{Ends, Plan};
-use testbed::kernel;
-use testbed::measured::{Measured, Recording};
 
 use crate::error::{ScenarioError, refused};
 use crate::run::RunResult;
 use crate::scenario_file::Scenario;
 
 /// Between two samples, for each level of a trace: at an ACK nobody can be asked.
-fn interval(trace: &str) -> PyResult<units::Span> {
+fn interval(trace: &str) -> PyResult<fullpipe_units::Span> {
     match trace {
-        "off" => Ok(units::Span::from_millis(10)),
-        "ack" => Ok(units::Span::from_millis(1)),
+        "off" => Ok(fullpipe_units::Span::from_millis(10)),
+        "ack" => Ok(fullpipe_units::Span::from_millis(1)),
         interval => interval
             .parse()
             .map_err(|error| PyValueError::new_err(format!("trace = {interval:?}: {error}"))),
@@ -72,11 +72,11 @@ pub(crate) fn measured(
     };
     let scenario = &scenario.get().inner;
     let measured = py.detach(|| {
-        testbed::measured::measured(scenario, Recording::in_folder(&folder), facts, rows)
+        fullpipe_testbed::measured::measured(scenario, Recording::in_folder(&folder), facts, rows)
     });
     let Measured { summary, trace } =
         measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
-    let hash = trace.as_ref().map(trace::Trace::hash);
+    let hash = trace.as_ref().map(fullpipe_trace::Trace::hash);
     RunResult::of(py, &summary, trace, hash)
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn run_kernel(
         let measured = py.detach(|| run.finish(done));
         let Measured { summary, trace } =
             measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;
-        let hash = trace.as_ref().map(trace::Trace::hash);
+        let hash = trace.as_ref().map(fullpipe_trace::Trace::hash);
         return RunResult::of(py, &summary, trace, hash);
     }
 }
@@ -143,5 +143,5 @@ pub(crate) fn run_kernel(
 /// Runs the program `fullpipe-agent` with these arguments; gives its exit code.
 #[pyfunction]
 pub(crate) fn agent(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
-    py.detach(|| testbed::agent::run(arguments))
+    py.detach(|| fullpipe_testbed::agent::run(arguments))
 }

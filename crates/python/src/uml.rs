@@ -10,7 +10,7 @@ use crate::scenario_file::Scenario;
 /// packets depart.
 #[pyfunction]
 pub(crate) fn uml_topology(py: Python<'_>, scenario: &Bound<'_, Scenario>) -> PyResult<String> {
-    let topology =
-        testbed::uml::topology(&scenario.get().inner).map_err(|error| refused(py, &error))?;
+    let topology = fullpipe_testbed::uml::topology(&scenario.get().inner)
+        .map_err(|error| refused(py, &error))?;
     serde_json::to_string(&topology).map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

@@ -1,13 +1,13 @@
 //! From a scenario to the ends of its flows; what this runner can't do is refused, by its key.
 
-use cc::Registry;
-use endpoint::Pacing;
+use fullpipe_cc::Registry;
+use fullpipe_endpoint::Pacing;
+use fullpipe_scenario::{Ecn, Error, Flow, ReceiveWindow, Scenario};
+use fullpipe_sim::TraceLevel;
+use fullpipe_trace::{FlowMeter, Window};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
-use scenario::{Ecn, Error, Flow, ReceiveWindow, Scenario};
-use sim::TraceLevel;
-use trace::{FlowMeter, Window};
-use units::{Bytes, Rate, Rng, Span, Time};
 
 use crate::control::{ControlConfig, PROVIDES};
 use crate::half::{MTU, Settings};
@@ -52,7 +52,7 @@ pub(crate) struct Plan {
     /// Datagrams of one system call at most.
     pub(crate) batch: usize,
     pub(crate) tape: Tape,
-    pub(crate) descriptor: &'static cc::Descriptor,
+    pub(crate) descriptor: &'static fullpipe_cc::Descriptor,
 }
 
 /// The plans of all flows.
@@ -77,7 +77,7 @@ pub(crate) fn plans(
 /// When it can't.
 pub fn check(scenario: &Scenario, runner: Runner) -> Result<(), Error> {
     if !scenario.path.loopback {
-        emulator::check(scenario)?;
+        fullpipe_emulator::check(scenario)?;
         if scenario.host.is_some() {
             let problem = match runner {
                 Runner::Virtual => "in virtual time QUIC's programs take no time",
@@ -142,15 +142,18 @@ fn check_cpus(scenario: &Scenario) -> Result<(), Error> {
 fn check_loopback(scenario: &Scenario) -> Result<(), Error> {
     let way = &scenario.path;
     let link = &way.link;
-    let still = |jitter: &path::Jitter| *jitter == path::Jitter::Off;
+    let still = |jitter: &fullpipe_path::Jitter| *jitter == fullpipe_path::Jitter::Off;
     let in_the_way = [
         ("path.rate", link.rate < Rate::from_bps(10_000_000_000)),
         ("path.rtt", way.rtt > Span::from_micros(100)),
         ("path.rate_pattern", link.rate_pattern.is_some()),
         ("path.policer", link.policer.is_some()),
         ("path.shaper", link.shaper.is_some()),
-        ("path.loss", link.loss != path::Loss::NONE),
-        ("path.reverse_loss", way.reverse_loss != path::Loss::NONE),
+        ("path.loss", link.loss != fullpipe_path::Loss::NONE),
+        (
+            "path.reverse_loss",
+            way.reverse_loss != fullpipe_path::Loss::NONE,
+        ),
         (
             "path.duplicate",
             way.duplicate + way.reverse_duplicate > 0.0,
@@ -173,7 +176,7 @@ fn check_flow(
     scenario: &Scenario,
     spec: &Flow,
     registry: &Registry,
-) -> Result<(&'static cc::Descriptor, cc::Config), Error> {
+) -> Result<(&'static fullpipe_cc::Descriptor, fullpipe_cc::Config), Error> {
     let refuse = |key: &str, value: &str, problem: &str, fix: &str| {
         Err(scenario.error(&spec.key(key), value, problem, fix))
     };
@@ -237,12 +240,12 @@ fn check_flow(
             "leave it out",
         );
     }
-    let runner = sim::Runner {
+    let runner = fullpipe_sim::Runner {
         provides: PROVIDES,
         marks: false,
         smss: Bytes::new(MTU.into()),
     };
-    sim::controller(scenario, spec, registry, &runner)
+    fullpipe_sim::controller(scenario, spec, registry, &runner)
 }
 
 fn plan(
@@ -260,13 +263,13 @@ fn plan(
     };
     let controller = (descriptor.build)(&config);
     let ecn = match spec.ecn {
-        Ecn::Auto => cc::Controller::decision(&controller).ecn != cc::Ecn::NotEct,
+        Ecn::Auto => fullpipe_cc::Controller::decision(&controller).ecn != fullpipe_cc::Ecn::NotEct,
         ecn => ecn == Ecn::Ect0,
     };
     let pacing = match spec.pacing {
-        scenario::Pacing::Auto => Pacing::Auto,
-        scenario::Pacing::On => Pacing::On,
-        scenario::Pacing::Off => Pacing::Off,
+        fullpipe_scenario::Pacing::Auto => Pacing::Auto,
+        fullpipe_scenario::Pacing::On => Pacing::On,
+        fullpipe_scenario::Pacing::Off => Pacing::Off,
     };
     // An ACK answers a packet at least; with all packets that the path and its time can carry.
     let bytes = spec

@@ -1,14 +1,14 @@
 //! A connection's congestion control: the contract's calls, in the contract's order, out of what
 //! noq tells.
 
-use cc::replay::{Call, Event};
-use cc::{
+use fullpipe_cc::replay::{Call, Event};
+use fullpipe_cc::{
     Ack, AnyController, Conn, Controller, Cx, Decision, EcnCounts, LossCause, Lost, PathChange,
     Probe, Recovery, RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
 };
-use endpoint::{Flight, Joined, Limit, LimitClock, Pacer, Pacing, Prr, rate_sample};
-use trace::{FlowMeter, FlowRow};
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_endpoint::{Flight, Joined, Limit, LimitClock, Pacer, Pacing, Prr, rate_sample};
+use fullpipe_trace::{FlowMeter, FlowRow};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use crate::mailbox::Mail;
 use crate::ring::Ring;

@@ -5,11 +5,11 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use endpoint::Pacing;
+use fullpipe_endpoint::Pacing;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_units::{Bytes, Span, Time};
 use noq_proto::EcnCodepoint;
-use scenario::Scenario;
-use sim::TraceLevel;
-use units::{Bytes, Span, Time};
 
 use crate::build::{Plan, Runner, plans};
 use crate::half::{Clock, addresses};

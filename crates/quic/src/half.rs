@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
+use fullpipe_units::{Bytes, Rng, Span, Time};
 use noq_proto::{
     AckFrequencyConfig, ClientConfig, Connection, ConnectionError, ConnectionHandle, DatagramEvent,
     EcnCodepoint, Endpoint, EndpointConfig, Event, FourTuple, PathId, ServerConfig, Transmit,
     TransportConfig, VarInt,
 };
-use units::{Bytes, Rng, Span, Time};
 
 use crate::mailbox::{Deliver, Mailbox};
 use crate::tls::{Identity, SERVER_NAME};

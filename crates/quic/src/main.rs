@@ -11,15 +11,15 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
+use fullpipe_quic::real::{self, Failure};
+use fullpipe_quic::virtual_time::Virtual;
+use fullpipe_quic::{Runner, check, turns};
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::handover;
+use fullpipe_units::{Span, Time};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
-use quic::real::{self, Failure};
-use quic::virtual_time::Virtual;
-use quic::{Runner, check, turns};
-use scenario::Scenario;
 use serde::Deserialize;
-use sim::{Run, TraceLevel};
-use trace::handover;
-use units::{Span, Time};
 
 /// What is to be run.
 #[derive(Debug, Deserialize)]
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         ["check", plan] => load(plan).and_then(|(scenario, runner, _)| {
             check(&scenario, runner)?;
             if runner == Runner::Real && !scenario.path.loopback {
-                testbed::check_pace(&scenario)?;
+                fullpipe_testbed::check_pace(&scenario)?;
             }
             Ok(())
         }),

@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::iter::Peekable;
 
-use endpoint::LIMITS;
-use scenario::Scenario;
-use sim::{Run, TraceLevel};
-use trace::{FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, jain};
-use units::Time;
+use fullpipe_endpoint::LIMITS;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::{FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, jain};
+use fullpipe_units::Time;
 
 use crate::build::Runner;
 use crate::peer::{Sink, Source};
@@ -18,9 +18,9 @@ use crate::peer::{Sink, Source};
 pub(crate) struct Finished {
     pub(crate) source: Source,
     pub(crate) sink: Sink,
-    pub(crate) descriptor: &'static cc::Descriptor,
+    pub(crate) descriptor: &'static fullpipe_cc::Descriptor,
     /// What the path dropped and marked of it.
-    pub(crate) tallied: trace::Tallied,
+    pub(crate) tallied: fullpipe_trace::Tallied,
 }
 
 /// What there is besides the flows.

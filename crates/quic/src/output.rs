@@ -1,8 +1,8 @@
 //! What the server has to send: as many bytes as were asked for, at the application's pace.
 
 use bytes::Bytes as Data;
+use fullpipe_units::{Rate, Span, Time};
 use noq_proto::{Connection, Dir, StreamId, WriteError};
-use units::{Rate, Span, Time};
 
 use crate::half::STREAM;
 
@@ -102,7 +102,7 @@ impl Output {
     /// When the application has more, if it is what is waited for.
     pub(crate) fn next_at(&self) -> Option<Time> {
         let (rate, since) = self.pace.filter(|_| self.left > 0)?;
-        let next = units::Bytes::new(self.written + LEAST.min(self.left));
+        let next = fullpipe_units::Bytes::new(self.written + LEAST.min(self.left));
         Some(since + rate.time_for(next) + Span::from_nanos(1))
     }
 }

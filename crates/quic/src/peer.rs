@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use endpoint::Limit;
+use fullpipe_endpoint::Limit;
+use fullpipe_trace::FlowMeter;
+use fullpipe_units::{Bytes, Rate, Time};
 use noq_proto::{Dir, EcnCodepoint, Event, StreamEvent, StreamId};
-use trace::FlowMeter;
-use units::{Bytes, Rate, Time};
 
 use crate::control::{Control, ControlConfig};
 use crate::half::{Clock, Half, MTU, Settings};

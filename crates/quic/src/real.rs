@@ -7,14 +7,14 @@ use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
 
+use fullpipe_scenario::{Error, Quic, Scenario};
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_testbed::{Between, Inside, Sandbox, Trouble};
+use fullpipe_trace::{LinkSummary, Tallied, handover};
+use fullpipe_units::Time;
 use nix::errno::Errno;
 use noq_udp::UdpSocketState;
-use scenario::{Error, Quic, Scenario};
 use serde_json::{Value, json};
-use sim::{Run, TraceLevel};
-use testbed::{Between, Inside, Sandbox, Trouble};
-use trace::{LinkSummary, Tallied, handover};
-use units::Time;
 
 use crate::build::{Plan, Runner, plans};
 use crate::half::Clock;
@@ -58,7 +58,7 @@ const FIRST_PORT: u16 = 4433;
 struct Ends {
     sources: Vec<Station<Source>>,
     sinks: Vec<Station<Sink>>,
-    descriptors: Vec<&'static cc::Descriptor>,
+    descriptors: Vec<&'static fullpipe_cc::Descriptor>,
     clock: Clock,
     warnings: Vec<String>,
 }
@@ -148,7 +148,7 @@ fn within(
     out: &File,
     inside: &Inside,
 ) -> Result<Value, Trouble> {
-    let mut bed = testbed::raise(scenario)?.map_err(trouble)?;
+    let mut bed = fullpipe_testbed::raise(scenario)?.map_err(trouble)?;
     let plans = plans(scenario, Runner::Real, level).map_err(trouble)?;
     let cant = |errno: Errno| Trouble::new(format!("an end of the bed: {errno}"), "try again");
     let ports = || plans.iter().map(|plan| FIRST_PORT + plan.index as u16);
@@ -178,10 +178,10 @@ fn within(
             host,
             warnings,
         },
-    ) = testbed::between(
+    ) = fullpipe_testbed::between(
         &mut bed,
         scenario,
-        testbed::Clock::start(),
+        fullpipe_testbed::Clock::start(),
         route,
         tap,
         || {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use cc::Snapshot;
+use fullpipe_cc::Snapshot;
 
 /// What is known of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]

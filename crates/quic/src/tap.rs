@@ -1,12 +1,12 @@
 //! What the path does with packets, as whoever carries them is told.
 
-use emulator::{Cause, Direction, Kind, Parcel, Passage};
-use scenario::Scenario;
-use sim::TraceLevel;
-use testbed::measured::{Dropped, Links, Loss, Passed};
-use testbed::{Frame, Header, Route, Side, Tap};
-use trace::{FlowMeter, LinkRow, Tallied, Window};
-use units::{Bytes, Span, Time};
+use fullpipe_emulator::{Cause, Direction, Kind, Parcel, Passage};
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_testbed::measured::{Dropped, Links, Loss, Passed};
+use fullpipe_testbed::{Frame, Header, Route, Side, Tap};
+use fullpipe_trace::{FlowMeter, LinkRow, Tallied, Window};
+use fullpipe_units::{Bytes, Span, Time};
 
 /// Links are sampled this often when flows are at every ACK.
 const LINK_INTERVAL: Span = Span::from_millis(1);
@@ -30,7 +30,7 @@ pub(crate) struct Tallies {
 impl Tallies {
     pub(crate) fn new(scenario: &Scenario) -> Tallies {
         Tallies {
-            window: emulator::whole(scenario),
+            window: fullpipe_emulator::whole(scenario),
             flows: vec![Tallied::default(); scenario.flows.len()],
         }
     }
@@ -99,7 +99,7 @@ pub(crate) struct Seen {
 
 impl Seen {
     pub(crate) fn new(scenario: &Scenario, level: TraceLevel) -> Seen {
-        let window = emulator::whole(scenario);
+        let window = fullpipe_emulator::whole(scenario);
         Seen {
             tallies: Tallies::new(scenario),
             waits: scenario

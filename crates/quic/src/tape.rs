@@ -1,10 +1,10 @@
 //! The trace while a run goes on: rows in memory that is there before the run begins, written
 //! without a lock or a system call. When it is full the oldest rows give way, and it says how many.
 
-use cc::{Controller, Probe, Transition};
-use sim::TraceLevel;
-use trace::{FlowRow, TransitionRow};
-use units::{Bytes, Span, Time};
+use fullpipe_cc::{Controller, Probe, Transition};
+use fullpipe_sim::TraceLevel;
+use fullpipe_trace::{FlowRow, TransitionRow};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::control::Control;
 

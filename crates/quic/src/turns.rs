@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use bytes::BytesMut;
+use fullpipe_scenario::Scenario;
+use fullpipe_units::{Span, Time};
 use nix::sys::prctl::set_timerslack;
 use noq_proto::EcnCodepoint;
-use scenario::Scenario;
 use serde::Serialize;
-use units::{Span, Time};
 
 use crate::half::Clock;
 use crate::peer::{Burst, Peer};

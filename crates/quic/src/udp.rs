@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use bytes::BytesMut;
+use fullpipe_scenario::Quic;
+use fullpipe_units::{Span, Time};
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::prctl::set_timerslack;
 use nix::sys::time::TimeSpec;
 use nix::unistd::Pid;
 use noq_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
-use scenario::Quic;
-use units::{Span, Time};
 
 use crate::half::Clock;
 use crate::peer::{Peer, Sink, Source};

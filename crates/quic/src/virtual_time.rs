@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::BytesMut;
-use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+use fullpipe_path::{Ecn, Serialiser};
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::{FlowMeter, LinkRow};
+use fullpipe_units::{Rate, Rng, Span, Time};
 use noq_proto::EcnCodepoint;
-use path::{Ecn, Serialiser};
-use scenario::{Error, Scenario};
-use sim::{Run, TraceLevel};
-use trace::{FlowMeter, LinkRow};
-use units::{Rate, Rng, Span, Time};
 
 use crate::build::{Plan, Runner, plans};
 use crate::half::{Clock, HEADERS, addresses};
@@ -28,7 +28,7 @@ type Payload = Box<[u8]>;
 struct Flow {
     source: Source,
     sink: Sink,
-    descriptor: &'static cc::Descriptor,
+    descriptor: &'static fullpipe_cc::Descriptor,
     start: Time,
     started: bool,
     access: Serialiser,
@@ -95,7 +95,7 @@ impl Virtual {
     /// When the scenario has what this runner does not do.
     pub fn new(scenario: &Scenario, level: TraceLevel) -> Result<Virtual, Error> {
         let (clock, identity) = (Clock::start(), Identity::new());
-        let window = emulator::whole(scenario);
+        let window = fullpipe_emulator::whole(scenario);
         let plans = plans(scenario, Runner::Virtual, level)?;
         let flows = plans
             .into_iter()
@@ -249,7 +249,7 @@ impl Virtual {
                 if parcel.kind == Kind::Data {
                     flow.sink
                         .meter_mut()
-                        .on_delivered(now, waited, units::Bytes::ZERO);
+                        .on_delivered(now, waited, fullpipe_units::Bytes::ZERO);
                 }
                 flow.sink.receive(now, ecn, data);
                 flow.sink.on_received(now);
@@ -289,7 +289,7 @@ impl Virtual {
         };
         while let Some(burst) = peer.burst(now) {
             for datagram in burst.datagrams() {
-                let size = HEADERS + units::Bytes::new(datagram.len() as u64);
+                let size = HEADERS + fullpipe_units::Bytes::new(datagram.len() as u64);
                 let mut parcel =
                     Parcel::new(number, direction, kind, size, Payload::from(datagram));
                 if burst.ecn.is_some() {

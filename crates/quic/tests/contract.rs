@@ -1,14 +1,14 @@
 //! The contract under QUIC: whatever the path does, controllers are told in order and decide
 //! sanely; transfers complete; a recorded run replays to the same decisions.
 
-use cc::replay::{Call, Event, replay};
-use cc::{Config, Decision, Recovery, RecoveryCause, RecoveryOwner, Registry};
+use fullpipe_cc::replay::{Call, Event, replay};
+use fullpipe_cc::{Config, Decision, Recovery, RecoveryCause, RecoveryOwner, Registry};
+use fullpipe_quic::Record;
+use fullpipe_quic::virtual_time::Virtual;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_units::{Bytes, Rate, Rng, Span};
 use proptest::prelude::*;
-use quic::Record;
-use quic::virtual_time::Virtual;
-use scenario::Scenario;
-use sim::TraceLevel;
-use units::{Bytes, Rate, Rng, Span};
 
 const SMSS: Bytes = Bytes::new(1472);
 
@@ -160,9 +160,11 @@ proptest! {
 fn a_transfer_completes_whatever_is_lost() {
     for cc in ALGORITHMS {
         let path = "rate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"2bdp\"\nloss = \"10%\"\nreverse_loss = \"10%\"";
-        let run =
-            quic::virtual_time::run(&scenario(cc, path, "bytes = \"500kB\"", 1), TraceLevel::Off)
-                .expect("for QUIC");
+        let run = fullpipe_quic::virtual_time::run(
+            &scenario(cc, path, "bytes = \"500kB\"", 1),
+            TraceLevel::Off,
+        )
+        .expect("for QUIC");
         let flow = &run.summary.flows[0];
         assert!(flow.completion_s.is_some(), "{cc}");
         // Losses that happened are losses that were declared, and few beside.

@@ -1,9 +1,9 @@
 //! QUIC in virtual time, by its results.
 
-use quic::virtual_time;
-use scenario::Scenario;
-use sim::{Run, TraceLevel};
-use trace::Data;
+use fullpipe_quic::virtual_time;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::Data;
 
 fn scenario(path: &str, flow: &str) -> Scenario {
     let text =

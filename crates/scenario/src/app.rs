@@ -1,8 +1,8 @@
 //! What a flow's application does over time: `"on 2s off exp 1s"`, `"request 100kB think 1s"`.
 
+use fullpipe_units::{Bytes, Draw, Span};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::{Bytes, Draw, Span};
 
 use crate::kinds::text_of;
 use crate::leaf::{Kind, Refusal};

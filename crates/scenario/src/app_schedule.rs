@@ -1,8 +1,8 @@
 //! When the rate of an application changes: `"2s 5mbit, 6s pause, 8s unlimited"`.
 
+use fullpipe_units::{Rate, Span};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::{Rate, Span};
 
 use crate::kinds::text_of;
 use crate::leaf::{Kind, Refusal};

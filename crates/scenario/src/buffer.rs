@@ -1,9 +1,9 @@
 //! The bottleneck's buffer: four ways to say its size, two ways to limit a queue.
 
-use path::Limit;
+use fullpipe_path::Limit;
+use fullpipe_units::{Bytes, Rate, Span};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::{Bytes, Rate, Span};
 
 use crate::kinds::{is_decimal, quantity, text_of, unit_fix};
 use crate::leaf::{Kind, Refusal};

@@ -89,7 +89,7 @@ pub(crate) fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Re
         return Ok(*choice);
     }
     let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
-    let fix = match units::nearest(&text, &words) {
+    let fix = match fullpipe_units::nearest(&text, &words) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("write one of them, like \"{}\"", words[0]),
     };

@@ -1,11 +1,11 @@
 //! What a scenario's path is made of: `path`'s elements, each with its random stream. Every runner
 //! takes them from here.
 
-use path::{
+use fullpipe_path::{
     Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Radio, Shaper, Silence, Suspension,
     Timeline, Transmitter, VaryingLink,
 };
-use units::{Rng, Span, Time};
+use fullpipe_units::{Rng, Span, Time};
 
 use crate::impairment::Suspend;
 use crate::model::{Change, Flow, Path, Scenario};

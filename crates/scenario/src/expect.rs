@@ -3,9 +3,9 @@
 
 use std::fmt::Display;
 
+use fullpipe_units::{Bytes, Rate, Span, nearest};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::{Bytes, Rate, Span, nearest};
 
 use crate::error::Error;
 use crate::kinds::is_decimal;

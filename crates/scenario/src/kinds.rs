@@ -3,9 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+use fullpipe_units::{Bytes, Rate, Span, UnitError};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::{Bytes, Rate, Span, UnitError};
 
 use crate::leaf::{Kind, Refusal};
 use crate::model::{PACKET, ReceiveWindow, Value};

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use path::{Aggregation, Config, Jitter, Limit, Loss, RatePattern};
-use units::{Bytes, Rate, Rng, Span};
+use fullpipe_path::{Aggregation, Config, Jitter, Limit, Loss, RatePattern};
+use fullpipe_units::{Bytes, Rate, Rng, Span};
 
 use crate::app::App;
 use crate::buffer::Buffer;

@@ -152,7 +152,7 @@ fn unknown_fix(key: &str, index: Option<usize>, declared: &str) -> String {
         .iter()
         .find(|known| known.rsplit('.').next() == Some(bare))
         .copied();
-    match meant.or_else(|| units::nearest(declared, &known)) {
+    match meant.or_else(|| fullpipe_units::nearest(declared, &known)) {
         Some(meant) => format!(
             "did you mean {}?",
             meant.replacen('N', &index.unwrap_or(0).to_string(), 1)

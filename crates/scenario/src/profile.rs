@@ -6,10 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
+use fullpipe_units::Span;
 use schemars::{Schema, json_schema};
 use serde::Deserialize;
 use toml::{Table, Value as Toml};
-use units::Span;
 
 use crate::choices::{PathKind, choose};
 use crate::declared::keys;

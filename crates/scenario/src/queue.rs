@@ -1,10 +1,10 @@
 //! The queue: its kind, or a table of its kind and options, as the queues declare them.
 
-use path::{Config, Depth, Descriptor, Domain, Param, QUEUES, Value};
+use fullpipe_path::{Config, Depth, Descriptor, Domain, Param, QUEUES, Value};
+use fullpipe_units::{Bytes, Rate, Span};
 use schemars::{Schema, json_schema};
 use serde_json::{Map, Value as Json, json};
 use toml::{Table, Value as Toml};
-use units::{Bytes, Rate, Span};
 
 use crate::buffer::Buffer;
 use crate::choices::choose;
@@ -103,7 +103,7 @@ fn find(descriptor: &'static Descriptor, name: &str) -> Result<&'static Param, R
         .iter()
         .find(|param| param.name == name)
         .ok_or_else(|| {
-            let fix = match units::nearest(name, &known) {
+            let fix = match fullpipe_units::nearest(name, &known) {
                 Some(near) => format!("did you mean {near}? it has {}", known.join(", ")),
                 None if name == "limit" => "its limit is the key buffer, beside queue".to_owned(),
                 None if known.is_empty() => "it has none".to_owned(),

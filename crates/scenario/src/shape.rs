@@ -170,7 +170,7 @@ fn unknown_fix(name: &str, known: &[&str]) -> String {
         .find(|key| key.key.rsplit('.').next() == Some(name));
     match (
         elsewhere.map(|key| key.key.as_str()),
-        units::nearest(name, known),
+        fullpipe_units::nearest(name, known),
     ) {
         (Some(key), _) if key.starts_with("path.change.") => {
             "it belongs in a [[path.change]]".to_owned()

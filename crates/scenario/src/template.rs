@@ -129,9 +129,9 @@ impl Scenario {
     /// Gives each flow and packet what tells repetitions apart, unless the scenario says how much:
     /// `start_jitter` of one RTT, where there are flows that do not arrive, `send_jitter` of one
     /// packet's time at the bottleneck. What was added, by key.
-    pub fn add_jitter(&mut self) -> Vec<(&'static str, units::Span)> {
+    pub fn add_jitter(&mut self) -> Vec<(&'static str, fullpipe_units::Span)> {
         let latest = self.flows.iter().map(|flow| flow.start).max();
-        let start = latest.map_or(units::Span::ZERO, |latest| {
+        let start = latest.map_or(fullpipe_units::Span::ZERO, |latest| {
             self.path.rtt.min(self.duration.saturating_sub(latest))
         });
         let send = self.path.link.rate.time_for(crate::PACKET);
@@ -140,7 +140,7 @@ impl Scenario {
             ("start_jitter", &mut self.start_jitter, start),
             ("send_jitter", &mut self.send_jitter, send),
         ] {
-            if !self.written.0.has(key) && most > units::Span::ZERO {
+            if !self.written.0.has(key) && most > fullpipe_units::Span::ZERO {
                 *jitter = most;
                 added.push((key, most));
             }

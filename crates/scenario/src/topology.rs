@@ -110,7 +110,7 @@ pub(crate) fn route(
         };
         match links.iter().position(|link| link == name) {
             None => {
-                let fix = match units::nearest(name, links) {
+                let fix = match fullpipe_units::nearest(name, links) {
                     Some(near) => format!("did you mean \"{near}\"?"),
                     None => format!("add a [[link]] of this name, or use {}", links.join(", ")),
                 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use units::Span;
+use fullpipe_units::Span;
 
 use crate::app_schedule::AppSchedule;
 use crate::choices::{PathKind, Switch};

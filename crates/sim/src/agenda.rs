@@ -1,7 +1,7 @@
 //! What is due: one heap entry for each thing that can happen next to a flow, whatever it has in
 //! flight.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 /// What happens. The order breaks ties of time: (time, class, flow, hop), never by insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -362,7 +362,7 @@ mod tests {
 
     #[test]
     fn agrees_with_a_sorted_list_whatever_is_pushed_and_popped() {
-        let mut rng = units::Rng::stream(1, "agenda", "test");
+        let mut rng = fullpipe_units::Rng::stream(1, "agenda", "test");
         // Stretches of a nanosecond: several rounds of them.
         let (mut agenda, mut list) = (Agenda::new(usize::MAX), Vec::new());
         for step in 0..100_000 {

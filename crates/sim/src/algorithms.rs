@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
-use endpoint::SMSS;
-use scenario::{Ecn, EcnFeedback, EcnField, Error, Flow, ReceiveWindow, Scenario, Value};
-use units::{Bytes, nearest};
+use fullpipe_cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
+use fullpipe_endpoint::SMSS;
+use fullpipe_scenario::{Ecn, EcnFeedback, EcnField, Error, Flow, ReceiveWindow, Scenario, Value};
+use fullpipe_units::{Bytes, nearest};
 
 /// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
 pub const PROVIDES: Signals = Signals::RATE_SAMPLE

@@ -6,12 +6,12 @@
 //! on the links that it comes to, and nobody listens to it. When none of its lanes holds anything,
 //! its slot is free.
 
-use cc::Registry;
-use endpoint::{App, LIMITS, Memory, Parts};
-use scenario::{Coming, Error, Scenario};
-use trace::{FlowMeter, Transfer, Window, WorkloadMeter, WorkloadSummary};
-use units::Time;
-use workload::Arrival;
+use fullpipe_cc::Registry;
+use fullpipe_endpoint::{App, LIMITS, Memory, Parts};
+use fullpipe_scenario::{Coming, Error, Scenario};
+use fullpipe_trace::{FlowMeter, Transfer, Window, WorkloadMeter, WorkloadSummary};
+use fullpipe_units::Time;
+use fullpipe_workload::Arrival;
 
 use crate::agenda::{Agenda, Class, Who};
 use crate::algorithms::{Algorithms, choose};
@@ -202,7 +202,7 @@ impl Workloads {
         mut self,
         scenario: &Scenario,
         flows: &mut [Flow],
-        tally: impl Fn(u32) -> Vec<trace::Tallied>,
+        tally: impl Fn(u32) -> Vec<fullpipe_trace::Tallied>,
     ) -> (Vec<WorkloadSummary>, Vec<String>, Vec<Transfer>) {
         for flow in &mut flows[self.others..] {
             match flow.arrived {
@@ -315,7 +315,7 @@ impl Workload {
             },
             group: 0,
             window_group: None,
-            last: endpoint::AckOutcome::default(),
+            last: fullpipe_endpoint::AckOutcome::default(),
             finished: true,
             watched: true,
             arrived: Some(arrived),
@@ -327,7 +327,7 @@ impl Workload {
 
 impl Source {
     /// The TCP sender, that of a closed connection, too.
-    fn connection(&mut self) -> Option<&mut endpoint::Sender<cc::AnyController>> {
+    fn connection(&mut self) -> Option<&mut fullpipe_endpoint::Sender<fullpipe_cc::AnyController>> {
         match self {
             Source::Closed(sender) => Some(sender),
             source => source.tcp(),

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cc::{Config, Descriptor, Registry};
-use endpoint::{
+use fullpipe_cc::{Config, Descriptor, Registry};
+use fullpipe_endpoint::{
     AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Memory, Messages, Pacing,
     Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive, WakeUp,
 };
-use path::Serialiser;
-use scenario::{Error, On, ReceiveWindow, Scenario};
-use trace::{FlowMeter, Window};
-use units::{Bytes, Draw, Rate, Rng, Span, Time};
+use fullpipe_path::Serialiser;
+use fullpipe_scenario::{Error, On, ReceiveWindow, Scenario};
+use fullpipe_trace::{FlowMeter, Window};
+use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use crate::TraceLevel;
 use crate::agenda::{Agenda, Class, Who};
@@ -89,7 +89,7 @@ pub(crate) fn simulation(
         let (index, who) = (index as u32, Who::new(index as u32, index));
         let mut meter = FlowMeter::new(window, start);
         let mut total = spec.bytes;
-        if let Some(scenario::App::Request { size, think }) = spec.app {
+        if let Some(fullpipe_scenario::App::Request { size, think }) = spec.app {
             let think_rng = Rng::stream(scenario.seed, &spec.name, "think");
             receiver = receiver.with_client(Client::new(
                 messages(scenario, spec, size),
@@ -116,7 +116,7 @@ pub(crate) fn simulation(
             },
             group,
             window_group,
-            last: endpoint::AckOutcome::default(),
+            last: fullpipe_endpoint::AckOutcome::default(),
             finished: false,
             watched: level == TraceLevel::Acks,
             arrived: None,
@@ -150,7 +150,7 @@ pub(crate) fn simulation(
 /// A TCP connection that begins at `start`: sender and receiver.
 pub(crate) fn connection(
     scenario: &Scenario,
-    spec: &scenario::Flow,
+    spec: &fullpipe_scenario::Flow,
     algorithms: &Algorithms,
     app: App,
     memory: Memory,
@@ -177,7 +177,10 @@ pub(crate) fn connection(
 }
 
 /// Refuses auto-tuning beside an algorithm of the receiver, which may come with the cc.
-pub(crate) fn check_window(scenario: &Scenario, spec: &scenario::Flow) -> Result<(), Error> {
+pub(crate) fn check_window(
+    scenario: &Scenario,
+    spec: &fullpipe_scenario::Flow,
+) -> Result<(), Error> {
     match spec.receive_window {
         Some(ReceiveWindow::Auto { .. }) => Err(scenario.error(
             &spec.key("receive_window"),
@@ -205,13 +208,13 @@ fn declare<'a, Build>(
 fn network_link(
     scenario: &Scenario,
     index: usize,
-    link: &scenario::Link,
+    link: &fullpipe_scenario::Link,
     window: Window,
 ) -> NetworkLink {
     let element = match scenario.element(index) {
-        scenario::Element::Constant(link) => Element::Constant(link),
-        scenario::Element::Varying(link) => Element::Varying(link),
-        scenario::Element::Managed(link) => Element::Managed(Box::new(Managed::new(
+        fullpipe_scenario::Element::Constant(link) => Element::Constant(link),
+        fullpipe_scenario::Element::Varying(link) => Element::Varying(link),
+        fullpipe_scenario::Element::Managed(link) => Element::Managed(Box::new(Managed::new(
             *link,
             window,
             scenario.flows.len() + scenario.workloads.len(),
@@ -230,11 +233,11 @@ fn access_rate(scenario: &Scenario) -> Rate {
 
 /// The rate of unresponsive traffic. What its access link can't carry would wait in front of it
 /// without end.
-fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Error> {
+fn constant_rate(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Result<Rate, Error> {
     let rate = spec
         .app_rate
         .expect("a flow with cc = \"none\" has a rate, or the scenario is refused");
-    let most = access_rate(scenario).mul_f64(SMSS.as_f64() / scenario::PACKET.as_f64());
+    let most = access_rate(scenario).mul_f64(SMSS.as_f64() / fullpipe_scenario::PACKET.as_f64());
     if rate > most {
         let problem = format!(
             "faster than its access link, which is {ACCESS_SPEED} x the fastest link, headers included"
@@ -250,35 +253,35 @@ fn constant_rate(scenario: &Scenario, spec: &scenario::Flow) -> Result<Rate, Err
 }
 
 /// The codepoint that a flow's packets are to have, if it is not for the congestion control to say.
-fn codepoint(ecn: scenario::Ecn) -> Option<cc::Ecn> {
+fn codepoint(ecn: fullpipe_scenario::Ecn) -> Option<fullpipe_cc::Ecn> {
     match ecn {
-        scenario::Ecn::Auto => None,
-        scenario::Ecn::Off => Some(cc::Ecn::NotEct),
-        scenario::Ecn::Ect0 => Some(cc::Ecn::Ect0),
-        scenario::Ecn::Ect1 => Some(cc::Ecn::Ect1),
+        fullpipe_scenario::Ecn::Auto => None,
+        fullpipe_scenario::Ecn::Off => Some(fullpipe_cc::Ecn::NotEct),
+        fullpipe_scenario::Ecn::Ect0 => Some(fullpipe_cc::Ecn::Ect0),
+        fullpipe_scenario::Ecn::Ect1 => Some(fullpipe_cc::Ecn::Ect1),
     }
 }
 
-fn feedback(spec: &scenario::Flow) -> EcnFeedback {
+fn feedback(spec: &fullpipe_scenario::Flow) -> EcnFeedback {
     match spec.ecn_feedback {
-        scenario::EcnFeedback::Accurate => EcnFeedback::Accurate,
-        scenario::EcnFeedback::Classic => EcnFeedback::Classic,
-        scenario::EcnFeedback::Dctcp => EcnFeedback::Dctcp,
+        fullpipe_scenario::EcnFeedback::Accurate => EcnFeedback::Accurate,
+        fullpipe_scenario::EcnFeedback::Classic => EcnFeedback::Classic,
+        fullpipe_scenario::EcnFeedback::Dctcp => EcnFeedback::Dctcp,
     }
 }
 
 fn sender(
     scenario: &Scenario,
-    spec: &scenario::Flow,
+    spec: &fullpipe_scenario::Flow,
     (descriptor, config): &(&'static Descriptor, Config),
     app: App,
     memory: Memory,
     start: Time,
-) -> Sender<cc::AnyController> {
+) -> Sender<fullpipe_cc::AnyController> {
     let pacing = match spec.pacing {
-        scenario::Pacing::Auto => Pacing::Auto,
-        scenario::Pacing::On => Pacing::On,
-        scenario::Pacing::Off => Pacing::Off,
+        fullpipe_scenario::Pacing::Auto => Pacing::Auto,
+        fullpipe_scenario::Pacing::On => Pacing::On,
+        fullpipe_scenario::Pacing::Off => Pacing::Off,
     };
     let rng = Rng::stream(scenario.seed, &spec.name, "controller");
     let controller = (descriptor.build)(config);
@@ -299,11 +302,11 @@ fn sender(
     Sender::within(memory, config, start).with_ecn(feedback(spec), codepoint(spec.ecn))
 }
 
-fn app(scenario: &Scenario, spec: &scenario::Flow) -> App {
+fn app(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> App {
     let pauses = || Rng::stream(scenario.seed, &spec.name, "app pauses");
     match (spec.app, spec.app_rate, spec.bytes) {
         (
-            Some(scenario::App::OnOff {
+            Some(fullpipe_scenario::App::OnOff {
                 on: On::Time(on),
                 off,
             }),
@@ -314,7 +317,7 @@ fn app(scenario: &Scenario, spec: &scenario::Flow) -> App {
             bytes,
         ))),
         (
-            Some(scenario::App::OnOff {
+            Some(fullpipe_scenario::App::OnOff {
                 on: On::Size(size),
                 off,
             }),
@@ -324,7 +327,7 @@ fn app(scenario: &Scenario, spec: &scenario::Flow) -> App {
             off,
             pauses(),
         ))),
-        (Some(scenario::App::Request { size, .. }), ..) => {
+        (Some(fullpipe_scenario::App::Request { size, .. }), ..) => {
             App::Answers(Box::new(messages(scenario, spec, size).with_first()))
         }
         (None, rate, bytes) if !spec.app_schedule.is_empty() => {
@@ -341,15 +344,15 @@ fn app(scenario: &Scenario, spec: &scenario::Flow) -> App {
 }
 
 /// The bursts or answers of a flow: the same to whoever writes and whoever waits for them.
-fn messages(scenario: &Scenario, spec: &scenario::Flow, sizes: Draw<Bytes>) -> Messages {
+fn messages(scenario: &Scenario, spec: &fullpipe_scenario::Flow, sizes: Draw<Bytes>) -> Messages {
     Messages::new(sizes, Rng::stream(scenario.seed, &spec.name, "app"))
 }
 
 /// One end's program. Both ends run on machines of one speed.
 fn program(
     scenario: &Scenario,
-    spec: &scenario::Flow,
-    host: &scenario::Host,
+    spec: &fullpipe_scenario::Flow,
+    host: &fullpipe_scenario::Host,
     usage: &str,
     start: Time,
 ) -> (Cpu, Costs) {
@@ -358,7 +361,7 @@ fn program(
         WakeUp::new(wake.min, wake.median, wake.max)
     });
     let factor = 1.0 + host.variation * (2.0 * stream("host's speed").unit() - 1.0);
-    let scenario::Host {
+    let fullpipe_scenario::Host {
         send,
         receive,
         ack,
@@ -379,7 +382,7 @@ fn program(
     )
 }
 
-fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
+fn receiver(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Receiver {
     let policy = AckPolicy {
         every: spec.delayed_ack,
         quick: spec.quick_acks,
@@ -394,7 +397,12 @@ fn receiver(scenario: &Scenario, spec: &scenario::Flow) -> Receiver {
 }
 
 /// What lies between the ends of a flow, and where it is counted.
-pub(crate) fn wire(scenario: &Scenario, spec: &scenario::Flow, account: u32, start: Time) -> Wire {
+pub(crate) fn wire(
+    scenario: &Scenario,
+    spec: &fullpipe_scenario::Flow,
+    account: u32,
+    start: Time,
+) -> Wire {
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
     let jitter =
         (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));

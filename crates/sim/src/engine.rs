@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use endpoint::{Ack, Block, LIMITS, MAX_BLOCKS};
-use scenario::{Error, Scenario};
-use trace::{FlowSummary, LinkSummary, Summary, jain};
-use units::{Span, Time};
+use fullpipe_endpoint::{Ack, Block, LIMITS, MAX_BLOCKS};
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_trace::{FlowSummary, LinkSummary, Summary, jain};
+use fullpipe_units::{Span, Time};
 
 use crate::agenda::{Class, Entry, Who};
 use crate::arrivals::Workloads;
@@ -36,7 +36,7 @@ impl Simulation {
     /// As of [`run`](crate::run).
     pub fn new(
         scenario: &Scenario,
-        registry: &cc::Registry,
+        registry: &fullpipe_cc::Registry,
         level: TraceLevel,
     ) -> Result<Simulation, Error> {
         build::simulation(scenario, registry, level)
@@ -536,7 +536,7 @@ impl Flow {
     fn split(
         &mut self,
     ) -> (
-        &mut endpoint::Sender<cc::AnyController>,
+        &mut fullpipe_endpoint::Sender<fullpipe_cc::AnyController>,
         &mut crate::flow::Transitions,
         Far<'_>,
     ) {
@@ -560,7 +560,7 @@ impl Flow {
             Some(sender) => sender.limits().held(until),
             None => {
                 let mut held = [Span::ZERO; LIMITS.len()];
-                held[endpoint::Limit::Application as usize] = self.meter.active();
+                held[fullpipe_endpoint::Limit::Application as usize] = self.meter.active();
                 held
             }
         }

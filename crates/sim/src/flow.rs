@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use cc::{AnyController, Probe, Transition};
-use endpoint::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
-use path::{Copies, Line, Losses, Serialiser};
+use fullpipe_cc::{AnyController, Probe, Transition};
+use fullpipe_endpoint::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
+use fullpipe_path::{Copies, Line, Losses, Serialiser};
+use fullpipe_trace::{FlowMeter, Response, TransitionRow};
+use fullpipe_units::{Rng, Span, Time};
 use smallvec::SmallVec;
-use trace::{FlowMeter, Response, TransitionRow};
-use units::{Rng, Span, Time};
 
 use crate::agenda::{Agenda, Class, Who};
 use crate::arrivals::{Arrived, KEPT};
@@ -52,13 +52,13 @@ pub(crate) struct Flow {
     pub(crate) timer: Armed,
     pub(crate) departure: Armed,
     /// What is in order when the transfer, or the answer, is complete, if it ends.
-    pub(crate) total: Option<units::Bytes>,
+    pub(crate) total: Option<fullpipe_units::Bytes>,
     pub(crate) transitions: Transitions,
     /// The trace's groups of columns, of the sender's and the receiver's algorithm, and what the
     /// last ACK told.
     pub(crate) group: usize,
     pub(crate) window_group: Option<usize>,
-    pub(crate) last: endpoint::AckOutcome,
+    pub(crate) last: fullpipe_endpoint::AckOutcome,
     /// Its last row is in the trace.
     pub(crate) finished: bool,
     /// Somebody is told of each of its ACKs: the trace, or those that wait for its end.
@@ -253,7 +253,7 @@ pub(crate) struct Far<'a> {
     pub(crate) wire: &'a mut Wire,
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) meter: &'a mut FlowMeter,
-    pub(crate) total: &'a mut Option<units::Bytes>,
+    pub(crate) total: &'a mut Option<fullpipe_units::Bytes>,
     /// A TCP receiver that takes no time.
     pub(crate) at_once: bool,
 }
@@ -602,7 +602,7 @@ impl Far<'_> {
             self.meter.on_delivered(
                 at,
                 packet.waited,
-                units::Bytes::new(u64::from(packet.segment.size)),
+                fullpipe_units::Bytes::new(u64::from(packet.segment.size)),
             );
         }
     }

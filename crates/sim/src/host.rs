@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
-use cc::AnyController;
-use endpoint::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
-use units::Time;
+use fullpipe_cc::AnyController;
+use fullpipe_endpoint::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
+use fullpipe_units::Time;
 
 use crate::agenda::{Agenda, Class, Who};
 use crate::flow::{Armed, Far, Flow, Network, Source, Transitions, Travelling};
@@ -121,7 +121,7 @@ impl SendingHost {
         now: Time,
         transitions: &mut Transitions,
         mut far: Far<'_>,
-        mut on_ack: impl FnMut(&mut Far<'_>, endpoint::AckOutcome),
+        mut on_ack: impl FnMut(&mut Far<'_>, fullpipe_endpoint::AckOutcome),
     ) -> usize {
         if !self.program.turn.fired(now) {
             return 0;
@@ -228,10 +228,9 @@ impl Far<'_> {
         let mut emit = |ack: Ack, blocks: &[Block]| {
             let mut kept = [Block::default(); MAX_BLOCKS];
             kept[..blocks.len()].copy_from_slice(blocks);
-            if leaving
-                .last()
-                .is_some_and(|(last, _)| last.blocks == 0 && last.kind == endpoint::AckKind::Plain)
-            {
+            if leaving.last().is_some_and(|(last, _)| {
+                last.blocks == 0 && last.kind == fullpipe_endpoint::AckKind::Plain
+            }) {
                 leaving.pop();
             }
             leaving.push((ack, kept));

@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use units::Time;
+use fullpipe_units::Time;
 
 /// Things on the way, each with its time of arrival.
 #[derive(Debug)]

@@ -10,10 +10,10 @@
 //!     [[flow]]
 //!     cc = "cubic"
 //! "#;
-//! let scenario = scenario::Scenario::parse(text, "example.toml")?;
-//! let run = sim::run(&scenario, &cc::Registry::default(), sim::TraceLevel::Off)?;
+//! let scenario = fullpipe_scenario::Scenario::parse(text, "example.toml")?;
+//! let run = fullpipe_sim::run(&scenario, &fullpipe_cc::Registry::default(), fullpipe_sim::TraceLevel::Off)?;
 //! assert!(run.summary.flows[0].goodput_bps > 9e6);
-//! # Ok::<(), scenario::Error>(())
+//! # Ok::<(), fullpipe_scenario::Error>(())
 //! ```
 
 mod agenda;
@@ -39,9 +39,9 @@ pub use memory::memory_needed;
 pub use slowdown::Servers;
 pub use socket::Socket;
 
-use scenario::{Error, Scenario};
-use trace::{Summary, Trace};
-use units::{Rate, Span, Time};
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_trace::{Summary, Trace};
+use fullpipe_units::{Rate, Span, Time};
 
 /// How much of a run is kept over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ pub struct Run {
 
 /// Whether another seed can give another run: by jitter, by random loss, by hosts, or by a queue,
 /// an algorithm or an application that draws.
-pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
+pub fn is_random(scenario: &Scenario, registry: &fullpipe_cc::Registry) -> bool {
     let starts = scenario.start_jitter > Span::ZERO && !scenario.flows.is_empty();
     let jitter = starts || scenario.send_jitter > Span::ZERO;
     let path = &scenario.path;
@@ -76,14 +76,14 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let loss = losses
         .chain(scenario.links().map(|link| &link.loss))
         .chain([&path.reverse_loss])
-        .any(path::Loss::is_random);
+        .any(fullpipe_path::Loss::is_random);
     let jitters = path
         .changes
         .iter()
         .flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
     let late = jitters
         .chain([&path.jitter, &path.reverse_jitter])
-        .any(path::Jitter::is_random);
+        .any(fullpipe_path::Jitter::is_random);
     let copies = path
         .changes
         .iter()
@@ -112,11 +112,13 @@ pub fn is_random(scenario: &Scenario, registry: &cc::Registry) -> bool {
     let pattern = scenario
         .links()
         .filter_map(|link| link.rate_pattern.as_ref())
-        .any(path::RatePattern::is_random);
-    let flow =
-        |flow: &scenario::Flow| draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random());
+        .any(fullpipe_path::RatePattern::is_random);
+    let flow = |flow: &fullpipe_scenario::Flow| {
+        draws(&flow.cc) || flow.app.is_some_and(|app| app.is_random())
+    };
     let flows = scenario.flows.iter().any(flow);
-    let arrives = |workload: &scenario::Workload| workload.is_random || flow(&workload.flow);
+    let arrives =
+        |workload: &fullpipe_scenario::Workload| workload.is_random || flow(&workload.flow);
     let workloads = scenario.workloads.iter().any(arrives);
     jitter || loss || late || doubled || radio || host || queue || pattern || flows || workloads
 }
@@ -162,7 +164,11 @@ pub fn rate_over_time(scenario: &Scenario, bins: u64) -> Vec<(Time, Rate)> {
 /// # Errors
 /// When the scenario names an algorithm that `registry` does not have, or one that can't run here,
 /// or a parameter that the algorithm refuses.
-pub fn run(scenario: &Scenario, registry: &cc::Registry, level: TraceLevel) -> Result<Run, Error> {
+pub fn run(
+    scenario: &Scenario,
+    registry: &fullpipe_cc::Registry,
+    level: TraceLevel,
+) -> Result<Run, Error> {
     let mut simulation = Simulation::new(scenario, registry, level)?;
     while !simulation.advance(u64::MAX) {}
     Ok(simulation.finish())

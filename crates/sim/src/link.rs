@@ -1,10 +1,10 @@
 //! A link of the network with what is measured on it.
 
-use endpoint::{ACK_SIZE, AckKind};
-use path::{Ecn, Link, ManagedLink, Measured, Packet, VaryingLink, Verdict};
-use scenario::EcnField;
-use trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
-use units::{Bytes, Span, Time};
+use fullpipe_endpoint::{ACK_SIZE, AckKind};
+use fullpipe_path::{Ecn, Link, ManagedLink, Measured, Packet, VaryingLink, Verdict};
+use fullpipe_scenario::EcnField;
+use fullpipe_trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::agenda::Who;
 use crate::flow::Travelling;
@@ -121,7 +121,7 @@ impl Managed {
 
 impl NetworkLink {
     pub(crate) fn new(
-        link: &scenario::Link,
+        link: &fullpipe_scenario::Link,
         element: Element,
         window: Window,
         rtt: Span,
@@ -156,7 +156,7 @@ impl NetworkLink {
     /// Clears the packet's ECN field, if that is what it does.
     pub(crate) fn strip(&self, packet: &mut Travelling) {
         if self.strips {
-            (packet.segment.ecn, packet.segment.ce) = (cc::Ecn::NotEct, false);
+            (packet.segment.ecn, packet.segment.ce) = (fullpipe_cc::Ecn::NotEct, false);
         }
     }
 
@@ -483,8 +483,8 @@ fn count_drop(
 fn ecn(packet: &Travelling) -> Ecn {
     match packet.segment.ecn {
         _ if packet.segment.ce => Ecn::Ce,
-        cc::Ecn::NotEct => Ecn::NotEct,
-        cc::Ecn::Ect0 => Ecn::Ect0,
-        cc::Ecn::Ect1 => Ecn::Ect1,
+        fullpipe_cc::Ecn::NotEct => Ecn::NotEct,
+        fullpipe_cc::Ecn::Ect0 => Ecn::Ect0,
+        fullpipe_cc::Ecn::Ect1 => Ecn::Ect1,
     }
 }

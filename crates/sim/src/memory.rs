@@ -1,8 +1,8 @@
 //! How much memory a run may need, so that one that can't fit is refused before it starts.
 
-use endpoint::SMSS;
-use scenario::{Change, Flow, Link, Path, Scenario};
-use units::{Bytes, Rate, Span};
+use fullpipe_endpoint::SMSS;
+use fullpipe_scenario::{Change, Flow, Link, Path, Scenario};
+use fullpipe_units::{Bytes, Rate, Span};
 
 use crate::TraceLevel;
 use crate::observe::LINK_INTERVAL;
@@ -43,7 +43,7 @@ pub fn memory_needed(scenario: &Scenario, level: TraceLevel) -> Bytes {
         .flat_map(|change| change.jitter.iter().chain(&change.reverse_jitter));
     let jitters = changed.chain([&path.jitter, &path.reverse_jitter]);
     let late = jitters
-        .map(path::Jitter::latest)
+        .map(fullpipe_path::Jitter::latest)
         .max()
         .unwrap_or(Span::ZERO)
         * 2;
@@ -189,7 +189,10 @@ impl Largest {
             .filter(|_| bottleneck);
         let buffer = changed
             .chain([link.buffer])
-            .map(|buffer| link.limit(buffer, path.rtt).bytes(scenario::PACKET))
+            .map(|buffer| {
+                link.limit(buffer, path.rtt)
+                    .bytes(fullpipe_scenario::PACKET)
+            })
             .max()
             .unwrap_or(Bytes::ZERO);
         let rates = path
@@ -204,7 +207,7 @@ impl Largest {
         };
         // The fullest millisecond of a trace says nothing of the whole.
         let carried = match &link.rate_pattern {
-            Some(pattern @ path::RatePattern::Mahimahi(_)) => pattern.mean(),
+            Some(pattern @ fullpipe_path::RatePattern::Mahimahi(_)) => pattern.mean(),
             _ => rate,
         };
         Largest {

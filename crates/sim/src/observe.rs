@@ -1,8 +1,8 @@
 //! What goes into the trace, and when.
 
-use endpoint::LIMITS;
-use trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
-use units::{Span, Time};
+use fullpipe_endpoint::LIMITS;
+use fullpipe_trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
+use fullpipe_units::{Span, Time};
 
 use crate::TraceLevel;
 use crate::agenda::{Class, Who};
@@ -26,7 +26,7 @@ impl Observer {
     }
 
     /// Declares an algorithm's columns; gives their group.
-    pub(crate) fn declare<Build>(&mut self, descriptor: &cc::Descriptor<Build>) -> usize {
+    pub(crate) fn declare<Build>(&mut self, descriptor: &fullpipe_cc::Descriptor<Build>) -> usize {
         let fields = descriptor
             .fields
             .iter()
@@ -115,7 +115,7 @@ impl Observer {
             limited_by,
         };
         recorder.flow(row, flow.group, |values| {
-            cc::Controller::observe(sender.controller(), values)
+            fullpipe_cc::Controller::observe(sender.controller(), values)
         });
         if let (Some(group), Some(controller)) =
             (flow.window_group, flow.receiver.window_controller())

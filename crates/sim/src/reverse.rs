@@ -1,9 +1,9 @@
 //! The way back: ACKs on their lines and links.
 
-use endpoint::{Ack, AckKind, Block};
-use path::Losses;
-use trace::FlowMeter;
-use units::Time;
+use fullpipe_endpoint::{Ack, AckKind, Block};
+use fullpipe_path::Losses;
+use fullpipe_trace::FlowMeter;
+use fullpipe_units::Time;
 
 use crate::agenda::{Class, Who};
 use crate::flow::{Fate, Network, Wire};

@@ -1,7 +1,7 @@
 //! Where ACKs lie while they wait in a queue that decides: the queue holds their places on the
 //! shelf.
 
-use endpoint::{Ack, Block, MAX_BLOCKS};
+use fullpipe_endpoint::{Ack, Block, MAX_BLOCKS};
 
 use crate::agenda::Who;
 

@@ -1,10 +1,10 @@
 //! Slowdowns of the flows that arrived, beside what two servers would have made of the same flows.
 
-use scenario::{Link, Scenario};
-use trace::slowdown::{Run, Served, Slowdowns};
-use trace::{Transfer, Window};
-use units::{Bytes, Span, Time};
-use workload::{Chunk, Jobs};
+use fullpipe_scenario::{Link, Scenario};
+use fullpipe_trace::slowdown::{Run, Served, Slowdowns};
+use fullpipe_trace::{Transfer, Window};
+use fullpipe_units::{Bytes, Span, Time};
+use fullpipe_workload::{Chunk, Jobs};
 
 /// What the servers are told while flows arrive; nothing where no server of one rate stands for the
 /// path.

@@ -1,7 +1,7 @@
 //! A look at a sender in mid-run: what `ss` would say of its socket.
 
-use endpoint::{Info, LIMITS, Limit};
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_endpoint::{Info, LIMITS, Limit};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::engine::Simulation;
 
@@ -74,7 +74,7 @@ impl Simulation {
     pub fn controller_fields(&mut self, flow: usize, values: &mut Vec<f64>) {
         values.clear();
         if let Some(sender) = self.flows[flow].source.tcp() {
-            cc::Controller::observe(sender.controller(), values);
+            fullpipe_cc::Controller::observe(sender.controller(), values);
         }
     }
 }

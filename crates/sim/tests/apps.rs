@@ -1,17 +1,17 @@
 //! Applications that pause, and ask: figures by hand, and at random that nothing is lost.
 
-use cc::Registry;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::{Data, FlowSummary, Table};
 use proptest::prelude::*;
-use scenario::Scenario;
-use sim::{Run, TraceLevel};
-use trace::{Data, FlowSummary, Table};
 
 const PATH: &str = "[path]\nrate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n";
 
 fn run(text: &str) -> Run {
     let scenario =
         Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
+    fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Acks)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 

@@ -11,9 +11,11 @@
 
 use std::collections::VecDeque;
 
-use cc::{Config, NoProbe, ParamValue, Registry};
-use endpoint::{Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_cc::{Config, NoProbe, ParamValue, Registry};
+use fullpipe_endpoint::{
+    Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
+};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 /// What a run was like, in segments.
 struct Response {

@@ -1,9 +1,9 @@
 //! Same scenario and seed, same trace; and the engine's short cuts change nothing, to the bit.
 
-use cc::Registry;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Run, Simulation, TraceLevel};
 use proptest::prelude::*;
-use scenario::Scenario;
-use sim::{Run, Simulation, TraceLevel};
 
 fn scenario(text: &str) -> Scenario {
     Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"))
@@ -110,7 +110,7 @@ fn without_randomness_the_seed_does_not_matter() {
         Scenario::parse_with(text, "test.toml", &[], Some(seed)).expect("a valid scenario")
     });
     assert_eq!(hash(&run(&seeds[0], false)), hash(&run(&seeds[1], false)));
-    assert!(!sim::is_random(&seeds[0], &Registry::default()));
+    assert!(!fullpipe_sim::is_random(&seeds[0], &Registry::default()));
 }
 
 #[test]
@@ -120,7 +120,10 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         "[[flow]]",
         "[[path.change]]\nat = \"1s\"\nrtt = \"20ms\"\n[[flow]]",
     );
-    assert!(!sim::is_random(&scenario(plain), &Registry::default()));
+    assert!(!fullpipe_sim::is_random(
+        &scenario(plain),
+        &Registry::default()
+    ));
     for (key, value) in [
         ("start_jitter", "10ms"),
         ("send_jitter", "1ms"),
@@ -159,7 +162,10 @@ fn with_randomness_of_any_kind_the_seed_matters() {
             Scenario::parse_with(plain, "test.toml", &overrides, Some(seed))
                 .expect("a valid scenario")
         });
-        assert!(sim::is_random(&seeds[0], &Registry::default()), "{key}");
+        assert!(
+            fullpipe_sim::is_random(&seeds[0], &Registry::default()),
+            "{key}"
+        );
         assert_ne!(
             hash(&run(&seeds[0], false)),
             hash(&run(&seeds[1], false)),

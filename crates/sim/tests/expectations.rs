@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use cc::Registry;
-use scenario::Scenario;
-use scenario::quantities::{FLOW, LIMITS, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_scenario::quantities::{
+    FLOW, LIMITS, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD,
+};
+use fullpipe_sim::{TraceLevel, run};
 use serde_json::Value as Json;
-use sim::{TraceLevel, run};
 
 /// What of a run is no measure of it.
 const GIVEN: [&str; 13] = [

@@ -1,10 +1,10 @@
 //! Hosts that take time: what a CPU allows is sent, what sleeps adds to the RTT, and the flow says
 //! that it is the host.
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::{TraceLevel, run};
-use trace::FlowSummary;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{TraceLevel, run};
+use fullpipe_trace::FlowSummary;
 
 /// A loopback of 4 us, one flow of `cc` between two programs.
 fn flow(cc: &str, host: &str, path: &str) -> FlowSummary {

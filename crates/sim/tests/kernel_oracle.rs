@@ -9,12 +9,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::{Run, TraceLevel};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::{Data, Trace};
+use fullpipe_units::Span;
 use toml::{Table, Value};
-use trace::{Data, Trace};
-use units::Span;
 
 static ORACLE: LazyLock<Table> = LazyLock::new(|| {
     read("published/kernel-2026.toml")
@@ -87,7 +87,8 @@ fn runs(row: &str) -> Vec<Run> {
     let run = |seed: i64| {
         let scenario = Scenario::parse_with(&text, file, &overrides, Some(seed as u64));
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
-        sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"))
+        fullpipe_sim::run(&scenario, &Registry::default(), level)
+            .unwrap_or_else(|error| panic!("{error}"))
     };
     (1..=seeds).map(run).collect()
 }

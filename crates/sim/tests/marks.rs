@@ -1,10 +1,10 @@
 //! Explicit congestion notification, from the queue that marks to the sender that answers.
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::TraceLevel;
-use trace::{Data, FlowSummary, Summary, Trace};
-use units::Span;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_trace::{Data, FlowSummary, Summary, Trace};
+use fullpipe_units::Span;
 
 /// A run of so many seconds, of which the second half is measured.
 fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary, Option<Trace>) {
@@ -18,8 +18,8 @@ fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary,
     );
     let scenario =
         Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let run =
-        sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"));
+    let run = fullpipe_sim::run(&scenario, &Registry::default(), level)
+        .unwrap_or_else(|error| panic!("{error}"));
     (run.summary, run.trace)
 }
 

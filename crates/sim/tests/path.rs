@@ -1,11 +1,11 @@
 //! What a path does to packets besides queueing them, and what changes in mid-run, in figures that
 //! can be worked out by hand.
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::{Run, TraceLevel};
-use trace::{Data, Summary};
-use units::Span;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::{Data, Summary};
+use fullpipe_units::Span;
 
 /// 20 s of `flow` on a path of which the tests vary everything.
 fn run(path: &str, flow: &str) -> Run {
@@ -15,7 +15,8 @@ fn run(path: &str, flow: &str) -> Run {
 fn run_traced(path: &str, flow: &str, level: TraceLevel) -> Run {
     let text = format!("duration = \"20s\"\n[path]\n{path}\n[[flow]]\n{flow}\n");
     let scenario = Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
-    sim::run(&scenario, &Registry::default(), level).unwrap_or_else(|error| panic!("{error}"))
+    fullpipe_sim::run(&scenario, &Registry::default(), level)
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn summary(path: &str, flow: &str) -> Summary {
@@ -79,7 +80,8 @@ fn a_smaller_buffer_shortens_the_wait_without_dropping_what_waits() {
             change("5s", "buffer = \"10packets\"")
         );
         let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
-        let run = sim::run(&scenario, &Registry::default(), TraceLevel::Off).expect("it runs");
+        let run =
+            fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Off).expect("it runs");
         run.summary.links[0]
             .queue_delay_s
             .max

@@ -1,8 +1,8 @@
 //! Every profile runs, with its path as its sources have it.
 
-use cc::Registry;
-use scenario::{Scenario, profiles};
-use sim::{Run, Simulation, TraceLevel};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::{Scenario, profiles};
+use fullpipe_sim::{Run, Simulation, TraceLevel};
 
 fn run(profile: &str, duration: &str) -> (Scenario, Run) {
     let text = format!(

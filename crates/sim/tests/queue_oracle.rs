@@ -1,9 +1,9 @@
 //! Queues against a kernel's: the order in which packets leave, whom a full queue drops, and when
 //! CoDel drops.
 
-use path::{Config, Ecn, Limit, Packet, QUEUES, Queue, Value};
+use fullpipe_path::{Config, Ecn, Limit, Packet, QUEUES, Queue, Value};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use serde::Deserialize;
-use units::{Bytes, Rate, Rng, Span, Time};
 
 #[derive(Deserialize)]
 struct Oracle {

@@ -1,9 +1,9 @@
 //! What the queues are for, at a bottleneck with real senders.
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::TraceLevel;
-use trace::{FlowSummary, Summary};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_trace::{FlowSummary, Summary};
 
 const PATH: &str = "rate = \"10mbit\"\nrtt = \"40ms\"";
 const PAYLOAD: f64 = 1448.0 / 1500.0;
@@ -18,7 +18,7 @@ fn run(path: &str, flows: &[&str]) -> Summary {
     );
     let scenario =
         Scenario::parse(&text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+    fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Off)
         .unwrap_or_else(|error| panic!("{error}"))
         .summary
 }
@@ -201,7 +201,7 @@ fn cake_leaves_the_link_what_its_shaper_does_not_use() {
 #[test]
 fn a_full_link_carries_the_sum_of_its_rates_whatever_the_queue() {
     let flood = "cc = \"none\"\napp_rate = \"30mbit\"";
-    for queue in path::QUEUES {
+    for queue in fullpipe_path::QUEUES {
         let changes = "[[path.change]]\nat = \"30s\"\nrate = \"4mbit\"\n[[path.change]]\nat = \"50s\"\nrate = \"16mbit\"";
         let buffer = "buffer = \"200packets\"";
         let summary = run(

@@ -1,9 +1,9 @@
 //! Background traffic in whole runs: what it leaves to others, and how several of it share.
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::{TraceLevel, run};
-use trace::Summary;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{TraceLevel, run};
+use fullpipe_trace::Summary;
 
 /// A run of 180 s at 20 Mbit/s and 40 ms with a buffer of 400 ms; figures are those of the last 60
 /// s.

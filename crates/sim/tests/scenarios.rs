@@ -1,11 +1,11 @@
 //! What a user sees of a run: its figures where they can be worked out by hand, its limits, and its
 //! refusals.
 
-use cc::Registry;
-use scenario::{Error, Scenario};
-use sim::{TraceLevel, run};
-use trace::{Data, Summary};
-use units::Span;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_sim::{TraceLevel, run};
+use fullpipe_trace::{Data, Summary};
+use fullpipe_units::Span;
 
 fn summary(flows: &str, path: &str) -> Summary {
     let text = format!("duration = \"20s\"\n[path]\n{path}\n{flows}");
@@ -237,7 +237,7 @@ fn a_resolved_scenario_leaves_nothing_to_defaults() {
     let flows = "[[flow]]\ncc = \"cubic\"\n[[flow]]\ncc = \"bbr1\"\nparams = { cwnd_gain = 2.5 }\n";
     let text = format!("duration = \"5s\"\n[path]\n{PATH}\n{flows}");
     let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
-    let written = sim::resolved(&scenario, &Registry::default()).to_toml();
+    let written = fullpipe_sim::resolved(&scenario, &Registry::default()).to_toml();
     for line in [
         "slow_start = \"hystart++\"",
         "beta = 0.7",
@@ -309,7 +309,10 @@ fn trace_memory(scenario: &Scenario, level: TraceLevel) -> (usize, usize) {
         .flat_map(|table| &table.columns)
         .map(|column| bytes(&column.data))
         .sum();
-    (used, sim::memory_needed(scenario, level).get() as usize)
+    (
+        used,
+        fullpipe_sim::memory_needed(scenario, level).get() as usize,
+    )
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Slowdowns of what arrives, and the servers beside it.
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::{Simulation, TraceLevel};
-use trace::WorkloadSummary;
-use trace::slowdown::Decade;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_trace::WorkloadSummary;
+use fullpipe_trace::slowdown::Decade;
 
 fn run(text: &str) -> Vec<WorkloadSummary> {
     let scenario =

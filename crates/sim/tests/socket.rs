@@ -1,9 +1,9 @@
 //! A look at a run changes nothing of it, and shows what `ss` would.
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::{Simulation, TraceLevel};
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 fn simulation(text: &str, level: TraceLevel) -> Simulation {
     let scenario =

@@ -1,15 +1,15 @@
 //! Routes over several links, there and back, in figures that can be worked out by hand.
 
-use cc::Registry;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_trace::{FlowSummary, LinkSummary, Summary};
 use proptest::prelude::*;
-use scenario::Scenario;
-use sim::TraceLevel;
-use trace::{FlowSummary, LinkSummary, Summary};
 
 fn summary(text: &str) -> Summary {
     let scenario =
         Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    sim::run(&scenario, &Registry::default(), TraceLevel::Off)
+    fullpipe_sim::run(&scenario, &Registry::default(), TraceLevel::Off)
         .unwrap_or_else(|error| panic!("{error}"))
         .summary
 }

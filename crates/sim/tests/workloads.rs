@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use cc::Registry;
-use scenario::{Library, Scenario, Template};
-use sim::{Run, Simulation, TraceLevel};
-use trace::{Data, Table, WorkloadSummary};
-use units::{Bytes, Span, Time};
-use workload::{Chunk, Flows};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::{Library, Scenario, Template};
+use fullpipe_sim::{Run, Simulation, TraceLevel};
+use fullpipe_trace::{Data, Table, WorkloadSummary};
+use fullpipe_units::{Bytes, Span, Time};
+use fullpipe_workload::{Chunk, Flows};
 
 /// A source that is there, whatever is asked for.
 #[derive(Debug)]
@@ -379,7 +379,7 @@ fn the_trace_says_how_many_are_under_way() {
 fn the_memory_of_a_million_arrivals_is_estimated() {
     let text = "duration = \"900s\"\n[path]\nrate = \"3gbit\"\nrtt = \"20ms\"\nbuffer = \"8bdp\"\n\
                 [[workload]]\nsource = \"mawi-2020-06-10\"\nmodel = \"collapsed\"\nload = 0.73\ncc = \"cubic\"\n";
-    let estimate = sim::memory_needed(&scenario(text), TraceLevel::Off).get();
+    let estimate = fullpipe_sim::memory_needed(&scenario(text), TraceLevel::Off).get();
     // docs/performance.md has what it takes.
     assert!((170_000_000..700_000_000).contains(&estimate), "{estimate}");
 }
@@ -399,7 +399,7 @@ fn start_jitter_is_of_flows_that_do_not_arrive() {
             );
             given(&text, flows.clone())
         });
-        let random = sim::is_random(&scenarios[0], &Registry::default());
+        let random = fullpipe_sim::is_random(&scenarios[0], &Registry::default());
         let hashes = scenarios.map(|scenario| run(&scenario).trace.expect("traced").hash());
         assert_eq!(random, hashes[0] != hashes[1], "{more} {rest}");
         random
@@ -439,7 +439,7 @@ fn a_trace_of_arrivals_has_the_hash_that_it_had() {
     // Of everything; and of what arrived, with how long each took.
     let hashes = [
         trace.hash(),
-        trace::Trace {
+        fullpipe_trace::Trace {
             tables: vec![transfers],
         }
         .hash(),

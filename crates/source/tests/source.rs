@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use source::{Source, head};
+use fullpipe_source::{Source, head};
 
 fn file(name: &str, content: &[u8]) -> PathBuf {
     let path = std::env::temp_dir().join(format!("fullpipe-source-{}-{name}", std::process::id()));

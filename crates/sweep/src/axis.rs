@@ -1,6 +1,6 @@
 //! A key that is varied, with its values as they are written.
 
-use units::Rng;
+use fullpipe_units::Rng;
 
 use crate::quantity::{Quantity, quantity};
 
@@ -144,8 +144,8 @@ impl Range {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fullpipe_units::Rng;
     use proptest::prelude::*;
-    use units::Rng;
 
     #[test]
     fn commas_split_but_not_inside_of_quotes() {

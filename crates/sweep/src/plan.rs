@@ -5,10 +5,10 @@ use std::ops::Range as Numbers;
 use std::panic::resume_unwind;
 use std::thread;
 
-use cc::Registry;
-use scenario::{Error, Scenario, Template};
-use sim::{Simulation, TraceLevel};
-use units::{Bytes, Rng, Span};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::{Error, Scenario, Template};
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_units::{Bytes, Rng, Span};
 
 use crate::axis::{Axis, Range, split};
 
@@ -463,7 +463,7 @@ impl Plan {
                     };
                     kept.0 == other.0
                 });
-                if !sim::is_random(&scenario, registry) {
+                if !fullpipe_sim::is_random(&scenario, registry) {
                     let problem = "nothing in this scenario is random: every repetition would be the same run";
                     let fix = "leave out start_jitter and send_jitter, which --repeat then sets, or do without --repeat";
                     return Err(self.within(point, self.template.error("", "", problem, fix)));
@@ -471,7 +471,10 @@ impl Plan {
             }
             Simulation::new(&scenario, registry, TraceLevel::Off)
                 .map_err(|error| self.within(point, error))?;
-            memory = memory.max((sim::memory_needed(&scenario, TraceLevel::Off), point));
+            memory = memory.max((
+                fullpipe_sim::memory_needed(&scenario, TraceLevel::Off),
+                point,
+            ));
         }
         Ok((memory, jitter))
     }

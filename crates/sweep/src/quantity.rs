@@ -1,7 +1,7 @@
 //! What a value of an axis is worth: a number with its unit, from the text that stands in a
 //! scenario.
 
-use units::{Bytes, Rate, Span};
+use fullpipe_units::{Bytes, Rate, Span};
 
 /// A number in the base unit of its kind.
 #[derive(Clone, Copy, Debug, PartialEq)]

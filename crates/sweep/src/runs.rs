@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use sim::{Simulation, TraceLevel};
-use trace::Summary;
+use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_trace::Summary;
 
 use crate::plan::Plan;
 use crate::pool::{Running, Work, start};

@@ -4,10 +4,10 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cc::Registry;
-use scenario::Scenario;
-use sim::TraceLevel;
-use sweep::{Column, Mode, Plan, Request, Values};
+use fullpipe_cc::Registry;
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::TraceLevel;
+use fullpipe_sweep::{Column, Mode, Plan, Request, Values};
 
 const BASE: &str = "duration = \"1s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n\
                     [[flow]]\ncc = \"newreno\"\n";
@@ -314,7 +314,7 @@ fn rows_are_those_of_single_runs_whatever_the_threads_and_shards() {
     }
     let made = make();
     for run in 0..made.runs() {
-        let summary = sim::run(&made.scenario(run), &Registry::default(), TraceLevel::Off)
+        let summary = fullpipe_sim::run(&made.scenario(run), &Registry::default(), TraceLevel::Off)
             .unwrap()
             .summary;
         for (flow, metrics) in summary.flows.iter().enumerate() {

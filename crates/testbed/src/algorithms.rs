@@ -1,7 +1,7 @@
 //! Which of the kernel's algorithms is which of ours, declared once.
 
-use cc::{ParamValue, Registry};
-use scenario::{Flow, Value};
+use fullpipe_cc::{ParamValue, Registry};
+use fullpipe_scenario::{Flow, Value};
 
 /// One that both have.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 //! Flows that arrive, on a real stack: all of them are drawn before the run, from the streams that
 //! the simulator draws from.
 
-use scenario::{Error, Scenario};
-use units::{Span, Time};
-use workload::{Chunk, Jobs};
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_units::{Span, Time};
+use fullpipe_workload::{Chunk, Jobs};
 
 /// No sender's port is beyond; those above are for flows that were there from the beginning.
 pub(crate) const LAST_PORT: u16 = 60_000;
@@ -53,7 +53,7 @@ impl Unfolded {
             .map(|workload| scenario.coming(workload))
             .collect();
         let mut arrivals = Vec::new();
-        let next = |coming: &[scenario::Coming]| {
+        let next = |coming: &[fullpipe_scenario::Coming]| {
             let times = coming
                 .iter()
                 .enumerate()
@@ -85,7 +85,7 @@ impl Unfolded {
     }
 
     /// The flows that arrive, as flows.
-    pub(crate) fn flows(&self) -> &[scenario::Flow] {
+    pub(crate) fn flows(&self) -> &[fullpipe_scenario::Flow] {
         &self.scenario.flows[self.scenario.flows.len() - self.arrivals.len()..]
     }
 
@@ -100,7 +100,7 @@ impl Unfolded {
             return 0;
         };
         let mut jobs = Jobs::new(wire);
-        let start = |flow: &scenario::Flow| Time::ZERO + flow.start;
+        let start = |flow: &fullpipe_scenario::Flow| Time::ZERO + flow.start;
         for (flow, arrival) in self.flows().iter().zip(&self.arrivals) {
             jobs.add(
                 start(flow),

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use emulator::Emulator;
-use scenario::{Error, Scenario};
-use trace::LinkSummary;
+use fullpipe_emulator::Emulator;
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_trace::LinkSummary;
 
 use crate::cpu::Cpu;
 use crate::forward::{Forwarder, Route, Side, Tap, Timeliness};
@@ -48,7 +48,7 @@ pub fn between<T: Tap, R>(
     tap: T,
     work: impl FnOnce() -> R,
 ) -> (R, Between<T>) {
-    let path = Emulator::new(scenario, emulator::whole(scenario));
+    let path = Emulator::new(scenario, fullpipe_emulator::whole(scenario));
     let mut forwarder = Forwarder::new(bed, path, clock, Side::Near, route, tap);
     let before = Cpu::now();
     let stop = AtomicBool::new(false);
@@ -61,7 +61,7 @@ pub fn between<T: Tap, R>(
     });
     let busy = before.busy_since();
     let (path, tap, timeliness) = forwarder.finish(bed);
-    let links = path.summaries(units::Time::ZERO + scenario.duration);
+    let links = path.summaries(fullpipe_units::Time::ZERO + scenario.duration);
     let host = facts::host(&timeliness, busy);
     (
         result,

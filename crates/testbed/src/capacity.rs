@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use emulator::{Direction, Emulator, Watch};
+use fullpipe_emulator::{Direction, Emulator, Watch};
+use fullpipe_scenario::{Error, PACKET, Scenario};
+use fullpipe_units::{Rate, Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, poll};
-use scenario::{Error, PACKET, Scenario};
 use serde_json::json;
-use units::{Rate, Span, Time};
 
 use crate::clock::{Clock, thread_cpu};
 use crate::forward::{Frame, sample};
@@ -32,7 +32,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 struct Write<'a>(&'a Bed, u64);
 
 impl Watch<Frame> for Write<'_> {
-    fn delivered(&mut self, _: Time, _: Span, parcel: emulator::Parcel<Frame>) {
+    fn delivered(&mut self, _: Time, _: Span, parcel: fullpipe_emulator::Parcel<Frame>) {
         self.1 += u64::from(nix::unistd::write(&*self.0.near.tun, &parcel.payload).is_ok());
     }
 }
@@ -63,7 +63,7 @@ pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
             source.send(&payload).map_err(cant)?;
             // A path for each: times are told in order, and this one does not wait for a packet to
             // be due.
-            let mut path = Emulator::new(scenario, emulator::whole(scenario));
+            let mut path = Emulator::new(scenario, fullpipe_emulator::whole(scenario));
             let mut out = Write(bed, 0);
             // On a busy machine another thread may bring it there; and the kernel sends a word of
             // its own now and then.

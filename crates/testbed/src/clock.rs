@@ -1,7 +1,7 @@
 //! The real clock.
 
+use fullpipe_units::{Span, Time};
 use nix::time::{ClockId, clock_gettime};
-use units::{Span, Time};
 
 /// Nanoseconds of CLOCK_MONOTONIC since a moment that is zero.
 #[derive(Clone, Copy, Debug)]

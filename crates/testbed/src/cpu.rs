@@ -1,6 +1,6 @@
 //! What the processors did, all together.
 
-use units::Span;
+use fullpipe_units::Span;
 
 /// proc(5): ticks since the machine began, of 1/100 s on all that Linux runs on today.
 #[derive(Clone, Copy, Debug)]

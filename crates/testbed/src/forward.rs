@@ -9,15 +9,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+use fullpipe_path::Ecn;
+use fullpipe_trace::Histogram;
+use fullpipe_units::{Bytes, Span, Time};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl;
 use nix::sys::time::{TimeSpec, TimeValLike};
-use path::Ecn;
 use serde::Serialize;
-use trace::Histogram;
-use units::{Bytes, Span, Time};
 
 use crate::clock::Clock;
 use crate::cpu::Cpu;

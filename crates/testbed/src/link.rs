@@ -10,16 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage};
+use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage};
+use fullpipe_scenario::Scenario;
+use fullpipe_trace::{LinkSummary, Window};
+use fullpipe_units::{Span, Time};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::Pid;
-use scenario::Scenario;
 use serde::Serialize;
 use serde_json::{Value, json};
-use trace::{LinkSummary, Window};
-use units::{Span, Time};
 
 use crate::clock::{self, Clock};
 use crate::forward::{Forwarder, Frame, Side, Tap, Timeliness};

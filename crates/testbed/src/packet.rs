@@ -1,7 +1,7 @@
 //! What a forwarder reads and writes of an IPv4 packet.
 
-use emulator::Kind;
-use path::Ecn;
+use fullpipe_emulator::Kind;
+use fullpipe_path::Ecn;
 
 /// A packet's header, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use crate::privileges;
 

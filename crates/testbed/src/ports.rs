@@ -16,7 +16,11 @@ pub(crate) struct Ports {
 
 impl Ports {
     /// Of a scenario, in which so many flows arrive.
-    pub(crate) fn new(first: u16, scenario: &scenario::Scenario, arrivals: usize) -> Ports {
+    pub(crate) fn new(
+        first: u16,
+        scenario: &fullpipe_scenario::Scenario,
+        arrivals: usize,
+    ) -> Ports {
         let count = |count: usize| u16::try_from(count).unwrap_or(u16::MAX);
         let (flows, workloads) = (count(scenario.flows.len()), count(scenario.workloads.len()));
         Ports {
@@ -28,7 +32,7 @@ impl Ports {
     }
 
     /// As many flows can arrive.
-    pub(crate) fn room(first: u16, scenario: &scenario::Scenario) -> u16 {
+    pub(crate) fn room(first: u16, scenario: &fullpipe_scenario::Scenario) -> u16 {
         LAST_PORT.saturating_sub(Ports::new(first, scenario, 0).arrivals().start)
     }
 

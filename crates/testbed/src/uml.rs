@@ -5,10 +5,10 @@
 //! there is some, receiver. Each has `east`, its device towards the receiver, and `west`, that
 //! towards the sender.
 
-use path::{Jitter, Limit, Loss, Value};
-use scenario::{EcnField, Error, Link, PACKET, Scenario};
+use fullpipe_path::{Jitter, Limit, Loss, Value};
+use fullpipe_scenario::{EcnField, Error, Link, PACKET, Scenario};
+use fullpipe_units::Span;
 use serde::Serialize;
-use units::Span;
 
 use crate::algorithms::twin;
 
@@ -265,11 +265,11 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
 
 /// Whether Linux spreads its packets over time when it may: with sch_fq it does so for all, else
 /// for BBR by itself.
-fn is_paced(flow: &scenario::Flow) -> bool {
+fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
     match flow.pacing {
-        scenario::Pacing::On => true,
-        scenario::Pacing::Auto => twin(&flow.cc).is_some_and(|twin| twin.paces),
-        scenario::Pacing::Off => false,
+        fullpipe_scenario::Pacing::On => true,
+        fullpipe_scenario::Pacing::Auto => twin(&flow.cc).is_some_and(|twin| twin.paces),
+        fullpipe_scenario::Pacing::Off => false,
     }
 }
 

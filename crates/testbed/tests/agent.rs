@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
-use testbed::agent::{AppPlan, FlowPlan, Kind, Plan, Reader, Record, VERSION};
+use fullpipe_testbed::agent::{AppPlan, FlowPlan, Kind, Plan, Reader, Record, VERSION};
 
 const MS: u64 = 1_000_000;
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use emulator::{Cause, Direction, Emulator, Parcel, Watch, whole};
-use scenario::Scenario;
+use fullpipe_emulator::{Cause, Direction, Emulator, Parcel, Watch, whole};
+use fullpipe_scenario::Scenario;
+use fullpipe_testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, Side, Tap, Trouble};
+use fullpipe_units::{Span, Time};
 use serde_json::{Value, json};
-use testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, Side, Tap, Trouble};
-use units::{Span, Time};
 
 /// What a forwarder told, in order.
 #[derive(Clone, Default)]
@@ -90,7 +90,7 @@ fn flood(queue: &str) -> Result<Value, Trouble> {
     source.connect((bed.near.address, 5_000)).unwrap();
 
     let (log, stop) = (Log::default(), AtomicBool::new(false));
-    let route = |side, header: &testbed::Header, _: &[u8]| {
+    let route = |side, header: &fullpipe_testbed::Header, _: &[u8]| {
         Some((
             0,
             if side == Side::Far {

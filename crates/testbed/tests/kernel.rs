@@ -1,11 +1,11 @@
 //! A scenario on this machine's own TCP. Where namespaces or TUN devices are not allowed, the tests
 //! say so and pass. What they claim holds on a busy machine, too.
 
-use scenario::Scenario;
-use testbed::kernel::{self, NAME};
-use testbed::measured::Measured;
-use trace::{Column, Data};
-use units::Span;
+use fullpipe_scenario::Scenario;
+use fullpipe_testbed::kernel::{self, NAME};
+use fullpipe_testbed::measured::Measured;
+use fullpipe_trace::{Column, Data};
+use fullpipe_units::Span;
 
 fn scenario(duration: &str, flows: &str) -> Scenario {
     let text = format!(
@@ -209,7 +209,7 @@ fn a_packet_counts_by_its_way() {
     );
 }
 
-fn numbers(trace: &trace::Trace, name: &str) -> Vec<f64> {
+fn numbers(trace: &fullpipe_trace::Trace, name: &str) -> Vec<f64> {
     let table = trace
         .tables
         .iter()
@@ -240,10 +240,10 @@ fn the_flows_that_arrive_are_the_simulators_and_are_measured_alike() {
     let Some(measured) = run(&scenario) else {
         return;
     };
-    let simulated = sim::run(
+    let simulated = fullpipe_sim::run(
         &scenario,
-        &cc::Registry::default(),
-        sim::TraceLevel::Every(Span::from_millis(10)),
+        &fullpipe_cc::Registry::default(),
+        fullpipe_sim::TraceLevel::Every(Span::from_millis(10)),
     )
     .expect("it runs");
     let traces =

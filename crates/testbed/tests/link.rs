@@ -8,9 +8,9 @@ use std::process::Command;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use scenario::Scenario;
+use fullpipe_scenario::Scenario;
+use fullpipe_testbed::{Link, Sandbox};
 use serde_json::Value;
-use testbed::{Link, Sandbox};
 
 const NET_ADMIN: u64 = 1 << 12;
 const SYS_ADMIN: u64 = 1 << 21;
@@ -20,7 +20,7 @@ const KILL: u64 = 1 << 5;
 fn begin(link: Link) -> Sandbox {
     let text = "duration = \"60s\"\n[path]\nrate = \"10mbit\"\nrtt = \"2ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"";
     let scenario = Scenario::parse(text, "test.toml").expect("a valid scenario");
-    testbed::start(&scenario, link).expect("a process can be started")
+    fullpipe_testbed::start(&scenario, link).expect("a process can be started")
 }
 
 /// The report; none where a link is not allowed.

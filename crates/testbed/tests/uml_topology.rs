@@ -1,7 +1,7 @@
 //! What user-mode Linux is told of a scenario's path.
 
-use scenario::Scenario;
-use testbed::uml::{Topology, topology};
+use fullpipe_scenario::Scenario;
+use fullpipe_testbed::uml::{Topology, topology};
 
 const PATH: &str = "duration = \"10s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\n";
 const FLOW: &str = "[[flow]]\ncc = \"cubic\"\n";

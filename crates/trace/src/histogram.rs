@@ -1,6 +1,6 @@
 //! A logarithmic histogram of durations: exact mean, quantiles within 0.4 %.
 
-use units::Span;
+use fullpipe_units::Span;
 
 /// Values that a [`Sampler`] keeps back.
 const HELD: usize = 29;

@@ -1,7 +1,7 @@
 //! What is measured while a run goes on: one meter a flow, one a link. Constant work a packet, no
 //! growth with time.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::{Histogram, Sampler};
 

@@ -1,6 +1,6 @@
 //! Rows over time, in memory, column by column.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::{Column, Data, Response, Table, Trace, Transfer};
 

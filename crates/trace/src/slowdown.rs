@@ -1,8 +1,8 @@
 //! Slowdowns of many flows, by how large they are, and what two servers would have made of the same
 //! flows.
 
+use fullpipe_units::{Bytes, Span};
 use serde::Serialize;
-use units::{Bytes, Span};
 
 /// A flow that arrived within the time that counts.
 #[derive(Clone, Copy, Debug)]

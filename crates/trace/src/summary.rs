@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use fullpipe_units::Span;
 use serde::{Deserialize, Serialize};
-use units::Span;
 
 use crate::{FlowMeter, Histogram, LinkMeter, WorkloadSummary};
 
@@ -236,7 +236,7 @@ impl LinkMeter {
 mod tests {
     use super::*;
     use crate::{Response, Window};
-    use units::{Bytes, Rate, Time};
+    use fullpipe_units::{Bytes, Rate, Time};
 
     fn at(ms: u64) -> Time {
         Time::ZERO + Span::from_millis(ms)

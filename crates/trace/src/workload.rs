@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use fullpipe_units::{Bytes, Rate, Span, Time};
 use serde::Serialize;
-use units::{Bytes, Rate, Span, Time};
 
 use crate::slowdown::Slowdowns;
 use crate::{Distribution, FlowMeter, Histogram, Tallied, Window};

@@ -1,7 +1,7 @@
 //! Slowdowns by decade, by hand.
 
-use trace::slowdown::{Run, Served, Slowdown, Slowdowns};
-use units::{Bytes, Span};
+use fullpipe_trace::slowdown::{Run, Served, Slowdown, Slowdowns};
+use fullpipe_units::{Bytes, Span};
 
 fn run(bytes: u64, took: Option<u64>, served: Option<(u64, u64)>) -> Run {
     let ms = Span::from_millis;

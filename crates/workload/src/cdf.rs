@@ -1,6 +1,6 @@
 //! A distribution as a file has it: sizes, each with the share of flows up to it.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::flows::LARGEST;
 

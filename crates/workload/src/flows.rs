@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 /// A part of a flow that its application writes at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! How long a flow would take if it were alone: what its slowdown is a multiple of.
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::flows::Chunk;
 

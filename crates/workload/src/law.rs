@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, Rng};
+use fullpipe_units::{Bytes, Rng};
 
 use crate::cdf::Cdf;
 

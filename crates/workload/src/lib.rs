@@ -2,14 +2,14 @@
 //! or drawn. Sans-IO and deterministic: columns come in, arrivals in order of time go out.
 //!
 //! ```
-//! # use units::{Rate, Span};
-//! # use workload::{Model, Source};
+//! # use fullpipe_units::{Rate, Span};
+//! # use fullpipe_workload::{Model, Source};
 //! let model = Model::parse("bounded_pareto shape 1.2 min 1kB max 10MB")?;
 //! let source = Source::new(&model, None)?.at_load(0.5, Rate::from_mbps(100))?;
 //! for arrival in source.arrivals(1, "web", Span::from_secs(1)) {
 //!     println!("{:?}: {}", arrival.at, arrival.bytes);
 //! }
-//! # Ok::<(), workload::Refusal>(())
+//! # Ok::<(), fullpipe_workload::Refusal>(())
 //! ```
 
 mod cdf;

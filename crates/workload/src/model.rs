@@ -2,7 +2,7 @@
 
 use core::str::FromStr;
 
-use units::{Bytes, nearest};
+use fullpipe_units::{Bytes, nearest};
 
 use crate::law::{BoundedPareto, Lognormal};
 

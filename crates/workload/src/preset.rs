@@ -1,6 +1,6 @@
 //! Captures that can't be had, made up from what was published about them.
 
-use units::{Bytes, Draw, Rng, Span, Time};
+use fullpipe_units::{Bytes, Draw, Rng, Span, Time};
 
 use crate::flows::{Chunk, Flows};
 use crate::law::{BoundedPareto, Law};

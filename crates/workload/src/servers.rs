@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use crate::ideal::{Demand, Jobs};
 

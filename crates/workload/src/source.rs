@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, Draw, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use crate::cdf::Cdf;
 use crate::flows::{Chunk, Chunks, Flows};

@@ -1,6 +1,6 @@
 //! The page of workloads has the models and presets as they are declared.
 
-use workload::{MODELS, Needs, PRESETS};
+use fullpipe_workload::{MODELS, Needs, PRESETS};
 
 #[test]
 fn the_page_has_every_model_and_every_preset() {

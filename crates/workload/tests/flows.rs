@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, Rate, Span, Time};
-use workload::{Arrival, Arrivals, Chunk, Flows, FlowsError, Input, Model, Source};
+use fullpipe_units::{Bytes, Rate, Span, Time};
+use fullpipe_workload::{Arrival, Arrivals, Chunk, Flows, FlowsError, Input, Model, Source};
 
 fn at(ms: u64) -> Time {
     Time::ZERO + Span::from_millis(ms)

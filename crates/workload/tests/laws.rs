@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use units::{Bytes, Rate, Rng, Span};
-use workload::{Cdf, Input, Law, MODELS, Model, PRESETS, Preset, Source};
+use fullpipe_units::{Bytes, Rate, Rng, Span};
+use fullpipe_workload::{Cdf, Input, Law, MODELS, Model, PRESETS, Preset, Source};
 
 fn law(text: &str) -> Law {
     match Model::parse(text).unwrap_or_else(|refusal| panic!("{text}: {refusal:?}")) {

@@ -1,9 +1,9 @@
 //! The servers against queueing theory, and against what can be worked out by hand.
 
+use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
+use fullpipe_workload::{Chunk, Jobs, Wire};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use units::{Bytes, Draw, Rate, Rng, Span, Time};
-use workload::{Chunk, Jobs, Wire};
 
 /// A byte takes 8 us; no headers.
 const WIRE: Wire = Wire {

@@ -4,13 +4,13 @@
 //! Once a round trip it compares the round's smallest RTT with the connection's: the difference is
 //! the standing queue.
 
-use cc::kit::round::RoundCounter;
-use cc::kit::window::loss_window;
-use cc::{
+use fullpipe_cc::kit::round::RoundCounter;
+use fullpipe_cc::kit::window::loss_window;
+use fullpipe_cc::{
     Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param,
     Recovery, RecoveryOwner, Signals, Specification, Transition,
 };
-use units::{Bytes, Span};
+use fullpipe_units::{Bytes, Span};
 
 /// What the algorithm says of itself: scenario keys, error messages and trace columns come from
 /// here.

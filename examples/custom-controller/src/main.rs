@@ -2,11 +2,11 @@
 
 mod delay_aimd;
 
-use cc::Registry;
-use scenario::{Error, Scenario};
-use sim::{Run, TraceLevel};
-use trace::{Data, Trace};
-use units::Span;
+use fullpipe_cc::Registry;
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::{Data, Trace};
+use fullpipe_units::Span;
 
 const SCENARIO: &str = include_str!("../scenario.toml");
 
@@ -44,11 +44,11 @@ fn main() -> Result<(), Error> {
     }
     // BBR's own test cases judge what a controller declares; one that is no BBR has none of its
     // states.
-    let cases = conformance::run(&registry(), "delayaimd", &[])?;
-    let skipped = cases.count(conformance::Verdict::Skipped);
+    let cases = fullpipe_conformance::run(&registry(), "delayaimd", &[])?;
+    let skipped = cases.count(fullpipe_conformance::Verdict::Skipped);
     println!(
         "BBR's test cases: {} met, {skipped} skipped: {}",
-        cases.count(conformance::Verdict::Met),
+        cases.count(fullpipe_conformance::Verdict::Met),
         why(&cases)
     );
     Ok(())
@@ -60,7 +60,7 @@ fn registry() -> Registry {
 }
 
 /// Why the first condition could not be measured.
-fn why(cases: &conformance::Report) -> &str {
+fn why(cases: &fullpipe_conformance::Report) -> &str {
     cases.outcomes[0]
         .judged()
         .next()
@@ -73,7 +73,7 @@ fn compare(flows: [&str; 2]) -> Result<Run, Error> {
     let set = |(number, cc): (usize, &str)| (format!("flow.{number}.cc"), cc.to_owned());
     let overrides: Vec<_> = flows.into_iter().enumerate().map(set).collect();
     let scenario = Scenario::parse_with(SCENARIO, "scenario.toml", &overrides, None)?;
-    sim::run(
+    fullpipe_sim::run(
         &scenario,
         &registry(),
         TraceLevel::Every(Span::from_millis(100)),
@@ -100,8 +100,8 @@ fn transitions(trace: &Trace, reason: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cc::Descriptor;
-    use cc::algo::bbr::BBR3;
+    use fullpipe_cc::Descriptor;
+    use fullpipe_cc::algo::bbr::BBR3;
 
     #[test]
     fn alone_it_fills_the_link_and_keeps_the_queue_short() -> Result<(), Error> {
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn bbrs_test_cases_run_for_it_and_for_a_bbr_of_ones_own() -> Result<(), Error> {
         assert_eq!(
-            why(&conformance::run(&registry(), "delayaimd", &[])?),
+            why(&fullpipe_conformance::run(&registry(), "delayaimd", &[])?),
             "delayaimd has no state startup"
         );
         // Declares what BBRv3 does, under a name of its own: what a changed copy of it would be.
@@ -127,7 +127,7 @@ mod tests {
             name: "ourbbr",
             ..BBR3
         };
-        let report = conformance::run(&registry().with(&OURS), "ourbbr", &[])?;
+        let report = fullpipe_conformance::run(&registry().with(&OURS), "ourbbr", &[])?;
         assert!(report.is_met(), "{report}");
         Ok(())
     }
@@ -141,8 +141,8 @@ mod tests {
         );
         let scenario =
             Scenario::parse(&text, "scenario.toml").expect("parameters are checked by the runner");
-        let refused =
-            sim::run(&scenario, &registry(), TraceLevel::Off).expect_err("there is no taget");
+        let refused = fullpipe_sim::run(&scenario, &registry(), TraceLevel::Off)
+            .expect_err("there is no taget");
         assert!(refused.fix().contains("target"), "{refused}");
     }
 }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use capture::{Columns, Heard, Options, Report, Running};
 use etherparse::{IpNumber, PacketBuilder};
-use units::Span;
+use fullpipe_capture::{Columns, Heard, Options, Report, Running};
+use fullpipe_units::Span;
 
 pub(crate) const FIN: u8 = 1;
 pub(crate) const SYN: u8 = 2;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use capture::{FileReport, Report};
+use fullpipe_capture::{FileReport, Report};
 
 use crate::build::{ACK, OPTIONS, Packet, Style, Talk, extract};
 

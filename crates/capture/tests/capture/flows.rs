@@ -1,7 +1,7 @@
 //! What a flow is, when it begins and ends, and how much it carries.
 
-use capture::{ABSENT, Columns, Options};
-use units::Span;
+use fullpipe_capture::{ABSENT, Columns, Options};
+use fullpipe_units::Span;
 
 use crate::build::{
     ACK, FIN, OPTIONS, Packet, RST, SYN, Style, Talk, extract, fragmented, of, udp, with_extensions,

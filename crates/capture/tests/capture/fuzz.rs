@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use capture::{ABSENT, Columns, Options};
+use fullpipe_capture::{ABSENT, Columns, Options};
 
 use crate::build::{ACK, FIN, OPTIONS, Packet, RST, SYN, Style, Talk, extract};
 

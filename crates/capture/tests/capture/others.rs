@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use capture::Options;
-use units::Span;
+use fullpipe_capture::Options;
+use fullpipe_units::Span;
 
 use crate::build::{OPTIONS, extract};
 

@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::kit::marks::Alpha;
 use crate::kit::reno::{Law, Reno, STATE};

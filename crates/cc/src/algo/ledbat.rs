@@ -1,6 +1,6 @@
 //! LEDBAT: RFC 6817, for comparison with what came after it.
 
-use units::{Bytes, Span};
+use fullpipe_units::{Bytes, Span};
 
 use crate::kit::delay::QueueDelay;
 use crate::kit::window::{self, Classic, Episode, FlightSize, state};

@@ -1,6 +1,6 @@
 //! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus.
 
-use units::{Bytes, Span};
+use fullpipe_units::{Bytes, Span};
 
 use crate::kit::ledbat_pp::{
     CONSTANT, HISTORY, MIN_SEGMENTS, Moving, Phase, Progress, RAMP, SPACING, TARGET, Window,

@@ -1,6 +1,6 @@
 //! NewReno: RFC 5681 and RFC 6582 with appropriate byte counting (RFC 3465), in bytes.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::kit::reno::{Law, Reno, STATE};
 use crate::kit::window::{self, FlightSize};

@@ -1,6 +1,6 @@
 //! rLEDBAT: RFC 9840, LEDBAT++ in the receiver.
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::kit::ledbat_pp::{CONSTANT, HISTORY, Phase, Progress, RAMP, SPACING, TARGET, Window};
 use crate::{

@@ -1,6 +1,6 @@
 //! Queueing delay as LEDBAT sees it: a filtered current delay over a base delay (RFC 6817 §2.4.2).
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 /// A base delay is kept for each minute (RFC 6817 §2.4.2, update_base_delay).
 const MINUTE: Span = Span::from_secs(60);

@@ -1,7 +1,7 @@
 //! LEDBAT++'s window (draft-irtf-iccrg-ledbat-plus-plus), wherever it is kept: as a sender's
 //! congestion window, or as what a receiver offers (RFC 9840).
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use crate::kit::delay::QueueDelay;
 use crate::{Config, Domain, Param, Transition};

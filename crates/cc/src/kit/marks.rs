@@ -1,6 +1,6 @@
 //! How many of the packets are marked: DCTCP.Alpha (RFC 8257 §3.3), which Prague has as well.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 /// An exponentially weighted average of the marked part of what is delivered, a window at a time.
 #[derive(Clone, Copy, Debug)]

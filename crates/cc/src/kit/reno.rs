@@ -1,6 +1,6 @@
 //! Reno's window (RFC 5681): slow start, additive increase, and reductions by whatever factor.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::kit::slow_start::{AnySlowStart, SlowStart};
 use crate::kit::window::{AdditiveIncrease, Classic, Episode, state};

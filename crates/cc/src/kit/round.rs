@@ -1,6 +1,6 @@
 //! Round trips, counted by packets: the `Round` of draft-ietf-ccwg-bbr-06 §5.5.1.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 /// Counts round trips: one ends when a packet is acknowledged that was sent after it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

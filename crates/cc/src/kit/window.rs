@@ -1,6 +1,6 @@
 //! What classic windows share: their episodes, and arithmetic in bytes.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::{Conn, Cx, Lost, Recovery, RecoveryCause, Transition};
 

@@ -1,7 +1,7 @@
 //! BBRv1: Linux `net/ipv4/tcp_bbr.c`.
 
-use cc::{Controller, Recovery, Snapshot};
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::{Controller, Recovery, Snapshot};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::{Driver, SMSS};
 use super::path::Path;
@@ -28,7 +28,7 @@ fn in_probe_bw(rate: Rate) -> Driver {
     in_probe_bw_with(rate, &[])
 }
 
-fn in_probe_bw_with(rate: Rate, params: &[(&str, cc::ParamValue)]) -> Driver {
+fn in_probe_bw_with(rate: Rate, params: &[(&str, fullpipe_cc::ParamValue)]) -> Driver {
     let mut driver = Driver::new("bbr1", params);
     driver.rate = Some(rate);
     driver.conn.initial_cwnd = SMSS * 10;
@@ -236,7 +236,7 @@ fn without_a_gain_aggregated_acks_add_nothing() {
     let target = |gain: f64| {
         let mut driver = in_probe_bw_with(
             Rate::from_mbps(20),
-            &[("extra_acked_gain", cc::ParamValue::Number(gain))],
+            &[("extra_acked_gain", fullpipe_cc::ParamValue::Number(gain))],
         );
         for _ in 0..30 {
             driver.round(RTT);
@@ -312,7 +312,10 @@ fn an_equal_rtt_renews_the_minimum_only_when_told_to() {
     for (renew, dips) in [(false, 1), (true, 0)] {
         let mut driver = Driver::new(
             "bbr1",
-            &[("min_rtt_refresh_on_equal", cc::ParamValue::Flag(renew))],
+            &[(
+                "min_rtt_refresh_on_equal",
+                fullpipe_cc::ParamValue::Flag(renew),
+            )],
         );
         driver.rate = Some(Rate::from_mbps(10));
         while driver.now < seconds(11) {
@@ -493,7 +496,7 @@ fn little_loss_or_another_rate_show_none() {
 fn the_estimator_can_be_turned_off() {
     let mut driver = Driver::new(
         "bbr1",
-        &[("policer_estimator", cc::ParamValue::Flag(false))],
+        &[("policer_estimator", fullpipe_cc::ParamValue::Flag(false))],
     );
     driver.rate = Some(Rate::from_mbps(20));
     for _ in 0..40 {

@@ -1,7 +1,7 @@
 //! BBRv2: google/bbr v2alpha `net/ipv4/tcp_bbr2.c`, where it is not as v3.
 
-use cc::ParamValue;
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::ParamValue;
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::Driver;
 use super::path::Path;

@@ -1,8 +1,8 @@
 //! BBRv3: draft-ietf-ccwg-bbr-06 and google/bbr v3. Numbers are those of the draft and of Linux, or
 //! follow from them.
 
-use cc::{Controller, LossCause, Lost, ParamValue, Recovery, Snapshot};
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::{Controller, LossCause, Lost, ParamValue, Recovery, Snapshot};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::{Driver, SMSS, word};
 use super::path::Path;
@@ -311,7 +311,7 @@ fn probe_rtt_comes_every_five_seconds_for_200_ms_at_half_a_bdp() {
                 least = least.min(path.conn.inflight.as_f64());
             }
         });
-        let of = |pick: fn(&cc::Transition) -> bool| -> Vec<f64> {
+        let of = |pick: fn(&fullpipe_cc::Transition) -> bool| -> Vec<f64> {
             path.log
                 .0
                 .iter()

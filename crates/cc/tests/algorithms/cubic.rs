@@ -1,7 +1,7 @@
 //! CUBIC: RFC 9438 and what Linux does otherwise.
 
-use cc::{Controller, ParamValue, PathChange, Recovery, RecoveryCause, Snapshot};
-use units::{Bytes, Span};
+use fullpipe_cc::{Controller, ParamValue, PathChange, Recovery, RecoveryCause, Snapshot};
+use fullpipe_units::{Bytes, Span};
 
 use super::driver::{Driver, SMSS, word};
 

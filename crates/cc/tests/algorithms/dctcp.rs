@@ -1,7 +1,7 @@
 //! DCTCP: RFC 8257, and the model of its paper (SIGCOMM 2010 §3.3).
 
-use cc::{Ecn, ParamValue, PathChange};
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::{Ecn, ParamValue, PathChange};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::Driver;
 use super::path::Path;
@@ -25,7 +25,7 @@ fn avoiding(segments: f64) -> Driver {
 fn data_is_ecn_capable_until_the_path_is_not() {
     let mut driver = Driver::new("dctcp", &[]);
     assert_eq!(driver.decision().ecn, Ecn::Ect0);
-    driver.call(|cc, cx| cc::Controller::on_path(cc, cx, PathChange::EcnFailed));
+    driver.call(|cc, cx| fullpipe_cc::Controller::on_path(cc, cx, PathChange::EcnFailed));
     assert_eq!(driver.decision().ecn, Ecn::NotEct);
 }
 
@@ -125,7 +125,7 @@ fn a_loss_halves_whatever_alpha_is_and_can_be_undone() {
     let before = driver.cwnd();
     driver.lose();
     assert_eq!(driver.cwnd(), before / 2.0);
-    driver.recovery(cc::Recovery::Spurious);
+    driver.recovery(fullpipe_cc::Recovery::Spurious);
     assert_eq!(driver.cwnd(), before);
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use cc::{
+use fullpipe_cc::{
     Ack, AnyController, Config, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost,
     ParamValue, Probe, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample,
     Snapshot, Transition,
 };
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 /// Payload of a packet.
 pub(crate) const SMSS: Bytes = Bytes::new(1_448);

@@ -4,7 +4,7 @@
 //! The path here is far simpler than the kernel's (no delayed ACKs, no offload, no PRR), so what
 //! agrees is the law.
 
-use units::{Rate, Span, Time};
+use fullpipe_units::{Rate, Span, Time};
 
 use super::driver::word;
 use super::path::Path;

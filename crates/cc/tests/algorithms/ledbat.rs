@@ -1,7 +1,7 @@
 //! LEDBAT: RFC 6817.
 
-use cc::ParamValue;
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::ParamValue;
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::{Driver, SMSS};
 use super::path::Path;

@@ -1,7 +1,7 @@
 //! LEDBAT++: draft-irtf-iccrg-ledbat-plus-plus.
 
-use cc::ParamValue;
-use units::{Rate, Span, Time};
+use fullpipe_cc::ParamValue;
+use fullpipe_units::{Rate, Span, Time};
 
 use super::driver::{Driver, SMSS, word};
 use super::path::Path;
@@ -27,7 +27,7 @@ fn avoiding(segments: f64, base: u64) -> Driver {
 /// Makes every sample of the filter so many milliseconds.
 fn fill(driver: &mut Driver, ms: u64) {
     for _ in 0..4 {
-        driver.ack(driver.conn.delivered, units::Bytes::ZERO, MS(ms));
+        driver.ack(driver.conn.delivered, fullpipe_units::Bytes::ZERO, MS(ms));
     }
 }
 
@@ -174,7 +174,7 @@ fn the_first_slowdown_comes_two_round_trips_after_slow_start() {
     let (end, before) = (driver.now, driver.cwnd());
     while driver.field("state") == 1.0 {
         driver.now += MS(1);
-        driver.ack(driver.conn.delivered, units::Bytes::ZERO, MS(96));
+        driver.ack(driver.conn.delivered, fullpipe_units::Bytes::ZERO, MS(96));
     }
     assert_eq!(driver.now - end, MS(2 * 96), "§4.4");
     assert_eq!((driver.cwnd(), driver.ssthresh()), (2.0, 2.0));
@@ -189,7 +189,7 @@ fn the_first_slowdown_comes_two_round_trips_after_slow_start() {
     driver.round(MS(50));
     assert_eq!(driver.cwnd(), 2.0);
     driver.now = wake;
-    driver.call(cc::Controller::on_timer);
+    driver.call(fullpipe_cc::Controller::on_timer);
     assert_eq!(driver.field("state"), 3.0);
 
     // Then it grows back to where it was, and no further.
@@ -278,7 +278,7 @@ fn a_spurious_loss_is_undone() {
     let mut driver = avoiding(40.0, 50);
     let before = driver.cwnd();
     driver.lose();
-    driver.recovery(cc::Recovery::Spurious);
+    driver.recovery(fullpipe_cc::Recovery::Spurious);
     assert_eq!(driver.cwnd(), before);
 }
 

@@ -1,7 +1,7 @@
 //! NewReno: RFC 5681, RFC 6582, RFC 3465.
 
-use cc::{PathChange, Recovery};
-use units::{Bytes, Span};
+use fullpipe_cc::{PathChange, Recovery};
+use fullpipe_units::{Bytes, Span};
 
 use super::driver::{Driver, SMSS};
 
@@ -157,7 +157,10 @@ fn a_mark_halves_as_a_loss_does_or_takes_less_by_abe() {
     driver.mark();
     assert_eq!((driver.cwnd(), driver.ssthresh()), (40.0, 40.0));
     // RFC 8511 §3.1.
-    let mut driver = Driver::new("newreno", &[("beta_ecn", cc::ParamValue::Number(0.8))]);
+    let mut driver = Driver::new(
+        "newreno",
+        &[("beta_ecn", fullpipe_cc::ParamValue::Number(0.8))],
+    );
     driver.mark();
     assert_eq!((driver.cwnd(), driver.ssthresh()), (8.0, 8.0));
     driver.recover();
@@ -177,6 +180,6 @@ fn a_larger_segment_lifts_a_window_below_it() {
     let mut driver = in_avoidance(80);
     driver.time_out(false);
     driver.conn.smss = Bytes::new(9_000);
-    driver.call(|cc, cx| cc::Controller::on_path(cc, cx, PathChange::Mtu));
+    driver.call(|cc, cx| fullpipe_cc::Controller::on_path(cc, cx, PathChange::Mtu));
     assert_eq!(driver.decision().cwnd, Bytes::new(9_000));
 }

@@ -4,11 +4,11 @@
 
 use std::collections::VecDeque;
 
-use cc::{
+use fullpipe_cc::{
     Ack, AnyController, Conn, Controller, Cx, Ecn, EcnCounts, LossCause, Lost, ParamValue,
     RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
 };
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::driver::{Log, SMSS, build, fresh_conn, observed};
 

@@ -1,7 +1,7 @@
 //! Prague: L4STeam's tcp_prague.c, and the laws of scalable congestion control.
 
-use cc::{Ecn, ParamValue, PathChange};
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::{Ecn, ParamValue, PathChange};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::{Driver, SMSS, word};
 use super::path::Path;
@@ -27,7 +27,7 @@ fn avoiding(segments: f64, alpha: f64, params: &[(&str, ParamValue)]) -> Driver 
 fn sends_ect1_until_the_path_does_not_carry_it() {
     let mut driver = Driver::new("prague", &[]);
     assert_eq!(driver.decision().ecn, Ecn::Ect1);
-    driver.call(|cc, cx| cc::Controller::on_path(cc, cx, PathChange::EcnFailed));
+    driver.call(|cc, cx| fullpipe_cc::Controller::on_path(cc, cx, PathChange::EcnFailed));
     assert_eq!(driver.decision().ecn, Ecn::NotEct);
 }
 
@@ -210,7 +210,7 @@ fn a_loss_halves_and_stops_growth_until_it_is_repaired() {
     driver.round(MS(50));
     assert!(driver.field("window") > window / 2.0);
     driver.lose();
-    driver.recovery(cc::Recovery::Spurious);
+    driver.recovery(fullpipe_cc::Recovery::Spurious);
     assert!(driver.field("window") >= window / 2.0 + 0.9);
 }
 

@@ -1,8 +1,8 @@
 //! rLEDBAT: RFC 9840. What the transport does for it, the right edge among it, is tested in
 //! `crates/endpoint`.
 
-use cc::{Arrival, Config, Registry, WindowController};
-use units::{Bytes, Span, Time};
+use fullpipe_cc::{Arrival, Config, Registry, WindowController};
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::driver::SMSS;
 

@@ -1,6 +1,6 @@
 //! Slow starts, under CUBIC: HyStart++ (RFC 9406), HyStart (Linux), classic.
 
-use units::{Rate, Span};
+use fullpipe_units::{Rate, Span};
 
 use super::driver::{Driver, SMSS, word};
 
@@ -142,7 +142,7 @@ fn each_change_of_state_is_reported() {
     driver.recover();
     driver.time_out(false);
     driver.conn.in_recovery = false;
-    driver.recovery(cc::Recovery::Spurious);
+    driver.recovery(fullpipe_cc::Recovery::Spurious);
     let expected = [
         "slow_start>congestion_avoidance",
         "congestion_avoidance>recovery",

@@ -3,7 +3,7 @@
 use super::{BDP, RATE, RTT, SEGMENT, usual_path};
 use crate::case::{Case, NONE, Scene, Step, YES, at_least, at_most, condition, exactly};
 use crate::view::{Change, Flow, Stay, Why};
-use units::Span;
+use fullpipe_units::Span;
 
 /// The first ProbeRTT.
 fn dip<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {

@@ -3,7 +3,7 @@
 use super::{BDP, RTT, SEGMENT, usual_path};
 use crate::case::{Case, Condition, NONE, Scene, Step, at_least, at_most, condition, exactly};
 use crate::view::{Change, Flow, Measured, Stay, Why};
-use units::Span;
+use fullpipe_units::Span;
 
 /// The UP in which it happens.
 fn up<'a>(flow: &Flow<'a>) -> Result<(Stay<'a>, Change<'a>), Why> {

@@ -1,6 +1,6 @@
 //! Who asks a server for answers: the receiver's application.
 
-use units::{Bytes, Draw, Rng, Span, Time};
+use fullpipe_units::{Bytes, Draw, Rng, Span, Time};
 
 use super::Messages;
 use crate::rtt::RttEstimator;

@@ -1,6 +1,6 @@
 //! What is written at once and has an end: bursts and answers.
 
-use units::{Bytes, Draw, Rng, Span, Time};
+use fullpipe_units::{Bytes, Draw, Rng, Span, Time};
 
 use super::segments;
 use crate::wire::SMSS;

@@ -10,7 +10,7 @@ pub use messages::{Bursts, Messages};
 pub use parts::Parts;
 pub use schedule::{Cycle, Schedule};
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::wire::SMSS;
 

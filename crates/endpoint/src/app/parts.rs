@@ -1,6 +1,6 @@
 //! An application that writes at given times.
 
-use units::{Bytes, Time};
+use fullpipe_units::{Bytes, Time};
 
 use super::segments;
 use crate::wire::SMSS;
@@ -83,7 +83,7 @@ impl Parts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Span;
+    use fullpipe_units::Span;
 
     #[test]
     fn each_part_is_written_at_its_time_and_ends_with_what_is_left() {

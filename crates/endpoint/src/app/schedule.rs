@@ -1,6 +1,6 @@
 //! An application that writes at a rate which changes over time.
 
-use units::{Bytes, Draw, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use super::segments;
 use crate::wire::SMSS;

@@ -1,8 +1,8 @@
 //! What an ACK does: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in
 //! the contract's order.
 
-use cc::{Controller, EcnCounts, Probe, Recovery, RttSample};
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_cc::{Controller, EcnCounts, Probe, Recovery, RttSample};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
 use super::recovery::Phase;
@@ -158,7 +158,7 @@ impl<C: Controller> Sender<C> {
             rtt,
             rate: rate.rate,
         };
-        let told = cc::Ack {
+        let told = fullpipe_cc::Ack {
             newest,
             newly_acked: delivery.bytes,
             newly_lost,

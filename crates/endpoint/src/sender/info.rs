@@ -1,7 +1,7 @@
 //! What a sender says of itself to whoever looks: what Linux has in `tcp_info`.
 
-use cc::Controller;
-use units::{Bytes, Span, Time};
+use fullpipe_cc::Controller;
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::Sender;
 use crate::wire::SMSS;

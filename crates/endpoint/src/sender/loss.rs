@@ -3,8 +3,8 @@
 
 use core::cmp::Reverse;
 
-use cc::{Controller, LossCause, Lost, Probe};
-use units::{Bytes, Span, Time};
+use fullpipe_cc::{Controller, LossCause, Lost, Probe};
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::Sender;
 use crate::rtt::RttEstimator;

@@ -4,7 +4,7 @@
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use units::Time;
+use fullpipe_units::Time;
 
 use super::Sender;
 use crate::sent::{Bursts, KEPT, Window};

@@ -15,8 +15,8 @@ mod recovery;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use cc::{Conn, Controller, Cx, Decision, Ecn, Probe, RecoveryOwner};
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_cc::{Conn, Controller, Cx, Decision, Ecn, Probe, RecoveryOwner};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
 pub use self::info::Info;

@@ -3,8 +3,8 @@
 
 use core::cmp::Reverse;
 
-use cc::{Controller, Probe, Recovery, RecoveryCause, RecoveryOwner};
-use units::{Bytes, Time};
+use fullpipe_cc::{Controller, Probe, Recovery, RecoveryCause, RecoveryOwner};
+use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
 use crate::ecn::EcnFeedback;

@@ -1,8 +1,8 @@
 //! The order and the arguments of the contract's calls.
 
 use crate::script::{Bench, Event, Setup, Test, segments, transfer};
-use endpoint::App;
-use units::Rate;
+use fullpipe_endpoint::App;
+use fullpipe_units::Rate;
 
 #[test]
 fn losses_come_before_enter_and_enter_before_the_ack_and_exit_behind_it() {

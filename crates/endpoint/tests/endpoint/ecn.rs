@@ -1,9 +1,9 @@
 //! Marks: how receivers report them, and senders answer once a round trip.
 
-use cc::{Ecn, NoProbe};
-use endpoint::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
+use fullpipe_cc::{Ecn, NoProbe};
+use fullpipe_endpoint::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
+use fullpipe_units::{Bytes, Span, Time};
 use proptest::prelude::*;
-use units::{Bytes, Span, Time};
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
 
@@ -321,7 +321,7 @@ fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
             ..classic(10)
         });
         bench.pass(bench.at(100.0), true);
-        let blocks = [endpoint::Block { start: 1, end: 6 }];
+        let blocks = [fullpipe_endpoint::Block { start: 1, end: 6 }];
         let ack = Ack {
             next: 0,
             echo: bench.at(0.0),
@@ -471,7 +471,7 @@ proptest! {
             prop_assert!(!sent.is_empty(), "it hangs");
             bench.now += ms(50.0);
             let mut answers = Vec::new();
-            let mut keep = |at: Time, ack: Ack, _: &[endpoint::Block]| answers.push((at, ack));
+            let mut keep = |at: Time, ack: Ack, _: &[fullpipe_endpoint::Block]| answers.push((at, ack));
             for (_, segment) in sent {
                 let ce = marks[segment.seq as usize];
                 marked += u64::from(ce);

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 
 use crate::script::{Test, ms, segments, transfer};
-use cc::{NoProbe, RecoveryOwner};
-use endpoint::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
-use units::{Rng, Span, Time};
+use fullpipe_cc::{NoProbe, RecoveryOwner};
+use fullpipe_endpoint::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
+use fullpipe_units::{Rng, Span, Time};
 
 /// A window of `n` segments, of which every second is lost once, is sent, repaired and
 /// acknowledged; an ACK for each. Gives the count of retransmissions.

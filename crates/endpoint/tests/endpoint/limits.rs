@@ -1,8 +1,8 @@
 //! What limits the flow, over time.
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
-use endpoint::{App, LIMITS, Limit};
-use units::{Rate, Span};
+use fullpipe_endpoint::{App, LIMITS, Limit};
+use fullpipe_units::{Rate, Span};
 
 #[test]
 fn each_limit_is_named_when_it_holds() {

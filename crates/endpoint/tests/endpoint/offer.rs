@@ -3,10 +3,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use cc::{Arrival, NoProbe, RecoveryOwner, WindowController};
-use endpoint::{Ack, AckPolicy, App, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
+use fullpipe_cc::{Arrival, NoProbe, RecoveryOwner, WindowController};
+use fullpipe_endpoint::{
+    Ack, AckPolicy, App, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
+};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 use proptest::prelude::*;
-use units::{Bytes, Rng, Span, Time};
 
 use crate::script::{Test, ms, segments};
 
@@ -52,7 +54,7 @@ fn at(millis: f64) -> Time {
 /// Segment `seq` that left at `sent` and echoes `echo`, both in milliseconds.
 fn segment(seq: u64, sent: f64, echo: f64) -> Segment {
     let (sent, echo) = (at(sent), at(echo));
-    let ecn = cc::Ecn::NotEct;
+    let ecn = fullpipe_cc::Ecn::NotEct;
     Segment {
         seq,
         sent,

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 
 use crate::script::controller::Call;
 use crate::script::{Event, Test, segments};
-use cc::{
+use fullpipe_cc::{
     Config, Controller, Descriptor, Ecn, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot,
 };
-use endpoint::{
+use fullpipe_endpoint::{
     Ack, AckKind, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender,
     SenderConfig,
 };
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use proptest::prelude::*;
-use units::{Bytes, Rate, Rng, Span, Time};
 
 /// A path and what crosses it.
 #[derive(Clone, Debug)]

@@ -1,8 +1,8 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr-06 §4.1).
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
-use endpoint::{Ack, AckKind, App};
-use units::{Rate, Span, Time};
+use fullpipe_endpoint::{Ack, AckKind, App};
+use fullpipe_units::{Rate, Span, Time};
 
 fn over(n: u64, millis: f64) -> Option<Rate> {
     Some(Rate::from_delivery(segments(n), ms(millis)))

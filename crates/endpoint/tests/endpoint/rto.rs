@@ -3,8 +3,8 @@
 
 use crate::script::controller::Call;
 use crate::script::{Bench, Setup, ms, segments, transfer};
-use cc::Recovery;
-use endpoint::App;
+use fullpipe_cc::Recovery;
+use fullpipe_endpoint::App;
 
 #[test]
 fn it_doubles() {

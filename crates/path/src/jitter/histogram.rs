@@ -1,6 +1,6 @@
 //! A measured distribution.
 
-use units::Span;
+use fullpipe_units::Span;
 
 /// Bins with counts. Within a bin everything is equally likely.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use units::{Rng, Span};
+use fullpipe_units::{Rng, Span};
 
 use crate::impairment::{Argument, Impairment, Unit};
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::cobalt::{Control, Law, Shaper};
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};

@@ -1,7 +1,7 @@
 //! COBALT: CoDel and BLUE side by side, one for flows that answer and one for those that do not;
 //! cake's control of a flow.
 
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::MTU;
 use super::packet::Packet;

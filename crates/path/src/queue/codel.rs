@@ -1,6 +1,6 @@
 //! `codel`: controlled delay (RFC 8289), as Linux has it.
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};

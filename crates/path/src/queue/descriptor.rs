@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use units::{Bytes, Rate, Span};
+use fullpipe_units::{Bytes, Rate, Span};
 
 use super::Discipline;
 

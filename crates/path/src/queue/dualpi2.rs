@@ -1,6 +1,6 @@
 //! `dualpi2`: the coupled dual queue for L4S (RFC 9332), as Linux has it.
 
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
 use super::packet::{Ecn, Fifo, Packet};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Bytes, Rng, Time};
+use fullpipe_units::{Bytes, Rng, Time};
 
 use super::codel::{CE_THRESHOLD, Control, INTERVAL, Law, TARGET, ecn};
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};

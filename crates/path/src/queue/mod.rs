@@ -21,7 +21,7 @@ mod tests;
 pub use descriptor::{Config, Depth, Descriptor, Domain, Param, Refusal, Value};
 pub use packet::{Ecn, Packet};
 
-use units::{Bytes, Rate, Rng, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Time};
 
 use crate::Limit;
 

@@ -1,6 +1,6 @@
 //! `pie`: proportional integral controller enhanced (RFC 8033), as Linux has it.
 
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};

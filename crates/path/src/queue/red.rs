@@ -1,6 +1,6 @@
 //! `red`: random early detection (Floyd and Jacobson 1993), as Linux has it.
 
-use units::{Bytes, Rate, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 use super::descriptor::{Config, Descriptor, Domain, Param, Refusal};
 use super::packet::{Fifo, Packet};

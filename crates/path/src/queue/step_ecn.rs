@@ -1,6 +1,6 @@
 //! `step_ecn`: a mark for every packet beyond a threshold, as DCTCP needs it (RFC 8257 §3.1).
 
-use units::{Bytes, Time};
+use fullpipe_units::{Bytes, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
 use super::packet::{Fifo, Packet};

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
-use cc::{
+use fullpipe_cc::{
     Ack, AnyController, Config, Controller, Cx, Descriptor, Domain, Field, Lost, Param, ParamValue,
     PathChange, Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
 };
@@ -162,7 +162,7 @@ struct PyController {
     has_recovery: bool,
     has_path: bool,
     has_timer: bool,
-    decision: cc::Decision,
+    decision: fullpipe_cc::Decision,
 }
 
 impl PyController {
@@ -203,7 +203,7 @@ impl PyController {
             has_recovery: has("on_recovery")?,
             has_path: has("on_path")?,
             has_timer: has("on_timer")?,
-            decision: cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
+            decision: fullpipe_cc::Decision::window(config.initial_cwnd, config.initial_cwnd),
             object,
         };
         controller.decide(py)?;
@@ -318,7 +318,7 @@ impl Controller for PyController {
         }
     }
 
-    fn decision(&self) -> cc::Decision {
+    fn decision(&self) -> fullpipe_cc::Decision {
         self.decision
     }
 

@@ -1,11 +1,11 @@
 //! What a user's algorithm is told, and what it answers: sizes in bytes, times in seconds, rates in
 //! bit/s.
 
-use cc::{Ack, Conn, Decision, Ecn, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
+use fullpipe_cc::{Ack, Conn, Decision, Ecn, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use units::{Bytes, Rate, Rng, Span, Time};
 
 /// What an algorithm is made for: the connection's constants, and every parameter.
 #[pyclass(frozen, get_all, module = "fullpipe._core", name = "Config")]

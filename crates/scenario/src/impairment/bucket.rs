@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use fullpipe_units::{Bytes, Rate};
 use schemars::Schema;
 use toml::Value as Toml;
-use units::{Bytes, Rate};
 
 use super::OFF;
 use super::words::{Part, Words, schema, toml};

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use path::{Distribution, Histogram, Jitter, Moments};
+use fullpipe_path::{Distribution, Histogram, Jitter, Moments};
+use fullpipe_units::Span;
 use schemars::Schema;
 use toml::Value as Toml;
-use units::Span;
 
 use super::OFF;
 use super::file::Lines;

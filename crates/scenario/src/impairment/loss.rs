@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use path::Loss;
+use fullpipe_path::Loss;
 use schemars::Schema;
 use toml::Value as Toml;
 

@@ -1,7 +1,7 @@
 //! What a path does to packets besides queueing them, each in one value, so that a schedule or
 //! `--set` can change it.
 //!
-//! What may be written is what [`path::IMPAIRMENTS`] say of themselves.
+//! What may be written is what [`fullpipe_path::IMPAIRMENTS`] say of themselves.
 
 mod bucket;
 mod file;

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use path::RatePattern;
+use fullpipe_path::RatePattern;
+use fullpipe_units::{Rate, Span};
 use schemars::Schema;
 use toml::Value as Toml;
-use units::{Rate, Span};
 
 use super::file::Lines;
 use super::words::{Part, Words, schema, toml};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use path::Aggregation;
+use fullpipe_path::Aggregation;
+use fullpipe_units::{Bytes, Span};
 use schemars::Schema;
 use toml::Value as Toml;
-use units::{Bytes, Span};
 
 use super::OFF;
 use super::words::{Count, Part, Words, schema, toml};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use path::{Argument, IMPAIRMENTS, Impairment, Unit};
+use fullpipe_path::{Argument, IMPAIRMENTS, Impairment, Unit};
+use fullpipe_units::Span;
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::Span;
 
 use super::OFF;
 use crate::kinds::{Delay, Percent, is_decimal};
@@ -132,7 +132,7 @@ fn choose(key: &str, first: &str) -> Result<&'static Impairment, Refusal> {
     match unnamed {
         Some(unnamed) if !is_word || names.is_empty() => Ok(unnamed),
         _ => {
-            let fix = match units::nearest(first, &names) {
+            let fix = match fullpipe_units::nearest(first, &names) {
                 Some(near) => format!("did you mean \"{near}\"?"),
                 None => {
                     let examples: Vec<String> = of_key(key)
@@ -156,7 +156,7 @@ fn unknown(of: &Impairment, word: &str) -> Refusal {
         .filter(|argument| argument.named)
         .map(|one| one.name)
         .collect();
-    let fix = match units::nearest(word, &known) {
+    let fix = match fullpipe_units::nearest(word, &known) {
         Some(near) => format!("did you mean \"{near}\"?"),
         None => format!("write it like \"{}\"", of.example),
     };
@@ -179,8 +179,8 @@ impl Part for Span {
     }
 }
 
-impl Part for units::Rate {
-    fn read(text: &str) -> Result<units::Rate, Refusal> {
+impl Part for fullpipe_units::Rate {
+    fn read(text: &str) -> Result<fullpipe_units::Rate, Refusal> {
         Kind::read(&toml(text))
     }
 }

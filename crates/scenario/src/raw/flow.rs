@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use fullpipe_units::{Bytes, Rate, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Rate, Span};
 
 use super::{no_delay, no_time};
 use crate::app::App;

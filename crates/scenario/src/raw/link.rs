@@ -1,10 +1,10 @@
 //! Keys of [path] and [[link]], and of what changes in mid-run.
 
-use path::{Aggregation, Config, Jitter, Loss, RatePattern};
+use fullpipe_path::{Aggregation, Config, Jitter, Loss, RatePattern};
+use fullpipe_units::{Rate, Span};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use units::{Rate, Span};
 
 use super::{no_delay, off};
 use crate::buffer::Buffer;

@@ -7,9 +7,9 @@ mod flow;
 mod host;
 mod link;
 
+use fullpipe_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use units::Span;
 
 use crate::choices::Switch;
 use crate::expect::Conditions;

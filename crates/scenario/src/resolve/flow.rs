@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use units::Span;
+use fullpipe_units::Span;
 
 use super::optional;
 use crate::app::{App, On};

@@ -1,6 +1,6 @@
 //! [host] and [quic].
 
-use units::Span;
+use fullpipe_units::Span;
 
 use super::optional;
 use crate::choices::Switch;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use path::{Config, Limit, RatePattern};
-use units::{Bytes, Span};
+use fullpipe_path::{Config, Limit, RatePattern};
+use fullpipe_units::{Bytes, Span};
 
 use super::optional;
 use crate::buffer::Buffer;

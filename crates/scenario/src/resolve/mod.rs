@@ -4,7 +4,7 @@ mod flow;
 mod host;
 mod link;
 
-use units::Span;
+use fullpipe_units::Span;
 
 use self::flow::flows;
 pub(crate) use self::flow::tcp;

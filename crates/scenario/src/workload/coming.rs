@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use units::{Rng, Time};
-use workload::{Arrival, Arrivals, Chunk, Wire};
+use fullpipe_units::{Rng, Time};
+use fullpipe_workload::{Arrival, Arrivals, Chunk, Wire};
 
 use super::{Rtts, Workload};
 use crate::model::{Flow, Scenario};

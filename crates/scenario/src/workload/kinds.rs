@@ -1,9 +1,9 @@
 //! What may be written in a `[[workload]]`.
 
+use fullpipe_units::{Rng, Span};
+use fullpipe_workload::{Described, MODELS};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
-use units::{Rng, Span};
-use workload::{Described, MODELS};
 
 use crate::kinds::{Delay, Extra, text_of};
 use crate::leaf::{Kind, Refusal};
@@ -34,7 +34,7 @@ impl Kind for Text {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     pub(crate) text: String,
-    pub(crate) model: workload::Model,
+    pub(crate) model: fullpipe_workload::Model,
 }
 
 impl Model {
@@ -42,7 +42,7 @@ impl Model {
     pub(crate) fn replay() -> Model {
         Model {
             text: "replay".to_owned(),
-            model: workload::Model::Replay,
+            model: fullpipe_workload::Model::Replay,
         }
     }
 }
@@ -50,9 +50,9 @@ impl Model {
 impl Kind for Model {
     fn read(value: &Toml) -> Result<Model, Refusal> {
         let text = text_of(value);
-        match workload::Model::parse(&text) {
+        match fullpipe_workload::Model::parse(&text) {
             Ok(model) => Ok(Model { text, model }),
-            Err(workload::Refusal { problem, fix }) => Err(Refusal::new(problem, fix)),
+            Err(fullpipe_workload::Refusal { problem, fix }) => Err(Refusal::new(problem, fix)),
         }
     }
 

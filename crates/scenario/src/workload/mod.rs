@@ -12,8 +12,8 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-use units::{Bytes, Span};
-use workload::{Flows, Source as Arriving, Wire};
+use fullpipe_units::{Bytes, Span};
+use fullpipe_workload::{Flows, Source as Arriving, Wire};
 
 pub use self::coming::Coming;
 pub(crate) use self::kinds::{Load, Text};

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, absolute};
 use std::sync::Arc;
 
-use units::{Rate, nearest};
-use workload::{Cdf, CdfError, Input, Model, Needs, PRESETS, Preset, Source as Arriving};
+use fullpipe_units::{Rate, nearest};
+use fullpipe_workload::{Cdf, CdfError, Input, Model, Needs, PRESETS, Preset, Source as Arriving};
 
 use super::{Library, Load, Rtts, Text, Workload, kinds};
 use crate::error::Error;

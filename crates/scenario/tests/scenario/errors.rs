@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use scenario::Scenario;
+use fullpipe_scenario::Scenario;
 
 const BASE: &str = r#"# Two flows
 duration = "60s"

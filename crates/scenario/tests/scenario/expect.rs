@@ -1,6 +1,6 @@
 //! What conditions say, in the units of metrics.
 
-use scenario::{Comparison, Expectation, Over, Scenario};
+use fullpipe_scenario::{Comparison, Expectation, Over, Scenario};
 
 const BASE: &str = r#"
 duration = "60s"

@@ -1,7 +1,7 @@
 //! No text panics, and every refusal names the file.
 
+use fullpipe_scenario::Scenario;
 use proptest::prelude::*;
-use scenario::Scenario;
 
 const VALID: &str = include_str!("../../../../scenarios/paced-app.toml");
 
@@ -64,7 +64,10 @@ fn check(text: &str, overrides: &[(String, String)]) {
 
 /// Keys that exist, nearly exist and do not.
 fn keys() -> impl Strategy<Value = String> {
-    let known: Vec<String> = scenario::explain().into_iter().map(|key| key.key).collect();
+    let known: Vec<String> = fullpipe_scenario::explain()
+        .into_iter()
+        .map(|key| key.key)
+        .collect();
     prop_oneof![
         (prop::sample::select(known), 0..3_u8)
             .prop_map(|(key, n)| key.replace('N', &n.to_string())),

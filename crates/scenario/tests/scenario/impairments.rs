@@ -1,7 +1,7 @@
 //! The list of impairments has what a path can do, and the page a word on each.
 
-use path::IMPAIRMENTS;
-use scenario::explain;
+use fullpipe_path::IMPAIRMENTS;
+use fullpipe_scenario::explain;
 
 /// The keys of a path that carry packets, rather than harm them.
 const PLAIN: [&str; 8] = [

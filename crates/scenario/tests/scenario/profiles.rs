@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use path::Loss;
-use scenario::{Buffer, OUR_CHOICE, Profile, Scenario, explain, profiles};
+use fullpipe_path::Loss;
+use fullpipe_scenario::{Buffer, OUR_CHOICE, Profile, Scenario, explain, profiles};
 
 const FLOW: &str = "\n[[flow]]\ncc = \"cubic\"\n";
 

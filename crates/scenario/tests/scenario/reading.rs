@@ -1,8 +1,8 @@
 //! What good scenarios mean: values, defaults, names, overrides.
 
-use path::{Distribution, Jitter, Limit, Loss, Moments};
-use scenario::{App, Buffer, On, PACKET, Pacing, Policer, ReceiveWindow, Scenario, Value};
-use units::{Bytes, Draw, Rate, Span};
+use fullpipe_path::{Distribution, Jitter, Limit, Loss, Moments};
+use fullpipe_scenario::{App, Buffer, On, PACKET, Pacing, Policer, ReceiveWindow, Scenario, Value};
+use fullpipe_units::{Bytes, Draw, Rate, Span};
 
 /// Every key, none at its default.
 pub(crate) const FULL: &str = r#"
@@ -263,7 +263,7 @@ fn a_buffer_in_time_is_what_the_shaper_lets_go_in_it() {
     let link = &scenario.path.link;
     assert_eq!(
         link.limit(link.buffer, scenario.path.rtt),
-        path::Limit::Packets(50)
+        fullpipe_path::Limit::Packets(50)
     );
 }
 

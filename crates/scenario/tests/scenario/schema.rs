@@ -1,6 +1,6 @@
 //! The JSON schema as committed, and that it agrees with what the parser takes.
 
-use scenario::{Scenario, explain, schema};
+use fullpipe_scenario::{Scenario, explain, schema};
 
 /// A scenario in which most values of any key are possible.
 const BASE: &str = r#"
@@ -200,7 +200,7 @@ fn patterns_agree_with_the_parser() {
             let refused = Scenario::parse_with(BASE, "scenario.toml", &overrides, None).err();
             // The parser refuses more: what is too large or too small, and what contradicts another
             // key.
-            let fits = |error: scenario::Error| {
+            let fits = |error: fullpipe_scenario::Error| {
                 error.fix().starts_with("give ") || error.key() != overrides[1].0
             };
             let by_parser = refused.is_none_or(fits);
@@ -210,11 +210,11 @@ fn patterns_agree_with_the_parser() {
 }
 
 /// Whether it is a text where it stands, and no table or list.
-fn is_text(key: &scenario::Key) -> bool {
+fn is_text(key: &fullpipe_scenario::Key) -> bool {
     settable(key) && !key.kind.starts_with("table") && !key.kind.starts_with("list")
 }
 
 /// Whether `--set` takes it: what a sweep is stands in the file alone.
-fn settable(key: &scenario::Key) -> bool {
+fn settable(key: &fullpipe_scenario::Key) -> bool {
     !key.key.starts_with("sweep.")
 }

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::PathBuf;
 
+use fullpipe_scenario::Scenario;
 use proptest::prelude::*;
-use scenario::Scenario;
 
 /// A file of a test, gone with it.
 struct Scratch(PathBuf);

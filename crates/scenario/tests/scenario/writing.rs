@@ -1,7 +1,7 @@
 //! What a scenario is written as, and that it reads back.
 
+use fullpipe_scenario::Scenario;
 use proptest::prelude::*;
-use scenario::Scenario;
 
 use crate::reading::{FULL, parse, with};
 

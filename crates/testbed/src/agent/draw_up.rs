@@ -2,9 +2,9 @@
 
 use std::net::Ipv4Addr;
 
-use endpoint::Cycle;
-use scenario::{App, Ecn, EcnFeedback, Error, Flow, On, Pacing, ReceiveWindow, Scenario};
-use units::{Bytes, Draw, Rate, Rng, Span, Time};
+use fullpipe_endpoint::Cycle;
+use fullpipe_scenario::{App, Ecn, EcnFeedback, Error, Flow, On, Pacing, ReceiveWindow, Scenario};
+use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use super::plan::{AppPlan, FlowPlan, Plan, VERSION};
 use crate::algorithms::{kernel_name, refused_parameter, twin};
@@ -318,12 +318,12 @@ fn check(scenario: &Scenario, spec: &Flow, ends: &Ends) -> Result<(), Error> {
     let receivers = [
         (
             "delayed_ack",
-            spec.delayed_ack != scenario::DELAYED_ACK,
+            spec.delayed_ack != fullpipe_scenario::DELAYED_ACK,
             spec.delayed_ack.to_string(),
         ),
         (
             "ack_delay",
-            spec.ack_delay != scenario::ACK_DELAY,
+            spec.ack_delay != fullpipe_scenario::ACK_DELAY,
             format!("\"{}\"", spec.ack_delay),
         ),
         ("gro", spec.gro != Span::ZERO, format!("\"{}\"", spec.gro)),
@@ -503,7 +503,8 @@ mod tests {
         let as_linux = "cc = \"cubic\"\nparams = { profile = \"linux\", slow_start = \"hystart\" }";
         for flow in ["cc = \"cubic\"", as_linux, "cc = \"bbr1\""] {
             let scenario = Scenario::parse(&text(flow), "test.toml").expect("a scenario");
-            let written = sim::resolved(&scenario, &cc::Registry::default()).to_toml();
+            let written =
+                fullpipe_sim::resolved(&scenario, &fullpipe_cc::Registry::default()).to_toml();
             assert!(written.contains("[flow.params]"), "{written}");
             let mut plans = [plan_of(&written), plan(flow)].map(|plan| plan.expect("a plan"));
             // The default window is no limit of the plan's; written out it is one, which nothing

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use emulator::{Cause, Direction, Kind as Counts, Parcel, Passage};
-use units::{Span, Time};
+use fullpipe_emulator::{Cause, Direction, Kind as Counts, Parcel, Passage};
+use fullpipe_units::{Span, Time};
 
 use crate::agent::{Failure, Header, Kind, Reader, Record};
 use crate::forward::{Frame, Side, Tap};

@@ -13,15 +13,15 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use emulator::{Direction, Kind};
+use fullpipe_emulator::{Direction, Kind};
+use fullpipe_scenario::{Error, Scenario};
+use fullpipe_trace::LinkSummary;
+use fullpipe_units::Span;
 use nix::fcntl::OFlag;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::stat::Mode;
 use nix::unistd::Pid;
-use scenario::{Error, Scenario};
 use serde_json::{Value, json};
-use trace::LinkSummary;
-use units::Span;
 
 use crate::agent::{Ends, Failure, Plan};
 use crate::arriving::Unfolded;
@@ -66,7 +66,7 @@ struct Files {
 /// # Errors
 /// When there is something of the kind.
 pub fn check(scenario: &Scenario) -> Result<(), Error> {
-    emulator::check(scenario)?;
+    fullpipe_emulator::check(scenario)?;
     plan(scenario, Span::from_millis(10))?;
     capacity::check_pace(scenario)
 }
@@ -93,7 +93,7 @@ pub fn start(
     interval: Span,
     traced: bool,
 ) -> Result<Result<Run, Trouble>, Error> {
-    emulator::check(scenario)?;
+    fullpipe_emulator::check(scenario)?;
     let plan = plan(scenario, interval)?;
     let begin = || {
         let files = Files {

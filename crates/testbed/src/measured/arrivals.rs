@@ -1,11 +1,11 @@
 //! Flows that arrived: a row for each, and by workload the metrics that a simulation gives, by the
 //! same meter.
 
-use endpoint::{LIMITS, Limit};
-use scenario::Scenario;
-use sim::Servers;
-use trace::{ActiveRow, Transfer, Window, WorkloadMeter, WorkloadSummary};
-use units::{Span, Time};
+use fullpipe_endpoint::{LIMITS, Limit};
+use fullpipe_scenario::Scenario;
+use fullpipe_sim::Servers;
+use fullpipe_trace::{ActiveRow, Transfer, Window, WorkloadMeter, WorkloadSummary};
+use fullpipe_units::{Span, Time};
 
 use super::{Flow, SPOILS, limits};
 use crate::algorithms::twin;
@@ -71,7 +71,7 @@ impl Came {
                 });
             }
             let paced = paced
-                || spec.pacing == scenario::Pacing::On
+                || spec.pacing == fullpipe_scenario::Pacing::On
                 || twin(&spec.cc).is_some_and(|twin| twin.paces);
             let until = end.unwrap_or(window.to);
             meter.on_limits(
@@ -139,7 +139,7 @@ impl Came {
 }
 
 /// Flows that were turned away, or held back by what was to hold nothing back.
-fn spoiled(spec: &scenario::Flow, summary: &WorkloadSummary, at_once: u32) -> Vec<String> {
+fn spoiled(spec: &fullpipe_scenario::Flow, summary: &WorkloadSummary, at_once: u32) -> Vec<String> {
     let name = &spec.name;
     let refused = (summary.refused > 0).then(|| {
         format!(

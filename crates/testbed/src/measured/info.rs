@@ -1,7 +1,7 @@
 //! TCP_INFO and TCP_CC_INFO, as the kernel's `include/uapi/linux/tcp.h` and `inet_diag.h` lay them
 //! out.
 
-use units::{Bytes, Rate, Span};
+use fullpipe_units::{Bytes, Rate, Span};
 
 /// What of TCP_INFO is of use here; zero where an older kernel's ends before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +151,9 @@ mod tests {
     #[test]
     fn fields_have_the_names_that_our_algorithms_declare() {
         for (kernel, ours) in [("bbr", "bbr1"), ("dctcp", "dctcp")] {
-            let descriptor = cc::Registry::default().get(ours).expect("it is built in");
+            let descriptor = fullpipe_cc::Registry::default()
+                .get(ours)
+                .expect("it is built in");
             for (name, unit, labels) in fields(kernel) {
                 let known = descriptor.fields.iter().find(|field| field.name == *name);
                 let known = known.unwrap_or_else(|| panic!("{ours} has no {name}"));

@@ -1,9 +1,9 @@
 //! What limited a flow: by the kernel's own clocks (tcp_chrono) where it keeps them, by its state
 //! otherwise.
 
-use endpoint::{LIMITS, Limit};
-use trace::Window;
-use units::{Bytes, Span, Time};
+use fullpipe_endpoint::{LIMITS, Limit};
+use fullpipe_trace::Window;
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::info::Info;
 

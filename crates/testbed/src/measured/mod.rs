@@ -13,11 +13,11 @@ mod tracker;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use endpoint::{LIMITS, Limit};
-use scenario::Scenario;
+use fullpipe_endpoint::{LIMITS, Limit};
+use fullpipe_scenario::Scenario;
+use fullpipe_trace::{FlowMeter, FlowSummary, LinkSummary, Response, Summary, Trace, Window, jain};
+use fullpipe_units::{Bytes, Span, Time};
 use serde::Deserialize;
-use trace::{FlowMeter, FlowSummary, LinkSummary, Response, Summary, Trace, Window, jain};
-use units::{Bytes, Span, Time};
 
 use crate::agent::{Failure, Kind, LEAST_INTERVAL, Reader, Record};
 use crate::algorithms::twin;
@@ -188,7 +188,7 @@ pub fn measured(
         }
     };
     if summaries.is_empty() {
-        let summary = |(link, number): (&scenario::Link, u32)| {
+        let summary = |(link, number): (&fullpipe_scenario::Link, u32)| {
             links.summary(number, &link.name, window, scenario.path.rtt)
         };
         summaries = scenario.links().zip(0..).map(summary).collect();
@@ -211,10 +211,12 @@ pub fn measured(
         .iter()
         .filter(|packet| packet.marked && packet.data && window.holds(packet.start))
     {
-        flows[packet.flow as usize].meter.on_tally(trace::Tallied {
-            marks: 1,
-            ..trace::Tallied::default()
-        });
+        flows[packet.flow as usize]
+            .meter
+            .on_tally(fullpipe_trace::Tallied {
+                marks: 1,
+                ..fullpipe_trace::Tallied::default()
+            });
     }
     let arrived = flows.split_off(scenario.flows.len());
     let arrived = Came::of(
@@ -237,7 +239,7 @@ pub fn measured(
     let mut summary = Vec::with_capacity(flows.len());
     for (index, (flow, spec)) in flows.iter_mut().zip(&scenario.flows).enumerate() {
         let paced = facts.paced
-            || spec.pacing == scenario::Pacing::On
+            || spec.pacing == fullpipe_scenario::Pacing::On
             || twin(&spec.cc).is_some_and(|twin| twin.paces);
         let ended = flow.meter.ended().unwrap_or(window.to);
         let (codes, held) = limits::limits(
@@ -310,7 +312,7 @@ fn sent(
         .iter()
         .map(|spec| {
             let meter = FlowMeter::new(window, Time::ZERO + scenario.start(spec));
-            let asks = matches!(spec.app, Some(scenario::App::Request { .. }));
+            let asks = matches!(spec.app, Some(fullpipe_scenario::App::Request { .. }));
             let meter = if asks {
                 meter.with_responses(traced)
             } else {
@@ -447,7 +449,7 @@ fn that_go(forward: bool, packets: Vec<(u32, Packet, bool)>, out: bool) -> Vec<t
 }
 
 /// A flow that was held back by what was to hold nothing back.
-fn spoiled(spec: &scenario::Flow, metrics: &FlowSummary) -> Vec<String> {
+fn spoiled(spec: &fullpipe_scenario::Flow, metrics: &FlowSummary) -> Vec<String> {
     let share = |limit: Limit| {
         metrics
             .limited_by

@@ -1,8 +1,8 @@
 //! What the links did with each packet, and what that comes to: metrics of links, and their rows
 //! over time.
 
-use trace::{LinkMeter, LinkRow, LinkSummary, Window};
-use units::{Bytes, Span, Time};
+use fullpipe_trace::{LinkMeter, LinkRow, LinkSummary, Window};
+use fullpipe_units::{Bytes, Span, Time};
 
 /// A packet that passed a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use endpoint::LIMITS;
-use scenario::Scenario;
-use trace::{ActiveRow, FlowRow, LinkRow, Recorder, Trace, Transfer, TransitionRow};
-use units::{Bytes, Span, Time};
+use fullpipe_endpoint::LIMITS;
+use fullpipe_scenario::Scenario;
+use fullpipe_trace::{ActiveRow, FlowRow, LinkRow, Recorder, Trace, Transfer, TransitionRow};
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::{Flow, Links, info};
 use crate::algorithms::{kernel_name, twin};
@@ -20,7 +20,7 @@ pub(super) struct Rows {
     algorithms: Vec<(String, usize)>,
     flows: Vec<(FlowRow, Vec<f64>)>,
     links: Vec<LinkRow>,
-    responses: Vec<(u32, trace::Response)>,
+    responses: Vec<(u32, fullpipe_trace::Response)>,
     asks: bool,
 }
 

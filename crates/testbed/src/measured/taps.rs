@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use units::{Bytes, Rate, Time};
+use fullpipe_units::{Bytes, Rate, Time};
 
 use super::packet::Packet;
 use super::queue::{Arrived, Dropped, Links, Loss, Passed};

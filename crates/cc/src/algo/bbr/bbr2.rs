@@ -1,6 +1,6 @@
 //! What BBRv2 says of itself.
 
-use units::Span;
+use fullpipe_units::Span;
 
 use super::Bbr;
 use super::declared::*;

@@ -1,7 +1,7 @@
 //! Loss: the short-term bounds, the long-term one, and what a spurious loss gives back
 //! (draft-ietf-ccwg-bbr-06 §5.5.10, §5.5.11).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::rules::Undo;

@@ -1,6 +1,6 @@
 //! ProbeBW_CRUISE: send what is delivered (draft-ietf-ccwg-bbr-06 §5.3.3.2).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::State;

@@ -1,7 +1,7 @@
 //! The low-latency options: leave Startup and ProbeBW_UP when delay rises, as picoquic's `bbr.c`
 //! does (draft-huitema-ccwg-bbr-realtime). Off in both of BBRv3's own profiles.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use super::Bbr;
 use super::state::State;

@@ -1,6 +1,6 @@
 //! ProbeBW_DOWN: drain what probing queued, and leave some room (draft-ietf-ccwg-bbr-06 §5.3.3.1).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::{AckPhase, State};

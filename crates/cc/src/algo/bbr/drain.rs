@@ -1,7 +1,7 @@
 //! Drain: send less than the bottleneck forwards until no more is in flight than the pipe holds
 //! (draft-ietf-ccwg-bbr-06 §5.3.2).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::State;

@@ -1,7 +1,7 @@
 //! The answer to CE marks: google/bbr v2alpha and v3, off unless `ecn` is set. The draft defines
 //! none.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use crate::kit::window::Episode;

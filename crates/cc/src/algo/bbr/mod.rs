@@ -28,7 +28,7 @@ mod window;
 pub use bbr2::DESCRIPTOR as BBR2;
 pub use bbr3::{DESCRIPTOR as BBR3, PICOQUIC_2024_09, PICOQUIC_2024_10};
 
-use units::{Bytes, Span};
+use fullpipe_units::{Bytes, Span};
 
 use self::congestion::{Latest, Saved};
 use self::delay::Delay;

@@ -1,6 +1,6 @@
 //! What the path can carry: bandwidth, RTT, and their product.
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::Bbr;
 use super::rules::Flight;

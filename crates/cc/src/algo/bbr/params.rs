@@ -1,6 +1,6 @@
 //! What can be set, read once from the configuration.
 
-use units::Span;
+use fullpipe_units::Span;
 
 use super::delay::DelayRules;
 use super::rules::Rules;

@@ -1,7 +1,7 @@
 //! The cycle of ProbeBW: when to probe, and the long-term bound (draft-ietf-ccwg-bbr-06 §5.3.3.8,
 //! §5.3.3.9).
 
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use super::Bbr;
 use super::congestion::Sample;

@@ -1,7 +1,7 @@
 //! ProbeRTT: half a BDP in flight for a while, so that the queue runs empty and the path's RTT
 //! shows (draft-ietf-ccwg-bbr-06 §5.3.4).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::{AckPhase, State};

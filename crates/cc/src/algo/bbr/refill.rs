@@ -1,7 +1,7 @@
 //! ProbeBW_REFILL: a round at the bandwidth, so that the pipe is full when probing begins
 //! (draft-ietf-ccwg-bbr-06 §5.3.3.3).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::{AckPhase, State};

@@ -1,6 +1,6 @@
 //! ProbeBW_UP: look for more bandwidth (draft-ietf-ccwg-bbr-06 §5.3.3.4 to §5.3.3.7).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::rules::{Flight, UpEnds};

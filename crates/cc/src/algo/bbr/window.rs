@@ -1,6 +1,6 @@
 //! The congestion window (draft-ietf-ccwg-bbr-06 §5.6.4).
 
-use units::{Bytes, Span};
+use fullpipe_units::{Bytes, Span};
 
 use super::Bbr;
 use super::params::Params;

@@ -11,7 +11,7 @@ mod window;
 
 pub use descriptor::DESCRIPTOR;
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use self::model::Model;
 use self::policer::Policer;

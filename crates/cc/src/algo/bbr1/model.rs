@@ -1,7 +1,7 @@
 //! What BBR knows of the path: bandwidth, a maximum over rounds, and round-trip time, a minimum
 //! over seconds.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use super::policer::Policer;
 use crate::kit::bbr::min_rtt::MinRtt;

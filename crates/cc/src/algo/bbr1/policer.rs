@@ -2,7 +2,7 @@
 //! its rate. Two intervals in a row with much loss and the same rate show one:
 //! `bbr_lt_bw_sampling`.
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use crate::{Ack, Conn};
 

@@ -1,7 +1,7 @@
 //! PROBE_BW: a cycle of eight phases, of which the first looks for more bandwidth and the second
 //! pays for it.
 
-use units::{Rng, Time};
+use fullpipe_units::{Rng, Time};
 
 use super::Bbr1;
 use crate::{Ack, Cx};

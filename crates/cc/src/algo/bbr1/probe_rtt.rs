@@ -1,7 +1,7 @@
 //! PROBE_RTT: four packets in flight for a while, so that all queues run empty and the path's RTT
 //! shows.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::state::State;
 use super::{Bbr1, MIN_CWND};

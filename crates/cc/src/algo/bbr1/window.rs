@@ -1,6 +1,6 @@
 //! The congestion window: a cap on what is in flight, and BBR's only answer to loss.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::state::State;
 use super::{Bbr1, MIN_CWND};

@@ -1,6 +1,6 @@
 //! A congestion-avoidance stage: the cubic function and its clock.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 /// One stage of congestion avoidance. Windows in segments, times in seconds: the units of RFC 9438
 /// §4.1.

@@ -1,6 +1,6 @@
 //! How much an ACK adds in congestion avoidance, by RFC 9438 and by Linux.
 
-use units::Time;
+use fullpipe_units::Time;
 
 use super::epoch::{Epoch, seconds};
 use crate::Conn;

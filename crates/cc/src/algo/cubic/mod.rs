@@ -6,7 +6,7 @@ mod law;
 
 pub use descriptor::DESCRIPTOR;
 
-use units::{Bytes, Time};
+use fullpipe_units::{Bytes, Time};
 
 use self::descriptor::Phase;
 use self::epoch::Epoch;

@@ -4,7 +4,7 @@ mod descriptor;
 
 pub use descriptor::DESCRIPTOR;
 
-use units::{Bytes, Rate, Span, Time};
+use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use self::descriptor::Phase;
 use crate::kit::marks::Alpha;

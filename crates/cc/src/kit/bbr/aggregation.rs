@@ -1,7 +1,7 @@
 //! How much more than expected is acknowledged at once: `bbr_update_ack_aggregation`,
 //! draft-ietf-ccwg-bbr-06 §5.5.9.
 
-use units::Time;
+use fullpipe_units::Time;
 
 use crate::kit::float::{greater, lesser};
 use crate::kit::max_filter::MaxFilter;
@@ -123,7 +123,7 @@ impl AckAggregation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Span;
+    use fullpipe_units::Span;
 
     /// ACKs of 1000 bytes a millisecond at 1 MB/s, but a burst of ten and then a silence in the
     /// first round of 10 ms.

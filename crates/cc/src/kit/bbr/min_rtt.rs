@@ -1,7 +1,7 @@
 //! The minimum RTT, and the dip that makes it show: `bbr_update_min_rtt`, draft-ietf-ccwg-bbr-06
 //! §5.3.4.3.
 
-use units::{Span, Time};
+use fullpipe_units::{Span, Time};
 
 use crate::{Ack, Conn};
 

@@ -1,6 +1,6 @@
 //! How fast, and how much at once.
 
-use units::{Bytes, Rate, Span};
+use fullpipe_units::{Bytes, Rate, Span};
 
 use super::segment::Segment;
 use crate::kit::float::lesser;

@@ -3,7 +3,7 @@
 //! Casts do the rounding: `f64::ceil` and `f64::floor` are calls of a function where the processor
 //! may be an old one.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 /// The size of a segment.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! The congestion window and the one to go back to.
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::kit::window::Episode;
 

@@ -1,6 +1,6 @@
 //! Slow start of RFC 5681 §3.1 with appropriate byte counting (RFC 3465).
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use super::{SlowStart, Step};
 use crate::{Ack, Cx};

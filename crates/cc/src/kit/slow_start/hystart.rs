@@ -1,6 +1,6 @@
 //! HyStart (Ha and Rhee 2011) as Linux has it in `net/ipv4/tcp_cubic.c`.
 
-use units::{Bytes, Span, Time};
+use fullpipe_units::{Bytes, Span, Time};
 
 use super::{SlowStart, Step};
 use crate::kit::round::RoundCounter;

@@ -1,6 +1,6 @@
 //! HyStart++: RFC 9406.
 
-use units::{Bytes, Span};
+use fullpipe_units::{Bytes, Span};
 
 use super::{SlowStart, Step};
 use crate::kit::round::RoundCounter;

@@ -8,7 +8,7 @@ pub use classic::Classic;
 pub use hystart::HyStart;
 pub use hystart_pp::HyStartPlusPlus;
 
-use units::Bytes;
+use fullpipe_units::Bytes;
 
 use crate::{Ack, Cx, Transition};
 

@@ -242,7 +242,7 @@ fn a_spurious_loss_in_up_gives_back_the_bound_and_in_the_draft_the_probe() {
         go_up(&mut driver);
         let before = driver.cwnd();
         lose_burst(&mut driver, 100, 4, 4);
-        driver.recovery(Recovery::Enter(cc::RecoveryCause::Loss));
+        driver.recovery(Recovery::Enter(fullpipe_cc::RecoveryCause::Loss));
         assert_eq!(driver.field("state"), DOWN);
         driver.recovery(Recovery::Spurious);
         assert_eq!(driver.field("state"), state, "{profile}");
@@ -263,7 +263,7 @@ fn further_losses_of_an_episode_leave_what_is_given_back_alone() {
     go_up(&mut driver);
     let before = driver.cwnd();
     lose_burst(&mut driver, 100, 4, 4);
-    driver.recovery(Recovery::Enter(cc::RecoveryCause::Loss));
+    driver.recovery(Recovery::Enter(fullpipe_cc::RecoveryCause::Loss));
     driver.ack(driver.conn.delivered, SMSS, RTT);
     lose_burst(&mut driver, 100, 4, 8);
     driver.ack(driver.conn.delivered, SMSS, RTT);

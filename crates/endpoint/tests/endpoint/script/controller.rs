@@ -1,11 +1,11 @@
 //! A controller that logs every call of the contract, in order, and whose window is easy to
 //! foresee.
 
-use cc::{
+use fullpipe_cc::{
     Ack, AnyController, Conn, Controller, Cx, Decision, LossCause, Lost, Recovery, RecoveryCause,
     Snapshot,
 };
-use units::{Bytes, Rate, Time};
+use fullpipe_units::{Bytes, Rate, Time};
 
 use super::segments;
 

@@ -17,12 +17,12 @@ pub mod controller;
 
 use std::collections::BTreeMap;
 
-use cc::{NoProbe, RecoveryOwner};
-use endpoint::{
+use fullpipe_cc::{NoProbe, RecoveryOwner};
+use fullpipe_endpoint::{
     Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender,
     SenderConfig,
 };
-use units::{Bytes, Rng, Span, Time};
+use fullpipe_units::{Bytes, Rng, Span, Time};
 
 pub use controller::{Event, Test};
 
@@ -49,7 +49,7 @@ pub struct Setup {
     pub rtt: f64,
     pub window: u32,
     pub ecn: EcnFeedback,
-    pub codepoint: Option<cc::Ecn>,
+    pub codepoint: Option<fullpipe_cc::Ecn>,
 }
 
 impl Setup {
@@ -315,7 +315,7 @@ impl Bench {
     }
 
     /// The last ACK that the controller was told of.
-    pub fn last_ack(&self) -> cc::Ack {
+    pub fn last_ack(&self) -> fullpipe_cc::Ack {
         self.log()
             .iter()
             .rev()
@@ -325,7 +325,7 @@ impl Bench {
     }
 
     /// The snapshots of what was sent, in order.
-    pub fn snapshots(&self) -> Vec<cc::Snapshot> {
+    pub fn snapshots(&self) -> Vec<fullpipe_cc::Snapshot> {
         self.log().iter().filter_map(Event::sent).copied().collect()
     }
 

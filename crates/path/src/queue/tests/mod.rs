@@ -1,7 +1,7 @@
 //! Every queue: what goes in comes out, is dropped or waits; and the reference numbers of each.
 
+use fullpipe_units::{Rng, Span};
 use proptest::prelude::*;
-use units::{Rng, Span};
 
 use super::*;
 

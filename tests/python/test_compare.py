@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from matplotlib.figure import Figure
+
+from fullpipe.comparison.picture import _rates
+from fullpipe.report.kept import Point, Series
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -130,3 +134,12 @@ def test_transfers_have_a_length_and_an_end(fullpipe: Fullpipe, tmp_path: Path) 
     wrong = fullpipe("compare", "cubic", "bbr1", "--bytes", "many")
     assert wrong.returncode == 2
     assert 'flow.0.bytes = "many"' in wrong.stderr
+
+
+def test_a_transfer_of_one_sample_has_no_line_and_the_picture_is_drawn(tmp_path: Path) -> None:
+    flows = tmp_path / "flows.parquet"
+    rows = {"time": [1.0, 0.6, 1.0], "flow": ["a", "b", "b"], "delivered": [10, 10, 20]}
+    pl.DataFrame(rows).write_parquet(flows)
+    panel = Figure().subplots()
+    _rates(panel, Series(Point(0, "", {}, (1,), ""), 1, flows, None), ["a", "b"], 1e6)
+    assert len(panel.lines) == 1

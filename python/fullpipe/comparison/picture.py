@@ -115,6 +115,8 @@ def _rates(panel: Axes, series: Series, contenders: list[str], scale: float) -> 
         dash = DASHES[number % len(DASHES)]
         style = (0, tuple(each / 2 for each in dash)) if dash else "-"
         parts = parts.filter((pl.col("part") + 1) * width <= end)  # the last one may be a moment
+        if parts.is_empty():  # of a transfer that is over within a sixtieth, as over a loopback
+            continue
         # A part may have no row, of a transfer that is soon over.
         since = parts["part"].diff().fill_null(parts["part"][0] + 1) * width
         rate = parts["delivered"].diff().fill_null(parts["delivered"][0]) * 8 / since / scale

@@ -51,11 +51,11 @@ pub struct Cx<'a> {
     /// The controller's own random stream.
     pub rng: &'a mut Rng,
     /// Where state transitions are reported.
-    pub probe: &'a mut dyn Probe,
+    pub observer: &'a mut dyn Observer,
 }
 
 /// Receives what a controller wants known of itself.
-pub trait Probe: Debug {
+pub trait Observer: Debug {
     /// The controller went from one state to another, and why.
     fn transition(&mut self, now: Time, transition: Transition);
 }
@@ -73,9 +73,9 @@ pub struct Transition {
 
 /// A probe that nobody reads.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoProbe;
+pub struct NoObserver;
 
-impl Probe for NoProbe {
+impl Observer for NoObserver {
     fn transition(&mut self, _: Time, _: Transition) {}
 }
 

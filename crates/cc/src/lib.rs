@@ -14,8 +14,8 @@ mod registry;
 pub mod replay;
 
 pub use contract::{
-    Ack, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, NoProbe, PathChange,
-    Probe, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
+    Ack, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, NoObserver, Observer,
+    PathChange, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
 };
 pub use descriptor::{
     Config, Default, Descriptor, Domain, Field, Param, ParamError, ParamValue, Profile,

@@ -2,7 +2,9 @@
 
 use fullpipe_units::{Rng, Time};
 
-use crate::{Ack, Conn, Controller, Cx, Decision, Lost, NoProbe, PathChange, Recovery, Snapshot};
+use crate::{
+    Ack, Conn, Controller, Cx, Decision, Lost, NoObserver, PathChange, Recovery, Snapshot,
+};
 
 /// One call of the contract, with all that the controller could see.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,7 +41,7 @@ impl Event {
             now: self.now,
             conn: &self.conn,
             rng,
-            probe: &mut NoProbe,
+            observer: &mut NoObserver,
         };
         match &self.call {
             Call::Sent(packet) => controller.on_sent(cx, packet),

@@ -3,8 +3,8 @@
 
 use fullpipe_cc::replay::{Call, Event};
 use fullpipe_cc::{
-    Ack, AnyController, Conn, Controller, Cx, Decision, EcnCounts, LossCause, Lost, PathChange,
-    Probe, Recovery, RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
+    Ack, AnyController, Conn, Controller, Cx, Decision, EcnCounts, LossCause, Lost, Observer,
+    PathChange, Recovery, RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
 };
 use fullpipe_endpoint::{Flight, Joined, Limit, LimitClock, Pacer, Pacing, Prr, rate_sample};
 use fullpipe_trace::{FlowMeter, FlowRow};
@@ -152,9 +152,15 @@ impl Control {
 
     /// All that one event told, and noq's smoothed RTT after it. True if it was an ACK of our
     /// packets.
-    pub fn on_mail(&mut self, now: Time, mail: &Mail, srtt: Span, probe: &mut dyn Probe) -> bool {
+    pub fn on_mail(
+        &mut self,
+        now: Time,
+        mail: &Mail,
+        srtt: Span,
+        observer: &mut dyn Observer,
+    ) -> bool {
         for (pn, size) in &mail.sent {
-            self.on_sent(now, *pn, *size, probe);
+            self.on_sent(now, *pn, *size, observer);
         }
         if mail.cwnd_limited {
             self.cwnd_limited_until = self.ring.next();
@@ -165,20 +171,20 @@ impl Control {
             .filter(|mtu| *mtu != self.conn.smss)
         {
             self.conn.smss = mtu;
-            self.call(now, Call::Path(PathChange::Mtu), probe);
+            self.call(now, Call::Path(PathChange::Mtu), observer);
             self.decide();
         }
         if mail.acked.is_empty() && mail.lost.is_empty() && !mail.marked && !mail.spurious {
             return false;
         }
-        let acked = self.on_feedback(now, mail, srtt, probe);
+        let acked = self.on_feedback(now, mail, srtt, observer);
         self.decide();
         self.ring.trim();
         acked
     }
 
     /// A packet left.
-    fn on_sent(&mut self, now: Time, pn: u64, size: u16, probe: &mut dyn Probe) {
+    fn on_sent(&mut self, now: Time, pn: u64, size: u16, observer: &mut dyn Observer) {
         let bytes = Bytes::new(size.into());
         self.flight.on_send(now, &self.conn);
         self.conn.inflight += bytes;
@@ -195,11 +201,17 @@ impl Control {
         let again = self.to_repair > 0;
         self.to_repair -= u64::from(again);
         self.meter.on_sent(now, again);
-        self.call(now, Call::Sent(snapshot), probe);
+        self.call(now, Call::Sent(snapshot), observer);
     }
 
     /// ACKs, losses and marks of one event.
-    fn on_feedback(&mut self, now: Time, mail: &Mail, srtt: Span, probe: &mut dyn Probe) -> bool {
+    fn on_feedback(
+        &mut self,
+        now: Time,
+        mail: &Mail,
+        srtt: Span,
+        observer: &mut dyn Observer,
+    ) -> bool {
         let (prior_inflight, oldest) = (self.conn.inflight, self.ring.oldest());
         let mut delivery = Delivery::default();
         for pn in &mail.acked {
@@ -216,25 +228,25 @@ impl Control {
             self.uncounted = noqs as i64 - self.conn.inflight.get() as i64;
         }
         if mail.spurious && self.undo {
-            self.leave(now, Recovery::Spurious, probe);
+            self.leave(now, Recovery::Spurious, observer);
         }
         let rtt = delivery
             .newest
             .and_then(|newest| self.on_delivered(now, newest, delivery.bytes, srtt, oldest));
         for pn in &mail.lost {
-            self.lose(now, *pn, &mut delivery, probe);
+            self.lose(now, *pn, &mut delivery, observer);
         }
         let anew = delivery
             .last_lost
             .is_some_and(|pn| self.episode.is_none_or(|episode| pn >= episode.point));
         let over = self.is_over(&delivery);
         if anew {
-            self.lost_anew(now, prior_inflight, probe);
+            self.lost_anew(now, prior_inflight, observer);
             if mail.persistent {
-                self.call(now, Call::Recovery(Recovery::Persistent), probe);
+                self.call(now, Call::Recovery(Recovery::Persistent), observer);
             }
         } else if mail.marked && self.episode.is_none() {
-            self.enter(now, RecoveryCause::Ecn, prior_inflight, probe);
+            self.enter(now, RecoveryCause::Ecn, prior_inflight, observer);
         }
         if let Some((_, newest)) = delivery.newest {
             let rate = rate_sample(now, &self.conn, &newest);
@@ -261,10 +273,10 @@ impl Control {
                 tlp_repair: false,
             };
             self.last = (rtt.or(self.last.0), rate.rate);
-            self.call(now, Call::Ack(ack), probe);
+            self.call(now, Call::Ack(ack), observer);
         }
         if over && !anew {
-            self.leave(now, Recovery::Exit, probe);
+            self.leave(now, Recovery::Exit, observer);
         }
         // What PRR lets go counts from the threshold that the controller has now decided.
         if let Some(prr) = &mut self.prr {
@@ -301,7 +313,7 @@ impl Control {
         Some(rtt)
     }
 
-    fn lose(&mut self, now: Time, pn: u64, delivery: &mut Delivery, probe: &mut dyn Probe) {
+    fn lose(&mut self, now: Time, pn: u64, delivery: &mut Delivery, observer: &mut dyn Observer) {
         let Some((packet, new_range)) = self.ring.lose(pn) else {
             return;
         };
@@ -320,12 +332,12 @@ impl Control {
                 new_range,
                 cause: LossCause::Rack,
             }),
-            probe,
+            observer,
         );
     }
 
     /// A packet was lost that left after the latest episode began, if there is one.
-    fn lost_anew(&mut self, now: Time, prior_inflight: Bytes, probe: &mut dyn Probe) {
+    fn lost_anew(&mut self, now: Time, prior_inflight: Bytes, observer: &mut dyn Observer) {
         match &mut self.episode {
             // A controller with a recovery of its own stays in it, as under the simulated TCP.
             Some(episode)
@@ -334,10 +346,10 @@ impl Control {
                 episode.point = self.ring.next();
             }
             Some(_) => {
-                self.leave(now, Recovery::Exit, probe);
-                self.enter(now, RecoveryCause::Loss, prior_inflight, probe);
+                self.leave(now, Recovery::Exit, observer);
+                self.enter(now, RecoveryCause::Loss, prior_inflight, observer);
             }
-            None => self.enter(now, RecoveryCause::Loss, prior_inflight, probe),
+            None => self.enter(now, RecoveryCause::Loss, prior_inflight, observer),
         }
     }
 
@@ -354,7 +366,7 @@ impl Control {
         now: Time,
         cause: RecoveryCause,
         prior_inflight: Bytes,
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
     ) {
         self.episode = Some(Episode {
             cause,
@@ -362,7 +374,7 @@ impl Control {
         });
         self.undo = cause == RecoveryCause::Loss;
         self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
-        self.call(now, Call::Recovery(Recovery::Enter(cause)), probe);
+        self.call(now, Call::Recovery(Recovery::Enter(cause)), observer);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(
                 self.conn.smss,
@@ -372,18 +384,18 @@ impl Control {
         }
     }
 
-    fn leave(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
+    fn leave(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
         self.episode = None;
         self.undo &= change == Recovery::Exit;
         self.conn.in_recovery = false;
         self.prr = None;
-        self.call(now, Call::Recovery(change), probe);
+        self.call(now, Call::Recovery(change), observer);
     }
 
     /// The time that the controller asked for may have come.
-    pub fn on_time(&mut self, now: Time, probe: &mut dyn Probe) {
+    pub fn on_time(&mut self, now: Time, observer: &mut dyn Observer) {
         if self.decision.wake_at.is_some_and(|at| now >= at) {
-            self.call(now, Call::Timer, probe);
+            self.call(now, Call::Timer, observer);
             self.decide();
         }
     }
@@ -416,13 +428,13 @@ impl Control {
     }
 
     /// Makes one call of the contract.
-    fn call(&mut self, now: Time, call: Call, probe: &mut dyn Probe) {
+    fn call(&mut self, now: Time, call: Call, observer: &mut dyn Observer) {
         self.conn.next_departure = self.pacer.next.max(now);
         let cx = &mut Cx {
             now,
             conn: &self.conn,
             rng: &mut self.rng,
-            probe,
+            observer,
         };
         match &call {
             Call::Sent(packet) => self.controller.on_sent(cx, packet),

@@ -1,7 +1,7 @@
 //! The trace while a run goes on: rows in memory that is there before the run begins, written
 //! without a lock or a system call. When it is full the oldest rows give way, and it says how many.
 
-use fullpipe_cc::{Controller, Probe, Transition};
+use fullpipe_cc::{Controller, Observer, Transition};
 use fullpipe_sim::TraceLevel;
 use fullpipe_trace::{FlowRow, TransitionRow};
 use fullpipe_units::{Bytes, Span, Time};
@@ -167,7 +167,7 @@ impl Tape {
     }
 }
 
-impl Probe for Tape {
+impl Observer for Tape {
     fn transition(&mut self, time: Time, Transition { from, to, reason }: Transition) {
         if self.transitions.is_empty() {
             return;

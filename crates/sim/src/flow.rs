@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use fullpipe_cc::{AnyController, Probe, Transition};
+use fullpipe_cc::{AnyController, Observer, Transition};
 use fullpipe_endpoint::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
 use fullpipe_path::{Copies, Line, Losses, Serialiser};
 use fullpipe_trace::{FlowMeter, Response, TransitionRow};
@@ -157,7 +157,7 @@ pub(crate) struct Transitions {
     pub(crate) rows: Vec<TransitionRow>,
 }
 
-impl Probe for Transitions {
+impl Observer for Transitions {
     fn transition(&mut self, time: Time, Transition { from, to, reason }: Transition) {
         if self.wanted {
             self.rows.push(TransitionRow {

@@ -11,7 +11,7 @@
 
 use std::collections::VecDeque;
 
-use fullpipe_cc::{Config, NoProbe, ParamValue, Registry};
+use fullpipe_cc::{Config, NoObserver, ParamValue, Registry};
 use fullpipe_endpoint::{
     Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
 };
@@ -76,12 +76,12 @@ fn respond(
         if due <= sender.timer_at() {
             let (at, ack, blocks) = acks.pop_front().expect("an ACK is due");
             now = at;
-            sender.on_ack(now, &ack, &blocks, &mut NoProbe);
+            sender.on_ack(now, &ack, &blocks, &mut NoObserver);
         } else {
             now = sender.timer_at();
-            sender.on_timer(now, &mut NoProbe, |segment| leaving.push(segment));
+            sender.on_timer(now, &mut NoObserver, |segment| leaving.push(segment));
         }
-        sender.transmit(now, &mut NoProbe, |segment| leaving.push(segment));
+        sender.transmit(now, &mut NoObserver, |segment| leaving.push(segment));
         for segment in leaving {
             sent += 1;
             if sent == start {

@@ -110,7 +110,8 @@ impl DelayAimd {
 
     fn enter(&mut self, cx: &mut Cx<'_>, state: State, reason: &'static str) {
         let (from, to) = (NAMES[self.state as usize], NAMES[state as usize]);
-        cx.probe.transition(cx.now, Transition { from, to, reason });
+        cx.observer
+            .transition(cx.now, Transition { from, to, reason });
         self.state = state;
     }
 

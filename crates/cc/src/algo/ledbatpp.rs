@@ -146,7 +146,7 @@ impl Controller for LedbatPp {
             limited: cx.conn.cwnd_limited,
         };
         if let Some(transition) = self.window.on_progress(&progress) {
-            cx.probe.transition(cx.now, transition);
+            cx.observer.transition(cx.now, transition);
         }
     }
 
@@ -195,7 +195,7 @@ impl Controller for LedbatPp {
             .on_time(cx.now)
             .filter(|_| self.episode != Episode::Recovery);
         if let Some(transition) = transition {
-            cx.probe.transition(cx.now, transition);
+            cx.observer.transition(cx.now, transition);
         }
     }
 

@@ -37,7 +37,8 @@ pub fn report(cx: &mut Cx<'_>, from: &'static str, to: &'static str, change: Rec
         Recovery::Persistent => "persistent congestion",
     };
     if from != to {
-        cx.probe.transition(cx.now, Transition { from, to, reason });
+        cx.observer
+            .transition(cx.now, Transition { from, to, reason });
     }
 }
 

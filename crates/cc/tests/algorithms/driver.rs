@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fullpipe_cc::{
     Ack, AnyController, Config, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost,
-    ParamValue, Probe, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample,
+    Observer, ParamValue, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample,
     Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
@@ -16,7 +16,7 @@ pub(crate) const SMSS: Bytes = Bytes::new(1_448);
 #[derive(Debug, Default)]
 pub(crate) struct Log(pub(crate) Vec<(Time, Transition)>);
 
-impl Probe for Log {
+impl Observer for Log {
     fn transition(&mut self, now: Time, transition: Transition) {
         self.0.push((now, transition));
     }
@@ -109,7 +109,7 @@ impl Driver {
             now: self.now,
             conn: &self.conn,
             rng: &mut self.rng,
-            probe: &mut self.log,
+            observer: &mut self.log,
         };
         call(&mut self.cc, &mut cx);
     }

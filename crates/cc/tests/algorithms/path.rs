@@ -146,7 +146,7 @@ impl Path {
             now: self.now,
             conn: &self.conn,
             rng: &mut self.rng,
-            probe: &mut self.log,
+            observer: &mut self.log,
         };
         call(&mut self.cc, &mut cx);
     }

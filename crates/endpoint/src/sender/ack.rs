@@ -1,7 +1,7 @@
 //! What an ACK does: the scoreboard, RTT, the delivery-rate sample, and the controller's calls in
 //! the contract's order.
 
-use fullpipe_cc::{Controller, EcnCounts, Probe, Recovery, RttSample};
+use fullpipe_cc::{Controller, EcnCounts, Observer, Recovery, RttSample};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::Sender;
@@ -44,9 +44,9 @@ impl<C: Controller> Sender<C> {
         now: Time,
         ack: &Ack,
         blocks: &[Block],
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
     ) -> AckOutcome {
-        self.acknowledged::<false>(now, ack, blocks, probe)
+        self.acknowledged::<false>(now, ack, blocks, observer)
     }
 
     /// The same on a host, where delivery-rate samples are joined.
@@ -55,9 +55,9 @@ impl<C: Controller> Sender<C> {
         now: Time,
         ack: &Ack,
         blocks: &[Block],
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
     ) -> AckOutcome {
-        self.acknowledged::<true>(now, ack, blocks, probe)
+        self.acknowledged::<true>(now, ack, blocks, observer)
     }
 
     #[inline]
@@ -66,7 +66,7 @@ impl<C: Controller> Sender<C> {
         now: Time,
         ack: &Ack,
         blocks: &[Block],
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
     ) -> AckOutcome {
         if ack.kind != AckKind::Plain && self.is_handshake(now, ack) {
             return AckOutcome::default();
@@ -104,7 +104,7 @@ impl<C: Controller> Sender<C> {
         }
         let undo = self.detect_spurious(ack, blocks, head.as_ref());
         if undo {
-            self.undo(now, probe);
+            self.undo(now, observer);
         }
         if concerned {
             self.take_marks(ack, delivery.bytes);
@@ -139,14 +139,14 @@ impl<C: Controller> Sender<C> {
         self.conn.cwnd_limited = prior_una < self.cwnd_limited_until;
 
         let prior_lost = self.conn.lost;
-        self.detect_losses(now, probe);
+        self.detect_losses(now, observer);
         let newly_lost = self.conn.lost - prior_lost;
         if newly_lost > Bytes::ZERO && !self.phase.repairs() {
-            self.enter_recovery(now, prior_undelivered, probe);
+            self.enter_recovery(now, prior_undelivered, observer);
         } else if self.phase.repairs() && self.una >= self.episode.point() && self.is_repairing() {
-            self.next_episode(now, prior_undelivered, probe);
+            self.next_episode(now, prior_undelivered, observer);
         } else if concerned && self.ecn.marks.any && self.phase == Phase::Open {
-            self.reduce(now, prior_undelivered, probe);
+            self.reduce(now, prior_undelivered, observer);
         }
 
         let newest = self.bursts.snapshot(&record);
@@ -178,16 +178,16 @@ impl<C: Controller> Sender<C> {
             },
             tlp_repair,
         };
-        self.call(now, probe, |controller, cx| controller.on_ack(cx, &told));
+        self.call(now, observer, |controller, cx| controller.on_ack(cx, &told));
         if self.phase != Phase::Open {
             if self.is_over() {
-                self.exit_recovery(now, probe);
+                self.exit_recovery(now, observer);
             }
         } else if tlp_repair {
             // RFC 8985 §7.4: the loss was repaired, its signal remains, if the window was not
             // reduced in this round trip.
-            self.enter_recovery(now, prior_undelivered, probe);
-            self.leave(now, Recovery::Exit, probe);
+            self.enter_recovery(now, prior_undelivered, observer);
+            self.leave(now, Recovery::Exit, observer);
         }
         self.decide();
         if let Some(prr) = &mut self.prr {
@@ -350,8 +350,8 @@ impl<C: Controller> Sender<C> {
     }
 
     /// The recovery change of this ACK was reported: tells the controller.
-    pub(super) fn tell(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
-        self.call(now, probe, |controller, cx| {
+    pub(super) fn tell(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
+        self.call(now, observer, |controller, cx| {
             controller.on_recovery(cx, change)
         });
     }

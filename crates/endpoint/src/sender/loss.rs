@@ -3,7 +3,7 @@
 
 use core::cmp::Reverse;
 
-use fullpipe_cc::{Controller, LossCause, Lost, Probe};
+use fullpipe_cc::{Controller, LossCause, Lost, Observer};
 use fullpipe_units::{Bytes, Span, Time};
 
 use super::Sender;
@@ -24,7 +24,7 @@ enum Kind {
     /// RACK's reordering window ends (RFC 8985 §6.2 step 5).
     Reordering,
     /// A tail loss probe (RFC 8985 §7.2).
-    Probe,
+    Observer,
     /// RFC 6298.
     Rto,
 }
@@ -39,7 +39,7 @@ pub(super) struct Timer {
     /// When RACK wants to look again.
     reordering: Option<Time>,
     /// A probe is out: (TLP.end_seq, TLP.is_retrans).
-    probe: Option<(u64, bool)>,
+    tlp: Option<(u64, bool)>,
 }
 
 impl Timer {
@@ -49,7 +49,7 @@ impl Timer {
             at: Time::MAX,
             rto_base: Time::ZERO,
             reordering: None,
-            probe: None,
+            tlp: None,
         }
     }
 
@@ -79,7 +79,7 @@ impl Timer {
 
     /// A loss recovery begins (RFC 8985 §7.1): the segment that an unanswered probe retransmitted.
     pub(super) fn end_probe(&mut self) -> Option<u64> {
-        self.probe
+        self.tlp
             .take()
             .and_then(|(end, retransmit)| retransmit.then(|| end - 1))
     }
@@ -88,7 +88,7 @@ impl Timer {
     /// probe repaired a loss.
     #[inline]
     pub(super) fn probe_repaired(&mut self, ack: &Ack, blocks: &[Block], new: bool) -> bool {
-        let Some((end, retransmit)) = self.probe else {
+        let Some((end, retransmit)) = self.tlp else {
             return false;
         };
         if ack.next < end {
@@ -96,14 +96,14 @@ impl Timer {
         }
         let duplicate = ack.dsack && (blocks[0].start..blocks[0].end).contains(&(end - 1));
         if !retransmit || duplicate {
-            self.probe = None;
+            self.tlp = None;
             false
         } else if ack.next > end {
-            self.probe = None;
+            self.tlp = None;
             true
         } else {
             if !new && blocks.is_empty() {
-                self.probe = None; // A duplicate without SACK: both copies arrived.
+                self.tlp = None; // A duplicate without SACK: both copies arrived.
             }
             false
         }
@@ -117,19 +117,24 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Time passed: does what is due. Call [`transmit`](Sender::transmit) afterwards.
-    pub fn on_timer(&mut self, now: Time, probe: &mut dyn Probe, mut emit: impl FnMut(Segment)) {
+    pub fn on_timer(
+        &mut self,
+        now: Time,
+        observer: &mut dyn Observer,
+        mut emit: impl FnMut(Segment),
+    ) {
         if now >= self.timer.at {
             match self.timer.kind {
                 Kind::None | Kind::Handshake => {}
-                Kind::Reordering => self.on_reordering_timer(now, probe),
-                Kind::Probe => self.send_probe(now, probe, &mut emit),
-                Kind::Rto => self.on_timeout(now, probe),
+                Kind::Reordering => self.on_reordering_timer(now, observer),
+                Kind::Observer => self.send_probe(now, observer, &mut emit),
+                Kind::Rto => self.on_timeout(now, observer),
             }
             self.decide();
             self.arm(now);
         }
         if self.decision.wake_at.is_some_and(|at| now >= at) {
-            self.call(now, probe, |controller, cx| controller.on_timer(cx));
+            self.call(now, observer, |controller, cx| controller.on_timer(cx));
             self.decide();
         }
     }
@@ -146,10 +151,8 @@ impl<C: Controller> Sender<C> {
             return;
         }
         let rto = self.timer.rto_base + self.rtt.rto();
-        let may_probe = !self.phase.repairs()
-            && self.sacked == 0
-            && self.lost == 0
-            && self.timer.probe.is_none();
+        let may_probe =
+            !self.phase.repairs() && self.sacked == 0 && self.lost == 0 && self.timer.tlp.is_none();
         // §7.3: one probe at a time. The ACK that answers it advances SND.UNA, so its timestamp
         // gives the RTT sample that must come before the next.
         if may_probe {
@@ -157,7 +160,7 @@ impl<C: Controller> Sender<C> {
             if self.next - self.una == 1 {
                 pto += MAX_ACK_DELAY;
             }
-            (self.timer.kind, self.timer.at) = (Kind::Probe, (now + pto).min(rto));
+            (self.timer.kind, self.timer.at) = (Kind::Observer, (now + pto).min(rto));
         } else {
             (self.timer.kind, self.timer.at) = (Kind::Rto, rto.max(now));
         }
@@ -169,7 +172,7 @@ impl<C: Controller> Sender<C> {
     /// First transmissions are in order of sequence and retransmissions in a queue of their own, so
     /// each segment is looked at once, not once an ACK.
     #[inline]
-    pub(super) fn detect_losses(&mut self, now: Time, probe: &mut dyn Probe) {
+    pub(super) fn detect_losses(&mut self, now: Time, observer: &mut dyn Observer) {
         self.timer.reordering = None;
         if self.sacked == 0 && self.retransmitted.is_empty() {
             return; // All that was sent before the newest delivered segment is acknowledged.
@@ -197,7 +200,7 @@ impl<C: Controller> Sender<C> {
                     waits = self.latest_before(newest).or(Some(when));
                     break;
                 }
-                self.lose(now, seq, LossCause::Rack, probe);
+                self.lose(now, seq, LossCause::Rack, observer);
             }
             self.judged += 1;
         }
@@ -210,7 +213,7 @@ impl<C: Controller> Sender<C> {
                     waits = waits.max(self.latest_again_before(newest));
                     break;
                 }
-                self.lose(now, seq, LossCause::Rack, probe);
+                self.lose(now, seq, LossCause::Rack, observer);
             }
             self.retransmitted.pop_front();
         }
@@ -269,7 +272,13 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Segment `seq`, outstanding, is lost.
-    pub(super) fn lose(&mut self, now: Time, seq: u64, cause: LossCause, probe: &mut dyn Probe) {
+    pub(super) fn lose(
+        &mut self,
+        now: Time,
+        seq: u64,
+        cause: LossCause,
+        observer: &mut dyn Observer,
+    ) {
         let record = self.window.get_mut(seq);
         debug_assert_eq!(record.state, State::Outstanding);
         record.state = State::Lost;
@@ -288,17 +297,19 @@ impl<C: Controller> Sender<C> {
             new_range,
             cause,
         };
-        self.call(now, probe, |controller, cx| controller.on_lost(cx, &lost));
+        self.call(now, observer, |controller, cx| {
+            controller.on_lost(cx, &lost)
+        });
     }
 
-    fn on_reordering_timer(&mut self, now: Time, probe: &mut dyn Probe) {
+    fn on_reordering_timer(&mut self, now: Time, observer: &mut dyn Observer) {
         let (prior_lost, undelivered) = (
             self.conn.lost,
             self.conn.smss * (self.next - self.una - self.sacked),
         );
-        self.detect_losses(now, probe);
+        self.detect_losses(now, observer);
         if self.conn.lost > prior_lost && !self.phase.repairs() {
-            self.enter_recovery(now, undelivered, probe);
+            self.enter_recovery(now, undelivered, observer);
             self.decide();
             if let Some(prr) = &mut self.prr {
                 prr.on_ack(Bytes::ZERO, self.conn.inflight, false);
@@ -308,7 +319,12 @@ impl<C: Controller> Sender<C> {
 
     /// RFC 8985 §7.3: new data if there is any and the peer has room, else the last segment again;
     /// whatever the window.
-    fn send_probe(&mut self, now: Time, probe: &mut dyn Probe, emit: &mut impl FnMut(Segment)) {
+    fn send_probe(
+        &mut self,
+        now: Time,
+        observer: &mut dyn Observer,
+        emit: &mut impl FnMut(Segment),
+    ) {
         let Some(opened) = self.opened else { return };
         if self.next
             < self
@@ -317,8 +333,8 @@ impl<C: Controller> Sender<C> {
                 .min(self.right_edge)
         {
             let size = self.app.size(self.next);
-            self.send_new(now, size, |_| false, probe, emit);
-            self.timer.probe = Some((self.next, false));
+            self.send_new(now, size, |_| false, observer, emit);
+            self.timer.tlp = Some((self.next, false));
         } else {
             let seq = self.next - 1;
             let sent = *self.window.get(seq);
@@ -335,7 +351,7 @@ impl<C: Controller> Sender<C> {
                 sent.size,
                 sent.transmissions.saturating_add(1),
                 ecn,
-                probe,
+                observer,
             );
             self.retransmitted.push_back((seq, now));
             self.resent += 1;
@@ -344,13 +360,13 @@ impl<C: Controller> Sender<C> {
                 ecn,
                 ..self.segment(now, seq, sent.size)
             });
-            self.timer.probe = Some((self.next, true));
+            self.timer.tlp = Some((self.next, true));
         }
         self.timer.restart_rto(now);
     }
 
     /// RFC 6298 §5.4–5.7, RFC 8985 §6.3.
-    fn on_timeout(&mut self, now: Time, probe: &mut dyn Probe) {
+    fn on_timeout(&mut self, now: Time, observer: &mut dyn Observer) {
         self.timer.reordering = None;
         let reordering =
             self.rack
@@ -361,12 +377,12 @@ impl<C: Controller> Sender<C> {
             if sent.state == State::Outstanding {
                 let when = self.bursts.get(sent.burst).sent;
                 if seq == self.una || now >= when + patience {
-                    self.lose(now, seq, LossCause::Rto, probe);
+                    self.lose(now, seq, LossCause::Rto, observer);
                 }
             }
         }
         self.rtt.back_off();
         self.timer.restart_rto(now);
-        self.enter_loss(now, probe);
+        self.enter_loss(now, observer);
     }
 }

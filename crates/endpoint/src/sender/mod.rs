@@ -15,7 +15,7 @@ mod recovery;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use fullpipe_cc::{Conn, Controller, Cx, Decision, Ecn, Probe, RecoveryOwner};
+use fullpipe_cc::{Conn, Controller, Cx, Decision, Ecn, Observer, RecoveryOwner};
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
@@ -198,8 +198,8 @@ impl<C: Controller> Sender<C> {
 
     /// Sends what may be sent at `now`.
     #[inline]
-    pub fn transmit(&mut self, now: Time, probe: &mut dyn Probe, emit: impl FnMut(Segment)) {
-        if let Some(limit) = self.release::<false>(now, 0, probe, emit) {
+    pub fn transmit(&mut self, now: Time, observer: &mut dyn Observer, emit: impl FnMut(Segment)) {
+        if let Some(limit) = self.release::<false>(now, 0, observer, emit) {
             self.limits.set(now, limit);
         }
     }
@@ -210,10 +210,10 @@ impl<C: Controller> Sender<C> {
         &mut self,
         now: Time,
         most: u32,
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
         emit: impl FnMut(Segment),
     ) -> Option<Limit> {
-        self.release::<true>(now, most, probe, emit)
+        self.release::<true>(now, most, observer, emit)
     }
 
     /// Sends until something stops it, and says what; nothing before the handshake is done.
@@ -222,7 +222,7 @@ impl<C: Controller> Sender<C> {
         &mut self,
         now: Time,
         most: u32,
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
         mut emit: impl FnMut(Segment),
     ) -> Option<Limit> {
         let opened = self.opened?;
@@ -257,14 +257,14 @@ impl<C: Controller> Sender<C> {
                 break Limit::Host;
             }
             match lost {
-                Some(seq) => self.retransmit(now, seq, probe, &mut emit),
+                Some(seq) => self.retransmit(now, seq, observer, &mut emit),
                 None => {
                     let joins = self.pacer.is_in_burst();
                     let push = |sender: &Self| {
                         joins && sender.ends_burst(cwnd, written)
                             || sender.next >= written && sender.app.pushes()
                     };
-                    self.send_new(now, size, push, probe, &mut emit);
+                    self.send_new(now, size, push, observer, &mut emit);
                 }
             }
             if HOSTED {
@@ -306,7 +306,7 @@ impl<C: Controller> Sender<C> {
         now: Time,
         size: u16,
         push: impl FnOnce(&Self) -> bool,
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
         emit: &mut impl FnMut(Segment),
     ) {
         let seq = self.next;
@@ -317,7 +317,7 @@ impl<C: Controller> Sender<C> {
         self.next += 1;
         self.flight.on_send(now, &self.conn);
         let ecn = self.ecn.codepoint(false);
-        self.depart(now, seq, size, 1, ecn, probe);
+        self.depart(now, seq, size, 1, ecn, observer);
         let push = push(self);
         let cwr = core::mem::take(&mut self.ecn.cwr);
         emit(Segment {
@@ -332,7 +332,7 @@ impl<C: Controller> Sender<C> {
         &mut self,
         now: Time,
         seq: u64,
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
         emit: &mut impl FnMut(Segment),
     ) {
         let sent = *self.window.get(seq);
@@ -348,7 +348,7 @@ impl<C: Controller> Sender<C> {
             sent.size,
             sent.transmissions.saturating_add(1),
             ecn,
-            probe,
+            observer,
         );
         self.retransmitted.push_back((seq, now));
         self.resent += 1;
@@ -390,7 +390,7 @@ impl<C: Controller> Sender<C> {
         size: u16,
         transmissions: u8,
         ecn: Ecn,
-        probe: &mut dyn Probe,
+        observer: &mut dyn Observer,
     ) {
         let bytes = Bytes::new(u64::from(size));
         self.conn.inflight += bytes;
@@ -412,7 +412,7 @@ impl<C: Controller> Sender<C> {
             transmissions,
         };
         *self.window.get_mut(seq) = sent;
-        self.call(now, probe, |controller, cx| {
+        self.call(now, observer, |controller, cx| {
             controller.on_sent(cx, &snapshot)
         });
     }
@@ -430,7 +430,12 @@ impl<C: Controller> Sender<C> {
 
     /// Makes one call of the contract.
     #[inline]
-    fn call(&mut self, now: Time, probe: &mut dyn Probe, f: impl FnOnce(&mut C, &mut Cx<'_>)) {
+    fn call(
+        &mut self,
+        now: Time,
+        observer: &mut dyn Observer,
+        f: impl FnOnce(&mut C, &mut Cx<'_>),
+    ) {
         self.conn.next_departure = self.pacer.next.max(now);
         f(
             &mut self.controller,
@@ -438,7 +443,7 @@ impl<C: Controller> Sender<C> {
                 now,
                 conn: &self.conn,
                 rng: &mut self.rng,
-                probe,
+                observer,
             },
         );
     }

@@ -3,7 +3,7 @@
 
 use core::cmp::Reverse;
 
-use fullpipe_cc::{Controller, Probe, Recovery, RecoveryCause, RecoveryOwner};
+use fullpipe_cc::{Controller, Observer, Recovery, RecoveryCause, RecoveryOwner};
 use fullpipe_units::{Bytes, Time};
 
 use super::Sender;
@@ -61,7 +61,12 @@ impl Episode {
 
 impl<C: Controller> Sender<C> {
     /// Fast recovery begins. `recover_fs` is what can still be delivered (RFC 9937 §6).
-    pub(super) fn enter_recovery(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
+    pub(super) fn enter_recovery(
+        &mut self,
+        now: Time,
+        recover_fs: Bytes,
+        observer: &mut dyn Observer,
+    ) {
         if self.phase == Phase::Reduced && self.owner == RecoveryOwner::Prr {
             // The window was reduced in this round trip: once is enough (RFC 3168 §6.1.2; Linux:
             // tcp_enter_recovery).
@@ -73,12 +78,12 @@ impl<C: Controller> Sender<C> {
             return;
         }
         if self.phase == Phase::Reduced {
-            self.leave(now, Recovery::Exit, probe);
+            self.leave(now, Recovery::Exit, observer);
         }
         self.phase = Phase::Recovery;
         self.conn.in_recovery = true;
         self.episode = self.begin_episode();
-        self.tell(now, Recovery::Enter(RecoveryCause::Loss), probe);
+        self.tell(now, Recovery::Enter(RecoveryCause::Loss), observer);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(
                 SMSS,
@@ -90,7 +95,7 @@ impl<C: Controller> Sender<C> {
 
     /// Packets were marked, and the window is not being reduced yet: once a round trip (RFC 3168
     /// §6.1.2).
-    pub(super) fn reduce(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
+    pub(super) fn reduce(&mut self, now: Time, recover_fs: Bytes, observer: &mut dyn Observer) {
         self.phase = Phase::Reduced;
         self.conn.in_recovery = self.owner == RecoveryOwner::Prr;
         // No retransmission can show that a mark was none.
@@ -99,7 +104,7 @@ impl<C: Controller> Sender<C> {
             ..self.begin_episode()
         };
         self.ecn.cwr = self.ecn.feedback == EcnFeedback::Classic;
-        self.tell(now, Recovery::Enter(RecoveryCause::Ecn), probe);
+        self.tell(now, Recovery::Enter(RecoveryCause::Ecn), observer);
         if self.owner == RecoveryOwner::Prr {
             self.prr = Some(Prr::new(
                 SMSS,
@@ -110,7 +115,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// The retransmission timer fired and its losses are marked.
-    pub(super) fn enter_loss(&mut self, now: Time, probe: &mut dyn Probe) {
+    pub(super) fn enter_loss(&mut self, now: Time, observer: &mut dyn Observer) {
         let again = self.phase == Phase::Loss && self.episode.timed_out == Some(self.una);
         let episode = Episode {
             timed_out: Some(self.una),
@@ -133,13 +138,13 @@ impl<C: Controller> Sender<C> {
         self.phase = Phase::Loss;
         self.conn.in_recovery = false;
         self.prr = None;
-        self.tell(now, Recovery::Timeout { again }, probe);
+        self.tell(now, Recovery::Timeout { again }, observer);
     }
 
     /// Everything outstanding at the start of the episode was acknowledged.
-    pub(super) fn exit_recovery(&mut self, now: Time, probe: &mut dyn Probe) {
+    pub(super) fn exit_recovery(&mut self, now: Time, observer: &mut dyn Observer) {
         let repaired = self.phase.repairs();
-        self.leave(now, Recovery::Exit, probe);
+        self.leave(now, Recovery::Exit, observer);
         if repaired {
             self.rack.on_recovery_exit();
         }
@@ -149,13 +154,18 @@ impl<C: Controller> Sender<C> {
     /// (RFC 5681 §3.2), so the next episode begins with the same ACK (Linux:
     /// tcp_fastretrans_alert). A controller with a recovery of its own stays in it, as Linux's BBR
     /// does, which looks only at the state that an ACK leaves behind.
-    pub(super) fn next_episode(&mut self, now: Time, recover_fs: Bytes, probe: &mut dyn Probe) {
+    pub(super) fn next_episode(
+        &mut self,
+        now: Time,
+        recover_fs: Bytes,
+        observer: &mut dyn Observer,
+    ) {
         if self.owner == RecoveryOwner::Own && self.phase == Phase::Recovery {
             self.rack.on_recovery_exit();
             self.episode = self.begin_episode();
         } else {
-            self.exit_recovery(now, probe);
-            self.enter_recovery(now, recover_fs, probe);
+            self.exit_recovery(now, observer);
+            self.enter_recovery(now, recover_fs, observer);
         }
     }
 
@@ -178,11 +188,11 @@ impl<C: Controller> Sender<C> {
     fn begin_episode(&mut self) -> Episode {
         // A probe's copy of what arrived will be reported as a duplicate, and must not pass for one
         // of the retransmissions to come.
-        let probe = self
+        let observer = self
             .timer
             .end_probe()
             .filter(|seq| *seq >= self.una && self.window.get(*seq).state == State::Sacked);
-        let retransmits = self.retransmissions_out() + u64::from(probe.is_some());
+        let retransmits = self.retransmissions_out() + u64::from(observer.is_some());
         let head_again = self.una < self.next && self.window.get(self.una).transmissions > 1;
         let first_retransmit = self
             .episode
@@ -198,7 +208,7 @@ impl<C: Controller> Sender<C> {
     }
 
     /// Undo: the losses of the episode were none.
-    pub(super) fn undo(&mut self, now: Time, probe: &mut dyn Probe) {
+    pub(super) fn undo(&mut self, now: Time, observer: &mut dyn Observer) {
         self.episode.undo_from = None;
         while let Some(Reverse(seq)) = self.to_retransmit.pop() {
             if seq >= self.una && self.window.get(seq).state == State::Lost {
@@ -217,14 +227,14 @@ impl<C: Controller> Sender<C> {
             }
         }
         self.judged = self.una;
-        self.leave(now, Recovery::Spurious, probe);
+        self.leave(now, Recovery::Spurious, observer);
     }
 
-    pub(super) fn leave(&mut self, now: Time, change: Recovery, probe: &mut dyn Probe) {
+    pub(super) fn leave(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
         self.phase = Phase::Open;
         self.conn.in_recovery = false;
         self.prr = None;
-        self.tell(now, change, probe);
+        self.tell(now, change, observer);
     }
 
     /// Whether this ACK, whose deliveries are counted already, shows that the episode was spurious:

@@ -1,6 +1,6 @@
 //! Marks: how receivers report them, and senders answer once a round trip.
 
-use fullpipe_cc::{Ecn, NoProbe};
+use fullpipe_cc::{Ecn, NoObserver};
 use fullpipe_endpoint::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
 use fullpipe_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -486,7 +486,7 @@ proptest! {
                 // always comes.
                 if dctcp || i == last || !lost[acks % lost.len()] {
                     bench.now = bench.now.max(ack.sent);
-                    bench.sender.on_ack(bench.now, ack, &[], &mut NoProbe);
+                    bench.sender.on_ack(bench.now, ack, &[], &mut NoObserver);
                 }
             }
             let ack = Ack { next: 0, echo: Time::ZERO, sent: Time::ZERO, window: 0, blocks: 0, dsack: false, kind: AckKind::Plain, ecn: 0 };

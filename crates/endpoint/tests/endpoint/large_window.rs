@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::script::{Test, ms, segments, transfer};
-use fullpipe_cc::{NoProbe, RecoveryOwner};
+use fullpipe_cc::{NoObserver, RecoveryOwner};
 use fullpipe_endpoint::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
 use fullpipe_units::{Rng, Span, Time};
 
@@ -48,14 +48,14 @@ fn repair(n: u64, reordered: bool) -> usize {
         {
             now += Span::from_nanos(10);
             receiver.on_segment(now, &segment, |at, ack, blocks| {
-                sender.on_ack(at, &ack, blocks, &mut NoProbe);
-                sender.transmit(at, &mut NoProbe, |segment| next.push_back(segment));
+                sender.on_ack(at, &ack, blocks, &mut NoObserver);
+                sender.transmit(at, &mut NoObserver, |segment| next.push_back(segment));
             });
         }
         while next.is_empty() && !sender.is_done() && sender.timer_at() < Time::MAX {
             now = now.max(sender.timer_at());
-            sender.on_timer(now, &mut NoProbe, |segment| next.push_back(segment));
-            sender.transmit(now, &mut NoProbe, |segment| next.push_back(segment));
+            sender.on_timer(now, &mut NoObserver, |segment| next.push_back(segment));
+            sender.transmit(now, &mut NoObserver, |segment| next.push_back(segment));
         }
         again += next.iter().filter(|segment| segment.retransmit).count();
         flight = next;

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use fullpipe_cc::{Arrival, NoProbe, RecoveryOwner, WindowController};
+use fullpipe_cc::{Arrival, NoObserver, RecoveryOwner, WindowController};
 use fullpipe_endpoint::{
     Ack, AckPolicy, App, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
 };
@@ -264,8 +264,8 @@ proptest! {
             now += ms(20.0);
             let mut sent = Vec::new();
             for ack in acks.drain(..) {
-                sender.on_ack(now, &ack, &[], &mut NoProbe);
-                sender.transmit(now, &mut NoProbe, |segment| sent.push(segment));
+                sender.on_ack(now, &ack, &[], &mut NoObserver);
+                sender.transmit(now, &mut NoObserver, |segment| sent.push(segment));
             }
             if sender.is_done() {
                 break;

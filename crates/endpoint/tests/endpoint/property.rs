@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::script::controller::Call;
 use crate::script::{Event, Test, segments};
 use fullpipe_cc::{
-    Config, Controller, Descriptor, Ecn, NoProbe, Recovery, RecoveryOwner, Registry, Snapshot,
+    Config, Controller, Descriptor, Ecn, NoObserver, Recovery, RecoveryOwner, Registry, Snapshot,
 };
 use fullpipe_endpoint::{
     Ack, AckKind, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender,
@@ -404,10 +404,10 @@ impl Simulation {
                 }
                 Arrival::Ack(ack, blocks) => {
                     self.model.on_ack(&ack, &blocks);
-                    self.sender.on_ack(now, &ack, &blocks, &mut NoProbe);
+                    self.sender.on_ack(now, &ack, &blocks, &mut NoObserver);
                     self.replay(&emitted);
                     self.sender
-                        .transmit(now, &mut NoProbe, |segment| emitted.push(segment));
+                        .transmit(now, &mut NoObserver, |segment| emitted.push(segment));
                 }
             }
         } else if self.sender.must_resend_syn(now) {
@@ -415,11 +415,11 @@ impl Simulation {
             self.carry(vec![syn]);
         } else {
             self.sender
-                .on_timer(now, &mut NoProbe, |segment| emitted.push(segment));
+                .on_timer(now, &mut NoObserver, |segment| emitted.push(segment));
             self.replay(&emitted);
             self.carry(std::mem::take(&mut emitted));
             self.sender
-                .transmit(now, &mut NoProbe, |segment| emitted.push(segment));
+                .transmit(now, &mut NoObserver, |segment| emitted.push(segment));
         }
         self.replay(&emitted);
         self.carry(emitted);

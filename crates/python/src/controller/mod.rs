@@ -225,7 +225,7 @@ impl PyController {
                 *cx.rng = rng;
             }
             for [from, to, reason] in transitions {
-                cx.probe.transition(
+                cx.observer.transition(
                     cx.now,
                     Transition {
                         from: known(from),

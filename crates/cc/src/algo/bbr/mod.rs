@@ -35,7 +35,7 @@ use self::delay::Delay;
 use self::ecn::Ecn;
 use self::model::{Filters, MaxBw};
 use self::params::{Options, Params};
-use self::probe_bw::Probe;
+use self::probe_bw::ProbeBw;
 use self::rules::{Aggregation, OnTimeout, Rules};
 use self::state::{AckPhase, State};
 use crate::kit::bbr::aggregation::AckAggregation;
@@ -84,7 +84,7 @@ pub struct Bbr {
     latest: Latest,
     saved: Saved,
     full_pipe: FullPipe,
-    probe: Probe,
+    probe: ProbeBw,
     filters: Filters,
     min_rtt: MinRtt,
     probe_rtt_min: MinRtt,
@@ -126,7 +126,7 @@ impl Bbr {
             latest: Latest::default(),
             saved: Saved::default(),
             full_pipe: FullPipe::default(),
-            probe: Probe::default(),
+            probe: ProbeBw::default(),
             filters: Filters::default(),
             min_rtt: MinRtt::new(span("min_rtt_window"), false),
             probe_rtt_min: MinRtt::new(
@@ -167,7 +167,7 @@ impl Bbr {
             "{:?} can't become {to:?}",
             self.state
         );
-        cx.probe.transition(
+        cx.observer.transition(
             cx.now,
             Transition {
                 from: self.state.name(),

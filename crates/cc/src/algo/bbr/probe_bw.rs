@@ -11,7 +11,7 @@ use crate::{Ack, Cx};
 
 /// The clock of probing, and what the last probe came to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Probe {
+pub(super) struct ProbeBw {
     /// `cycle_stamp`.
     pub cycle_stamp: Time,
     /// `bw_probe_wait`.
@@ -32,9 +32,9 @@ pub(super) struct Probe {
     pub prev_precautionary: bool,
 }
 
-impl Default for Probe {
-    fn default() -> Probe {
-        Probe {
+impl Default for ProbeBw {
+    fn default() -> ProbeBw {
+        ProbeBw {
             cycle_stamp: Time::ZERO,
             wait: Span::ZERO,
             rounds_since_up: 0,

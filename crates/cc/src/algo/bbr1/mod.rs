@@ -124,7 +124,7 @@ impl Bbr1 {
             "{:?} can't become {to:?}",
             self.state
         );
-        cx.probe.transition(
+        cx.observer.transition(
             cx.now,
             Transition {
                 from: self.state.name(),

@@ -74,7 +74,7 @@ impl HyStartPlusPlus {
                         rounds: 0,
                     });
                     let reason = "round's minimum RTT grew by RttThresh";
-                    cx.probe.transition(
+                    cx.observer.transition(
                         cx.now,
                         Transition {
                             from: "slow_start",
@@ -87,7 +87,7 @@ impl HyStartPlusPlus {
             Some(css) if self.current_round_min_rtt < css.baseline_min_rtt => {
                 self.css = None;
                 let reason = "RTT fell below the baseline: entered CSS too early";
-                cx.probe.transition(
+                cx.observer.transition(
                     cx.now,
                     Transition {
                         from: "css",

@@ -91,7 +91,7 @@ impl AnySlowStart {
 
     fn report_end(&self, cx: &mut Cx<'_>, reason: &'static str) {
         let from = if self.is_css() { "css" } else { "slow_start" };
-        cx.probe.transition(
+        cx.observer.transition(
             cx.now,
             Transition {
                 from,

@@ -17,7 +17,7 @@ pub mod controller;
 
 use std::collections::BTreeMap;
 
-use fullpipe_cc::{NoProbe, RecoveryOwner};
+use fullpipe_cc::{NoObserver, RecoveryOwner};
 use fullpipe_endpoint::{
     Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender,
     SenderConfig,
@@ -166,14 +166,14 @@ impl Bench {
     }
 
     pub fn receive(&mut self, ack: &Ack, blocks: &[Block]) {
-        self.outcome = self.sender.on_ack(self.now, ack, blocks, &mut NoProbe);
+        self.outcome = self.sender.on_ack(self.now, ack, blocks, &mut NoObserver);
         self.transmit();
     }
 
     fn transmit(&mut self) {
         let (now, out) = (self.now, &mut self.out);
         self.sender
-            .transmit(now, &mut NoProbe, |segment| out.push((now, segment)));
+            .transmit(now, &mut NoObserver, |segment| out.push((now, segment)));
     }
 
     /// Lets timers fire and the pacer open, up to `until`, and including it if so asked.
@@ -189,7 +189,7 @@ impl Bench {
                 out.push((now, self.sender.syn(now)));
             } else {
                 self.sender
-                    .on_timer(now, &mut NoProbe, |segment| out.push((now, segment)));
+                    .on_timer(now, &mut NoObserver, |segment| out.push((now, segment)));
                 self.transmit();
             }
             assert!(self.out.len() < 100_000, "the sender runs away");

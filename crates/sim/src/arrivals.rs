@@ -3,8 +3,8 @@
 //!
 //! A connection is closed when all that it carries was acknowledged. What of it is still on the way
 //! then, a packet that was sent again for nothing or the ACK of one, takes its time and its place
-//! on the links that it comes to, and nobody listens to it. When none of its lanes holds anything,
-//! its slot is free.
+//! on the links that it comes to, and nobody listens to it. When none of its FIFOs of packets in
+//! flight holds anything, its slot is free.
 
 use fullpipe_cc::Registry;
 use fullpipe_endpoint::{App, LIMITS, Memory, Parts};
@@ -13,10 +13,10 @@ use fullpipe_trace::{FlowMeter, Transfer, Window, WorkloadMeter, WorkloadSummary
 use fullpipe_units::Time;
 use fullpipe_workload::Arrival;
 
-use crate::agenda::{Agenda, Class, Who};
 use crate::algorithms::{Algorithms, choose};
 use crate::build;
-use crate::flow::{Armed, Flow, Source, Transitions};
+use crate::event_queue::{EventKind, EventQueue, FlowKey};
+use crate::flow::{AnySender, Flow, LazyTimer, Transitions};
 use crate::slowdown::Servers;
 
 /// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned
@@ -90,12 +90,12 @@ impl Workloads {
         })
     }
 
-    /// Puts the first arrival of each on the agenda.
-    pub(crate) fn begin(&self, agenda: &mut Agenda) {
+    /// Puts the first arrival of each on the event queue.
+    pub(crate) fn begin(&self, event_queue: &mut EventQueue) {
         self.all
             .iter()
             .enumerate()
-            .for_each(|(index, workload)| workload.announce(index, agenda));
+            .for_each(|(index, workload)| workload.announce(index, event_queue));
     }
 
     /// The next flow of a workload arrives: its slot, in which it is about to start; none when it
@@ -104,14 +104,14 @@ impl Workloads {
         &mut self,
         scenario: &Scenario,
         flows: &mut Vec<Flow>,
-        agenda: &mut Agenda,
+        event_queue: &mut EventQueue,
         index: usize,
         now: Time,
     ) -> Option<usize> {
         let workload = &mut self.all[index];
         let arrival = workload.coming.arrive()?;
-        workload.announce(index, agenda);
-        if self.active == MOST_ACTIVE.min(Who::SLOTS - self.others) {
+        workload.announce(index, event_queue);
+        if self.active == MOST_ACTIVE.min(FlowKey::SLOTS - self.others) {
             workload.meter.on_refused(now);
             return None;
         }
@@ -132,7 +132,7 @@ impl Workloads {
         });
         let reused = if self.fresh { None } else { self.free.pop() };
         let slot = reused.map_or(flows.len(), |slot| slot as usize);
-        let who = Who::new(self.others as u32 + row, slot);
+        let key = FlowKey::new(self.others as u32 + row, slot);
         let account = (self.others + index) as u32;
         let arrived = Arrived {
             workload: index as u32,
@@ -143,7 +143,7 @@ impl Workloads {
             scenario,
             arrival,
             arrived,
-            who,
+            key,
             account,
             self.window,
             now,
@@ -169,7 +169,7 @@ impl Workloads {
                 .meter
                 .take(&mut flow.meter);
             flow.arrived = None;
-            self.free.push(flow.who.slot() as u32);
+            self.free.push(flow.key.slot() as u32);
         }
     }
 
@@ -243,10 +243,10 @@ impl Workloads {
 }
 
 impl Workload {
-    /// Puts its next arrival on the agenda, if there is one while it lasts.
-    fn announce(&self, index: usize, agenda: &mut Agenda) {
+    /// Puts its next arrival on the event queue, if there is one while it lasts.
+    fn announce(&self, index: usize, event_queue: &mut EventQueue) {
         if let Some(at) = self.coming.next_at() {
-            agenda.push(at, Class::Arrive, Who::other(index), 0);
+            event_queue.push(at, EventKind::Arrive, FlowKey::other(index), 0);
         }
     }
 
@@ -260,7 +260,7 @@ impl Workload {
         scenario: &Scenario,
         arrival: Arrival,
         arrived: Arrived,
-        who: Who,
+        key: FlowKey,
         account: u32,
         window: Window,
         now: Time,
@@ -275,10 +275,10 @@ impl Workload {
                 chunks.iter().map(|chunk| (now + chunk.offset, chunk.bytes)),
             ))),
         };
-        let (mut memory, mut lanes, mut meter) = (Memory::default(), None, None);
+        let (mut memory, mut in_flights, mut meter) = (Memory::default(), None, None);
         if let Some(old) = old {
             memory = old.source.take_memory();
-            lanes = Some(old.wire.take_lanes());
+            in_flights = Some(old.wire.take_in_flights());
             meter = Some(std::mem::replace(
                 &mut old.meter,
                 FlowMeter::new(window, now),
@@ -297,16 +297,16 @@ impl Workload {
         );
         let wire = build::wire(scenario, spec, account, now);
         Flow {
-            who,
+            key,
             source,
             receiver,
-            wire: match lanes {
-                Some(lanes) => wire.with_lanes(lanes),
+            wire: match in_flights {
+                Some(in_flights) => wire.with_in_flights(in_flights),
                 None => wire,
             },
             meter,
-            timer: Armed::default(),
-            departure: Armed::default(),
+            timer: LazyTimer::default(),
+            departure: LazyTimer::default(),
             total: Some(arrival.bytes),
             transitions: Transitions {
                 flow: 0,
@@ -325,19 +325,19 @@ impl Workload {
     }
 }
 
-impl Source {
+impl AnySender {
     /// The TCP sender, that of a closed connection, too.
     fn connection(&mut self) -> Option<&mut fullpipe_endpoint::Sender<fullpipe_cc::AnyController>> {
         match self {
-            Source::Closed(sender) => Some(sender),
+            AnySender::Closed(sender) => Some(sender),
             source => source.tcp(),
         }
     }
 
     /// What it leaves to the next one.
     fn take_memory(&mut self) -> Memory {
-        match std::mem::replace(self, Source::Gone) {
-            Source::Closed(sender) => sender.into_memory(),
+        match std::mem::replace(self, AnySender::Gone) {
+            AnySender::Closed(sender) => sender.into_memory(),
             _ => Memory::default(),
         }
     }
@@ -347,13 +347,13 @@ impl Flow {
     /// Everything was acknowledged: the connection is over at `now`.
     #[cold]
     pub(crate) fn close(&mut self, now: Time) {
-        self.source = match std::mem::replace(&mut self.source, Source::Gone) {
-            Source::Tcp(sender) => Source::Closed(sender),
-            Source::Hosted(host) => Source::Closed(host.into_sender()),
+        self.source = match std::mem::replace(&mut self.source, AnySender::Gone) {
+            AnySender::Tcp(sender) => AnySender::Closed(sender),
+            AnySender::Hosted(host) => AnySender::Closed(host.into_sender()),
             other => other,
         };
         self.closed = Some(now);
-        (self.timer, self.departure) = (Armed::default(), Armed::default());
+        (self.timer, self.departure) = (LazyTimer::default(), LazyTimer::default());
         self.wire.close();
     }
 }

@@ -13,18 +13,18 @@ use fullpipe_trace::{FlowMeter, Window};
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use crate::TraceLevel;
-use crate::agenda::{Agenda, Class, Who};
 use crate::algorithms::{Algorithms, choose};
 use crate::arrivals::Workloads;
 use crate::engine::Simulation;
-use crate::flow::{Armed, Flow, Hazards, Network, Source, Transitions, Wire};
+use crate::event_queue::{EventKind, EventQueue, FlowKey};
+use crate::flow::{AnySender, Flow, FlowPath, Impairments, LazyTimer, Network, Transitions};
 use crate::host::{ReceivingHost, SendingHost};
-use crate::lane::Lane;
+use crate::in_flight::InFlight;
 use crate::link::{Element, Managed, NetworkLink};
-use crate::observe::Observer;
+use crate::observe::Measurement;
 use crate::reverse::ReverseHop;
 
-/// So many arriving flows at once the agenda is laid out for.
+/// So many arriving flows at once the event queue is laid out for.
 const UNDER_WAY: usize = 512;
 
 /// An access link is this much faster than the fastest link.
@@ -38,14 +38,14 @@ pub(crate) fn simulation(
     let end = Time::ZERO + scenario.duration;
     let from = Time::ZERO + scenario.measure_from;
     let window = Window { from, to: end };
-    let mut observer = Observer::new(level);
+    let mut observer = Measurement::new(level);
     let links = scenario
         .links()
         .enumerate()
         .map(|(index, link)| network_link(scenario, index, link, window))
         .collect();
     let mut network = Network {
-        agenda: Agenda::new(
+        event_queue: EventQueue::new(
             scenario.flows.len()
                 + if scenario.workloads.is_empty() {
                     0
@@ -66,7 +66,7 @@ pub(crate) fn simulation(
             true => {
                 let ecn = codepoint(spec.ecn).unwrap_or_default();
                 let source = Unresponsive::new(constant_rate(scenario, spec)?, ecn, start);
-                (Source::Unresponsive(source), receiver(scenario, spec))
+                (AnySender::Unresponsive(source), receiver(scenario, spec))
             }
             false => {
                 let algorithms = choose(scenario, spec, registry)?;
@@ -86,7 +86,7 @@ pub(crate) fn simulation(
                 )
             }
         };
-        let (index, who) = (index as u32, Who::new(index as u32, index));
+        let (index, key) = (index as u32, FlowKey::new(index as u32, index));
         let mut meter = FlowMeter::new(window, start);
         let mut total = spec.bytes;
         if let Some(fullpipe_scenario::App::Request { size, think }) = spec.app {
@@ -101,13 +101,13 @@ pub(crate) fn simulation(
             total = receiver.expects();
         }
         flows.push(Flow {
-            who,
+            key,
             source,
             receiver,
             wire: wire(scenario, spec, index, start),
             meter,
-            timer: Armed::default(),
-            departure: Armed::default(),
+            timer: LazyTimer::default(),
+            departure: LazyTimer::default(),
             total,
             transitions: Transitions {
                 flow: index,
@@ -123,18 +123,24 @@ pub(crate) fn simulation(
             closed: None,
             settled: false,
         });
-        network.agenda.push(start, Class::Start, who, 0);
+        network.event_queue.push(start, EventKind::Start, key, 0);
     }
     let workloads = Workloads::new(scenario, registry, window)?;
-    workloads.begin(&mut network.agenda);
+    workloads.begin(&mut network.event_queue);
     // Nothing that a short cut lets happen is after the end.
-    network
-        .agenda
-        .push(end + Span::from_nanos(1), Class::Sample, Who::other(0), 0);
+    network.event_queue.push(
+        end + Span::from_nanos(1),
+        EventKind::Sample,
+        FlowKey::other(0),
+        0,
+    );
     if let Some(interval) = observer.interval() {
-        network
-            .agenda
-            .push(Time::ZERO + interval, Class::Sample, Who::other(0), 0);
+        network.event_queue.push(
+            Time::ZERO + interval,
+            EventKind::Sample,
+            FlowKey::other(0),
+            0,
+        );
     }
     Ok(Simulation {
         scenario: scenario.clone(),
@@ -156,7 +162,7 @@ pub(crate) fn connection(
     memory: Memory,
     start: Time,
     from: Time,
-) -> (Source, Receiver) {
+) -> (AnySender, Receiver) {
     let mut receiver = receiver(scenario, spec);
     if let Some((descriptor, config)) = &algorithms.receiver {
         receiver = receiver.with_window_controller((descriptor.build)(config));
@@ -167,10 +173,10 @@ pub(crate) fn connection(
     }
     sender.limits().restart(from.max(start));
     let source = match &scenario.host {
-        None => Source::Tcp(sender),
+        None => AnySender::Tcp(sender),
         Some(host) => {
             let (cpu, costs) = program(scenario, spec, host, "sender's host", start);
-            Source::Hosted(Box::new(SendingHost::new(sender, cpu, costs)))
+            AnySender::Hosted(Box::new(SendingHost::new(sender, cpu, costs)))
         }
     };
     (source, receiver)
@@ -195,7 +201,7 @@ pub(crate) fn check_window(
 /// The group of trace columns of an algorithm, declared once.
 fn declare<'a, Build>(
     groups: &mut BTreeMap<&'a str, usize>,
-    observer: &mut Observer,
+    observer: &mut Measurement,
     descriptor: &'a Descriptor<Build>,
 ) -> usize {
     *groups
@@ -402,7 +408,7 @@ pub(crate) fn wire(
     spec: &fullpipe_scenario::Flow,
     account: u32,
     start: Time,
-) -> Wire {
+) -> FlowPath {
     let stream = |usage: &str| Rng::stream(scenario.seed, &spec.name, usage);
     let jitter =
         (scenario.send_jitter > Span::ZERO).then(|| (stream("jitter"), scenario.send_jitter));
@@ -421,25 +427,27 @@ pub(crate) fn wire(
         .collect();
     let back = |link: &usize| ReverseHop::new(*link, scenario.ack_loss(spec, *link));
     let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
-    Wire {
+    FlowPath {
         access: Serialiser::new(access_rate(scenario)),
         jitter,
         last_entry: Time::ZERO,
         route: spec.route.iter().copied().collect(),
-        lanes: spec.route.iter().map(|_| Lane::default()).collect(),
+        in_flights: spec.route.iter().map(|_| InFlight::default()).collect(),
         line: scenario.line(spec),
         reordered: BTreeMap::new(),
-        arrivals: Armed::default(),
-        hazards: Hazards::new(losses, scenario.copies(spec)),
-        ack_lanes: (0..=reverse_route.len()).map(|_| Lane::default()).collect(),
+        arrivals: LazyTimer::default(),
+        hazards: Impairments::new(losses, scenario.copies(spec)),
+        acks_in_flight: (0..=reverse_route.len())
+            .map(|_| InFlight::default())
+            .collect(),
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
         reverse_line: scenario.reverse_line(spec),
-        reverse_hazards: Hazards::new(
+        reverse_hazards: Impairments::new(
             Box::new([scenario.reverse_loss(spec)]),
             scenario.reverse_copies(spec),
         ),
-        delayed_ack: Armed::default(),
+        delayed_ack: LazyTimer::default(),
         host,
         account,
         gone: false,

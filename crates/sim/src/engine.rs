@@ -8,13 +8,13 @@ use fullpipe_scenario::{Error, Scenario};
 use fullpipe_trace::{FlowSummary, LinkSummary, Summary, jain};
 use fullpipe_units::{Span, Time};
 
-use crate::agenda::{Class, Entry, Who};
 use crate::arrivals::Workloads;
-use crate::flow::{Far, Flow, Network, Source};
+use crate::event_queue::{Event, EventKind, FlowKey};
+use crate::flow::{AnySender, Flow, ForwardPath, Network};
 use crate::link::Sent;
-use crate::observe::Observer;
+use crate::observe::Measurement;
 use crate::prefetch::prefetch;
-use crate::shelf::WaitingAck;
+use crate::slab::WaitingAck;
 use crate::{Run, TraceLevel, build};
 
 /// A run in progress.
@@ -24,7 +24,7 @@ pub struct Simulation {
     pub(crate) network: Network,
     pub(crate) flows: Vec<Flow>,
     pub(crate) workloads: Workloads,
-    pub(crate) observer: Observer,
+    pub(crate) observer: Measurement,
     pub(crate) now: Time,
     pub(crate) end: Time,
 }
@@ -42,10 +42,10 @@ impl Simulation {
         build::simulation(scenario, registry, level)
     }
 
-    /// Takes no short cuts from now on: every packet and ACK goes through the agenda. Slower, and
-    /// the same to the bit; a test holds the two against each other.
+    /// Takes no short cuts from now on: every packet and ACK goes through the event queue. Slower,
+    /// and the same to the bit; a test holds the two against each other.
     pub fn step_by_step(&mut self) {
-        self.network.agenda.stepping = true;
+        self.network.event_queue.stepping = true;
     }
 
     /// Lets no arriving flow lie where another lay, from now on. Takes more memory, and is the same
@@ -58,10 +58,10 @@ impl Simulation {
     pub fn advance(&mut self, steps: u64) -> bool {
         let until = self.network.events.saturating_add(steps);
         while self.network.events < until {
-            match self.network.agenda.pop() {
-                Some(entry) if entry.at() <= self.end => {
-                    self.anticipate();
-                    self.happen(entry);
+            match self.network.event_queue.pop() {
+                Some(event) if event.at() <= self.end => {
+                    self.prefetch_next();
+                    self.dispatch(event);
                 }
                 _ => {
                     self.now = self.end;
@@ -75,16 +75,18 @@ impl Simulation {
     /// Goes on to `at`, past all that happens then; true when the run is over. Nothing else changes
     /// of the run by it.
     pub fn advance_to(&mut self, at: Time) -> bool {
-        self.network.agenda.push(at, Class::Pause, Who::other(0), 0);
+        self.network
+            .event_queue
+            .push(at, EventKind::Pause, FlowKey::other(0), 0);
         loop {
-            match self.network.agenda.pop() {
-                Some(entry) if entry.at() <= self.end => {
-                    self.now = entry.at();
-                    if entry.class() == Class::Pause {
+            match self.network.event_queue.pop() {
+                Some(event) if event.at() <= self.end => {
+                    self.now = event.at();
+                    if event.kind() == EventKind::Pause {
                         return false;
                     }
-                    self.anticipate();
-                    self.happen(entry);
+                    self.prefetch_next();
+                    self.dispatch(event);
                 }
                 _ => {
                     self.now = self.end;
@@ -97,22 +99,22 @@ impl Simulation {
     /// Fetches the flows that come soon: first what of them lies at a known place, and when that
     /// has arrived, what it points to.
     #[inline]
-    fn anticipate(&self) {
-        if let Some(entry) = self.network.agenda.ahead(4) {
-            match entry.class() {
-                Class::Ack => prefetch(&self.flows[entry.slot()]),
-                Class::Transmit | Class::Arrive | Class::Sample | Class::Pause => {}
+    fn prefetch_next(&self) {
+        if let Some(event) = self.network.event_queue.ahead(4) {
+            match event.kind() {
+                EventKind::Ack => prefetch(&self.flows[event.slot()]),
+                EventKind::Transmit | EventKind::Arrive | EventKind::Sample | EventKind::Pause => {}
                 // Mostly fires early.
-                _ => prefetch(&self.flows[entry.slot()].timer),
+                _ => prefetch(&self.flows[event.slot()].timer),
             }
         }
-        if let Some(entry) = self
+        if let Some(event) = self
             .network
-            .agenda
+            .event_queue
             .ahead(2)
-            .filter(|entry| entry.class() == Class::Ack)
+            .filter(|event| event.kind() == EventKind::Ack)
         {
-            self.flows[entry.slot()].prefetch_rings();
+            self.flows[event.slot()].prefetch_rings();
         }
     }
 
@@ -127,44 +129,44 @@ impl Simulation {
     }
 
     #[inline]
-    fn happen(&mut self, entry: Entry) {
-        let (now, class) = (entry.at(), entry.class());
+    fn dispatch(&mut self, event: Event) {
+        let (now, kind) = (event.at(), event.kind());
         self.now = now;
         // One test for what concerns no flow that is there.
         if matches!(
-            class,
-            Class::Transmit | Class::Arrive | Class::Sample | Class::Pause
+            kind,
+            EventKind::Transmit | EventKind::Arrive | EventKind::Sample | EventKind::Pause
         ) {
-            return match class {
-                Class::Transmit => self.transmit(entry.slot(), now),
-                Class::Arrive => self.arrive(entry.slot(), now),
-                Class::Sample => self.sample(now),
+            return match kind {
+                EventKind::Transmit => self.transmit(event.slot(), now),
+                EventKind::Arrive => self.arrive(event.slot(), now),
+                EventKind::Sample => self.sample(now),
                 _ => {}
             };
         }
-        let flow = &mut self.flows[entry.slot()];
+        let flow = &mut self.flows[event.slot()];
         let watched = flow.watched;
         // A slot may be another flow's by now.
-        if watched && flow.who != entry.who() {
+        if watched && flow.key != event.key() {
             return;
         }
         let step = Step {
             network: &mut self.network,
             observer: &mut self.observer,
         };
-        match class {
-            Class::Start => step.start(flow, now),
-            Class::Segment => step.segments(flow, now, entry.hop()),
-            Class::Arrival => step.arrivals(flow, now),
-            Class::Ack => step.acks(flow, now, entry.hop()),
-            Class::Turn => step.turn(flow, now, entry.hop()),
-            Class::DelayedAck => step.delayed_ack(flow, now),
-            Class::Timer => step.timer(flow, now),
-            Class::Departure => step.departure(flow, now),
-            Class::Transmit | Class::Arrive | Class::Sample | Class::Pause => {}
+        match kind {
+            EventKind::Start => step.start(flow, now),
+            EventKind::Segment => step.segments(flow, now, event.hop()),
+            EventKind::Arrival => step.arrivals(flow, now),
+            EventKind::Ack => step.acks(flow, now, event.hop()),
+            EventKind::Turn => step.turn(flow, now, event.hop()),
+            EventKind::DelayedAck => step.delayed_ack(flow, now),
+            EventKind::Timer => step.timer(flow, now),
+            EventKind::Departure => step.departure(flow, now),
+            EventKind::Transmit | EventKind::Arrive | EventKind::Sample | EventKind::Pause => {}
         }
         if watched {
-            self.tidy(entry.slot());
+            self.tidy(event.slot());
         }
     }
 
@@ -198,7 +200,9 @@ impl Simulation {
             ..
         } = self;
         network.events += 1;
-        if let Some(slot) = workloads.arrive(scenario, flows, &mut network.agenda, workload, now) {
+        if let Some(slot) =
+            workloads.arrive(scenario, flows, &mut network.event_queue, workload, now)
+        {
             Step { network, observer }.start(&mut flows[slot], now);
         }
     }
@@ -210,23 +214,23 @@ impl Simulation {
             self.network.events += 1;
             match self.network.links[link].send(now) {
                 Some(Sent::Data {
-                    who,
+                    key,
                     hop,
                     packet,
                     at,
                 }) => {
-                    let flow = &mut self.flows[who.slot()];
-                    if flow.who == who && !flow.wire.gone {
+                    let flow = &mut self.flows[key.slot()];
+                    if flow.key == key && !flow.wire.gone {
                         flow.far().pass_on(&mut self.network, hop, at, packet);
                     }
                 }
                 Some(Sent::Ack { place, at }) => {
                     let sent = self.network.links[link].take_ack(place);
-                    let flow = &mut self.flows[sent.who.slot()];
-                    if flow.who == sent.who && !flow.wire.gone {
+                    let flow = &mut self.flows[sent.key.slot()];
+                    if flow.key == sent.key && !flow.wire.gone {
                         flow.wire.ack_hop(
                             &mut self.network,
-                            sent.who,
+                            sent.key,
                             sent.hop + 1,
                             at,
                             sent.ack,
@@ -239,11 +243,13 @@ impl Simulation {
             let Some(next) = self.network.links[link].call_again_at() else {
                 return;
             };
-            if !self.network.agenda.is_first(next) {
-                return self
-                    .network
-                    .agenda
-                    .push(next, Class::Transmit, Who::other(link), 0);
+            if !self.network.event_queue.is_first(next) {
+                return self.network.event_queue.push(
+                    next,
+                    EventKind::Transmit,
+                    FlowKey::other(link),
+                    0,
+                );
             }
             now = next;
         }
@@ -310,25 +316,25 @@ impl Simulation {
 /// One entry's happening: what it may touch beside its flow.
 struct Step<'a> {
     network: &'a mut Network,
-    observer: &'a mut Observer,
+    observer: &'a mut Measurement,
 }
 
 impl Step<'_> {
     fn start(mut self, flow: &mut Flow, now: Time) {
         self.network.events += 1;
         match &mut flow.source {
-            Source::Tcp(sender) => {
+            AnySender::Tcp(sender) => {
                 let syn = sender.syn(now);
                 flow.far().enter(self.network, now, syn);
                 self.rearm(flow, now);
             }
-            Source::Hosted(_) => flow.start_host(self.network, now),
-            Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
-            Source::Closed(_) | Source::Gone => {}
+            AnySender::Hosted(_) => flow.start_host(self.network, now),
+            AnySender::Unresponsive(_) => self.emit_unresponsive(flow, now),
+            AnySender::Closed(_) | AnySender::Gone => {}
         }
     }
 
-    /// A program on a host at one of the flow's ends takes a turn. Out of line: `happen` has to
+    /// A program on a host at one of the flow's ends takes a turn. Out of line: `dispatch` has to
     /// stay small.
     #[cold]
     #[inline(never)]
@@ -340,16 +346,18 @@ impl Step<'_> {
 
     /// Packets of a flow arrive at a link.
     fn segments(self, flow: &mut Flow, mut now: Time, hop: usize) {
-        while let Some(packet) = flow.wire.lanes[hop].front() {
+        while let Some(packet) = flow.wire.in_flights[hop].front() {
             flow.far().arrive(self.network, hop, now, packet);
-            let Some(next) = flow.wire.lanes[hop].advance() else {
+            let Some(next) = flow.wire.in_flights[hop].advance() else {
                 return;
             };
-            if !self.network.agenda.is_first(next) {
-                return self
-                    .network
-                    .agenda
-                    .push(next, Class::Segment, flow.who, hop as u8);
+            if !self.network.event_queue.is_first(next) {
+                return self.network.event_queue.push(
+                    next,
+                    EventKind::Segment,
+                    flow.key,
+                    hop as u8,
+                );
             }
             now = next;
         }
@@ -365,7 +373,7 @@ impl Step<'_> {
     /// ACKs of a flow arrive at a link, or at the sender.
     #[inline]
     fn acks(mut self, flow: &mut Flow, mut now: Time, hop: usize) {
-        while let Some(ack) = flow.wire.ack_lanes[hop].front() {
+        while let Some(ack) = flow.wire.acks_in_flight[hop].front() {
             let mut blocks = [Block::default(); MAX_BLOCKS];
             let count = usize::from(ack.blocks);
             for block in &mut blocks[..count] {
@@ -375,20 +383,20 @@ impl Step<'_> {
             }
             self.network.events += 1;
             if hop < flow.wire.reverse_route.len() {
-                let ack = WaitingAck::new(flow.who, flow.wire.account, hop, ack, &blocks[..count]);
+                let ack = WaitingAck::new(flow.key, flow.wire.account, hop, ack, &blocks[..count]);
                 flow.wire
                     .ack_at_link(self.network, &mut flow.meter, now, ack);
             } else {
                 self.ack_at_sender(flow, now, &ack, &blocks[..count]);
             }
-            let Some(next) = flow.wire.ack_lanes[hop].advance() else {
+            let Some(next) = flow.wire.acks_in_flight[hop].advance() else {
                 return;
             };
-            if !self.network.agenda.is_first(next) {
+            if !self.network.event_queue.is_first(next) {
                 return self
                     .network
-                    .agenda
-                    .push(next, Class::Ack, flow.who, hop as u8);
+                    .event_queue
+                    .push(next, EventKind::Ack, flow.key, hop as u8);
             }
             now = next;
         }
@@ -396,7 +404,7 @@ impl Step<'_> {
 
     #[inline]
     fn ack_at_sender(&mut self, flow: &mut Flow, now: Time, ack: &Ack, blocks: &[Block]) {
-        let Source::Tcp(sender) = &mut flow.source else {
+        let AnySender::Tcp(sender) = &mut flow.source else {
             return flow.ack_at_host(self.network, now, ack, blocks);
         };
         flow.last = sender.on_ack(now, ack, blocks, &mut flow.transitions);
@@ -432,7 +440,7 @@ impl Step<'_> {
         }
         self.network.events += 1;
         let Flow {
-            source: Source::Tcp(sender),
+            source: AnySender::Tcp(sender),
             ..
         } = flow
         else {
@@ -456,26 +464,26 @@ impl Step<'_> {
         }
         self.network.events += 1;
         match flow.source {
-            Source::Tcp(_) => self.transmit(flow, now),
-            Source::Hosted(_) | Source::Closed(_) | Source::Gone => {}
-            Source::Unresponsive(_) => self.emit_unresponsive(flow, now),
+            AnySender::Tcp(_) => self.transmit(flow, now),
+            AnySender::Hosted(_) | AnySender::Closed(_) | AnySender::Gone => {}
+            AnySender::Unresponsive(_) => self.emit_unresponsive(flow, now),
         }
     }
 
     fn emit_unresponsive(&mut self, flow: &mut Flow, mut now: Time) {
         loop {
-            let Source::Unresponsive(source) = &mut flow.source else {
+            let AnySender::Unresponsive(source) = &mut flow.source else {
                 return;
             };
             let segment = source.send(now);
             let next = source.next_at();
             flow.far().enter(self.network, now, segment);
-            if !self.network.agenda.is_first(next) {
+            if !self.network.event_queue.is_first(next) {
                 return flow.departure.arm(
-                    &mut self.network.agenda,
+                    &mut self.network.event_queue,
                     next,
-                    Class::Departure,
-                    flow.who,
+                    EventKind::Departure,
+                    flow.key,
                 );
             }
             self.network.events += 1;
@@ -495,20 +503,20 @@ impl Step<'_> {
     /// Sees to it that the sender is called when it wants to be.
     #[inline]
     fn rearm(&mut self, flow: &mut Flow, now: Time) {
-        let Source::Tcp(sender) = &flow.source else {
+        let AnySender::Tcp(sender) = &flow.source else {
             return;
         };
         flow.timer.arm(
-            &mut self.network.agenda,
+            &mut self.network.event_queue,
             sender.timer_at().max(now),
-            Class::Timer,
-            flow.who,
+            EventKind::Timer,
+            flow.key,
         );
         flow.departure.arm(
-            &mut self.network.agenda,
+            &mut self.network.event_queue,
             sender.departure_at().max(now),
-            Class::Departure,
-            flow.who,
+            EventKind::Departure,
+            flow.key,
         );
     }
 }
@@ -516,14 +524,14 @@ impl Step<'_> {
 impl Flow {
     /// The part of the flow that a packet meets once it has left.
     #[inline]
-    pub(crate) fn far(&mut self) -> Far<'_> {
-        Far {
-            who: self.who,
+    pub(crate) fn far(&mut self) -> ForwardPath<'_> {
+        ForwardPath {
+            key: self.key,
             wire: &mut self.wire,
             receiver: &mut self.receiver,
             meter: &mut self.meter,
             total: &mut self.total,
-            at_once: matches!(self.source, Source::Tcp(_)),
+            at_once: matches!(self.source, AnySender::Tcp(_)),
         }
     }
 
@@ -538,13 +546,13 @@ impl Flow {
     ) -> (
         &mut fullpipe_endpoint::Sender<fullpipe_cc::AnyController>,
         &mut crate::flow::Transitions,
-        Far<'_>,
+        ForwardPath<'_>,
     ) {
-        let Source::Tcp(sender) = &mut self.source else {
+        let AnySender::Tcp(sender) = &mut self.source else {
             unreachable!("only a TCP sender transmits here")
         };
-        let far = Far {
-            who: self.who,
+        let far = ForwardPath {
+            key: self.key,
             wire: &mut self.wire,
             receiver: &mut self.receiver,
             meter: &mut self.meter,

@@ -9,11 +9,11 @@ use fullpipe_trace::{FlowMeter, Response, TransitionRow};
 use fullpipe_units::{Rng, Span, Time};
 use smallvec::SmallVec;
 
-use crate::agenda::{Agenda, Class, Who};
 use crate::arrivals::{Arrived, KEPT};
+use crate::event_queue::{EventKind, EventQueue, FlowKey};
 use crate::host::{ReceivingHost, SendingHost};
-use crate::lane::Lane;
-use crate::link::{NetworkLink, Offer, Sent};
+use crate::in_flight::InFlight;
+use crate::link::{EnqueueOutcome, NetworkLink, Sent};
 use crate::prefetch::{prefetch, prefetch_at};
 use crate::reverse::ReverseHop;
 
@@ -22,7 +22,7 @@ pub(crate) type PerHop<T> = SmallVec<[T; 1]>;
 
 /// Who sends.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum AnySender {
     Tcp(Sender<AnyController>),
     /// A TCP sender on a host that takes time.
     Hosted(Box<SendingHost>),
@@ -35,7 +35,7 @@ pub(crate) enum Source {
 
 /// A data packet between two hops, and how long it has waited in queues so far.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Travelling {
+pub(crate) struct PacketInTransit {
     pub(crate) segment: Segment,
     pub(crate) waited: Span,
 }
@@ -43,14 +43,14 @@ pub(crate) struct Travelling {
 /// A flow.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    pub(crate) who: Who,
-    pub(crate) source: Source,
+    pub(crate) key: FlowKey,
+    pub(crate) source: AnySender,
     pub(crate) receiver: Receiver,
-    pub(crate) wire: Wire,
+    pub(crate) wire: FlowPath,
     pub(crate) meter: FlowMeter,
-    /// The agenda entries that count; later ones of the same class are stale.
-    pub(crate) timer: Armed,
-    pub(crate) departure: Armed,
+    /// The events that count; later ones of the same class are stale.
+    pub(crate) timer: LazyTimer,
+    pub(crate) departure: LazyTimer,
     /// What is in order when the transfer, or the answer, is complete, if it ends.
     pub(crate) total: Option<fullpipe_units::Bytes>,
     pub(crate) transitions: Transitions,
@@ -70,32 +70,32 @@ pub(crate) struct Flow {
     pub(crate) settled: bool,
 }
 
-/// What lies between the endpoints: its own access link and delays, and the lanes to the network's
-/// links.
+/// What lies between the endpoints: its own access link and delays, and the FIFOs of packets in
+/// flight to the network's links.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct FlowPath {
     pub(crate) access: Serialiser,
     /// Each packet reaches the first link up to this much later.
     pub(crate) jitter: Option<(Rng, Span)>,
     pub(crate) last_entry: Time,
-    /// Indices of the links on the way, and a lane to each.
+    /// Indices of the links on the way, and a FIFO of packets in flight to each.
     pub(crate) route: PerHop<usize>,
-    pub(crate) lanes: PerHop<Lane<Travelling>>,
+    pub(crate) in_flights: PerHop<InFlight<PacketInTransit>>,
     /// From the last link to the receiver, beyond the links' own delays.
     pub(crate) line: Line,
     /// What is received when its time comes: by arrival, then in order of departure.
-    pub(crate) reordered: BTreeMap<(Time, u64), Travelling>,
-    pub(crate) arrivals: Armed,
+    pub(crate) reordered: BTreeMap<(Time, u64), PacketInTransit>,
+    pub(crate) arrivals: LazyTimer,
     /// What may befall packets in front of the links; none where nothing does on the whole route.
-    pub(crate) hazards: Option<Box<Hazards>>,
-    /// The same for ACKs: the links, a lane to each, and one to the sender.
+    pub(crate) hazards: Option<Box<Impairments>>,
+    /// The same for ACKs: the links, a FIFO of packets in flight to each, and one to the sender.
     pub(crate) reverse_route: Box<[ReverseHop]>,
-    pub(crate) ack_lanes: PerHop<Lane<Ack>>,
+    pub(crate) acks_in_flight: PerHop<InFlight<Ack>>,
     pub(crate) reverse_line: Line,
-    pub(crate) reverse_hazards: Option<Box<Hazards>>,
+    pub(crate) reverse_hazards: Option<Box<Impairments>>,
     /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
     pub(crate) blocks: PerHop<VecDeque<Block>>,
-    pub(crate) delayed_ack: Armed,
+    pub(crate) delayed_ack: LazyTimer,
     /// The receiver's host, if it takes time.
     pub(crate) host: Option<Box<ReceivingHost>>,
     /// Where queues that decide count what befalls its packets.
@@ -104,37 +104,43 @@ pub(crate) struct Wire {
     pub(crate) gone: bool,
 }
 
-/// A lazy deadline: the agenda entry that is armed, if any. An entry that fires early is armed
+/// A lazy deadline: the event that is armed, if any. An entry that fires early is armed
 /// anew, one that is no longer the armed one is ignored.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Armed(Time);
+pub(crate) struct LazyTimer(Time);
 
-impl Default for Armed {
-    fn default() -> Armed {
-        Armed(Time::MAX)
+impl Default for LazyTimer {
+    fn default() -> LazyTimer {
+        LazyTimer(Time::MAX)
     }
 }
 
-impl Armed {
-    /// Sees to it that the agenda calls at `at` or earlier.
+impl LazyTimer {
+    /// Sees to it that the event queue calls at `at` or earlier.
     #[inline]
-    pub(crate) fn arm(&mut self, agenda: &mut Agenda, at: Time, class: Class, who: Who) {
-        self.arm_at(agenda, at, class, who, 0);
+    pub(crate) fn arm(
+        &mut self,
+        event_queue: &mut EventQueue,
+        at: Time,
+        class: EventKind,
+        key: FlowKey,
+    ) {
+        self.arm_at(event_queue, at, class, key, 0);
     }
 
     /// The same with a hop.
     #[inline]
     pub(crate) fn arm_at(
         &mut self,
-        agenda: &mut Agenda,
+        event_queue: &mut EventQueue,
         at: Time,
-        class: Class,
-        who: Who,
+        class: EventKind,
+        key: FlowKey,
         hop: u8,
     ) {
         if at < self.0 {
             self.0 = at;
-            agenda.push(at, class, who, hop);
+            event_queue.push(at, class, key, hop);
         }
     }
 
@@ -174,14 +180,14 @@ impl Observer for Transitions {
 /// What the flows share, and a step of the network may change.
 #[derive(Debug)]
 pub(crate) struct Network {
-    pub(crate) agenda: Agenda,
+    pub(crate) event_queue: EventQueue,
     pub(crate) links: Vec<NetworkLink>,
     pub(crate) events: u64,
 }
 
 /// What may befall a flow's packets.
 #[derive(Debug)]
-pub(crate) struct Hazards {
+pub(crate) struct Impairments {
     /// Loss in front of each link, or at the receiver for ACKs.
     losses: Box<[Option<Losses>]>,
     /// Duplication in front of the first, of what is not lost.
@@ -192,21 +198,21 @@ pub(crate) struct Hazards {
 
 /// What does befall one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum Outcome {
     Passes,
     Lost,
     Doubled,
 }
 
-impl Hazards {
+impl Impairments {
     /// None if nothing ever happens.
     pub(crate) fn new(
         losses: Box<[Option<Losses>]>,
         copies: Option<Copies>,
-    ) -> Option<Box<Hazards>> {
+    ) -> Option<Box<Impairments>> {
         let any = copies.is_some() || losses.iter().any(Option::is_some);
         any.then(|| {
-            Box::new(Hazards {
+            Box::new(Impairments {
                 losses,
                 copies,
                 doubled: false,
@@ -215,23 +221,23 @@ impl Hazards {
     }
 
     /// The fate of a packet that comes to hop `hop`. What is no data is lost, but never doubled.
-    fn fate(&mut self, hop: usize, now: Time, data: bool) -> Fate {
+    fn fate(&mut self, hop: usize, now: Time, data: bool) -> Outcome {
         if std::mem::take(&mut self.doubled) {
-            return Fate::Passes;
+            return Outcome::Passes;
         }
         let fate = self.draw(hop, now, data);
-        self.doubled = fate == Fate::Doubled;
+        self.doubled = fate == Outcome::Doubled;
         fate
     }
 
     /// What chance has for a packet that is asked about once.
     #[inline(never)] // few paths have hazards
-    pub(crate) fn draw(&mut self, hop: usize, now: Time, data: bool) -> Fate {
+    pub(crate) fn draw(&mut self, hop: usize, now: Time, data: bool) -> Outcome {
         if self.losses[hop]
             .as_mut()
             .is_some_and(|loss| loss.takes(now, data))
         {
-            Fate::Lost
+            Outcome::Lost
         } else if hop == 0
             && data
             && self
@@ -239,18 +245,18 @@ impl Hazards {
                 .as_mut()
                 .is_some_and(|copies| copies.doubles(now))
         {
-            Fate::Doubled
+            Outcome::Doubled
         } else {
-            Fate::Passes
+            Outcome::Passes
         }
     }
 }
 
 /// The receiving side of a flow, for the time of a step: what a data packet meets once it has left
 /// the sender.
-pub(crate) struct Far<'a> {
-    pub(crate) who: Who,
-    pub(crate) wire: &'a mut Wire,
+pub(crate) struct ForwardPath<'a> {
+    pub(crate) key: FlowKey,
+    pub(crate) wire: &'a mut FlowPath,
     pub(crate) receiver: &'a mut Receiver,
     pub(crate) meter: &'a mut FlowMeter,
     pub(crate) total: &'a mut Option<fullpipe_units::Bytes>,
@@ -258,13 +264,13 @@ pub(crate) struct Far<'a> {
     pub(crate) at_once: bool,
 }
 
-impl Source {
+impl AnySender {
     /// The TCP sender, if it is one.
     pub(crate) fn tcp(&mut self) -> Option<&mut Sender<AnyController>> {
         match self {
-            Source::Tcp(sender) => Some(sender),
-            Source::Hosted(host) => Some(&mut host.sender),
-            Source::Unresponsive(_) | Source::Closed(_) | Source::Gone => None,
+            AnySender::Tcp(sender) => Some(sender),
+            AnySender::Hosted(host) => Some(&mut host.sender),
+            AnySender::Unresponsive(_) | AnySender::Closed(_) | AnySender::Gone => None,
         }
     }
 }
@@ -273,73 +279,83 @@ impl Flow {
     /// Fetches what the next ACK will need and the flow itself only points to.
     #[inline]
     pub(crate) fn prefetch_rings(&self) {
-        if let Source::Tcp(sender) = &self.source {
+        if let AnySender::Tcp(sender) = &self.source {
             sender.rings().into_iter().for_each(prefetch_at);
         }
-        self.wire.lanes[0].ends().for_each(prefetch);
-        self.wire.ack_lanes[0].ends().for_each(prefetch);
+        self.wire.in_flights[0].ends().for_each(prefetch);
+        self.wire.acks_in_flight[0].ends().for_each(prefetch);
         if let Some(block) = self.wire.blocks[0].front() {
             prefetch(block);
         }
     }
 }
 
-/// The lanes of a wire, with the room that they have.
-pub(crate) type Lanes = (
-    PerHop<Lane<Travelling>>,
-    PerHop<Lane<Ack>>,
+/// The FIFOs of packets in flight of a wire, with the room that they have.
+pub(crate) type InFlights = (
+    PerHop<InFlight<PacketInTransit>>,
+    PerHop<InFlight<Ack>>,
     PerHop<VecDeque<Block>>,
 );
 
-impl Wire {
+impl FlowPath {
     /// Nobody listens at either end any more, nor does a timer.
     pub(crate) fn close(&mut self) {
         self.gone = true;
         self.reordered.clear();
-        (self.arrivals, self.delayed_ack, self.host) = (Armed::default(), Armed::default(), None);
+        (self.arrivals, self.delayed_ack, self.host) =
+            (LazyTimer::default(), LazyTimer::default(), None);
     }
 
     /// Nothing is on its way to a link or to the sender.
     pub(crate) fn is_empty(&self) -> bool {
-        self.lanes.iter().all(Lane::is_empty) && self.ack_lanes.iter().all(Lane::is_empty)
+        self.in_flights.iter().all(InFlight::is_empty)
+            && self.acks_in_flight.iter().all(InFlight::is_empty)
     }
 
-    /// The empty lanes, for another flow.
-    pub(crate) fn take_lanes(&mut self) -> Lanes {
-        let Wire {
-            lanes,
-            ack_lanes,
+    /// The empty FIFOs of packets in flight, for another flow.
+    pub(crate) fn take_in_flights(&mut self) -> InFlights {
+        let FlowPath {
+            in_flights,
+            acks_in_flight,
             blocks,
             ..
         } = self;
-        lanes.iter_mut().for_each(|lane| lane.shrink_to(KEPT));
-        ack_lanes.iter_mut().for_each(|lane| lane.shrink_to(KEPT));
+        in_flights
+            .iter_mut()
+            .for_each(|in_flight| in_flight.shrink_to(KEPT));
+        acks_in_flight
+            .iter_mut()
+            .for_each(|in_flight| in_flight.shrink_to(KEPT));
         for blocks in blocks.iter_mut() {
             blocks.clear();
             blocks.shrink_to(KEPT);
         }
         (
-            std::mem::take(lanes),
-            std::mem::take(ack_lanes),
+            std::mem::take(in_flights),
+            std::mem::take(acks_in_flight),
             std::mem::take(blocks),
         )
     }
 
-    /// The same with lanes that another flow has left, perhaps on a route of another length.
-    pub(crate) fn with_lanes(self, (mut lanes, mut ack_lanes, mut blocks): Lanes) -> Wire {
-        lanes.resize_with(self.lanes.len(), Lane::default);
-        ack_lanes.resize_with(self.ack_lanes.len(), Lane::default);
+    /// The same with FIFOs of packets in flight that another flow has left, perhaps on a route of
+    /// another length.
+    pub(crate) fn with_in_flights(
+        self,
+        (mut in_flights, mut acks_in_flight, mut blocks): InFlights,
+    ) -> FlowPath {
+        in_flights.resize_with(self.in_flights.len(), InFlight::default);
+        acks_in_flight.resize_with(self.acks_in_flight.len(), InFlight::default);
         blocks.resize_with(self.blocks.len(), VecDeque::new);
-        Wire {
-            lanes,
-            ack_lanes,
+        FlowPath {
+            in_flights,
+            acks_in_flight,
             blocks,
             ..self
         }
     }
 }
 
-impl Far<'_> {
+impl ForwardPath<'_> {
     /// A packet leaves the sender.
     #[inline]
     pub(crate) fn enter(&mut self, network: &mut Network, now: Time, segment: Segment) {
@@ -356,7 +372,7 @@ impl Far<'_> {
             network,
             0,
             at,
-            Travelling {
+            PacketInTransit {
                 segment,
                 waited: Span::ZERO,
             },
@@ -366,12 +382,14 @@ impl Far<'_> {
     /// A packet is on its way to hop `hop`, where it will be at `at`: it arrives now if nothing can
     /// come before.
     #[inline]
-    fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: Travelling) {
-        let lane = &mut self.wire.lanes[hop];
-        if lane.is_empty() && network.agenda.is_first(at) {
+    fn hop(&mut self, network: &mut Network, hop: usize, at: Time, packet: PacketInTransit) {
+        let in_flight = &mut self.wire.in_flights[hop];
+        if in_flight.is_empty() && network.event_queue.is_first(at) {
             self.arrive(network, hop, at, packet);
-        } else if lane.push(at, packet) {
-            network.agenda.push(at, Class::Segment, self.who, hop as u8);
+        } else if in_flight.push(at, packet) {
+            network
+                .event_queue
+                .push(at, EventKind::Segment, self.key, hop as u8);
         }
     }
 
@@ -382,7 +400,7 @@ impl Far<'_> {
         network: &mut Network,
         hop: usize,
         now: Time,
-        mut packet: Travelling,
+        mut packet: PacketInTransit,
     ) {
         let mut at = now;
         if let Some(link) = self.wire.route.get(hop) {
@@ -427,63 +445,67 @@ impl Far<'_> {
         network: &mut Network,
         hop: usize,
         now: Time,
-        packet: Travelling,
+        packet: PacketInTransit,
     ) -> bool {
         let data = !packet.segment.syn;
         let fate = self
             .wire
             .hazards
             .as_mut()
-            .map_or(Fate::Passes, |hazards| hazards.fate(hop, now, data));
+            .map_or(Outcome::Passes, |hazards| hazards.fate(hop, now, data));
         let meter = &mut network.links[self.wire.route[hop]].meter;
         match fate {
-            Fate::Passes => {}
-            Fate::Doubled => {
+            Outcome::Passes => {}
+            Outcome::Doubled => {
                 meter.on_duplicate(now);
                 self.arrive(network, hop, now, packet);
             }
-            Fate::Lost if data => {
+            Outcome::Lost if data => {
                 meter.on_loss(now);
                 self.meter.on_dropped(now);
             }
-            Fate::Lost => {}
+            Outcome::Lost => {}
         }
-        fate == Fate::Lost
+        fate == Outcome::Lost
     }
 
     /// A packet arrives at a link whose queue decides, on hop `hop`.
     #[inline(never)] // apart from the usual case, which it must not slow down
-    fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: Travelling) {
+    fn offer(&mut self, network: &mut Network, hop: usize, now: Time, packet: PacketInTransit) {
         let link = self.wire.route[hop];
-        match network.links[link].offer(now, self.wire.account, self.who, hop, packet) {
-            Offer::Sent(Sent::Data {
+        match network.links[link].offer(now, self.wire.account, self.key, hop, packet) {
+            EnqueueOutcome::Sent(Sent::Data {
                 hop, packet, at, ..
             }) => self.pass_on(network, hop, at, packet),
-            Offer::Sent(Sent::Ack { .. }) => unreachable!("nothing waited before this packet"),
-            Offer::Taken(None) => {}
-            Offer::Taken(Some(at)) => network
-                .agenda
-                .push(at, Class::Transmit, Who::other(link), 0),
-            Offer::Policed if packet.segment.syn => {}
-            Offer::Policed => self.meter.on_dropped(now),
+            EnqueueOutcome::Sent(Sent::Ack { .. }) => {
+                unreachable!("nothing waited before this packet")
+            }
+            EnqueueOutcome::Taken(None) => {}
+            EnqueueOutcome::Taken(Some(at)) => {
+                network
+                    .event_queue
+                    .push(at, EventKind::Transmit, FlowKey::other(link), 0)
+            }
+            EnqueueOutcome::Policed if packet.segment.syn => {}
+            EnqueueOutcome::Policed => self.meter.on_dropped(now),
         }
     }
 
     /// A packet is at the far end of the link of hop `hop` at `at`: sent by a queue that decides,
-    /// so it goes on whenever the agenda says.
+    /// so it goes on whenever the event queue says.
     pub(crate) fn pass_on(
         &mut self,
         network: &mut Network,
         hop: usize,
         at: Time,
-        packet: Travelling,
+        packet: PacketInTransit,
     ) {
         let next = hop + 1;
         if next < self.wire.route.len() {
-            if self.wire.lanes[next].push(at, packet) {
+            if self.wire.in_flights[next].push(at, packet) {
                 network
-                    .agenda
-                    .push(at, Class::Segment, self.who, next as u8);
+                    .event_queue
+                    .push(at, EventKind::Segment, self.key, next as u8);
             }
             return;
         }
@@ -498,7 +520,7 @@ impl Far<'_> {
     /// A packet is on a line to the receiver that reorders, or to one whose decisions are traced:
     /// it is received when its time comes.
     #[cold]
-    fn receive_later(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+    fn receive_later(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         let same = self
             .wire
             .reordered
@@ -508,7 +530,7 @@ impl Far<'_> {
         self.wire.reordered.insert((at, order), packet);
         self.wire
             .arrivals
-            .arm(&mut network.agenda, at, Class::Arrival, self.who);
+            .arm(&mut network.event_queue, at, EventKind::Arrival, self.key);
     }
 
     /// What is on that line arrives as far as it is time.
@@ -517,10 +539,12 @@ impl Far<'_> {
         while let Some(first) = self.wire.reordered.first_entry() {
             let (at, _) = *first.key();
             if at > now {
-                return self
-                    .wire
-                    .arrivals
-                    .arm(&mut network.agenda, at, Class::Arrival, self.who);
+                return self.wire.arrivals.arm(
+                    &mut network.event_queue,
+                    at,
+                    EventKind::Arrival,
+                    self.key,
+                );
             }
             let packet = first.remove();
             self.arrive(network, self.wire.route.len(), at, packet);
@@ -530,19 +554,19 @@ impl Far<'_> {
     /// The receiver gets a packet that arrives at `at`, known before that time comes: arrivals are
     /// in order, and nothing else that happens until then can reach the receiver.
     #[inline]
-    fn receive(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+    fn receive(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         network.events += 1;
         if !self.at_once {
             return self.receive_otherwise(network, at, packet);
         }
-        let who = self.who;
+        let key = self.key;
         self.take(at, &packet, |wire, meter, at, ack, blocks| {
-            wire.acknowledge(network, meter, who, at, ack, blocks)
+            wire.acknowledge(network, meter, key, at, ack, blocks)
         });
         if let Some(due) = self.receiver.ack_due() {
             self.wire
                 .delayed_ack
-                .arm(&mut network.agenda, due, Class::DelayedAck, who);
+                .arm(&mut network.event_queue, due, EventKind::DelayedAck, key);
         }
     }
 
@@ -551,10 +575,10 @@ impl Far<'_> {
     pub(crate) fn take(
         &mut self,
         now: Time,
-        packet: &Travelling,
-        mut acknowledge: impl FnMut(&mut Wire, &mut FlowMeter, Time, Ack, &[Block]),
+        packet: &PacketInTransit,
+        mut acknowledge: impl FnMut(&mut FlowPath, &mut FlowMeter, Time, Ack, &[Block]),
     ) {
-        let Far {
+        let ForwardPath {
             wire,
             receiver,
             meter,
@@ -592,7 +616,7 @@ impl Far<'_> {
 
     /// Where a receiver's host takes time, and where there is no receiver.
     #[cold]
-    fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+    fn receive_otherwise(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         if self.wire.gone {
             return;
         }
@@ -609,19 +633,19 @@ impl Far<'_> {
 
     /// The delayed ACK may be due.
     pub(crate) fn on_time(&mut self, network: &mut Network, now: Time) {
-        let Far {
-            who,
+        let ForwardPath {
+            key,
             wire,
             receiver,
             meter,
             ..
         } = self;
         receiver.on_time(now, |at, ack, blocks| {
-            wire.acknowledge(network, meter, *who, at, ack, blocks)
+            wire.acknowledge(network, meter, *key, at, ack, blocks)
         });
         if let Some(due) = receiver.ack_due() {
             wire.delayed_ack
-                .arm(&mut network.agenda, due, Class::DelayedAck, *who);
+                .arm(&mut network.event_queue, due, EventKind::DelayedAck, *key);
         }
     }
 }

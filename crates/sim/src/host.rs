@@ -11,10 +11,10 @@ use fullpipe_cc::AnyController;
 use fullpipe_endpoint::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
 use fullpipe_units::Time;
 
-use crate::agenda::{Agenda, Class, Who};
-use crate::flow::{Armed, Far, Flow, Network, Source, Transitions, Travelling};
+use crate::event_queue::{EventKind, EventQueue, FlowKey};
+use crate::flow::{AnySender, Flow, ForwardPath, LazyTimer, Network, PacketInTransit, Transitions};
 
-/// Whose turn it is: the hop of a [`Class::Turn`].
+/// Whose turn it is: the hop of a [`EventKind::Turn`].
 pub(crate) const SENDER: usize = 0;
 pub(crate) const RECEIVER: usize = 1;
 
@@ -33,7 +33,7 @@ pub(crate) struct SendingHost {
 /// A receiver's host; the receiver itself is the flow's.
 #[derive(Debug)]
 pub(crate) struct ReceivingHost {
-    program: Program<(Time, Travelling)>,
+    program: Program<(Time, PacketInTransit)>,
     /// ACKs that leave at the end of this turn.
     leaving: Vec<(Ack, [Block; MAX_BLOCKS])>,
 }
@@ -44,7 +44,7 @@ struct Program<T> {
     cpu: Cpu,
     costs: Costs,
     inbox: VecDeque<T>,
-    turn: Armed,
+    turn: LazyTimer,
 }
 
 impl<T> Program<T> {
@@ -53,17 +53,17 @@ impl<T> Program<T> {
             cpu,
             costs,
             inbox: VecDeque::new(),
-            turn: Armed::default(),
+            turn: LazyTimer::default(),
         }
     }
 
     /// Sees to it that the next turn comes when `event` calls for it.
-    fn arm(&mut self, agenda: &mut Agenda, event: Time, who: Who, side: usize) {
+    fn arm(&mut self, event_queue: &mut EventQueue, event: Time, key: FlowKey, side: usize) {
         self.turn.arm_at(
-            agenda,
+            event_queue,
             self.cpu.turn_at(event),
-            Class::Turn,
-            who,
+            EventKind::Turn,
+            key,
             side as u8,
         );
     }
@@ -92,7 +92,7 @@ impl SendingHost {
     }
 
     /// The connection begins with a turn of its own.
-    pub(crate) fn start(&mut self, network: &mut Network, now: Time, far: &mut Far<'_>) {
+    pub(crate) fn start(&mut self, network: &mut Network, now: Time, far: &mut ForwardPath<'_>) {
         self.program.cpu.begin(now);
         self.leaving.push(self.sender.syn(now));
         self.end_turn(network, far);
@@ -105,13 +105,14 @@ impl SendingHost {
         now: Time,
         ack: Ack,
         blocks: &[Block],
-        who: Who,
+        key: FlowKey,
     ) {
         let mut kept = [Block::default(); MAX_BLOCKS];
         kept[..blocks.len()].copy_from_slice(blocks);
         self.program.inbox.push_back((now, ack, kept));
         let event = self.next_event();
-        self.program.arm(&mut network.agenda, event, who, SENDER);
+        self.program
+            .arm(&mut network.event_queue, event, key, SENDER);
     }
 
     /// A turn, if one is due; the number of ACKs read.
@@ -120,8 +121,8 @@ impl SendingHost {
         network: &mut Network,
         now: Time,
         transitions: &mut Transitions,
-        mut far: Far<'_>,
-        mut on_ack: impl FnMut(&mut Far<'_>, fullpipe_endpoint::AckOutcome),
+        mut far: ForwardPath<'_>,
+        mut on_ack: impl FnMut(&mut ForwardPath<'_>, fullpipe_endpoint::AckOutcome),
     ) -> usize {
         if !self.program.turn.fired(now) {
             return 0;
@@ -168,7 +169,7 @@ impl SendingHost {
         read
     }
 
-    fn end_turn(&mut self, network: &mut Network, far: &mut Far<'_>) {
+    fn end_turn(&mut self, network: &mut Network, far: &mut ForwardPath<'_>) {
         let Program { cpu, costs, .. } = &mut self.program;
         let done = cpu.work(costs.of_call(self.leaving.len(), costs.send));
         cpu.rest();
@@ -177,7 +178,7 @@ impl SendingHost {
         }
         let event = self.next_event();
         self.program
-            .arm(&mut network.agenda, event, far.who, SENDER);
+            .arm(&mut network.event_queue, event, far.key, SENDER);
     }
 }
 
@@ -190,10 +191,10 @@ impl ReceivingHost {
     }
 }
 
-impl Far<'_> {
+impl ForwardPath<'_> {
     /// A packet will be at the receiver's host at `at`, which may be yet to come: it waits for a
     /// turn.
-    pub(crate) fn wait(&mut self, network: &mut Network, at: Time, packet: Travelling) {
+    pub(crate) fn wait(&mut self, network: &mut Network, at: Time, packet: PacketInTransit) {
         let Some(host) = &mut self.wire.host else {
             return;
         };
@@ -208,7 +209,7 @@ impl Far<'_> {
         let arrival = host.program.inbox.front().map_or(Time::MAX, |(at, _)| *at);
         let event = arrival.min(self.receiver.ack_due().unwrap_or(Time::MAX));
         host.program
-            .arm(&mut network.agenda, event, self.who, RECEIVER);
+            .arm(&mut network.event_queue, event, self.key, RECEIVER);
     }
 
     /// The receiver's turn, if one is due.
@@ -250,7 +251,7 @@ impl Far<'_> {
             self.wire.acknowledge(
                 network,
                 self.meter,
-                self.who,
+                self.key,
                 done,
                 ack,
                 &blocks[..usize::from(ack.blocks)],
@@ -267,7 +268,7 @@ impl Flow {
     #[inline(never)]
     pub(crate) fn start_host(&mut self, network: &mut Network, now: Time) {
         let Flow {
-            source: Source::Hosted(host),
+            source: AnySender::Hosted(host),
             wire,
             receiver,
             meter,
@@ -277,8 +278,8 @@ impl Flow {
         else {
             return;
         };
-        let mut far = Far {
-            who: self.who,
+        let mut far = ForwardPath {
+            key: self.key,
             wire,
             receiver,
             meter,
@@ -297,8 +298,8 @@ impl Flow {
         ack: &Ack,
         blocks: &[Block],
     ) {
-        if let Source::Hosted(host) = &mut self.source {
-            host.arrive(network, now, *ack, blocks, self.who);
+        if let AnySender::Hosted(host) = &mut self.source {
+            host.arrive(network, now, *ack, blocks, self.key);
         }
     }
 
@@ -309,7 +310,7 @@ impl Flow {
             return false;
         }
         let Flow {
-            source: Source::Hosted(host),
+            source: AnySender::Hosted(host),
             wire,
             receiver,
             meter,
@@ -321,8 +322,8 @@ impl Flow {
         else {
             return false;
         };
-        let far = Far {
-            who: self.who,
+        let far = ForwardPath {
+            key: self.key,
             wire,
             receiver,
             meter,

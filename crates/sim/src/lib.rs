@@ -16,20 +16,20 @@
 //! # Ok::<(), fullpipe_scenario::Error>(())
 //! ```
 
-mod agenda;
 mod algorithms;
 mod arrivals;
 mod build;
 mod engine;
+mod event_queue;
 mod flow;
 mod host;
-mod lane;
+mod in_flight;
 mod link;
 mod memory;
 mod observe;
 mod prefetch;
 mod reverse;
-mod shelf;
+mod slab;
 mod slowdown;
 mod socket;
 

@@ -6,9 +6,9 @@ use fullpipe_scenario::EcnField;
 use fullpipe_trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
 use fullpipe_units::{Bytes, Span, Time};
 
-use crate::agenda::Who;
-use crate::flow::Travelling;
-use crate::shelf::{Shelf, WaitingAck};
+use crate::event_queue::FlowKey;
+use crate::flow::PacketInTransit;
+use crate::slab::{Slab, WaitingAck};
 
 /// What a packet meets at a link.
 #[derive(Debug)]
@@ -21,24 +21,24 @@ pub(crate) enum Element {
 /// A link whose queue decides.
 #[derive(Debug)]
 pub(crate) struct Managed {
-    link: ManagedLink<Held>,
-    /// There is an entry on the agenda for when it can send again.
+    link: ManagedLink<Buffered>,
+    /// There is an entry on the event queue for when it can send again.
     armed: bool,
     /// The ACKs that wait.
-    shelf: Shelf,
+    slab: Slab,
     pub(crate) tally: Tally,
 }
 
 /// What the queue holds.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Held {
+pub(crate) enum Buffered {
     /// A packet of a flow, in whose counts it is, and on which hop of its route.
     Data {
-        packet: Travelling,
+        packet: PacketInTransit,
         account: u32,
         place: Place,
     },
-    /// An ACK, by its place on the shelf.
+    /// An ACK, by its place on the slab.
     Ack { place: u32 },
 }
 
@@ -48,8 +48,8 @@ pub(crate) enum Held {
 pub(crate) struct Place(u32);
 
 impl Place {
-    fn new(who: Who, hop: usize) -> Place {
-        Place((who.slot() as u32) << 8 | u32::from(hop as u8))
+    fn new(key: FlowKey, hop: usize) -> Place {
+        Place((key.slot() as u32) << 8 | u32::from(hop as u8))
     }
 
     fn slot(self) -> usize {
@@ -63,7 +63,7 @@ impl Place {
 
 /// What became of a packet that a link whose queue decides was given.
 #[derive(Debug)]
-pub(crate) enum Offer {
+pub(crate) enum EnqueueOutcome {
     /// It is sent at once.
     Sent(Sent),
     /// It waits, or the queue dropped it, which is counted; if a time is given, the link is to be
@@ -77,12 +77,12 @@ pub(crate) enum Offer {
 #[derive(Debug)]
 pub(crate) enum Sent {
     Data {
-        who: Who,
+        key: FlowKey,
         hop: usize,
-        packet: Travelling,
+        packet: PacketInTransit,
         at: Time,
     },
-    /// To be [taken](NetworkLink::take_ack) from the shelf.
+    /// To be [taken](NetworkLink::take_ack) from the slab.
     Ack { place: u32, at: Time },
 }
 
@@ -109,11 +109,11 @@ pub(crate) struct NetworkLink {
 }
 
 impl Managed {
-    pub(crate) fn new(link: ManagedLink<Held>, window: Window, accounts: usize) -> Managed {
+    pub(crate) fn new(link: ManagedLink<Buffered>, window: Window, accounts: usize) -> Managed {
         Managed {
             link,
             armed: false,
-            shelf: Shelf::default(),
+            slab: Slab::default(),
             tally: Tally::new(window, accounts),
         }
     }
@@ -154,7 +154,7 @@ impl NetworkLink {
     }
 
     /// Clears the packet's ECN field, if that is what it does.
-    pub(crate) fn strip(&self, packet: &mut Travelling) {
+    pub(crate) fn strip(&self, packet: &mut PacketInTransit) {
         if self.strips {
             (packet.segment.ecn, packet.segment.ce) = (fullpipe_cc::Ecn::NotEct, false);
         }
@@ -257,53 +257,58 @@ impl NetworkLink {
         &mut self,
         now: Time,
         account: u32,
-        who: Who,
+        key: FlowKey,
         hop: usize,
-        packet: Travelling,
-    ) -> Offer {
-        let held = Held::Data {
+        packet: PacketInTransit,
+    ) -> EnqueueOutcome {
+        let held = Buffered::Data {
             packet,
             account,
-            place: Place::new(who, hop),
+            place: Place::new(key, hop),
         };
         let arriving = Packet::new(
-            who.number(),
+            key.number(),
             packet.segment.wire_size(),
             ecn(&packet),
             now,
             held,
         );
         let offer = self.take(now, arriving);
-        if matches!(offer, Offer::Policed) && !packet.segment.syn {
+        if matches!(offer, EnqueueOutcome::Policed) && !packet.segment.syn {
             self.count_drop(now, true);
         }
         offer
     }
 
-    /// An ACK arrives: its place on the shelf, and what becomes of it. It is not ECN-capable (RFC
+    /// An ACK arrives: its place on the slab, and what becomes of it. It is not ECN-capable (RFC
     /// 3168 §6.1.4).
-    pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, Offer) {
-        let (flow, data) = (ack.who.number() | OF_ACKS, ack.ack.kind != AckKind::Syn);
-        let place = self.managed().shelf.put(ack);
+    pub(crate) fn offer_ack(&mut self, now: Time, ack: WaitingAck) -> (u32, EnqueueOutcome) {
+        let (flow, data) = (ack.key.number() | OF_ACKS, ack.ack.kind != AckKind::Syn);
+        let place = self.managed().slab.put(ack);
         let offer = self.take(
             now,
-            Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Held::Ack { place }),
+            Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Buffered::Ack { place }),
         );
-        if matches!(offer, Offer::Policed) {
-            self.managed().shelf.take(place);
+        if matches!(offer, EnqueueOutcome::Policed) {
+            self.managed().slab.take(place);
             self.count_ack_drop(now, data);
         }
         (place, offer)
     }
 
-    /// The ACK that was sent from that place of the shelf.
+    /// The ACK that was sent from that place of the slab.
     pub(crate) fn take_ack(&mut self, place: u32) -> WaitingAck {
-        self.managed().shelf.take(place)
+        self.managed().slab.take(place)
     }
 
-    /// The ACK at that place of the shelf, if it is of that flow and hop still.
-    pub(crate) fn shelved(&mut self, place: u32, who: Who, hop: usize) -> Option<&mut WaitingAck> {
-        self.managed().shelf.of(place, who, hop)
+    /// The ACK at that place of the slab, if it is of that flow and hop still.
+    pub(crate) fn shelved(
+        &mut self,
+        place: u32,
+        key: FlowKey,
+        hop: usize,
+    ) -> Option<&mut WaitingAck> {
+        self.managed().slab.of(place, key, hop)
     }
 
     fn managed(&mut self) -> &mut Managed {
@@ -315,7 +320,7 @@ impl NetworkLink {
 
     /// What becomes of a packet that arrives.
     #[inline]
-    fn take(&mut self, now: Time, arriving: Packet<Held>) -> Offer {
+    fn take(&mut self, now: Time, arriving: Packet<Buffered>) -> EnqueueOutcome {
         let NetworkLink {
             element: Element::Managed(managed),
             meter,
@@ -328,24 +333,24 @@ impl NetworkLink {
         let Managed {
             link,
             armed,
-            shelf,
+            slab,
             tally,
         } = &mut **managed;
         let mut count =
-            |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
+            |dropped: Packet<Buffered>| count_drop(&dropped, now, meter, slab, tally, total_drops);
         if !link.arrive(arriving, &mut count) {
-            return Offer::Policed;
+            return EnqueueOutcome::Policed;
         }
         match link.ready_at() {
-            _ if *armed => Offer::Taken(None),
+            _ if *armed => EnqueueOutcome::Taken(None),
             // Nothing was being sent, so what goes next is this one, if it goes.
             Some(at) if at <= now => match self.send(now) {
-                Some(sent) => Offer::Sent(sent),
-                None => Offer::Taken(self.call_again_at()),
+                Some(sent) => EnqueueOutcome::Sent(sent),
+                None => EnqueueOutcome::Taken(self.call_again_at()),
             },
             at => {
                 *armed = at.is_some();
-                Offer::Taken(at)
+                EnqueueOutcome::Taken(at)
             }
         }
     }
@@ -362,10 +367,10 @@ impl NetworkLink {
             unreachable!("only a link whose queue decides is called to send")
         };
         let Managed {
-            link, shelf, tally, ..
+            link, slab, tally, ..
         } = &mut **managed;
         let mut count =
-            |dropped: Packet<Held>| count_drop(&dropped, now, meter, shelf, tally, total_drops);
+            |dropped: Packet<Buffered>| count_drop(&dropped, now, meter, slab, tally, total_drops);
         let (sent, end) = link.send(now, &mut count)?;
         let Measured {
             held_since,
@@ -378,14 +383,14 @@ impl NetworkLink {
             meter.on_held(waited, held_since, start);
         }
         let (mut packet, account, place) = match sent.payload {
-            Held::Data {
+            Buffered::Data {
                 packet,
                 account,
                 place,
             } => (packet, account, place),
-            Held::Ack { place } => {
+            Buffered::Ack { place } => {
                 meter.on_transmission(waited, sent_from, end, false);
-                meter.on_ack_transmission(end, shelf.at(place).ack.kind != AckKind::Syn);
+                meter.on_ack_transmission(end, slab.at(place).ack.kind != AckKind::Syn);
                 return Some(Sent::Ack { place, at });
             }
         };
@@ -401,7 +406,7 @@ impl NetworkLink {
         }
         packet.waited += waited;
         Some(Sent::Data {
-            who: Who::new(sent.flow, place.slot()),
+            key: FlowKey::new(sent.flow, place.slot()),
             hop: place.hop(),
             packet,
             at,
@@ -453,24 +458,24 @@ impl NetworkLink {
 
 #[cold]
 fn count_drop(
-    dropped: &Packet<Held>,
+    dropped: &Packet<Buffered>,
     now: Time,
     meter: &mut LinkMeter,
-    shelf: &mut Shelf,
+    slab: &mut Slab,
     tally: &mut Tally,
     total: &mut u64,
 ) {
     match dropped.payload {
-        Held::Data {
+        Buffered::Data {
             packet, account, ..
         } if !packet.segment.syn => {
             meter.on_drop(now);
             tally.on_drop(now, account);
             *total += 1;
         }
-        Held::Data { .. } => {}
-        Held::Ack { place } => {
-            let WaitingAck { account, ack, .. } = shelf.take(place);
+        Buffered::Data { .. } => {}
+        Buffered::Ack { place } => {
+            let WaitingAck { account, ack, .. } = slab.take(place);
             if ack.kind != AckKind::Syn {
                 meter.on_ack_drop(now);
                 tally.on_ack_drop(now, account);
@@ -480,7 +485,7 @@ fn count_drop(
 }
 
 /// The ECN field of a packet on its way.
-fn ecn(packet: &Travelling) -> Ecn {
+fn ecn(packet: &PacketInTransit) -> Ecn {
     match packet.segment.ecn {
         _ if packet.segment.ce => Ecn::Ce,
         fullpipe_cc::Ecn::NotEct => Ecn::NotEct,

@@ -13,7 +13,7 @@ const PER_SEGMENT: u64 = 2 * (16 + 32 + 20);
 /// Of each packet in the link's queue: its place, or, where the queue decides, all of it.
 const PER_PLACE: u64 = 2 * 16;
 const PER_PACKET: u64 = 2 * 72;
-/// Of each ACK in a queue that decides: the same, and what lies on the shelf.
+/// Of each ACK in a queue that decides: the same, and what lies on the slab.
 const PER_ACK: u64 = 2 * (72 + 112);
 /// Of each flow: its state and its histograms.
 const PER_FLOW: u64 = 16 * 1024;

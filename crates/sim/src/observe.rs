@@ -5,8 +5,8 @@ use fullpipe_trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
 use fullpipe_units::{Span, Time};
 
 use crate::TraceLevel;
-use crate::agenda::{Class, Who};
 use crate::arrivals::Workloads;
+use crate::event_queue::{EventKind, FlowKey};
 use crate::flow::{Flow, Network};
 
 /// Links are sampled this often when flows are at every ACK.
@@ -14,15 +14,15 @@ pub(crate) const LINK_INTERVAL: Span = Span::from_millis(1);
 
 /// The recorder, if there is one, and its pace.
 #[derive(Debug)]
-pub(crate) struct Observer {
+pub(crate) struct Measurement {
     recorder: Option<Recorder>,
     level: TraceLevel,
 }
 
-impl Observer {
-    pub(crate) fn new(level: TraceLevel) -> Observer {
+impl Measurement {
+    pub(crate) fn new(level: TraceLevel) -> Measurement {
         let recorder = (level != TraceLevel::Off).then(|| Recorder::new(&LIMITS));
-        Observer { recorder, level }
+        Measurement { recorder, level }
     }
 
     /// Declares an algorithm's columns; gives their group.
@@ -82,8 +82,8 @@ impl Observer {
         }
         if let Some(interval) = self.interval() {
             network
-                .agenda
-                .push(now + interval, Class::Sample, Who::other(0), 0);
+                .event_queue
+                .push(now + interval, EventKind::Sample, FlowKey::other(0), 0);
         }
     }
 
@@ -101,7 +101,7 @@ impl Observer {
         let conn = sender.conn();
         let row = FlowRow {
             time: now,
-            flow: flow.who.number(),
+            flow: flow.key.number(),
             cwnd: sender.cwnd(),
             inflight: conn.inflight,
             ssthresh: sender.ssthresh(),
@@ -142,7 +142,7 @@ impl Observer {
         transitions
             .into_iter()
             .for_each(|row| recorder.transition(row));
-        let of = |flow: &mut Flow| Some((flow.who.number(), flow.meter.take_responses()?));
+        let of = |flow: &mut Flow| Some((flow.key.number(), flow.meter.take_responses()?));
         let responses: Vec<_> = flows.iter_mut().filter_map(of).collect();
         if !responses.is_empty() {
             let each = |(flow, rows): (u32, Vec<_>)| rows.into_iter().map(move |row| (flow, row));

@@ -5,10 +5,10 @@ use fullpipe_path::Losses;
 use fullpipe_trace::FlowMeter;
 use fullpipe_units::Time;
 
-use crate::agenda::{Class, Who};
-use crate::flow::{Fate, Network, Wire};
-use crate::link::{Offer, Sent};
-use crate::shelf::WaitingAck;
+use crate::event_queue::{EventKind, FlowKey};
+use crate::flow::{FlowPath, Network, Outcome};
+use crate::link::{EnqueueOutcome, Sent};
+use crate::slab::WaitingAck;
 
 /// A link on the way back.
 #[derive(Debug)]
@@ -22,9 +22,10 @@ pub(crate) struct ReverseHop {
 /// Where an ACK waits that a later one may replace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum LastAck {
-    /// Known departures: until its transmission starts, as the last of the next hop's lane.
+    /// Known departures: until its transmission starts, as the last of the next hop's FIFO of
+    /// packets in flight.
     Until(Time),
-    /// A queue that decides: on the link's shelf, unless it has left.
+    /// A queue that decides: on the link's slab, unless it has left.
     Shelved(u32),
 }
 
@@ -55,14 +56,14 @@ fn supersedes(new: &WaitingAck, old: &Ack, old_blocks: &[Block]) -> bool {
     more && old_blocks.iter().all(known) && ack.ecn == old.ecn && !old.dsack && !ack.dsack && plain
 }
 
-impl Wire {
+impl FlowPath {
     /// An ACK leaves the receiver at `at`.
     #[inline]
     pub(crate) fn acknowledge(
         &mut self,
         network: &mut Network,
         meter: &mut FlowMeter,
-        who: Who,
+        key: FlowKey,
         at: Time,
         ack: Ack,
         blocks: &[Block],
@@ -70,13 +71,13 @@ impl Wire {
         if let Some(hazards) = &mut self.reverse_hazards {
             let data = ack.kind != AckKind::Syn;
             match hazards.draw(0, at, data) {
-                Fate::Passes => {}
-                Fate::Lost if data => return meter.on_ack_dropped(at),
-                Fate::Lost => return,
-                Fate::Doubled => self.ack_hop(network, who, 0, at, ack, blocks),
+                Outcome::Passes => {}
+                Outcome::Lost if data => return meter.on_ack_dropped(at),
+                Outcome::Lost => return,
+                Outcome::Doubled => self.ack_hop(network, key, 0, at, ack, blocks),
             }
         }
-        self.ack_hop(network, who, 0, at, ack, blocks);
+        self.ack_hop(network, key, 0, at, ack, blocks);
     }
 
     /// An ACK is on its way to hop `hop` of the way back, or behind the last one to the sender.
@@ -84,7 +85,7 @@ impl Wire {
     pub(crate) fn ack_hop(
         &mut self,
         network: &mut Network,
-        who: Who,
+        key: FlowKey,
         hop: usize,
         at: Time,
         ack: Ack,
@@ -98,8 +99,8 @@ impl Wire {
         if !blocks.is_empty() {
             self.blocks[hop].extend(blocks);
         }
-        if self.ack_lanes[hop].push(at, ack) {
-            network.agenda.push(at, Class::Ack, who, hop as u8);
+        if self.acks_in_flight[hop].push(at, ack) {
+            network.event_queue.push(at, EventKind::Ack, key, hop as u8);
         }
     }
 
@@ -112,7 +113,7 @@ impl Wire {
         now: Time,
         waiting: WaitingAck,
     ) {
-        let WaitingAck { who, hop, ack, .. } = waiting;
+        let WaitingAck { key, hop, ack, .. } = waiting;
         let data = ack.kind != AckKind::Syn;
         let ReverseHop {
             link: index, loss, ..
@@ -134,7 +135,7 @@ impl Wire {
             match link.arrive_ack(now, data) {
                 Some((start, at)) => {
                     self.reverse_route[hop].last = LastAck::Until(start);
-                    self.ack_hop(network, who, hop + 1, at, ack, waiting.blocks());
+                    self.ack_hop(network, key, hop + 1, at, ack, waiting.blocks());
                 }
                 None if data => meter.on_ack_dropped(now),
                 None => {}
@@ -144,19 +145,21 @@ impl Wire {
         let (place, offer) = link.offer_ack(now, waiting);
         self.reverse_route[hop].last = LastAck::Shelved(place);
         match offer {
-            Offer::Sent(Sent::Ack { place, at }) => {
+            EnqueueOutcome::Sent(Sent::Ack { place, at }) => {
                 let sent = network.links[index].take_ack(place);
-                self.ack_hop(network, who, hop + 1, at, sent.ack, sent.blocks());
+                self.ack_hop(network, key, hop + 1, at, sent.ack, sent.blocks());
             }
-            Offer::Sent(Sent::Data { .. }) => unreachable!("nothing waited before this ACK"),
-            Offer::Taken(None) => {}
-            Offer::Taken(Some(at)) => {
+            EnqueueOutcome::Sent(Sent::Data { .. }) => {
+                unreachable!("nothing waited before this ACK")
+            }
+            EnqueueOutcome::Taken(None) => {}
+            EnqueueOutcome::Taken(Some(at)) => {
                 network
-                    .agenda
-                    .push(at, Class::Transmit, Who::other(index), 0)
+                    .event_queue
+                    .push(at, EventKind::Transmit, FlowKey::other(index), 0)
             }
-            Offer::Policed if data => meter.on_ack_dropped(now),
-            Offer::Policed => {}
+            EnqueueOutcome::Policed if data => meter.on_ack_dropped(now),
+            EnqueueOutcome::Policed => {}
         }
     }
 
@@ -167,7 +170,7 @@ impl Wire {
         match *last {
             LastAck::Until(start) if start > now => {
                 let behind = new.hop + 1;
-                let old = self.ack_lanes[behind]
+                let old = self.acks_in_flight[behind]
                     .last_mut()
                     .expect("what waits for its transmission has not arrived");
                 let blocks = &mut self.blocks[behind];
@@ -182,7 +185,7 @@ impl Wire {
             }
             LastAck::Until(_) => false,
             LastAck::Shelved(place) => {
-                match network.links[*link].shelved(place, new.who, new.hop) {
+                match network.links[*link].shelved(place, new.key, new.hop) {
                     Some(old) if supersedes(new, &old.ack, old.blocks()) => {
                         *old = *new;
                         true

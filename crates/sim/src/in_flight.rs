@@ -1,4 +1,4 @@
-//! What one flow has on the way to one place: first in, first out, with one agenda entry for the
+//! What one flow has on the way to one place: first in, first out, with one event for the
 //! first.
 
 use std::collections::VecDeque;
@@ -7,19 +7,19 @@ use fullpipe_units::Time;
 
 /// Things on the way, each with its time of arrival.
 #[derive(Debug)]
-pub(crate) struct Lane<T> {
+pub(crate) struct InFlight<T> {
     items: VecDeque<(Time, T)>,
 }
 
-impl<T> Default for Lane<T> {
-    fn default() -> Lane<T> {
-        Lane {
+impl<T> Default for InFlight<T> {
+    fn default() -> InFlight<T> {
+        InFlight {
             items: VecDeque::new(),
         }
     }
 }
 
-impl<T: Copy> Lane<T> {
+impl<T: Copy> InFlight<T> {
     /// The first two and the last: what dealing with the first will touch.
     #[inline]
     pub(crate) fn ends(&self) -> impl Iterator<Item = &(Time, T)> {
@@ -41,7 +41,7 @@ impl<T: Copy> Lane<T> {
     }
 
     /// Adds what arrives at `at`, not before what was added last; true when it is the first, so
-    /// must be put on the agenda.
+    /// must be put on the event queue.
     #[inline]
     pub(crate) fn push(&mut self, at: Time, item: T) -> bool {
         debug_assert!(
@@ -78,17 +78,17 @@ mod tests {
 
     #[test]
     fn only_the_first_calls_for_an_agenda_entry() {
-        let mut lane = Lane::default();
-        assert!(lane.push(Time::from_nanos(1), 'a'));
-        assert!(!lane.push(Time::from_nanos(2), 'b'));
-        assert_eq!(lane.advance(), Some(Time::from_nanos(2)));
-        assert_eq!(lane.front(), Some('b'));
+        let mut in_flight = InFlight::default();
+        assert!(in_flight.push(Time::from_nanos(1), 'a'));
+        assert!(!in_flight.push(Time::from_nanos(2), 'b'));
+        assert_eq!(in_flight.advance(), Some(Time::from_nanos(2)));
+        assert_eq!(in_flight.front(), Some('b'));
         assert!(
-            !lane.push(Time::from_nanos(9), 'c'),
+            !in_flight.push(Time::from_nanos(9), 'c'),
             "added while the last one is dealt with: it is taken from there"
         );
-        assert_eq!(lane.advance(), Some(Time::from_nanos(9)));
-        assert_eq!(lane.advance(), None);
-        assert!(lane.push(Time::from_nanos(10), 'd'));
+        assert_eq!(in_flight.advance(), Some(Time::from_nanos(9)));
+        assert_eq!(in_flight.advance(), None);
+        assert!(in_flight.push(Time::from_nanos(10), 'd'));
     }
 }

@@ -1,15 +1,15 @@
 //! Where ACKs lie while they wait in a queue that decides: the queue holds their places on the
-//! shelf.
+//! slab.
 
 use fullpipe_endpoint::{Ack, Block, MAX_BLOCKS};
 
-use crate::agenda::Who;
+use crate::event_queue::FlowKey;
 
 /// An ACK that waits, with its SACK blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitingAck {
     /// Its flow, and whose counts it is in.
-    pub(crate) who: Who,
+    pub(crate) key: FlowKey,
     pub(crate) account: u32,
     /// Which hop of its flow's way back this is.
     pub(crate) hop: usize,
@@ -19,7 +19,7 @@ pub(crate) struct WaitingAck {
 
 impl WaitingAck {
     pub(crate) fn new(
-        who: Who,
+        key: FlowKey,
         account: u32,
         hop: usize,
         ack: Ack,
@@ -28,7 +28,7 @@ impl WaitingAck {
         let mut kept = [Block::default(); MAX_BLOCKS];
         kept[..blocks.len()].copy_from_slice(blocks);
         WaitingAck {
-            who,
+            key,
             account,
             hop,
             ack,
@@ -43,12 +43,12 @@ impl WaitingAck {
 
 /// Places for ACKs, used again when they are free.
 #[derive(Debug, Default)]
-pub(crate) struct Shelf {
+pub(crate) struct Slab {
     places: Vec<Option<WaitingAck>>,
     free: Vec<u32>,
 }
 
-impl Shelf {
+impl Slab {
     pub(crate) fn put(&mut self, waiting: WaitingAck) -> u32 {
         let place = self.free.pop().unwrap_or_else(|| {
             self.places.push(None);
@@ -73,8 +73,8 @@ impl Shelf {
     }
 
     /// The ACK at a place, if it is of that flow and hop still.
-    pub(crate) fn of(&mut self, place: u32, who: Who, hop: usize) -> Option<&mut WaitingAck> {
+    pub(crate) fn of(&mut self, place: u32, key: FlowKey, hop: usize) -> Option<&mut WaitingAck> {
         let waiting = self.places.get_mut(place as usize)?.as_mut();
-        waiting.filter(|waiting| waiting.who == who && waiting.hop == hop)
+        waiting.filter(|waiting| waiting.key == key && waiting.hop == hop)
     }
 }

@@ -6,7 +6,7 @@ use fullpipe_units::{Span, Time};
 /// What happens. The order breaks ties of time: (time, class, flow, hop), never by insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Class {
+pub(crate) enum EventKind {
     /// A flow begins.
     Start,
     /// The next flow of a workload arrives. The workload stands in the place of a flow.
@@ -38,20 +38,20 @@ pub(crate) enum Class {
 /// A flow: its number, by which ties are broken, and the slot where it lies. Numbers are never used
 /// again, slots are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Who(u64);
+pub(crate) struct FlowKey(u64);
 
-impl Who {
+impl FlowKey {
     /// Slots that there can be.
     pub(crate) const SLOTS: usize = 1 << SLOT_BITS;
 
-    pub(crate) fn new(number: u32, slot: usize) -> Who {
-        debug_assert!(slot < Who::SLOTS, "a slot has {SLOT_BITS} bits");
-        Who(u64::from(number) << SLOT_BITS | slot as u64)
+    pub(crate) fn new(number: u32, slot: usize) -> FlowKey {
+        debug_assert!(slot < FlowKey::SLOTS, "a slot has {SLOT_BITS} bits");
+        FlowKey(u64::from(number) << SLOT_BITS | slot as u64)
     }
 
     /// What is no flow, but stands in the place of one.
-    pub(crate) fn other(number: usize) -> Who {
-        Who::new(number as u32, number)
+    pub(crate) fn other(number: usize) -> FlowKey {
+        FlowKey::new(number as u32, number)
     }
 
     #[inline]
@@ -61,7 +61,7 @@ impl Who {
 
     #[inline]
     pub(crate) fn slot(self) -> usize {
-        self.0 as usize & (Who::SLOTS - 1)
+        self.0 as usize & (FlowKey::SLOTS - 1)
     }
 }
 
@@ -72,13 +72,13 @@ const CLASS_SHIFT: u32 = 60;
 
 /// An entry: when, and what of whom, in one number: comparing two takes no branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry(u128);
+pub(crate) struct Event(u128);
 
-impl Entry {
+impl Event {
     #[inline]
-    fn new(at: Time, class: Class, who: Who, hop: u8) -> Entry {
-        let what = (class as u64) << CLASS_SHIFT | who.0 << HOP_BITS | u64::from(hop);
-        Entry(u128::from(at.as_nanos()) << 64 | u128::from(what))
+    fn new(at: Time, kind: EventKind, key: FlowKey, hop: u8) -> Event {
+        let what = (kind as u64) << CLASS_SHIFT | key.0 << HOP_BITS | u64::from(hop);
+        Event(u128::from(at.as_nanos()) << 64 | u128::from(what))
     }
 
     #[inline]
@@ -87,32 +87,32 @@ impl Entry {
     }
 
     #[inline]
-    pub(crate) fn class(&self) -> Class {
+    pub(crate) fn kind(&self) -> EventKind {
         match self.0 as u64 >> CLASS_SHIFT {
-            0 => Class::Start,
-            1 => Class::Arrive,
-            2 => Class::Transmit,
-            3 => Class::Segment,
-            4 => Class::Arrival,
-            5 => Class::Ack,
-            6 => Class::Turn,
-            7 => Class::DelayedAck,
-            8 => Class::Timer,
-            9 => Class::Departure,
-            10 => Class::Sample,
-            _ => Class::Pause,
+            0 => EventKind::Start,
+            1 => EventKind::Arrive,
+            2 => EventKind::Transmit,
+            3 => EventKind::Segment,
+            4 => EventKind::Arrival,
+            5 => EventKind::Ack,
+            6 => EventKind::Turn,
+            7 => EventKind::DelayedAck,
+            8 => EventKind::Timer,
+            9 => EventKind::Departure,
+            10 => EventKind::Sample,
+            _ => EventKind::Pause,
         }
     }
 
     #[inline]
-    pub(crate) fn who(&self) -> Who {
-        Who((self.0 as u64 & ((1 << CLASS_SHIFT) - 1)) >> HOP_BITS)
+    pub(crate) fn key(&self) -> FlowKey {
+        FlowKey((self.0 as u64 & ((1 << CLASS_SHIFT) - 1)) >> HOP_BITS)
     }
 
     /// The slot of its flow, or what stands in its place.
     #[inline]
     pub(crate) fn slot(&self) -> usize {
-        (self.0 as u64 >> HOP_BITS) as usize & (Who::SLOTS - 1)
+        (self.0 as u64 >> HOP_BITS) as usize & (FlowKey::SLOTS - 1)
     }
 
     #[inline]
@@ -131,27 +131,27 @@ const ARITY: usize = 4;
 /// What happens mostly puts an entry of its own in its place, so one taken from the heap leaves a
 /// hole at the root that the next one added fills: one walk down the heap for the two.
 #[derive(Debug)]
-pub(crate) struct Agenda {
+pub(crate) struct EventQueue {
     /// Latest first.
-    stretch: Vec<Entry>,
-    heap: Vec<Entry>,
-    later: Later,
+    stretch: Vec<Event>,
+    heap: Vec<Event>,
+    later: FarFuture,
     /// The entry at the root was taken.
     hole: bool,
     /// The earliest of the others.
-    next: Option<Entry>,
-    /// Take no short cut: everything goes through the agenda. For the test that the short cuts
+    next: Option<Event>,
+    /// Take no short cut: everything goes through the event queue. For the test that the short cuts
     /// change nothing.
     pub(crate) stepping: bool,
 }
 
-impl Agenda {
+impl EventQueue {
     /// One for so many flows.
-    pub(crate) fn new(flows: usize) -> Agenda {
-        Agenda {
+    pub(crate) fn new(flows: usize) -> EventQueue {
+        EventQueue {
             stretch: Vec::new(),
             heap: Vec::new(),
-            later: Later::new(flows),
+            later: FarFuture::new(flows),
             hole: false,
             next: None,
             stepping: false,
@@ -159,23 +159,23 @@ impl Agenda {
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, at: Time, class: Class, who: Who, hop: u8) {
-        let entry = Entry::new(at, class, who, hop);
-        self.next = Some(self.next.map_or(entry, |next| next.min(entry)));
+    pub(crate) fn push(&mut self, at: Time, kind: EventKind, key: FlowKey, hop: u8) {
+        let event = Event::new(at, kind, key, hop);
+        self.next = Some(self.next.map_or(event, |next| next.min(event)));
         if at >= self.later.from {
-            self.later.push(entry);
+            self.later.push(event);
         } else if self.hole {
             self.hole = false;
-            self.sift_down(entry);
+            self.sift_down(event);
         } else {
-            self.heap.push(entry);
-            self.sift_up(entry);
+            self.heap.push(event);
+            self.sift_up(event);
         }
     }
 
     /// Takes the first.
     #[inline]
-    pub(crate) fn pop(&mut self) -> Option<Entry> {
+    pub(crate) fn pop(&mut self) -> Option<Event> {
         if self.hole {
             self.hole = false;
             let last = self.heap.pop()?;
@@ -207,7 +207,7 @@ impl Agenda {
 
     /// What comes so many entries after the one taken last, unless something is added before it.
     #[inline]
-    pub(crate) fn ahead(&self, entries: usize) -> Option<Entry> {
+    pub(crate) fn ahead(&self, entries: usize) -> Option<Event> {
         self.stretch
             .len()
             .checked_sub(entries)
@@ -221,23 +221,23 @@ impl Agenda {
         !self.stepping && self.next.is_none_or(|next| at < next.at())
     }
 
-    fn sift_up(&mut self, entry: Entry) {
+    fn sift_up(&mut self, event: Event) {
         let mut place = self.heap.len() - 1;
         while place > 0 {
             let parent = (place - 1) / ARITY;
-            if self.heap[parent] <= entry {
+            if self.heap[parent] <= event {
                 break;
             }
             self.heap[place] = self.heap[parent];
             place = parent;
         }
-        self.heap[place] = entry;
+        self.heap[place] = event;
     }
 
     #[inline]
-    fn sift_down(&mut self, entry: Entry) {
+    fn sift_down(&mut self, event: Event) {
         let mut place = 0;
-        let least = |children: &[Entry]| {
+        let least = |children: &[Event]| {
             let mut least = (children[0], 0);
             for (offset, child) in children.iter().enumerate().skip(1) {
                 least = if *child < least.0 {
@@ -256,13 +256,13 @@ impl Agenda {
                 None if first < self.heap.len() => least(&self.heap[first..]),
                 None => break,
             };
-            if entry <= child {
+            if event <= child {
                 break;
             }
             self.heap[place] = child;
             place = first + offset;
         }
-        self.heap[place] = entry;
+        self.heap[place] = event;
     }
 }
 
@@ -272,24 +272,24 @@ const STRETCHES: usize = 512;
 /// What is due later, sorted by stretches of time only: a heap of everything that ten thousand
 /// flows wait for would not stay in the cache, and each step down it would wait for memory.
 #[derive(Debug)]
-struct Later {
-    stretches: Box<[Vec<Entry>]>,
+struct FarFuture {
+    stretches: Box<[Vec<Event>]>,
     /// Length of one: 2 to this power, ns.
     shift: u32,
     /// The first that was not taken, and when it begins.
     first: usize,
     from: Time,
     /// What is due behind the last of them.
-    beyond: Vec<Entry>,
+    beyond: Vec<Event>,
 }
 
-impl Later {
-    fn new(flows: usize) -> Later {
+impl FarFuture {
+    fn new(flows: usize) -> FarFuture {
         // Few enough entries a stretch for a small heap, and yet all of them together longer than
         // most timers.
         let shift = 33_u32.saturating_sub(flows.max(1).ilog2());
         let stretches = vec![Vec::new(); STRETCHES].into();
-        Later {
+        FarFuture {
             stretches,
             shift,
             first: STRETCHES,
@@ -300,17 +300,17 @@ impl Later {
 
     /// Adds what is not due before `from`.
     #[inline]
-    fn push(&mut self, entry: Entry) {
-        let ahead = (entry.at() - self.from).as_nanos() >> self.shift;
+    fn push(&mut self, event: Event) {
+        let ahead = (event.at() - self.from).as_nanos() >> self.shift;
         let stretch = (self.first as u64).saturating_add(ahead);
         match self.stretches.get_mut(stretch as usize) {
-            Some(stretch) => stretch.push(entry),
-            None => self.beyond.push(entry),
+            Some(stretch) => stretch.push(event),
+            None => self.beyond.push(event),
         }
     }
 
     /// Takes the first stretch in which something is due, latest first.
-    fn next(&mut self) -> Vec<Entry> {
+    fn next(&mut self) -> Vec<Event> {
         loop {
             while let Some(stretch) = self.stretches.get_mut(self.first) {
                 let mut entries = core::mem::take(stretch);
@@ -325,8 +325,8 @@ impl Later {
                 return Vec::new();
             };
             (self.first, self.from) = (0, earliest.at());
-            for entry in core::mem::take(&mut self.beyond) {
-                self.push(entry);
+            for event in core::mem::take(&mut self.beyond) {
+                self.push(event);
             }
         }
     }
@@ -338,24 +338,24 @@ mod tests {
 
     #[test]
     fn ties_are_broken_by_what_and_whom_not_by_insertion() {
-        let mut agenda = Agenda::new(1);
+        let mut event_queue = EventQueue::new(1);
         let (early, late) = (Time::from_nanos(1), Time::from_nanos(2));
         // Numbers are against the order of slots.
-        let who = |number: u32| Who::new(number, 100 - number as usize);
-        agenda.push(late, Class::Start, who(0), 0);
-        agenda.push(early, Class::Timer, who(7), 0);
-        agenda.push(early, Class::Ack, who(9), 1);
-        agenda.push(early, Class::Ack, who(9), 0);
-        agenda.push(early, Class::Ack, who(3), 0);
-        let order: Vec<_> = std::iter::from_fn(|| agenda.pop())
-            .map(|e| (e.class(), e.who().number(), e.hop()))
+        let key = |number: u32| FlowKey::new(number, 100 - number as usize);
+        event_queue.push(late, EventKind::Start, key(0), 0);
+        event_queue.push(early, EventKind::Timer, key(7), 0);
+        event_queue.push(early, EventKind::Ack, key(9), 1);
+        event_queue.push(early, EventKind::Ack, key(9), 0);
+        event_queue.push(early, EventKind::Ack, key(3), 0);
+        let order: Vec<_> = std::iter::from_fn(|| event_queue.pop())
+            .map(|e| (e.kind(), e.key().number(), e.hop()))
             .collect();
         let expected = [
-            (Class::Ack, 3, 0),
-            (Class::Ack, 9, 0),
-            (Class::Ack, 9, 1),
-            (Class::Timer, 7, 0),
-            (Class::Start, 0, 0),
+            (EventKind::Ack, 3, 0),
+            (EventKind::Ack, 9, 0),
+            (EventKind::Ack, 9, 1),
+            (EventKind::Timer, 7, 0),
+            (EventKind::Start, 0, 0),
         ];
         assert_eq!(order, expected);
     }
@@ -364,21 +364,24 @@ mod tests {
     fn agrees_with_a_sorted_list_whatever_is_pushed_and_popped() {
         let mut rng = fullpipe_units::Rng::stream(1, "agenda", "test");
         // Stretches of a nanosecond: several rounds of them.
-        let (mut agenda, mut list) = (Agenda::new(usize::MAX), Vec::new());
+        let (mut event_queue, mut list) = (EventQueue::new(usize::MAX), Vec::new());
         for step in 0..100_000 {
             if rng.chance(0.5) || list.len() > 200 {
                 let expected = list.iter().copied().min();
-                assert_eq!(agenda.pop(), expected);
-                list.retain(|entry| Some(*entry) != expected);
-                let next = list.iter().map(|entry: &Entry| entry.at()).min();
+                assert_eq!(event_queue.pop(), expected);
+                list.retain(|event| Some(*event) != expected);
+                let next = list.iter().map(|event: &Event| event.at()).min();
                 let soon = Time::from_nanos(step / 10);
-                assert_eq!(agenda.is_first(soon), next.is_none_or(|at| at > soon));
+                assert_eq!(event_queue.is_first(soon), next.is_none_or(|at| at > soon));
             } else {
                 let ahead = rng.below(if step % 8 > 0 { 100 } else { 2_000 });
                 let at = Time::from_nanos(step / 10 + ahead);
-                let who = Who::new(rng.next_u64() as u32, rng.below(Who::SLOTS as u64) as usize);
-                agenda.push(at, Class::Ack, who, 0);
-                list.push(Entry::new(at, Class::Ack, who, 0));
+                let key = FlowKey::new(
+                    rng.next_u64() as u32,
+                    rng.below(FlowKey::SLOTS as u64) as usize,
+                );
+                event_queue.push(at, EventKind::Ack, key, 0);
+                list.push(Event::new(at, EventKind::Ack, key, 0));
             }
         }
     }

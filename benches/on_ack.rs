@@ -15,8 +15,8 @@ use cases::CASES;
 use criterion::{Criterion, SamplingMode, criterion_group, criterion_main};
 use fullpipe_cc::replay::{Call, Event};
 use fullpipe_cc::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery,
-    Registry, Snapshot,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Lost, PathChange,
+    Recovery, Registry, Snapshot,
 };
 use fullpipe_sim::TraceLevel;
 use fullpipe_units::Rng;
@@ -56,7 +56,7 @@ impl Recorder {
         })
     }
 
-    fn take(&mut self, cx: &mut Cx<'_>, call: Call) {
+    fn take(&mut self, cx: &mut Context<'_>, call: Call) {
         let event = Event {
             now: cx.now,
             conn: cx.conn.clone(),
@@ -72,22 +72,22 @@ impl Recorder {
 }
 
 impl Controller for Recorder {
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         self.take(cx, Call::Sent(*packet));
     }
-    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         self.take(cx, Call::Lost(*lost));
     }
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.take(cx, Call::Ack(*ack));
     }
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         self.take(cx, Call::Recovery(change));
     }
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         self.take(cx, Call::Path(change));
     }
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         self.take(cx, Call::Timer);
     }
     fn decision(&self) -> Decision {

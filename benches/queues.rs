@@ -6,7 +6,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use fullpipe_path::{Config, Ecn, Limit, Packet, QUEUES, Queue};
+use fullpipe_path::{Config, EcnCodepoint, Limit, Packet, QUEUES, Queue};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
 const PACKETS: u64 = 10_000;
@@ -25,9 +25,9 @@ fn queues(criterion: &mut Criterion) {
         let mut cycle = |send: bool| {
             number = number.wrapping_add(1);
             let ecn = if number.is_multiple_of(4) {
-                Ecn::Ect1
+                EcnCodepoint::Ect1
             } else {
-                Ecn::NotEct
+                EcnCodepoint::NotEct
             };
             queue.enqueue(
                 now,

@@ -353,7 +353,8 @@ def test_what_reads_parquet_opens_it(base: Path, tmp_path: Path) -> None:
     package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, repeat=2, out=tmp_path / "out")
     assert pl.read_parquet(tmp_path / "out/runs/*.parquet").shape[0] == 8
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    assert duckdb.sql(f"select count(*) from '{tmp_path}/out/runs/*.parquet'").fetchone() == (8,)
+    counted = duckdb.sql(f"select count(*) from '{tmp_path}/out/runs/*.parquet'")
+    assert counted.fetchall() == [(8,)]
 
 
 def test_the_build_is_part_of_the_identity(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:

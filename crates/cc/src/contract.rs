@@ -14,24 +14,24 @@ use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 /// after.
 pub trait Controller: Debug + Send {
     /// A packet left and is counted in flight; `packet` is final.
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         let _ = (cx, packet);
     }
     /// One packet was declared lost; may come from a timer, with no ACK.
-    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost);
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost);
     /// One ACK that newly acknowledges something, after loss detection.
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack);
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack);
     /// A loss or ECN episode begins, ends or turns out to have been spurious, or the retransmission
     /// timer fired.
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         let _ = (cx, change);
     }
     /// The path changed under the connection.
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         let _ = (cx, change);
     }
     /// The time asked for in [`Decision::wake_at`] has come.
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         let _ = cx;
     }
     /// What the transport shall do from now on.
@@ -43,7 +43,7 @@ pub trait Controller: Debug + Send {
 
 /// What a controller is told with every event.
 #[derive(Debug)]
-pub struct Cx<'a> {
+pub struct Context<'a> {
     /// The time of this event.
     pub now: Time,
     /// The connection as it stands at this event.
@@ -141,7 +141,7 @@ impl Conn {
 
 /// The ECN codepoint of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
+pub enum EcnCodepoint {
     /// Not ECN-capable.
     #[default]
     NotEct,
@@ -173,7 +173,7 @@ pub struct Snapshot {
     /// Sent in an application-limited phase.
     pub app_limited: bool,
     /// Its ECN codepoint.
-    pub ecn: Ecn,
+    pub ecn: EcnCodepoint,
     /// A retransmission.
     pub retransmit: bool,
 }
@@ -318,7 +318,7 @@ pub struct Decision {
     /// How much may leave back to back; zero leaves the choice to the transport.
     pub send_quantum: Bytes,
     /// The codepoint to send with.
-    pub ecn: Ecn,
+    pub ecn: EcnCodepoint,
     /// Mark the connection application-limited whatever the application does (BBR's ProbeRTT).
     pub mark_app_limited: bool,
     /// Call `on_timer` then.
@@ -334,7 +334,7 @@ impl Decision {
             ssthresh,
             pacing_rate: None,
             send_quantum: Bytes::ZERO,
-            ecn: Ecn::NotEct,
+            ecn: EcnCodepoint::NotEct,
             mark_app_limited: false,
             wake_at: None,
         }

@@ -1,10 +1,9 @@
 //! What an algorithm says of itself, once: scenario keys, command-line help, documentation and
 //! trace headers come from it.
 
-use core::fmt;
 use std::collections::BTreeMap;
 
-use fullpipe_units::Bytes;
+use fullpipe_units::{Bytes, ParamValue};
 
 use crate::{AnyController, WindowController};
 
@@ -31,7 +30,8 @@ pub struct Descriptor<Build = fn(&Config) -> AnyController> {
     pub recovery: RecoveryOwner,
     /// The signals that it can't do without.
     pub needs: Signals,
-    /// Whether it draws from [`Cx::rng`](crate::Cx::rng), so that another seed is another run.
+    /// Whether it draws from [`Context::rng`](crate::Context::rng), so that another seed is another
+    /// run.
     pub random: bool,
     /// Makes one for a connection.
     pub build: Build,
@@ -207,27 +207,6 @@ impl Signals {
             .filter(|(bit, _)| lack >> bit & 1 == 1)
             .map(|(_, name)| *name)
             .collect()
-    }
-}
-
-/// A value given for a parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ParamValue {
-    /// A number.
-    Number(f64),
-    /// True or false.
-    Flag(bool),
-    /// A word.
-    Word(String),
-}
-
-impl fmt::Display for ParamValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ParamValue::Number(n) => n.fmt(f),
-            ParamValue::Flag(b) => b.fmt(f),
-            ParamValue::Word(word) => write!(f, "{word:?}"),
-        }
     }
 }
 

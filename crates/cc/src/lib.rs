@@ -6,20 +6,21 @@
 //! under a real QUIC, and from a recording.
 
 pub mod algo;
+pub mod common;
 mod contract;
 mod descriptor;
-pub mod kit;
 mod receiver;
 mod registry;
 pub mod replay;
 
 pub use contract::{
-    Ack, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost, NoObserver, Observer,
-    PathChange, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
+    Ack, Conn, Context, Controller, Decision, EcnCodepoint, EcnCounts, LossCause, Lost, NoObserver,
+    Observer, PathChange, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
 };
 pub use descriptor::{
-    Config, Default, Descriptor, Domain, Field, Param, ParamError, ParamValue, Profile,
-    RecoveryOwner, Signals, Specification, WindowDescriptor,
+    Config, Default, Descriptor, Domain, Field, Param, ParamError, Profile, RecoveryOwner, Signals,
+    Specification, WindowDescriptor,
 };
+pub use fullpipe_units::ParamValue;
 pub use receiver::{Arrival, WindowController};
 pub use registry::{AnyController, Registry};

@@ -5,7 +5,7 @@ use crate::algo::{
     ledbatpp, newreno, prague, rledbat,
 };
 use crate::{
-    Ack, Controller, Cx, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
+    Ack, Context, Controller, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
     WindowDescriptor,
 };
 
@@ -66,27 +66,27 @@ macro_rules! forward {
 
 impl Controller for AnyController {
     #[inline]
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         forward!(self, c => c.on_sent(cx, packet));
     }
     #[inline]
-    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         forward!(self, c => c.on_lost(cx, lost));
     }
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         forward!(self, c => c.on_ack(cx, ack));
     }
     #[inline]
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         forward!(self, c => c.on_recovery(cx, change));
     }
     #[inline]
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         forward!(self, c => c.on_path(cx, change));
     }
     #[inline]
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         forward!(self, c => c.on_timer(cx));
     }
     #[inline]

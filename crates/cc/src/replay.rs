@@ -3,7 +3,7 @@
 use fullpipe_units::{Rng, Time};
 
 use crate::{
-    Ack, Conn, Controller, Cx, Decision, Lost, NoObserver, PathChange, Recovery, Snapshot,
+    Ack, Conn, Context, Controller, Decision, Lost, NoObserver, PathChange, Recovery, Snapshot,
 };
 
 /// One call of the contract, with all that the controller could see.
@@ -37,7 +37,7 @@ pub enum Call {
 impl Event {
     /// Makes the call.
     pub fn apply(&self, controller: &mut dyn Controller, rng: &mut Rng) {
-        let cx = &mut Cx {
+        let cx = &mut Context {
             now: self.now,
             conn: &self.conn,
             rng,

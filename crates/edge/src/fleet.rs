@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use fullpipe_cc::Registry;
-use fullpipe_scenario::{Error, Scenario, Value};
+use fullpipe_scenario::{Error, ParamValue, Scenario};
 use fullpipe_sim::{Simulation, TraceLevel};
 use fullpipe_sweep::{Column, Values, Work, quantity};
 use fullpipe_units::{Rng, nearest};
@@ -20,7 +20,7 @@ pub struct Arm {
     /// The congestion control.
     pub cc: String,
     /// What is set of its parameters.
-    pub params: BTreeMap<String, Value>,
+    pub params: BTreeMap<String, ParamValue>,
 }
 
 impl Arm {

@@ -445,9 +445,9 @@ impl Reader<'_> {
         arm.name = name.to_owned();
         for (param, value) in self.table(table, &at, "params")?.unwrap_or(&Table::new()) {
             let set = match value {
-                Toml::Boolean(flag) => fullpipe_scenario::Value::Flag(*flag),
-                Toml::String(word) => fullpipe_scenario::Value::Word(word.clone()),
-                other => fullpipe_scenario::Value::Number(number(other).ok_or_else(|| {
+                Toml::Boolean(flag) => fullpipe_scenario::ParamValue::Flag(*flag),
+                Toml::String(word) => fullpipe_scenario::ParamValue::Word(word.clone()),
+                other => fullpipe_scenario::ParamValue::Number(number(other).ok_or_else(|| {
                     self.refuse(
                         &format!("{at}.params.{param}"),
                         other,

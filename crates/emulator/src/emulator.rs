@@ -4,25 +4,25 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use fullpipe_scenario::{Error, Scenario};
-use fullpipe_trace::{LinkSummary, Window};
+use fullpipe_trace::{LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
+use crate::directional_path::{DirectionalPath, takes};
 use crate::link::{Fate, Link};
-use crate::shelf::{Shelf, Travelling};
-use crate::way::{Way, takes};
-use crate::{Cause, Direction, Kind, Parcel, Watch};
+use crate::slab::{PacketInTransit, Slab};
+use crate::{Cause, Direction, EmulatedPacket, Observer, PacketKind};
 
 /// Everything between the flows' two ends.
 #[derive(Debug)]
 pub struct Emulator<P> {
     links: Vec<Link>,
     /// Of each flow, there and back.
-    ways: Vec<[Way; 2]>,
-    shelf: Shelf<P>,
+    ways: Vec<[DirectionalPath; 2]>,
+    shelf: Slab<P>,
     agenda: BinaryHeap<Reverse<Due>>,
     /// Entries so far: what is due at one time comes in the order in which it became known.
     entries: u64,
-    window: Window,
+    window: MeasuredTime,
 }
 
 /// What is due.
@@ -44,8 +44,8 @@ enum What {
 }
 
 /// The whole of a scenario's run, from `measure_from` on, for [`Emulator::new`].
-pub fn whole(scenario: &Scenario) -> Window {
-    Window {
+pub fn whole(scenario: &Scenario) -> MeasuredTime {
+    MeasuredTime {
         from: Time::ZERO + scenario.measure_from,
         to: Time::ZERO + scenario.duration,
     }
@@ -66,9 +66,10 @@ pub fn check(scenario: &Scenario) -> Result<(), Error> {
 
 impl<P: Clone> Emulator<P> {
     /// An idle path, whose metrics count what happens within `window`.
-    pub fn new(scenario: &Scenario, window: Window) -> Emulator<P> {
+    pub fn new(scenario: &Scenario, window: MeasuredTime) -> Emulator<P> {
         let ways = |flow| {
-            [Direction::Forward, Direction::Reverse].map(|way| Way::new(scenario, flow, way))
+            [Direction::Forward, Direction::Reverse]
+                .map(|way| DirectionalPath::new(scenario, flow, way))
         };
         Emulator {
             links: scenario
@@ -77,7 +78,7 @@ impl<P: Clone> Emulator<P> {
                 .map(|(i, link)| Link::new(scenario, i, link, window))
                 .collect(),
             ways: scenario.flows.iter().map(ways).collect(),
-            shelf: Shelf::new(),
+            shelf: Slab::new(),
             agenda: BinaryHeap::new(),
             entries: 0,
             window,
@@ -91,7 +92,7 @@ impl<P: Clone> Emulator<P> {
     }
 
     /// Lets everything happen that is due until `now`.
-    pub fn advance(&mut self, now: Time, watch: &mut impl Watch<P>) {
+    pub fn advance(&mut self, now: Time, watch: &mut impl Observer<P>) {
         while let Some(Reverse(due)) = self
             .agenda
             .peek()
@@ -103,7 +104,7 @@ impl<P: Clone> Emulator<P> {
                 What::Send => self.send(due.at, due.number as usize, watch),
                 What::Arrival => self.arrive_at_hop(due.at, due.number, watch),
                 What::Delivery => {
-                    let Travelling { parcel, waited, .. } = self.shelf.take(due.number);
+                    let PacketInTransit { parcel, waited, .. } = self.shelf.take(due.number);
                     watch.delivered(due.at, waited, parcel);
                 }
             }
@@ -112,7 +113,7 @@ impl<P: Clone> Emulator<P> {
 
     /// A packet leaves one end at `now`. Times are told in order; what was due before happens
     /// first.
-    pub fn arrive(&mut self, now: Time, parcel: Parcel<P>, watch: &mut impl Watch<P>) {
+    pub fn arrive(&mut self, now: Time, parcel: EmulatedPacket<P>, watch: &mut impl Observer<P>) {
         self.advance(now, watch);
         let way = &mut self.ways[parcel.flow as usize][parcel.direction as usize];
         let first = way.hops.first().filter(|_| way.counts).map(|hop| hop.link);
@@ -123,7 +124,7 @@ impl<P: Clone> Emulator<P> {
             return watch.dropped(now, first, Cause::Loss, &parcel);
         }
         if way.doubles(now, parcel.kind) {
-            if let Some(link) = first.filter(|_| parcel.kind == Kind::Data) {
+            if let Some(link) = first.filter(|_| parcel.kind == PacketKind::Data) {
                 self.links[link].double(now);
             }
             self.enter(now, parcel.clone(), watch);
@@ -133,8 +134,8 @@ impl<P: Clone> Emulator<P> {
         self.advance(now, watch);
     }
 
-    fn enter(&mut self, now: Time, parcel: Parcel<P>, watch: &mut impl Watch<P>) {
-        let place = self.shelf.put(Travelling {
+    fn enter(&mut self, now: Time, parcel: EmulatedPacket<P>, watch: &mut impl Observer<P>) {
+        let place = self.shelf.put(PacketInTransit {
             parcel,
             hop: 0,
             waited: Span::ZERO,
@@ -144,8 +145,8 @@ impl<P: Clone> Emulator<P> {
     }
 
     /// A packet is where its next hop begins: at a link, or behind the last one.
-    fn arrive_at_hop(&mut self, now: Time, place: u32, watch: &mut impl Watch<P>) {
-        let Travelling { parcel, hop, .. } = self.shelf.at(place);
+    fn arrive_at_hop(&mut self, now: Time, place: u32, watch: &mut impl Observer<P>) {
+        let PacketInTransit { parcel, hop, .. } = self.shelf.at(place);
         let way = &mut self.ways[parcel.flow as usize][parcel.direction as usize];
         let Some(hop) = way.hops.get_mut(*hop) else {
             return self.leave(now, place);
@@ -165,7 +166,7 @@ impl<P: Clone> Emulator<P> {
         }
     }
 
-    fn send(&mut self, now: Time, link: usize, watch: &mut impl Watch<P>) {
+    fn send(&mut self, now: Time, link: usize, watch: &mut impl Observer<P>) {
         let (sent, again) = self.links[link].send(now, &mut self.shelf, watch);
         if let Some((place, at)) = sent {
             self.go_on(at, place);
@@ -177,7 +178,7 @@ impl<P: Clone> Emulator<P> {
 
     /// A packet is at the far end of its link at `at`.
     fn go_on(&mut self, at: Time, place: u32) {
-        let Travelling { parcel, hop, .. } = self.shelf.at(place);
+        let PacketInTransit { parcel, hop, .. } = self.shelf.at(place);
         *hop += 1;
         if *hop
             < self.ways[parcel.flow as usize][parcel.direction as usize]
@@ -192,7 +193,7 @@ impl<P: Clone> Emulator<P> {
 
     /// A packet goes on its line to the other end at `at`.
     fn leave(&mut self, at: Time, place: u32) {
-        let Parcel {
+        let EmulatedPacket {
             flow, direction, ..
         } = self.shelf.at(place).parcel;
         let (at, _) = self.ways[flow as usize][direction as usize]
@@ -225,7 +226,7 @@ impl<P: Clone> Emulator<P> {
     /// The links' metrics until `end`, which is that of the window, or before it when that was left
     /// open.
     pub fn summaries(&self, end: Time) -> Vec<LinkSummary> {
-        let window = Window {
+        let window = MeasuredTime {
             from: self.window.from,
             to: end.min(self.window.to),
         };

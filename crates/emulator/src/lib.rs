@@ -3,18 +3,18 @@
 //! the simulator, with the same random streams.
 //!
 //! ```
-//! # use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
+//! # use fullpipe_emulator::{Cause, Direction, Emulator, PacketKind, EmulatedPacket, LinkTransit, Observer};
 //! # use fullpipe_units::{Bytes, Span, Time};
 //! struct Print;
-//! impl Watch<&str> for Print {
-//!     fn delivered(&mut self, at: Time, waited: Span, parcel: Parcel<&str>) {
+//! impl Observer<&str> for Print {
+//!     fn delivered(&mut self, at: Time, waited: Span, parcel: EmulatedPacket<&str>) {
 //!         println!("{at:?}: {} after {waited:?} in queues", parcel.payload);
 //!     }
 //! }
 //! let text = "duration = \"1s\"\n[path]\nrate = \"12mbit\"\nrtt = \"20ms\"\nbuffer = \"9packets\"\n[[flow]]\ncc = \"cubic\"";
 //! let scenario = fullpipe_scenario::Scenario::parse(text, "example.toml")?;
 //! let mut path = Emulator::new(&scenario, fullpipe_emulator::whole(&scenario));
-//! let data = |payload| Parcel::new(0, Direction::Forward, Kind::Data, Bytes::new(1_500), payload);
+//! let data = |payload| EmulatedPacket::new(0, Direction::Forward, PacketKind::Data, Bytes::new(1_500), payload);
 //! path.arrive(Time::ZERO, data("first"), &mut Print);
 //! path.arrive(Time::ZERO, data("second"), &mut Print);
 //! while let Some(at) = path.next_at() {
@@ -23,11 +23,11 @@
 //! # Ok::<(), fullpipe_scenario::Error>(())
 //! ```
 
+mod directional_path;
 mod emulator;
 mod link;
-mod parcel;
-mod shelf;
-mod way;
+mod packet;
+mod slab;
 
 pub use emulator::{Emulator, check, whole};
-pub use parcel::{Cause, Direction, Kind, Parcel, Passage, Watch};
+pub use packet::{Cause, Direction, EmulatedPacket, LinkTransit, Observer, PacketKind};

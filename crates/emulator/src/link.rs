@@ -1,12 +1,12 @@
 //! A link with its meter.
 
-use fullpipe_path::{Ecn, Measured, Packet, Verdict};
+use fullpipe_path::{EcnCodepoint, Measured, Packet, Verdict};
 use fullpipe_scenario::{EcnField, Element, Scenario};
-use fullpipe_trace::{LinkMeter, LinkSummary, Window};
+use fullpipe_trace::{LinkMeter, LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
-use crate::shelf::{Shelf, Travelling};
-use crate::{Cause, Kind, Parcel, Passage, Watch};
+use crate::slab::{PacketInTransit, Slab};
+use crate::{Cause, EmulatedPacket, LinkTransit, Observer, PacketKind};
 
 #[derive(Debug)]
 pub(crate) struct Link {
@@ -38,7 +38,7 @@ impl Link {
         scenario: &Scenario,
         number: usize,
         link: &fullpipe_scenario::Link,
-        window: Window,
+        window: MeasuredTime,
     ) -> Link {
         Link {
             name: link.name.clone(),
@@ -57,14 +57,14 @@ impl Link {
         &mut self,
         now: Time,
         place: u32,
-        shelf: &mut Shelf<P>,
-        watch: &mut impl Watch<P>,
+        shelf: &mut Slab<P>,
+        watch: &mut impl Observer<P>,
     ) -> Fate {
         let travelling = shelf.at(place);
         travelling.arrived = now;
         let parcel = &mut travelling.parcel;
         if self.strips {
-            parcel.ecn = Ecn::NotEct;
+            parcel.ecn = EcnCodepoint::NotEct;
         }
         let (verdict, measured) = match &mut self.element {
             Element::Constant(link) => (link.arrive(now, parcel.size), None),
@@ -99,13 +99,13 @@ impl Link {
         &mut self,
         now: Time,
         place: u32,
-        shelf: &mut Shelf<P>,
-        watch: &mut impl Watch<P>,
+        shelf: &mut Slab<P>,
+        watch: &mut impl Observer<P>,
     ) -> Fate {
         let Element::Managed(link) = &mut self.element else {
             unreachable!("only such links are offered packets")
         };
-        let Parcel { key, size, ecn, .. } = shelf.at(place).parcel;
+        let EmulatedPacket { key, size, ecn, .. } = shelf.at(place).parcel;
         let packet = Packet::new(key, size, ecn, now, place);
         let mut dropped = Vec::new();
         let admitted = link.arrive(packet, &mut |packet: Packet<u32>| {
@@ -131,8 +131,8 @@ impl Link {
     pub(crate) fn send<P>(
         &mut self,
         now: Time,
-        shelf: &mut Shelf<P>,
-        watch: &mut impl Watch<P>,
+        shelf: &mut Slab<P>,
+        watch: &mut impl Observer<P>,
     ) -> (Option<(u32, Time)>, Option<Time>) {
         let Element::Managed(link) = &mut self.element else {
             unreachable!("only such links are called to send")
@@ -156,7 +156,7 @@ impl Link {
     /// A packet leaves; when it is at the far end.
     fn passes<P>(
         &mut self,
-        travelling: &mut Travelling<P>,
+        travelling: &mut PacketInTransit<P>,
         Measured {
             held_since,
             start,
@@ -164,9 +164,9 @@ impl Link {
         }: Measured,
         end: Time,
         marked: bool,
-        watch: &mut impl Watch<P>,
+        watch: &mut impl Observer<P>,
     ) -> Time {
-        let Travelling {
+        let PacketInTransit {
             parcel,
             waited: total,
             arrived,
@@ -179,15 +179,15 @@ impl Link {
             self.meter.on_held(waited, held_since, start);
         }
         self.meter
-            .on_transmission(waited, sent_from, end, parcel.kind == Kind::Data);
-        if parcel.kind == Kind::Ack {
+            .on_transmission(waited, sent_from, end, parcel.kind == PacketKind::Data);
+        if parcel.kind == PacketKind::Ack {
             self.meter.on_ack_transmission(end, true);
         }
-        if marked && parcel.kind == Kind::Data {
+        if marked && parcel.kind == PacketKind::Data {
             self.meter.on_mark(start);
         }
         watch.passed(
-            &Passage {
+            &LinkTransit {
                 link: self.number,
                 arrived: *arrived,
                 start,
@@ -200,7 +200,7 @@ impl Link {
     }
 
     /// Chance drops a packet in front of it.
-    pub(crate) fn lose(&mut self, now: Time, kind: Kind) {
+    pub(crate) fn lose(&mut self, now: Time, kind: PacketKind) {
         self.count_drop(now, kind, Cause::Loss);
     }
 
@@ -214,21 +214,21 @@ impl Link {
         now: Time,
         cause: Cause,
         place: u32,
-        shelf: &mut Shelf<P>,
-        watch: &mut impl Watch<P>,
+        shelf: &mut Slab<P>,
+        watch: &mut impl Observer<P>,
     ) {
         let dropped = shelf.take(place);
         self.count_drop(now, dropped.parcel.kind, cause);
         watch.dropped(now, Some(self.number), cause, &dropped.parcel);
     }
 
-    fn count_drop(&mut self, now: Time, kind: Kind, cause: Cause) {
+    fn count_drop(&mut self, now: Time, kind: PacketKind, cause: Cause) {
         match (kind, cause) {
-            (Kind::Other, _) => {}
-            (Kind::Ack, _) => self.meter.on_ack_drop(now),
-            (Kind::Data, Cause::Loss) => self.meter.on_loss(now),
-            (Kind::Data, Cause::Queue) => self.meter.on_drop(now),
-            (Kind::Data, Cause::Policer) => self.meter.on_policed(now),
+            (PacketKind::Other, _) => {}
+            (PacketKind::Ack, _) => self.meter.on_ack_drop(now),
+            (PacketKind::Data, Cause::Loss) => self.meter.on_loss(now),
+            (PacketKind::Data, Cause::Queue) => self.meter.on_drop(now),
+            (PacketKind::Data, Cause::Policer) => self.meter.on_policed(now),
         }
     }
 
@@ -251,8 +251,8 @@ impl Link {
     }
 
     /// Its metrics within `window`.
-    pub(crate) fn summary(&self, window: Window) -> LinkSummary {
-        let Window { from, to } = window;
+    pub(crate) fn summary(&self, window: MeasuredTime) -> LinkSummary {
+        let MeasuredTime { from, to } = window;
         let offered = match &self.element {
             Element::Constant(_) => to - from,
             Element::Varying(link) => link.offered(from, to),

@@ -2,8 +2,8 @@
 //! nanosecond.
 
 use fullpipe_cc::Registry;
-use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Watch, whole};
-use fullpipe_path::{Ecn, Serialiser};
+use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, Observer, PacketKind, whole};
+use fullpipe_path::{EcnCodepoint, Serialiser};
 use fullpipe_scenario::{PACKET, Scenario};
 use fullpipe_sim::TraceLevel;
 use fullpipe_trace::{Distribution, Histogram};
@@ -18,12 +18,12 @@ struct Ends {
     end: Time,
 }
 
-impl Watch<Time> for Ends {
-    fn dropped(&mut self, at: Time, _: Option<usize>, _: Cause, parcel: &Parcel<Time>) {
+impl Observer<Time> for Ends {
+    fn dropped(&mut self, at: Time, _: Option<usize>, _: Cause, parcel: &EmulatedPacket<Time>) {
         self.dropped[parcel.flow as usize] += u64::from(at <= self.end);
     }
 
-    fn delivered(&mut self, at: Time, waited: Span, parcel: Parcel<Time>) {
+    fn delivered(&mut self, at: Time, waited: Span, parcel: EmulatedPacket<Time>) {
         assert!(parcel.payload <= at);
         if at <= self.end {
             self.waits[parcel.flow as usize].add(waited);
@@ -81,8 +81,13 @@ fn compare(path: &str, more: &str) {
             path.advance(from - Span::from_nanos(1), &mut ends);
             (ends.waits, ends.dropped, begun) = (vec![Histogram::default(); 2], vec![0; 2], true);
         }
-        let mut parcel = Parcel::new(flow, Direction::Forward, Kind::Data, PACKET, at);
-        parcel.ecn = if flow == 0 { Ecn::Ect0 } else { Ecn::NotEct };
+        let mut parcel =
+            EmulatedPacket::new(flow, Direction::Forward, PacketKind::Data, PACKET, at);
+        parcel.ecn = if flow == 0 {
+            EcnCodepoint::Ect0
+        } else {
+            EcnCodepoint::NotEct
+        };
         path.arrive(at, parcel, &mut ends);
     }
     path.advance(end, &mut ends);
@@ -145,13 +150,17 @@ fn a_copy_of_an_ack_is_none_of_data() {
     let scenario = Scenario::parse(text, "test.toml").unwrap_or_else(|error| panic!("{error}"));
     let mut path = Emulator::new(&scenario, whole(&scenario));
     struct Ignore;
-    impl Watch<()> for Ignore {
-        fn delivered(&mut self, _: Time, _: Span, _: Parcel<()>) {}
+    impl Observer<()> for Ignore {
+        fn delivered(&mut self, _: Time, _: Span, _: EmulatedPacket<()>) {}
     }
-    for (kind, size) in [(Kind::Data, 1_500), (Kind::Ack, 52), (Kind::Other, 60)] {
+    for (kind, size) in [
+        (PacketKind::Data, 1_500),
+        (PacketKind::Ack, 52),
+        (PacketKind::Other, 60),
+    ] {
         path.arrive(
             Time::ZERO,
-            Parcel::new(0, Direction::Forward, kind, Bytes::new(size), ()),
+            EmulatedPacket::new(0, Direction::Forward, kind, Bytes::new(size), ()),
             &mut Ignore,
         );
     }
@@ -176,9 +185,9 @@ proptest! {
     ) {
         #[derive(Default)]
         struct Count { delivered: usize, dropped: usize, last: Time }
-        impl Watch<()> for Count {
-            fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &Parcel<()>) { self.dropped += 1; }
-            fn delivered(&mut self, at: Time, _: Span, _: Parcel<()>) {
+        impl Observer<()> for Count {
+            fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<()>) { self.dropped += 1; }
+            fn delivered(&mut self, at: Time, _: Span, _: EmulatedPacket<()>) {
                 assert!(at >= self.last, "deliveries are told in order");
                 self.last = at;
                 self.delivered += 1;
@@ -194,8 +203,8 @@ proptest! {
         for (i, gap) in gaps.iter().enumerate() {
             now += gap * 1_000;
             let (direction, kind, size) =
-                if i % 3 == 0 { (Direction::Reverse, Kind::Ack, 52) } else { (Direction::Forward, Kind::Data, 1_500) };
-            path.arrive(Time::from_nanos(now), Parcel::new(0, direction, kind, Bytes::new(size), ()), &mut count);
+                if i % 3 == 0 { (Direction::Reverse, PacketKind::Ack, 52) } else { (Direction::Forward, PacketKind::Data, 1_500) };
+            path.arrive(Time::from_nanos(now), EmulatedPacket::new(0, direction, kind, Bytes::new(size), ()), &mut count);
             prop_assert_eq!(count.delivered + count.dropped + path.in_flight(), i + 1);
         }
         while let Some(at) = path.next_at() {

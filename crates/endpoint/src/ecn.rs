@@ -1,7 +1,7 @@
 //! Explicit congestion notification: what the receiver reports of marks, and what the sender makes
 //! of it.
 
-use fullpipe_cc::{Ecn, EcnCounts};
+use fullpipe_cc::{EcnCodepoint, EcnCounts};
 use fullpipe_units::Bytes;
 
 use crate::wire::{Ack, SMSS, Segment};
@@ -86,7 +86,7 @@ const KEPT: u16 = 256;
 pub(crate) struct Reaction {
     pub(crate) feedback: EcnFeedback,
     /// What data leaves with the first time, and again.
-    codepoints: [Ecn; 2],
+    codepoints: [EcnCodepoint; 2],
     /// What ACKs say when there is nothing new; more than any of them can while something is kept.
     usual: u16,
     /// The latest count.
@@ -102,12 +102,12 @@ pub(crate) struct Reaction {
 }
 
 impl Reaction {
-    pub(crate) fn new(feedback: EcnFeedback, codepoint: Ecn) -> Reaction {
+    pub(crate) fn new(feedback: EcnFeedback, codepoint: EcnCodepoint) -> Reaction {
         // RFC 3168 §6.1.5 forbids retransmissions to be ECN-capable; whoever counts marks has them
         // so, as Linux does for DCTCP, since what can't be marked in a queue of marked packets is
         // lost again.
         let again = if feedback == EcnFeedback::Classic {
-            Ecn::NotEct
+            EcnCodepoint::NotEct
         } else {
             codepoint
         };
@@ -126,7 +126,7 @@ impl Reaction {
 
     /// What a segment leaves with.
     #[inline]
-    pub(crate) fn codepoint(&self, retransmit: bool) -> Ecn {
+    pub(crate) fn codepoint(&self, retransmit: bool) -> EcnCodepoint {
         self.codepoints[usize::from(retransmit)]
     }
 

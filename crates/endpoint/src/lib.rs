@@ -4,18 +4,18 @@
 //! Sequence numbers count segments, not bytes: a segment keeps its boundaries when it is
 //! retransmitted, and all but the last of a transfer, a burst or an answer have the full size.
 
+mod advertised_window;
 mod app;
 mod autotune;
-mod early;
 mod ecn;
 mod host;
-mod joined;
 mod limit;
-mod offer;
 mod pacer;
 mod prr;
 mod rack;
 mod rate;
+mod rate_aggregator;
+mod reassembly;
 mod receiver;
 mod rtt;
 mod sender;
@@ -26,11 +26,11 @@ mod wire;
 pub use app::{Answer, App, Bursts, Client, Cycle, Messages, Parts, Schedule};
 pub use ecn::EcnFeedback;
 pub use host::{Costs, Cpu, WakeUp};
-pub use joined::Joined;
 pub use limit::{LIMITS, Limit, LimitClock};
 pub use pacer::{Pacer, Pacing};
 pub use prr::Prr;
 pub use rate::{Flight, rate_sample};
+pub use rate_aggregator::RateAggregator;
 pub use receiver::{AckPolicy, Receiver};
 pub use sender::{AckOutcome, Info, Memory, Sender, SenderConfig};
 pub use unresponsive::Unresponsive;

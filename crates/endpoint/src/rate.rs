@@ -1,6 +1,6 @@
 //! Delivery-rate samples: the same for whatever transport keeps a [`Conn`] and takes [`Snapshot`]s.
 
-use fullpipe_cc::{Conn, Ecn, RateSample, Snapshot};
+use fullpipe_cc::{Conn, EcnCodepoint, RateSample, Snapshot};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 /// C.first_send_time, C.delivered_time, C.app_limited (draft-ietf-ccwg-bbr-06 §4.1.2): what a
@@ -44,7 +44,7 @@ impl Flight {
         now: Time,
         conn: &Conn,
         size: u16,
-        ecn: Ecn,
+        ecn: EcnCodepoint,
         retransmit: bool,
     ) -> Snapshot {
         Snapshot {

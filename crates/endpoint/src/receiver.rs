@@ -4,11 +4,11 @@
 use fullpipe_cc::WindowController;
 use fullpipe_units::{Bytes, Span, Time};
 
+use crate::advertised_window::AdvertisedWindow;
 use crate::app::{Answer, Client};
 use crate::autotune::AutoTuning;
-use crate::early::Early;
 use crate::ecn::{Echo, EcnFeedback};
-use crate::offer::Offer;
+use crate::reassembly::ReassemblyBitmap;
 use crate::wire::{Ack, AckKind, Block, MAX_BLOCKS, SMSS, Segment};
 /// Segments that coalescing merges at most: 64 KiB.
 const MAX_COALESCED: u32 = 44;
@@ -39,7 +39,7 @@ pub struct Receiver {
     /// What the buffer holds, in segments.
     window: u32,
     /// Who decides what is offered, if that changes.
-    offer: Option<Box<Offer>>,
+    offer: Option<Box<AdvertisedWindow>>,
     /// Who asks for what comes, if anybody does, and when it will ask, or ask again.
     client: Option<Box<Client>>,
     ask_at: Option<Time>,
@@ -48,7 +48,7 @@ pub struct Receiver {
     /// Bytes short of a full size, of what is in order: only the last segment of a transfer, a
     /// burst or an answer is.
     short: u64,
-    early: Early,
+    early: ReassemblyBitmap,
     early_short: Vec<(u64, u64)>,
     /// The runs above `next`, the most recently changed first.
     blocks: [Block; REMEMBERED],
@@ -79,7 +79,7 @@ impl Receiver {
             ask_at: None,
             next: 0,
             short: 0,
-            early: Early::new(),
+            early: ReassemblyBitmap::new(),
             early_short: Vec::new(),
             blocks: [Block::default(); REMEMBERED],
             known: 0,
@@ -99,7 +99,7 @@ impl Receiver {
     #[must_use]
     pub fn with_window_controller(self, controller: Box<dyn WindowController>) -> Receiver {
         Receiver {
-            offer: Some(Box::new(Offer::controlled(controller))),
+            offer: Some(Box::new(AdvertisedWindow::controlled(controller))),
             attentive: true,
             ..self
         }
@@ -111,7 +111,7 @@ impl Receiver {
     pub fn with_auto_tuning(self) -> Receiver {
         let most = SMSS * u64::from(self.window);
         Receiver {
-            offer: Some(Box::new(Offer::tuned(AutoTuning::new(most)))),
+            offer: Some(Box::new(AdvertisedWindow::tuned(AutoTuning::new(most)))),
             attentive: true,
             ..self
         }
@@ -188,7 +188,7 @@ impl Receiver {
             return emit(now, ack, &[]);
         }
         if self.attentive {
-            self.attend(now, segment, &mut emit);
+            self.on_special_segment(now, segment, &mut emit);
         }
         let seq = segment.seq;
         // RFC 7323 §4.3: the timestamp of the segment that the next ACK answers first.
@@ -268,7 +268,12 @@ impl Receiver {
     /// A segment that changes, or may change, what ACKs say of marks or of the window, or that a
     /// client waits for.
     #[cold]
-    fn attend(&mut self, now: Time, segment: &Segment, emit: &mut impl FnMut(Time, Ack, &[Block])) {
+    fn on_special_segment(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        emit: &mut impl FnMut(Time, Ack, &[Block]),
+    ) {
         if let Some(offer) = &mut self.offer {
             offer.on_arrival(now, segment);
         }
@@ -422,7 +427,7 @@ mod tests {
             syn: false,
             retransmit: false,
             push: false,
-            ecn: fullpipe_cc::Ecn::NotEct,
+            ecn: fullpipe_cc::EcnCodepoint::NotEct,
             ce: false,
             cwr: false,
         }

@@ -1,7 +1,7 @@
 //! What was sent and is not yet cumulatively acknowledged, and the snapshots taken of the
 //! connection at each sending.
 
-use fullpipe_cc::{Ecn, Snapshot};
+use fullpipe_cc::{EcnCodepoint, Snapshot};
 use fullpipe_units::{Bytes, Time};
 
 /// Where a sent segment stands.
@@ -31,7 +31,7 @@ pub(crate) struct Sent {
 
 /// The sent segments in a power-of-two ring by sequence number.
 #[derive(Debug)]
-pub(crate) struct Window {
+pub(crate) struct SentRing {
     ring: Box<[Sent]>,
     mask: u64,
 }
@@ -48,18 +48,18 @@ const NONE: Sent = Sent {
     transmissions: 0,
 };
 
-impl Window {
-    pub(crate) fn new() -> Window {
-        Window {
+impl SentRing {
+    pub(crate) fn new() -> SentRing {
+        SentRing {
             ring: vec![NONE; 16].into(),
             mask: 15,
         }
     }
 
     /// Empty, for another flow; what has grown beyond [`KEPT`] is given back.
-    pub(crate) fn cleared(self) -> Window {
+    pub(crate) fn cleared(self) -> SentRing {
         if self.ring.len() > KEPT {
-            Window::new()
+            SentRing::new()
         } else {
             self
         }
@@ -107,7 +107,7 @@ pub(crate) struct Burst {
     /// Segments that still refer to this burst.
     users: u32,
     app_limited: bool,
-    ecn: Ecn,
+    ecn: EcnCodepoint,
 }
 
 /// The bursts that a segment in the window still refers to, in a ring by number.
@@ -131,7 +131,7 @@ impl Bursts {
             delivered_ce: Bytes::ZERO,
             users: 0,
             app_limited: false,
-            ecn: Ecn::NotEct,
+            ecn: EcnCodepoint::NotEct,
         };
         Bursts {
             ring: vec![none; 8].into(),
@@ -141,7 +141,7 @@ impl Bursts {
         }
     }
 
-    /// Empty, for another flow, as [`Window::cleared`].
+    /// Empty, for another flow, as [`SentRing::cleared`].
     pub(crate) fn cleared(self) -> Bursts {
         if self.ring.len() > KEPT {
             Bursts::new()

@@ -1,7 +1,7 @@
 //! Traffic that reacts to nothing: full packets at a constant rate, as of a UDP flood or a badly
 //! made video call.
 
-use fullpipe_cc::Ecn;
+use fullpipe_cc::EcnCodepoint;
 use fullpipe_units::{Rate, Time};
 
 use crate::wire::{HEADER, SMSS, Segment};
@@ -10,14 +10,14 @@ use crate::wire::{HEADER, SMSS, Segment};
 #[derive(Clone, Debug)]
 pub struct Unresponsive {
     rate: Rate,
-    ecn: Ecn,
+    ecn: EcnCodepoint,
     started: Time,
     next: u64,
 }
 
 impl Unresponsive {
     /// Sends payload at `rate` from `now` on, in packets of that codepoint.
-    pub fn new(rate: Rate, ecn: Ecn, now: Time) -> Unresponsive {
+    pub fn new(rate: Rate, ecn: EcnCodepoint, now: Time) -> Unresponsive {
         Unresponsive {
             rate,
             ecn,
@@ -60,8 +60,11 @@ mod tests {
 
     #[test]
     fn keeps_its_rate_exactly() {
-        let mut source =
-            Unresponsive::new(Rate::from_bps(7_777_777), Ecn::NotEct, Time::from_nanos(3));
+        let mut source = Unresponsive::new(
+            Rate::from_bps(7_777_777),
+            EcnCodepoint::NotEct,
+            Time::from_nanos(3),
+        );
         for _ in 0..1_000_000 {
             let at = source.next_at();
             source.send(at);

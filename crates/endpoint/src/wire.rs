@@ -1,6 +1,6 @@
 //! What travels: segments one way, acknowledgements the other.
 
-use fullpipe_cc::Ecn;
+use fullpipe_cc::EcnCodepoint;
 use fullpipe_units::{Bytes, Time};
 
 /// Payload of a full segment. The one place where it is set.
@@ -33,7 +33,7 @@ pub struct Segment {
     /// was written at once.
     pub push: bool,
     /// The ECN codepoint that it was sent with.
-    pub ecn: Ecn,
+    pub ecn: EcnCodepoint,
     /// Marked on the way: congestion experienced (RFC 3168 §5).
     pub ce: bool,
     /// The window was reduced: the CWR flag (RFC 3168 §6.1.2).

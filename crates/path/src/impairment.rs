@@ -1,6 +1,6 @@
 //! What an impairment says of itself, once: reading, schema, help and documentation come from it.
 
-use crate::{copies, jitter, loss, pattern, policer, radio, shaper, silence};
+use crate::{duplicator, jitter, loss, outage, pattern, policer, radio, shaper};
 
 /// One static an impairment: a value of a key, written in words, like `normal 10ms sigma 2ms`.
 #[derive(Debug)]
@@ -164,7 +164,7 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &loss::GILBERT_ELLIOTT,
     &loss::EVERY,
     &loss::LIST,
-    &copies::DUPLICATE,
+    &duplicator::DUPLICATE,
     &policer::POLICER,
     &shaper::SHAPER,
     &pattern::SINE,
@@ -173,7 +173,7 @@ pub static IMPAIRMENTS: &[&Impairment] = &[
     &pattern::SCHEDULE,
     &pattern::MAHIMAHI,
     &radio::WIFI,
-    &silence::SUSPEND,
+    &outage::SUSPEND,
     &jitter::UNIFORM,
     &jitter::NORMAL,
     &jitter::PARETO,

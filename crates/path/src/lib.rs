@@ -5,15 +5,16 @@
 //! Only the queues that decide do.
 
 mod bucket;
-mod copies;
+mod delay_line;
 mod droptail;
+mod duplicator;
 mod impairment;
 mod jitter;
-mod line;
 mod link;
 mod loss;
 mod managed;
 mod opportunities;
+mod outage;
 mod pattern;
 mod policer;
 mod queue;
@@ -21,28 +22,28 @@ mod radio;
 mod rates;
 mod serialiser;
 mod shaper;
-mod silence;
 mod timeline;
 mod transmitter;
 
-pub use copies::Copies;
+pub use delay_line::DelayLine;
 pub use droptail::{DropTail, Limit};
+pub use duplicator::Duplicator;
 pub use impairment::{Argument, IMPAIRMENTS, Impairment, Unit};
 pub use jitter::{Distribution, Histogram, Jitter, Moments};
-pub use line::Line;
 pub use link::{Link, VaryingLink, Verdict};
 pub use loss::{Loss, Losses};
 pub use managed::ManagedLink;
 pub use opportunities::Opportunities;
+pub use outage::{OutageSchedule, Suspension};
 pub use pattern::RatePattern;
 pub use policer::Policer;
 pub use queue::{
-    Config, Depth, Descriptor, Domain, Dropped, Ecn, Packet, Param, QUEUES, Queue, Refusal, Value,
+    Config, Depth, Descriptor, Domain, Dropped, EcnCodepoint, OptionValue, Packet, Param, QUEUES,
+    Queue, Refusal,
 };
 pub use radio::{Aggregation, Radio};
 pub use rates::Rates;
 pub use serialiser::Serialiser;
 pub use shaper::Shaper;
-pub use silence::{Silence, Suspension};
 pub use timeline::Timeline;
 pub use transmitter::{Measured, Transmitter};

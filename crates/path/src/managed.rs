@@ -172,8 +172,8 @@ impl<P: Copy> ManagedLink<P> {
 mod tests {
     use super::*;
     use crate::{
-        Aggregation, Config, Depth, Ecn, Opportunities, QUEUES, Radio, Rates, Silence, Suspension,
-        Value, VaryingLink, Verdict,
+        Aggregation, Config, Depth, EcnCodepoint, Opportunities, OptionValue, OutageSchedule,
+        QUEUES, Radio, Rates, Suspension, VaryingLink, Verdict,
     };
     use fullpipe_units::{Rate, Rng};
     use proptest::prelude::*;
@@ -233,7 +233,7 @@ mod tests {
         )
             .prop_map(|(frames, overhead, hold, more, random)| {
                 let (hold, every) = (Span::from_nanos(hold), Span::from_nanos(hold + more));
-                let silence = Silence::new(
+                let outage = OutageSchedule::new(
                     Some(Suspension {
                         hold,
                         every,
@@ -252,7 +252,7 @@ mod tests {
                 let rng = Rng::stream(1, "link", "backoff");
                 (
                     Transmitter::Radio(
-                        Radio::new(rates, Some(aggregation).into(), silence, rng).into(),
+                        Radio::new(rates, Some(aggregation).into(), outage, rng).into(),
                     ),
                     1,
                 )
@@ -289,7 +289,7 @@ mod tests {
             let policer: Timeline<Option<Policer>> =
                 policed.then(|| Policer::new(Rate::from_mbps(500), Bytes::new(15_000))).into();
             let config = Config::new(QUEUES.iter().find(|queue| queue.name == "step_ecn").expect("a queue"));
-            let config = config.with("threshold", Value::Depth(Depth::Time(Span::ZERO))).expect("in range");
+            let config = config.with("threshold", OptionValue::Depth(Depth::Time(Span::ZERO))).expect("in range");
             let queue = Queue::new(&config, Limit::Packets(7), Rate::from_mbps(1), Rng::stream(1, "", ""));
             let mut known = VaryingLink::new(transmitter.clone(), limits.clone(), policer.clone(), shapers.clone());
             let mut managed = ManagedLink::new(transmitter, limits, policer, shapers, queue.expect("it decides"));
@@ -299,7 +299,7 @@ mod tests {
                 let size = Bytes::new(size);
                 run(&mut managed, Time::ZERO, now, &mut ours);
                 let mut dropped = false;
-                let admitted = managed.arrive(Packet::new(0, size, Ecn::NotEct, now, ()), &mut |_| dropped = true);
+                let admitted = managed.arrive(Packet::new(0, size, EcnCodepoint::NotEct, now, ()), &mut |_| dropped = true);
                 run(&mut managed, now, now, &mut ours);
                 let verdict = known.arrive(now, size);
                 prop_assert_eq!(admitted, verdict != Verdict::Policed);

@@ -3,7 +3,7 @@
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use crate::impairment::{Argument, Impairment, Unit};
-use crate::{Rates, Serialiser, Silence, Timeline};
+use crate::{OutageSchedule, Rates, Serialiser, Timeline};
 
 pub(crate) static WIFI: Impairment = Impairment {
     name: "aggregation",
@@ -61,7 +61,7 @@ pub struct Radio {
     serialiser: Serialiser,
     rates: Rates,
     aggregation: Timeline<Option<Aggregation>>,
-    silence: Silence,
+    outage: OutageSchedule,
     rng: Rng,
     latest: Option<Transmission>,
 }
@@ -79,7 +79,7 @@ impl Radio {
     pub fn new(
         mut rates: Rates,
         aggregation: Timeline<Option<Aggregation>>,
-        silence: Silence,
+        outage: OutageSchedule,
         rng: Rng,
     ) -> Radio {
         let serialiser = Serialiser::new(rates.at(Time::ZERO));
@@ -87,7 +87,7 @@ impl Radio {
             serialiser,
             rates,
             aggregation,
-            silence,
+            outage,
             rng,
             latest: None,
         }
@@ -106,7 +106,7 @@ impl Radio {
 
     /// When the medium is tried for a packet that may leave from `earliest` on.
     pub fn start(&self, earliest: Time) -> Time {
-        self.silence.resumes(earliest.max(self.free_at()))
+        self.outage.resumes(earliest.max(self.free_at()))
     }
 
     /// Takes a packet that arrived at `arrived` and may leave from `earliest` on, behind those
@@ -149,7 +149,7 @@ impl Radio {
 
 #[cfg(test)]
 mod tests {
-    use super::{Aggregation, Radio, Silence, Timeline};
+    use super::{Aggregation, OutageSchedule, Radio, Timeline};
     use crate::Suspension;
     use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
     use proptest::prelude::*;
@@ -162,16 +162,16 @@ mod tests {
     }
 
     /// At 120 Mbit/s: a packet of 1500 bytes each 100 us.
-    fn radio(aggregation: Option<Aggregation>, silence: Silence) -> Radio {
-        radio_of(Rate::from_mbps(120), aggregation, silence)
+    fn radio(aggregation: Option<Aggregation>, outage: OutageSchedule) -> Radio {
+        radio_of(Rate::from_mbps(120), aggregation, outage)
     }
 
-    fn radio_of(rate: Rate, aggregation: Option<Aggregation>, silence: Silence) -> Radio {
+    fn radio_of(rate: Rate, aggregation: Option<Aggregation>, outage: OutageSchedule) -> Radio {
         let rates = Timeline::from(rate).into();
         Radio::new(
             rates,
             aggregation.into(),
-            silence,
+            outage,
             Rng::stream(1, "bottleneck", "backoff"),
         )
     }
@@ -198,19 +198,28 @@ mod tests {
         let arrivals = [0, 10, 20, 30, 40, 900];
         let expected = [300, 600, 700, 800, 1_100, 1_400];
         assert_eq!(
-            ends(radio(aggregation(3, 65_535), Silence::default()), arrivals),
+            ends(
+                radio(aggregation(3, 65_535), OutageSchedule::default()),
+                arrivals
+            ),
             expected.map(us)
         );
         // Two fit into 3000 bytes.
         let expected = [300, 600, 700, 1_000, 1_100, 1_400];
         assert_eq!(
-            ends(radio(aggregation(3, 3_000), Silence::default()), arrivals),
+            ends(
+                radio(aggregation(3, 3_000), OutageSchedule::default()),
+                arrivals
+            ),
             expected.map(us)
         );
         // One that is larger than allowed goes alone.
         let expected = [300, 600, 900, 1_200, 1_500, 1_800];
         assert_eq!(
-            ends(radio(aggregation(3, 1_000), Silence::default()), arrivals),
+            ends(
+                radio(aggregation(3, 1_000), OutageSchedule::default()),
+                arrivals
+            ),
             expected.map(us)
         );
     }
@@ -222,14 +231,14 @@ mod tests {
             every: Span::from_millis(1),
             salt: None,
         };
-        let silence = || Silence::new(Some(suspension), []);
+        let outage = || OutageSchedule::new(Some(suspension), []);
         // The packet that is being sent when the silence begins, at 1 ms, is sent to its end.
         assert_eq!(
-            ends(radio(None, silence()), [0, 0, 950, 950]),
+            ends(radio(None, outage()), [0, 0, 950, 950]),
             [600, 700, 1_050, 1_600].map(us)
         );
         assert_eq!(
-            ends(radio(aggregation(2, 65_535), silence()), [0, 0, 800, 801]),
+            ends(radio(aggregation(2, 65_535), outage()), [0, 0, 800, 801]),
             [800, 900, 1_200, 1_800].map(us)
         );
     }
@@ -241,7 +250,7 @@ mod tests {
             backoff,
             ..aggregation
         });
-        let mut radio = radio(aggregation, Silence::default());
+        let mut radio = radio(aggregation, OutageSchedule::default());
         let mut end = Time::ZERO;
         let mut extra = Vec::new();
         for _ in 0..10_000 {
@@ -271,22 +280,22 @@ mod tests {
                 every: Span::from_micros(hold + more),
                 salt: random.then_some(9),
             });
-            let silence = Silence::new(suspension, []);
+            let outage = OutageSchedule::new(suspension, []);
             let mut now = 0;
             let arrivals: Vec<_> = arrivals.into_iter().map(|(gap, size)| { now += gap; (us(now), Bytes::new(size)) }).collect();
             // A byte each 100 ns: nothing is rounded.
-            let mut known = radio_of(Rate::from_mbps(80), aggregation(frames, bytes), silence.clone());
+            let mut known = radio_of(Rate::from_mbps(80), aggregation(frames, bytes), outage.clone());
             let ours: Vec<Time> = arrivals.iter().map(|(at, size)| known.transmit(*at, *at, *size).1).collect();
 
             let (mut waiting, mut free, mut theirs) = (VecDeque::from(arrivals), Time::ZERO, Vec::new());
             while let Some((at, _)) = waiting.front() {
-                let begins = silence.resumes(free.max(*at));
+                let begins = outage.resumes(free.max(*at));
                 free = begins + Span::from_micros(200);
                 let (mut count, mut left) = (0, bytes);
                 while let Some((at, size)) = waiting.front().copied() {
                     // No frame begins in the silence either: what is left of the transmission then
                     // is another.
-                    let is_silent = count > 0 && silence.resumes(free) > free;
+                    let is_silent = count > 0 && outage.resumes(free) > free;
                     if at > begins || count == frames || (count > 0 && size.get() > left) || is_silent {
                         break;
                     }

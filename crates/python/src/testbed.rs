@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use fullpipe_testbed::agent::{Ends, Plan};
 use fullpipe_testbed::kernel;
-use fullpipe_testbed::measured::{Measured, Recording};
+use fullpipe_testbed::reconstruct::{Measured, Recording};
 use nix::errno::Errno;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -72,7 +72,12 @@ pub(crate) fn measured(
     };
     let scenario = &scenario.get().inner;
     let measured = py.detach(|| {
-        fullpipe_testbed::measured::measured(scenario, Recording::in_folder(&folder), facts, rows)
+        fullpipe_testbed::reconstruct::reconstruct(
+            scenario,
+            Recording::in_folder(&folder),
+            facts,
+            rows,
+        )
     });
     let Measured { summary, trace } =
         measured.map_err(|failure| PyRuntimeError::new_err(failure.to_string()))?;

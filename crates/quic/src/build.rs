@@ -2,17 +2,17 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_endpoint::Pacing;
-use fullpipe_scenario::{Ecn, Error, Flow, ReceiveWindow, Scenario};
+use fullpipe_scenario::{EcnSetting, Error, Flow, ReceiveWindow, Scenario};
 use fullpipe_sim::TraceLevel;
-use fullpipe_trace::{FlowMeter, Window};
+use fullpipe_trace::{FlowMeter, MeasuredTime};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
-use crate::control::{ControlConfig, PROVIDES};
-use crate::half::{MTU, Settings};
+use crate::congestion_driver::{CongestionDriverConfig, PROVIDES};
+use crate::endpoint_metrics::{MTU, Settings};
 use crate::peer::BATCH;
-use crate::tape::{self, Tape};
+use crate::trace_buffer::{self, TraceBuffer};
 
 /// What QUIC does by itself (RFC 9000 §13.2.1, §18.2), and a scenario by default: two packets an
 /// ACK. The longest that one waits is 25 ms there and 40 ms here.
@@ -46,12 +46,12 @@ pub(crate) struct Plan {
     pub(crate) index: u32,
     pub(crate) start: Time,
     pub(crate) settings: Settings,
-    pub(crate) control: ControlConfig,
+    pub(crate) control: CongestionDriverConfig,
     pub(crate) meter: FlowMeter,
     pub(crate) ecn: bool,
     /// Datagrams of one system call at most.
     pub(crate) batch: usize,
-    pub(crate) tape: Tape,
+    pub(crate) buffer: TraceBuffer,
     pub(crate) descriptor: &'static fullpipe_cc::Descriptor,
 }
 
@@ -224,7 +224,7 @@ fn check_flow(
             "give a size",
         );
     }
-    if spec.ecn == Ecn::Ect1 {
+    if spec.ecn == EcnSetting::Ect1 {
         return refuse(
             "ecn",
             "\"ect1\"",
@@ -257,14 +257,16 @@ fn plan(
 ) -> Result<Plan, Error> {
     let (descriptor, config) = check_flow(scenario, spec, &Registry::default())?;
     let start = Time::ZERO + scenario.start(spec);
-    let window = Window {
+    let window = MeasuredTime {
         from: Time::ZERO + scenario.measure_from,
         to: Time::ZERO + scenario.duration,
     };
     let controller = (descriptor.build)(&config);
     let ecn = match spec.ecn {
-        Ecn::Auto => fullpipe_cc::Controller::decision(&controller).ecn != fullpipe_cc::Ecn::NotEct,
-        ecn => ecn == Ecn::Ect0,
+        EcnSetting::Auto => {
+            fullpipe_cc::Controller::decision(&controller).ecn != fullpipe_cc::EcnCodepoint::NotEct
+        }
+        ecn => ecn == EcnSetting::Ect0,
     };
     let pacing = match spec.pacing {
         fullpipe_scenario::Pacing::Auto => Pacing::Auto,
@@ -283,7 +285,7 @@ fn plan(
         }
         TraceLevel::Off | TraceLevel::Acks => acks,
     };
-    let tape = tape::reserve(
+    let buffer = trace_buffer::reserve(
         index as u32,
         level,
         descriptor.fields.len(),
@@ -308,7 +310,7 @@ fn plan(
             patience: (runner == Runner::Real && scenario.path.loopback).then_some(PATIENCE),
             seed: Rng::stream(scenario.seed, &spec.name, "quic").next_u64(),
         },
-        control: ControlConfig {
+        control: CongestionDriverConfig {
             controller,
             owner: descriptor.recovery,
             pacing,
@@ -326,7 +328,7 @@ fn plan(
             .host
             .as_ref()
             .map_or(BATCH, |host| BATCH.min(host.batch as usize)),
-        tape,
+        buffer,
         descriptor,
     })
 }

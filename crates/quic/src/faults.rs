@@ -12,11 +12,11 @@ use fullpipe_units::{Bytes, Span, Time};
 use noq_proto::EcnCodepoint;
 
 use crate::build::{Plan, Runner, plans};
-use crate::half::{Clock, addresses};
-use crate::peer::{Parts, Peer, Sink, Source};
+use crate::endpoint_metrics::{Clock, addresses};
+use crate::peer::{DataSource, Parts, Peer, Sink};
 use crate::real;
-use crate::tape;
 use crate::tls::Identity;
+use crate::trace_buffer;
 use crate::udp;
 
 const LOOPBACK: &str = "duration = \"20s\"\n[path]\nkind = \"loopback\"\n[[flow]]\n\
@@ -33,7 +33,7 @@ fn plan(scenario: &Scenario) -> Plan {
 }
 
 /// The two ends of a flow, with the identities that the server has and the client believes in.
-fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, Sink) {
+fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (DataSource, Sink) {
     let clock = Clock::start();
     let Plan {
         start,
@@ -41,7 +41,7 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, S
         control,
         meter,
         batch,
-        tape,
+        buffer,
         ..
     } = plan(scenario);
     let (server_at, client_at) = addresses();
@@ -56,7 +56,7 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, S
         start,
     );
     (
-        Source::new(
+        DataSource::new(
             clock,
             server,
             &settings,
@@ -67,7 +67,7 @@ fn ends(scenario: &Scenario, server: &Identity, client: &Identity) -> (Source, S
                 rate: None,
                 ecn: false,
                 batch,
-                tape,
+                buffer,
             },
         ),
         sink,
@@ -79,7 +79,7 @@ type Wire = VecDeque<(Time, bool, Vec<u8>)>;
 
 /// Carries datagrams for 5 ms each way, those that `passes` lets, until both ends are done or for a
 /// minute of virtual time.
-fn carry(source: &mut Source, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> bool) -> Time {
+fn carry(source: &mut DataSource, sink: &mut Sink, mut passes: impl FnMut(&[u8]) -> bool) -> Time {
     let (mut now, mut wire) = (Time::ZERO, Wire::new());
     let mut send = |peer: &mut dyn Peer, now: Time, to_client: bool, wire: &mut Wire| {
         while let Some(burst) = peer.burst(now) {
@@ -234,11 +234,11 @@ fn a_side_whose_socket_fails_does_not_keep_the_other_waiting() {
 
 #[test]
 fn a_trace_that_does_not_fit_is_refused_before_it_begins() {
-    let why = tape::reserve(0, TraceLevel::Acks, 20, 1_000_000, 400_000_000)
+    let why = trace_buffer::reserve(0, TraceLevel::Acks, 20, 1_000_000, 400_000_000)
         .expect_err("280 MB and their columns do not fit");
     assert!(why.contains("memory"), "{why}");
     assert!(
-        tape::reserve(0, TraceLevel::Off, 20, u64::MAX, 0).is_ok(),
+        trace_buffer::reserve(0, TraceLevel::Off, 20, u64::MAX, 0).is_ok(),
         "nothing is no trace"
     );
 }
@@ -247,7 +247,7 @@ fn a_trace_that_does_not_fit_is_refused_before_it_begins() {
 fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
     let mut plan = plan(&scenario(""));
     plan.control.pacing = Pacing::Off;
-    let mut tape = tape::reserve(
+    let mut buffer = trace_buffer::reserve(
         0,
         TraceLevel::Acks,
         plan.descriptor.fields.len(),
@@ -255,16 +255,16 @@ fn a_tape_that_is_full_keeps_the_newest_rows_and_says_so() {
         u64::MAX,
     )
     .expect("room");
-    let control = crate::Control::new(plan.control, Time::ZERO, plan.meter);
+    let control = crate::CongestionDriver::new(plan.control, Time::ZERO, plan.meter);
     for ms in 0..3_000 {
-        tape.on_ack(Time::ZERO + Span::from_millis(ms), &control);
+        buffer.on_ack(Time::ZERO + Span::from_millis(ms), &control);
     }
-    let times: Vec<u64> = tape
+    let times: Vec<u64> = buffer
         .rows()
         .map(|(row, _)| row.time.as_nanos() / 1_000_000)
         .collect();
-    assert_eq!(tape.overwritten() + times.len(), 3_000);
-    assert!(tape.overwritten() > 0);
+    assert_eq!(buffer.overwritten() + times.len(), 3_000);
+    assert!(buffer.overwritten() > 0);
     assert_eq!(
         times,
         ((3_000 - times.len() as u64)..3_000).collect::<Vec<_>>()

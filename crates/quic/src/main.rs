@@ -11,9 +11,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use fullpipe_quic::real::{self, Failure};
+use fullpipe_quic::real::{self, RunError};
 use fullpipe_quic::virtual_time::Virtual;
-use fullpipe_quic::{Runner, check, turns};
+use fullpipe_quic::{Runner, check, wakeups};
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::handover;
@@ -48,8 +48,8 @@ fn main() -> ExitCode {
             Ok(())
         }),
         ["turns", plan, out] => load(plan).and_then(|(scenario, ..)| {
-            let broken = |error: io::Error| Failure::Broken(format!("{out}: {error}"));
-            let sides = turns::measure(&scenario)?;
+            let broken = |error: io::Error| RunError::Broken(format!("{out}: {error}"));
+            let sides = wakeups::measure(&scenario)?;
             serde_json::to_writer(BufWriter::new(File::create(out).map_err(broken)?), &sides)
                 .map_err(|error| broken(error.into()))
         }),
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(Failure::Refused(error)) => {
+        Err(RunError::Refused(error)) => {
             let parts = [
                 ("file", error.file()),
                 ("key", error.key()),
@@ -76,15 +76,15 @@ fn main() -> ExitCode {
             eprintln!("{}", serde_json::Value::from(parts));
             ExitCode::from(2)
         }
-        Err(Failure::Broken(why)) => {
+        Err(RunError::Broken(why)) => {
             eprintln!("{why}");
             ExitCode::from(1)
         }
     }
 }
 
-fn load(path: &str) -> Result<(Scenario, Runner, Plan), Failure> {
-    let broken = |why: String| Failure::Broken(format!("{path}: {why}"));
+fn load(path: &str) -> Result<(Scenario, Runner, Plan), RunError> {
+    let broken = |why: String| RunError::Broken(format!("{path}: {why}"));
     let text = fs::read_to_string(path).map_err(|error| broken(error.to_string()))?;
     let plan: Plan = serde_json::from_str(&text).map_err(|error| broken(error.to_string()))?;
     let runners = [Runner::Real, Runner::Virtual];
@@ -98,17 +98,17 @@ fn load(path: &str) -> Result<(Scenario, Runner, Plan), Failure> {
     Ok((Scenario::parse(&plan.scenario, &plan.file)?, runner, plan))
 }
 
-fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Result<(), Failure> {
+fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Result<(), RunError> {
     let level = match plan.trace.as_deref() {
         None | Some("off") => TraceLevel::Off,
         Some("ack") => TraceLevel::Acks,
         Some(interval) => TraceLevel::Every(
             interval
                 .parse()
-                .map_err(|_| Failure::Broken(format!("no trace level: {interval}")))?,
+                .map_err(|_| RunError::Broken(format!("no trace level: {interval}")))?,
         ),
     };
-    let broken = |error: io::Error| Failure::Broken(format!("{}: {error}", out.display()));
+    let broken = |error: io::Error| RunError::Broken(format!("{}: {error}", out.display()));
     // Two sockets a flow; what is not given is seen when they are made.
     let _ = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, most)| setrlimit(Resource::RLIMIT_NOFILE, most, most));
@@ -127,13 +127,13 @@ fn run((scenario, runner, plan): &(Scenario, Runner, Plan), out: &Path) -> Resul
     fs::rename(aside, out).map_err(broken)
 }
 
-fn in_virtual_time(scenario: &Scenario, level: TraceLevel) -> Result<Run, Failure> {
+fn in_virtual_time(scenario: &Scenario, level: TraceLevel) -> Result<Run, RunError> {
     let mut run = Virtual::new(scenario, level)?;
     while !run.advance(20_000) {
         progress(run.now(), scenario.duration, run.events());
     }
     if let Some((flow, why)) = run.failures().first() {
-        return Err(Failure::Broken(format!(
+        return Err(RunError::Broken(format!(
             "{flow}: the connection ended: {why}"
         )));
     }

@@ -11,16 +11,16 @@ use fullpipe_trace::{FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summa
 use fullpipe_units::Time;
 
 use crate::build::Runner;
-use crate::peer::{Sink, Source};
+use crate::peer::{DataSource, Sink};
 
 /// A flow that is over.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) source: Source,
+    pub(crate) source: DataSource,
     pub(crate) sink: Sink,
     pub(crate) descriptor: &'static fullpipe_cc::Descriptor,
     /// What the path dropped and marked of it.
-    pub(crate) tallied: fullpipe_trace::Tallied,
+    pub(crate) tallied: fullpipe_trace::FlowCounters,
 }
 
 /// What there is besides the flows.
@@ -53,7 +53,7 @@ pub(crate) fn run(
             descriptor,
             tallied,
         } = flow;
-        let (control, unused, tape) = source.into_parts();
+        let (control, unused, buffer) = source.into_parts();
         let (meter, held) = match (control, unused) {
             (Some(mut control), _) => control.finish(rest.end),
             (None, meter) => (meter.expect("a meter waits for its control"), Vec::new()),
@@ -68,11 +68,11 @@ pub(crate) fn run(
             &LIMITS,
             &held,
         ));
-        if tape.overwritten() > 0 {
+        if buffer.overwritten() > 0 {
             warnings.push(format!(
                 "the trace of {} was full: its first {} rows are gone",
                 spec.name,
-                tape.overwritten()
+                buffer.overwritten()
             ));
         }
         let group = recorder.as_mut().map_or(0, |recorder| {
@@ -84,14 +84,14 @@ pub(crate) fn run(
                 recorder.declare(descriptor.name, fields)
             })
         });
-        tapes.push((group, tape));
+        tapes.push((group, buffer));
     }
     if let Some(recorder) = &mut recorder {
         // Each tape is in order; no copy of them all, which may be half of the memory that there
         // is.
         let mut rows: Vec<_> = tapes
             .iter()
-            .map(|(group, tape)| (*group, tape.rows().peekable()))
+            .map(|(group, buffer)| (*group, buffer.rows().peekable()))
             .collect();
         let mut first: BinaryHeap<_> = rows
             .iter_mut()
@@ -106,7 +106,7 @@ pub(crate) fn run(
         }
         let mut transitions: Vec<_> = tapes
             .iter()
-            .flat_map(|(_, tape)| tape.transitions())
+            .flat_map(|(_, buffer)| buffer.transitions())
             .collect();
         transitions.sort_by_key(|row| (row.time, row.flow));
         transitions
@@ -144,7 +144,7 @@ pub(crate) fn run(
 /// When the next row of a tape is due, and whose it is.
 fn next<'a>(
     rows: &mut Peekable<impl Iterator<Item = (FlowRow, &'a [f64])>>,
-    tape: usize,
+    buffer: usize,
 ) -> Option<Reverse<(Time, usize)>> {
-    Some(Reverse((rows.peek()?.0.time, tape)))
+    Some(Reverse((rows.peek()?.0.time, buffer)))
 }

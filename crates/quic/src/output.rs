@@ -4,7 +4,7 @@ use bytes::Bytes as Data;
 use fullpipe_units::{Rate, Span, Time};
 use noq_proto::{Connection, Dir, StreamId, WriteError};
 
-use crate::half::STREAM;
+use crate::endpoint_metrics::STREAM;
 
 /// What is sent: zeros, never copied.
 static ZEROS: [u8; 65_536] = [0; 65_536];

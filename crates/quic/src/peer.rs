@@ -10,12 +10,12 @@ use fullpipe_trace::FlowMeter;
 use fullpipe_units::{Bytes, Rate, Time};
 use noq_proto::{Dir, EcnCodepoint, Event, StreamEvent, StreamId};
 
-use crate::control::{Control, ControlConfig};
-use crate::half::{Clock, Half, MTU, Settings};
-use crate::mailbox::{Mail, Mailbox};
+use crate::congestion_driver::{CongestionDriver, CongestionDriverConfig};
+use crate::endpoint_metrics::{Clock, EndpointMetrics, MTU, Settings};
+use crate::event_buffer::{BufferedEvent, EventBuffer};
 use crate::output::{Output, Stopped};
-use crate::tape::Tape;
 use crate::tls::Identity;
+use crate::trace_buffer::TraceBuffer;
 
 /// Datagrams that one system call takes: what fits into 64 KiB.
 pub(crate) const BATCH: usize = 65_507 / MTU as usize;
@@ -57,7 +57,7 @@ pub trait Peer {
 /// What a server is made of besides its connection.
 #[derive(Debug)]
 pub(crate) struct Parts {
-    pub(crate) control: ControlConfig,
+    pub(crate) control: CongestionDriverConfig,
     pub(crate) meter: FlowMeter,
     /// At which the application writes, if not all the time.
     pub(crate) rate: Option<Rate>,
@@ -65,18 +65,18 @@ pub(crate) struct Parts {
     pub(crate) ecn: bool,
     /// Datagrams of one system call at most.
     pub(crate) batch: usize,
-    pub(crate) tape: Tape,
+    pub(crate) buffer: TraceBuffer,
 }
 
 /// The server of a flow.
 #[derive(Debug)]
-pub struct Source {
-    half: Half,
-    mailbox: Arc<Mailbox>,
-    mail: Mail,
+pub struct DataSource {
+    half: EndpointMetrics,
+    mailbox: Arc<EventBuffer>,
+    mail: BufferedEvent,
     /// What control will be made of, until the request is there.
-    config: Option<(ControlConfig, FlowMeter)>,
-    control: Option<Control>,
+    config: Option<(CongestionDriverConfig, FlowMeter)>,
+    control: Option<CongestionDriver>,
     output: Option<Output>,
     rate: Option<Rate>,
     /// The request's stream, and what is read of it.
@@ -86,31 +86,31 @@ pub struct Source {
     record: bool,
     /// What holds it back since the last burst.
     limit: Limit,
-    tape: Tape,
+    buffer: TraceBuffer,
 }
 
-impl Source {
+impl DataSource {
     pub(crate) fn new(
         clock: Clock,
         identity: &Identity,
         settings: &Settings,
         peer: SocketAddr,
         parts: Parts,
-    ) -> Source {
+    ) -> DataSource {
         let Parts {
             control,
             meter,
             rate,
             ecn,
             batch,
-            tape,
+            buffer,
         } = parts;
-        let mailbox = Arc::new(Mailbox::default());
-        let half = Half::server(clock, identity, settings, mailbox.clone(), peer);
-        Source {
+        let mailbox = Arc::new(EventBuffer::default());
+        let half = EndpointMetrics::server(clock, identity, settings, mailbox.clone(), peer);
+        DataSource {
             half,
             mailbox,
-            mail: Mail::default(),
+            mail: BufferedEvent::default(),
             config: Some((control, meter)),
             control: None,
             output: None,
@@ -120,7 +120,7 @@ impl Source {
             batch,
             record: false,
             limit: Limit::Handshake,
-            tape,
+            buffer,
         }
     }
 
@@ -130,13 +130,17 @@ impl Source {
     }
 
     /// Its congestion control, once there is something to send.
-    pub fn control(&mut self) -> Option<&mut Control> {
+    pub fn control(&mut self) -> Option<&mut CongestionDriver> {
         self.control.as_mut()
     }
 
     /// What was taken down.
-    pub(crate) fn into_parts(self) -> (Option<Control>, Option<FlowMeter>, Tape) {
-        (self.control, self.config.map(|(_, meter)| meter), self.tape)
+    pub(crate) fn into_parts(self) -> (Option<CongestionDriver>, Option<FlowMeter>, TraceBuffer) {
+        (
+            self.control,
+            self.config.map(|(_, meter)| meter),
+            self.buffer,
+        )
     }
 
     /// Hands what noq told to control, and control's window to noq.
@@ -145,10 +149,10 @@ impl Source {
         let Some(control) = self.control.as_mut().filter(|_| !self.mail.is_empty()) else {
             return;
         };
-        let acked = control.on_mail(now, &self.mail, self.half.srtt(), &mut self.tape);
+        let acked = control.on_event(now, &self.mail, self.half.srtt(), &mut self.buffer);
         self.mailbox.set_window(control.window());
         if acked {
-            self.tape.on_ack(now, control);
+            self.buffer.on_ack(now, control);
         }
     }
 
@@ -187,7 +191,7 @@ impl Source {
         if let (Ok(wanted), Some((config, meter))) = (wanted, self.config.take()) {
             // What was told of the handshake's packets has numbers of other spaces.
             self.mailbox.take(&mut self.mail);
-            let mut control = Control::new(config, now, meter);
+            let mut control = CongestionDriver::new(config, now, meter);
             if self.record {
                 control.record();
             }
@@ -216,7 +220,7 @@ impl Source {
     }
 }
 
-impl Peer for Source {
+impl Peer for DataSource {
     fn receive(&mut self, now: Time, ecn: Option<EcnCodepoint>, data: BytesMut) {
         self.half.receive(now, ecn, data);
         self.take_mail(now);
@@ -230,7 +234,7 @@ impl Peer for Source {
         self.half.on_time(now);
         self.take_mail(now);
         if let Some(control) = &mut self.control {
-            control.on_time(now, &mut self.tape);
+            control.on_time(now, &mut self.buffer);
             self.mailbox.set_window(control.window());
         }
         self.events(now);
@@ -273,7 +277,7 @@ impl Peer for Source {
         let control = self.control.as_ref();
         let departure = control
             .filter(|_| self.limit == Limit::Pacing)
-            .map(Control::next_departure);
+            .map(CongestionDriver::next_departure);
         let more = self
             .output
             .as_ref()
@@ -283,7 +287,7 @@ impl Peer for Source {
             self.half.timer_at(),
             departure,
             more,
-            control.and_then(Control::wake_at),
+            control.and_then(CongestionDriver::wake_at),
         ]
         .into_iter()
         .flatten()
@@ -298,7 +302,7 @@ impl Peer for Source {
 /// The client of a flow.
 #[derive(Debug)]
 pub struct Sink {
-    half: Half,
+    half: EndpointMetrics,
     /// What it asks for; `u64::MAX` for data without end.
     wanted: u64,
     got: u64,
@@ -315,7 +319,7 @@ impl Sink {
         meter: FlowMeter,
         now: Time,
     ) -> Sink {
-        let half = Half::client(clock, identity, settings, Arc::default(), peer, now);
+        let half = EndpointMetrics::client(clock, identity, settings, Arc::default(), peer, now);
         Sink {
             half,
             wanted: wanted.map_or(u64::MAX, Bytes::get),

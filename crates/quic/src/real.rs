@@ -9,39 +9,39 @@ use std::thread;
 
 use fullpipe_scenario::{Error, Quic, Scenario};
 use fullpipe_sim::{Run, TraceLevel};
-use fullpipe_testbed::{Between, Inside, Sandbox, Trouble};
-use fullpipe_trace::{LinkSummary, Tallied, handover};
+use fullpipe_testbed::{Between, Inside, Sandbox, SandboxError};
+use fullpipe_trace::{FlowCounters, LinkSummary, handover};
 use fullpipe_units::Time;
 use nix::errno::Errno;
 use noq_udp::UdpSocketState;
 use serde_json::{Value, json};
 
 use crate::build::{Plan, Runner, plans};
-use crate::half::Clock;
+use crate::endpoint_metrics::Clock;
 use crate::outcome::{self, Finished, Rest};
-use crate::peer::{Parts, Peer, Sink, Source};
+use crate::peer::{DataSource, Parts, Peer, Sink};
 use crate::tap::{self, Seen};
 use crate::tls::Identity;
-use crate::udp::{self, Station};
+use crate::udp::{self, UdpEndpoint};
 
 /// Why there is no result.
 #[derive(Debug)]
-pub enum Failure {
+pub enum RunError {
     /// The scenario is not for this runner.
     Refused(Box<Error>),
     /// The run went wrong: what, and what helps.
     Broken(String),
 }
 
-impl From<Error> for Failure {
-    fn from(error: Error) -> Failure {
-        Failure::Refused(Box::new(error))
+impl From<Error> for RunError {
+    fn from(error: Error) -> RunError {
+        RunError::Refused(Box::new(error))
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Failure {
-        Failure::Broken(trouble.to_string())
+impl From<SandboxError> for RunError {
+    fn from(trouble: SandboxError) -> RunError {
+        RunError::Broken(trouble.to_string())
     }
 }
 
@@ -56,8 +56,8 @@ const FIRST_PORT: u16 = 4433;
 
 /// The ends of all flows.
 struct Ends {
-    sources: Vec<Station<Source>>,
-    sinks: Vec<Station<Sink>>,
+    sources: Vec<UdpEndpoint<DataSource>>,
+    sinks: Vec<UdpEndpoint<Sink>>,
     descriptors: Vec<&'static fullpipe_cc::Descriptor>,
     clock: Clock,
     warnings: Vec<String>,
@@ -74,12 +74,12 @@ pub fn on_loopback(
     scenario: &Scenario,
     level: TraceLevel,
     progress: impl FnMut(Time, u64),
-) -> Result<Run, Failure> {
+) -> Result<Run, RunError> {
     let plans = plans(scenario, Runner::Real, level)?;
     let sockets = plans
         .iter()
         .map(|_| Ok([loopback(0)?, loopback(0)?]))
-        .collect::<Result<_, Trouble>>()?;
+        .collect::<Result<_, SandboxError>>()?;
     let mut ends = Ends::new(scenario, plans, sockets, Clock::start())?;
     let turns = ends.run(scenario, progress)?;
     Ok(ends.finish(
@@ -94,7 +94,7 @@ pub fn on_loopback(
 /// The two ends of a scenario's first flow on the loopback, for who drives them otherwise.
 pub(crate) fn pair(
     scenario: &Scenario,
-) -> Result<(Station<Source>, Station<Sink>, Clock), Failure> {
+) -> Result<(UdpEndpoint<DataSource>, UdpEndpoint<Sink>, Clock), RunError> {
     let mut plans = plans(scenario, Runner::Real, TraceLevel::Off)?;
     plans.truncate(1);
     let mut ends = Ends::new(
@@ -117,14 +117,16 @@ pub fn behind_path(
     level: TraceLevel,
     out: &File,
     mut progress: impl FnMut(Time, u64),
-) -> Result<(), Failure> {
+) -> Result<(), RunError> {
     let mut sandbox = Sandbox::start(|inside| within(scenario, level, out, inside))?;
     loop {
         let said = match sandbox.hear() {
             Ok(Some(said)) => said,
             Err(Errno::EINTR) => continue,
             Ok(None) | Err(_) => {
-                return Err(Failure::Broken("the run was ended from outside".to_owned()));
+                return Err(RunError::Broken(
+                    "the run was ended from outside".to_owned(),
+                ));
             }
         };
         if let Some([at, got]) = said["progress"].as_array().map(Vec::as_slice) {
@@ -134,7 +136,7 @@ pub fn behind_path(
             );
         } else if let Some(trouble) = said.get("trouble") {
             let word = |key: &str| trouble[key].as_str().unwrap_or_default();
-            return Err(Trouble::new(word("problem"), word("fix")).into());
+            return Err(SandboxError::new(word("problem"), word("fix")).into());
         } else if said.get("done").is_some() {
             return Ok(());
         }
@@ -147,10 +149,10 @@ fn within(
     level: TraceLevel,
     out: &File,
     inside: &Inside,
-) -> Result<Value, Trouble> {
+) -> Result<Value, SandboxError> {
     let mut bed = fullpipe_testbed::raise(scenario)?.map_err(trouble)?;
     let plans = plans(scenario, Runner::Real, level).map_err(trouble)?;
-    let cant = |errno: Errno| Trouble::new(format!("an end of the bed: {errno}"), "try again");
+    let cant = |errno: Errno| SandboxError::new(format!("an end of the bed: {errno}"), "try again");
     let ports = || plans.iter().map(|plan| FIRST_PORT + plan.index as u16);
     // A socket stays in the network namespace in which it was made.
     bed.near.enter().map_err(cant)?;
@@ -210,7 +212,7 @@ fn within(
         },
     )?;
     let cant = |error: io::Error| {
-        Trouble::new(format!("the results: {error}"), "look for room in $TMPDIR")
+        SandboxError::new(format!("the results: {error}"), "look for room in $TMPDIR")
     };
     let mut to = io::BufWriter::new(out);
     handover::write(&mut to, &run.summary, run.trace.as_ref()).map_err(cant)?;
@@ -221,9 +223,9 @@ fn within(
     Ok(Value::Null)
 }
 
-fn trouble(error: Error) -> Trouble {
+fn trouble(error: Error) -> SandboxError {
     let (problem, fix) = (error.problem(), error.fix());
-    Trouble::new(
+    SandboxError::new(
         format!("{} = {}: {problem}", error.key(), error.value()),
         fix,
     )
@@ -242,7 +244,7 @@ impl Ends {
         plans: Vec<Plan>,
         sockets: Vec<[Socket; 2]>,
         clock: Clock,
-    ) -> Result<Ends, Trouble> {
+    ) -> Result<Ends, SandboxError> {
         let mut ends = Ends {
             sources: Vec::new(),
             sinks: Vec::new(),
@@ -261,7 +263,7 @@ impl Ends {
         scenario: &Scenario,
         plan: Plan,
         [server, client]: [Socket; 2],
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), SandboxError> {
         let Plan {
             index,
             start,
@@ -270,11 +272,11 @@ impl Ends {
             meter,
             ecn,
             batch,
-            tape,
+            buffer,
             descriptor,
         } = plan;
         let (spec, identity) = (&scenario.flows[index as usize], Identity::new());
-        let cant = |error: io::Error| Trouble::new(format!("a socket: {error}"), "try again");
+        let cant = |error: io::Error| SandboxError::new(format!("a socket: {error}"), "try again");
         for (socket, state) in [&server, &client] {
             let room = state.recv_buffer_size(socket.into()).map_err(cant)?;
             if room < LEAST_ROOM && self.warnings.is_empty() {
@@ -292,14 +294,14 @@ impl Ends {
             rate: spec.app_rate,
             ecn,
             batch,
-            tape,
+            buffer,
         };
         let sink = Sink::new(
             self.clock, &identity, &settings, server_at, spec.bytes, meter, start,
         );
-        let source = Source::new(self.clock, &identity, &settings, client_at, parts);
+        let source = DataSource::new(self.clock, &identity, &settings, client_at, parts);
         let (socket, state) = server;
-        self.sources.push(Station {
+        self.sources.push(UdpEndpoint {
             socket,
             state,
             peer: source,
@@ -308,7 +310,7 @@ impl Ends {
             start: Time::ZERO,
         });
         let (socket, state) = client;
-        self.sinks.push(Station {
+        self.sinks.push(UdpEndpoint {
             socket,
             state,
             peer: sink,
@@ -324,7 +326,7 @@ impl Ends {
         &mut self,
         scenario: &Scenario,
         progress: impl FnMut(Time, u64),
-    ) -> Result<u64, Trouble> {
+    ) -> Result<u64, SandboxError> {
         let end = Time::ZERO + scenario.duration;
         udp::run(
             (&mut self.sources, &mut self.sinks),
@@ -333,7 +335,7 @@ impl Ends {
             &scenario.quic,
             progress,
         )
-        .map_err(|error| Trouble::new(format!("a socket failed: {error}"), "try again"))
+        .map_err(|error| SandboxError::new(format!("a socket failed: {error}"), "try again"))
     }
 
     fn finish(
@@ -343,7 +345,7 @@ impl Ends {
         turns: u64,
         facts: BTreeMap<String, String>,
         path: Path,
-    ) -> Result<Run, Trouble> {
+    ) -> Result<Run, SandboxError> {
         let flows = self
             .sources
             .into_iter()
@@ -366,7 +368,10 @@ impl Ends {
             for (who, ended) in ends.into_iter().flatten() {
                 if let Err(why) = ended {
                     let problem = format!("{}: the connection ended at {who}: {why}", spec.name);
-                    return Err(Trouble::new(problem, "run it again, or --on quic-virtual"));
+                    return Err(SandboxError::new(
+                        problem,
+                        "run it again, or --on quic-virtual",
+                    ));
                 }
             }
             let tallied = match &path.seen {
@@ -374,7 +379,7 @@ impl Ends {
                     sink.meter_mut().set_waits(seen.waits(index));
                     seen.tallied(index)
                 }
-                None => Tallied::default(),
+                None => FlowCounters::default(),
             };
             finished.push(Finished {
                 source,
@@ -446,11 +451,11 @@ fn facts(quic: &Quic) -> BTreeMap<String, String> {
 }
 
 /// A socket on the loopback: never seen from outside.
-pub(crate) fn loopback(port: u16) -> Result<Socket, Trouble> {
+pub(crate) fn loopback(port: u16) -> Result<Socket, SandboxError> {
     bind((Ipv4Addr::LOCALHOST, port).into())
 }
 
-fn bind(address: SocketAddr) -> Result<Socket, Trouble> {
+fn bind(address: SocketAddr) -> Result<Socket, SandboxError> {
     let cant = |error: io::Error| {
         let fix = match error.raw_os_error().map(Errno::from_raw) {
             Some(Errno::EADDRINUSE) => "take another port",
@@ -459,7 +464,7 @@ fn bind(address: SocketAddr) -> Result<Socket, Trouble> {
             }
             _ => "try again",
         };
-        Trouble::new(format!("no UDP socket at {address}: {error}"), fix)
+        SandboxError::new(format!("no UDP socket at {address}: {error}"), fix)
     };
     let socket = UdpSocket::bind(address).map_err(cant)?;
     let state = UdpSocketState::new((&socket).into()).map_err(cant)?;

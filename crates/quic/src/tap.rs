@@ -1,11 +1,11 @@
 //! What the path does with packets, as whoever carries them is told.
 
-use fullpipe_emulator::{Cause, Direction, Kind, Parcel, Passage};
+use fullpipe_emulator::{Cause, Direction, EmulatedPacket, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::TraceLevel;
-use fullpipe_testbed::measured::{Dropped, Links, Loss, Passed};
+use fullpipe_testbed::reconstruct::{Dropped, Links, Loss, Passed};
 use fullpipe_testbed::{Frame, Header, Route, Side, Tap};
-use fullpipe_trace::{FlowMeter, LinkRow, Tallied, Window};
+use fullpipe_trace::{FlowCounters, FlowMeter, LinkRow, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
 /// Links are sampled this often when flows are at every ACK.
@@ -23,36 +23,36 @@ pub(crate) fn link_interval(level: TraceLevel) -> Option<Span> {
 /// Drops and marks of each flow.
 #[derive(Debug)]
 pub(crate) struct Tallies {
-    window: Window,
-    flows: Vec<Tallied>,
+    window: MeasuredTime,
+    flows: Vec<FlowCounters>,
 }
 
 impl Tallies {
     pub(crate) fn new(scenario: &Scenario) -> Tallies {
         Tallies {
             window: fullpipe_emulator::whole(scenario),
-            flows: vec![Tallied::default(); scenario.flows.len()],
+            flows: vec![FlowCounters::default(); scenario.flows.len()],
         }
     }
 
-    pub(crate) fn dropped<P>(&mut self, at: Time, parcel: &Parcel<P>) {
+    pub(crate) fn dropped<P>(&mut self, at: Time, parcel: &EmulatedPacket<P>) {
         if self.window.holds(at) {
             let tallied = &mut self.flows[parcel.flow as usize];
             match parcel.kind {
-                Kind::Data => tallied.drops += 1,
-                Kind::Ack => tallied.ack_drops += 1,
-                Kind::Other => {}
+                PacketKind::Data => tallied.drops += 1,
+                PacketKind::Ack => tallied.ack_drops += 1,
+                PacketKind::Other => {}
             }
         }
     }
 
-    pub(crate) fn passed<P>(&mut self, passage: &Passage, parcel: &Parcel<P>) {
-        if passage.marked && parcel.kind == Kind::Data {
+    pub(crate) fn passed<P>(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<P>) {
+        if passage.marked && parcel.kind == PacketKind::Data {
             self.flows[parcel.flow as usize].marks += u64::from(self.window.holds(passage.start));
         }
     }
 
-    pub(crate) fn of(&self, flow: usize) -> Tallied {
+    pub(crate) fn of(&self, flow: usize) -> FlowCounters {
         self.flows[flow]
     }
 }
@@ -77,13 +77,13 @@ pub(crate) fn route(first: u16, flows: usize) -> impl Route {
 
 /// A long header is a handshake's (RFC 9000 §17.2): what goes with it counts as little as TCP's
 /// SYN.
-fn counts(direction: Direction, packet: &[u8]) -> Kind {
+fn counts(direction: Direction, packet: &[u8]) -> PacketKind {
     const UDP_HEADER: usize = 8;
     let first = packet.get(usize::from(packet[0] & 0x0f) * 4 + UDP_HEADER);
     match direction {
-        _ if first.is_none_or(|first| first & 0x80 != 0) => Kind::Other,
-        Direction::Forward => Kind::Data,
-        Direction::Reverse => Kind::Ack,
+        _ if first.is_none_or(|first| first & 0x80 != 0) => PacketKind::Other,
+        Direction::Forward => PacketKind::Data,
+        Direction::Reverse => PacketKind::Ack,
     }
 }
 
@@ -111,7 +111,7 @@ impl Seen {
         }
     }
 
-    pub(crate) fn tallied(&self, flow: usize) -> Tallied {
+    pub(crate) fn tallied(&self, flow: usize) -> FlowCounters {
         self.tallies.of(flow)
     }
 
@@ -132,7 +132,13 @@ impl Seen {
 }
 
 impl Tap for Seen {
-    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Frame>) {
+    fn dropped(
+        &mut self,
+        at: Time,
+        link: Option<usize>,
+        cause: Cause,
+        parcel: &EmulatedPacket<Frame>,
+    ) {
         self.tallies.dropped(at, parcel);
         if let Some((links, _)) = &mut self.links {
             let why = match cause {
@@ -140,7 +146,10 @@ impl Tap for Seen {
                 Cause::Queue => Loss::Queue,
                 Cause::Policer => Loss::Policer,
             };
-            let (link, data) = (link.map(|link| link as u32), parcel.kind == Kind::Data);
+            let (link, data) = (
+                link.map(|link| link as u32),
+                parcel.kind == PacketKind::Data,
+            );
             links.dropped.push(Dropped {
                 link,
                 flow: parcel.flow,
@@ -151,10 +160,10 @@ impl Tap for Seen {
         }
     }
 
-    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
+    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
         self.tallies.passed(passage, parcel);
         if let Some((links, _)) = &mut self.links {
-            let Passage {
+            let LinkTransit {
                 link,
                 arrived,
                 start,
@@ -164,7 +173,7 @@ impl Tap for Seen {
             links.passed.push(Passed {
                 link: link as u32,
                 flow: parcel.flow,
-                data: parcel.kind == Kind::Data,
+                data: parcel.kind == PacketKind::Data,
                 size: parcel.size.get() as u32,
                 arrived,
                 start,
@@ -180,9 +189,9 @@ impl Tap for Seen {
         _due: Time,
         waited: Span,
         _side: Side,
-        parcel: &Parcel<Frame>,
+        parcel: &EmulatedPacket<Frame>,
     ) {
-        if parcel.direction == Direction::Forward && parcel.kind == Kind::Data {
+        if parcel.direction == Direction::Forward && parcel.kind == PacketKind::Data {
             self.waits[parcel.flow as usize].on_delivered(at, waited, Bytes::ZERO);
         }
     }

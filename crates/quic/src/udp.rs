@@ -16,8 +16,8 @@ use nix::sys::time::TimeSpec;
 use nix::unistd::Pid;
 use noq_udp::{EcnCodepoint, RecvMeta, Transmit, UdpSocketState};
 
-use crate::half::Clock;
-use crate::peer::{Peer, Sink, Source};
+use crate::endpoint_metrics::Clock;
+use crate::peer::{DataSource, Peer, Sink};
 
 /// Bursts of a turn at most, before it is looked what has come.
 const BURSTS: usize = 8;
@@ -39,7 +39,7 @@ const FAREWELL: Span = Span::from_millis(500);
 
 /// An end of a flow, and its socket.
 #[derive(Debug)]
-pub(crate) struct Station<P> {
+pub(crate) struct UdpEndpoint<P> {
     pub(crate) socket: UdpSocket,
     pub(crate) state: UdpSocketState,
     pub(crate) peer: P,
@@ -72,7 +72,7 @@ impl Drop for Leaving<'_> {
 /// Runs both sides, a thread each, to their end; `progress` is told of the time and the bytes that
 /// have arrived. Gives the number of their turns.
 pub(crate) fn run(
-    (sources, sinks): (&mut [Station<Source>], &mut [Station<Sink>]),
+    (sources, sinks): (&mut [UdpEndpoint<DataSource>], &mut [UdpEndpoint<Sink>]),
     clock: Clock,
     end: Time,
     quic: &Quic,
@@ -114,9 +114,9 @@ pub(crate) fn run(
 /// A side's loop, until `done` says so. Gives the number of its turns.
 fn side<P: Peer>(
     (cpu, busy_poll): (Option<u32>, bool),
-    stations: &mut [Station<P>],
+    stations: &mut [UdpEndpoint<P>],
     clock: Clock,
-    mut done: impl FnMut(Time, &mut [Station<P>]) -> bool,
+    mut done: impl FnMut(Time, &mut [UdpEndpoint<P>]) -> bool,
 ) -> io::Result<u64> {
     if let Some(cpu) = cpu {
         let mut set = CpuSet::new();
@@ -153,7 +153,7 @@ fn side<P: Peer>(
 /// since they did.
 fn serve(
     now: Time,
-    stations: &mut [Station<Source>],
+    stations: &mut [UdpEndpoint<DataSource>],
     over_since: &mut Option<Time>,
     shared: &Shared,
 ) -> bool {
@@ -173,7 +173,7 @@ fn serve(
 }
 
 /// Whether the client's side is done: everything arrived, or the time is up.
-fn fetch(now: Time, stations: &mut [Station<Sink>], end: Time, shared: &Shared) -> bool {
+fn fetch(now: Time, stations: &mut [UdpEndpoint<Sink>], end: Time, shared: &Shared) -> bool {
     shared.got.store(
         stations.iter().map(|station| station.peer.got()).sum(),
         Ordering::Relaxed,
@@ -195,7 +195,7 @@ fn fetch(now: Time, stations: &mut [Station<Sink>], end: Time, shared: &Shared) 
     ended || broken
 }
 
-impl<P: Peer> Station<P> {
+impl<P: Peer> UdpEndpoint<P> {
     /// Reads what has come, and sends what may leave; true if there was anything.
     fn turn(&mut self, clock: Clock, buffers: &mut [BytesMut]) -> io::Result<bool> {
         let mut received = false;
@@ -249,7 +249,7 @@ impl<P: Peer> Station<P> {
     /// Sends until nothing may leave, the kernel has no room, or it was enough for a turn; true if
     /// anything left.
     pub(crate) fn send(&mut self, clock: Clock) -> io::Result<bool> {
-        let Station {
+        let UdpEndpoint {
             socket,
             state,
             peer,
@@ -315,9 +315,9 @@ fn offer(
 }
 
 /// Sleeps until something arrives, or the next thing is due.
-pub(crate) fn sleep<P: Peer>(stations: &[Station<P>], clock: Clock) -> io::Result<()> {
+pub(crate) fn sleep<P: Peer>(stations: &[UdpEndpoint<P>], clock: Clock) -> io::Result<()> {
     let now = clock.now();
-    let due = |station: &Station<P>| {
+    let due = |station: &UdpEndpoint<P>| {
         if now < station.start {
             Some(station.start)
         } else {

@@ -4,8 +4,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::BytesMut;
-use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
-use fullpipe_path::{Ecn, Serialiser};
+use fullpipe_emulator::{
+    Cause, Direction, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
+};
+use fullpipe_path::{EcnCodepoint as OnPath, Serialiser};
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::{FlowMeter, LinkRow};
@@ -13,9 +15,9 @@ use fullpipe_units::{Rate, Rng, Span, Time};
 use noq_proto::EcnCodepoint;
 
 use crate::build::{Plan, Runner, plans};
-use crate::half::{Clock, HEADERS, addresses};
+use crate::endpoint_metrics::{Clock, HEADERS, addresses};
 use crate::outcome::{self, Finished, Rest};
-use crate::peer::{Parts, Peer, Sink, Source};
+use crate::peer::{DataSource, Parts, Peer, Sink};
 use crate::tap::{Tallies, link_interval};
 use crate::tls::Identity;
 
@@ -26,7 +28,7 @@ type Payload = Box<[u8]>;
 
 /// A flow's two ends, and what has left one and not yet reached the path.
 struct Flow {
-    source: Source,
+    source: DataSource,
     sink: Sink,
     descriptor: &'static fullpipe_cc::Descriptor,
     start: Time,
@@ -34,33 +36,40 @@ struct Flow {
     access: Serialiser,
     jitter: Option<(Rng, Span)>,
     last_entry: Time,
-    entering: VecDeque<(Time, Parcel<Payload>)>,
+    entering: VecDeque<(Time, EmulatedPacket<Payload>)>,
     /// When an end wants to be called.
     wakes: [Option<Time>; 2],
 }
 
 /// What the path does with packets.
 struct Watcher {
-    delivered: Vec<(Span, Parcel<Payload>)>,
+    delivered: Vec<(Span, EmulatedPacket<Payload>)>,
     tallies: Tallies,
     /// Of each link, drops and marks so far.
     links: Vec<(u64, u64)>,
 }
 
-impl Watch<Payload> for Watcher {
-    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Payload>) {
+impl Observer<Payload> for Watcher {
+    fn dropped(
+        &mut self,
+        at: Time,
+        link: Option<usize>,
+        cause: Cause,
+        parcel: &EmulatedPacket<Payload>,
+    ) {
         self.tallies.dropped(at, parcel);
-        if let Some(link) = link.filter(|_| parcel.kind == Kind::Data && cause != Cause::Loss) {
+        if let Some(link) = link.filter(|_| parcel.kind == PacketKind::Data && cause != Cause::Loss)
+        {
             self.links[link].0 += 1;
         }
     }
 
-    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Payload>) {
+    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Payload>) {
         self.tallies.passed(passage, parcel);
-        self.links[passage.link].1 += u64::from(passage.marked && parcel.kind == Kind::Data);
+        self.links[passage.link].1 += u64::from(passage.marked && parcel.kind == PacketKind::Data);
     }
 
-    fn delivered(&mut self, _: Time, waited: Span, parcel: Parcel<Payload>) {
+    fn delivered(&mut self, _: Time, waited: Span, parcel: EmulatedPacket<Payload>) {
         self.delivered.push((waited, parcel));
     }
 }
@@ -149,7 +158,7 @@ impl Virtual {
     }
 
     /// The server of a flow.
-    pub fn source(&mut self, flow: usize) -> &mut Source {
+    pub fn source(&mut self, flow: usize) -> &mut DataSource {
         &mut self.flows[flow].source
     }
 
@@ -234,19 +243,19 @@ impl Virtual {
     }
 
     /// A packet is at its other end.
-    fn deliver(&mut self, waited: Span, parcel: Parcel<Payload>) {
+    fn deliver(&mut self, waited: Span, parcel: EmulatedPacket<Payload>) {
         let (now, index) = (self.now, parcel.flow as usize);
         let flow = &mut self.flows[index];
         let ecn = match parcel.ecn {
-            Ecn::NotEct => None,
-            Ecn::Ect0 => Some(EcnCodepoint::Ect0),
-            Ecn::Ect1 => Some(EcnCodepoint::Ect1),
-            Ecn::Ce => Some(EcnCodepoint::Ce),
+            OnPath::NotEct => None,
+            OnPath::Ect0 => Some(EcnCodepoint::Ect0),
+            OnPath::Ect1 => Some(EcnCodepoint::Ect1),
+            OnPath::Ce => Some(EcnCodepoint::Ce),
         };
         let data = BytesMut::from(&parcel.payload[..]);
         match parcel.direction {
             Direction::Forward => {
-                if parcel.kind == Kind::Data {
+                if parcel.kind == PacketKind::Data {
                     flow.sink
                         .meter_mut()
                         .on_delivered(now, waited, fullpipe_units::Bytes::ZERO);
@@ -269,9 +278,9 @@ impl Virtual {
         let flow = &mut self.flows[index];
         let (number, open) = (index as u32, flow.source.control().is_some());
         let kind = match direction {
-            _ if !open => Kind::Other,
-            Direction::Forward => Kind::Data,
-            Direction::Reverse => Kind::Ack,
+            _ if !open => PacketKind::Other,
+            Direction::Forward => PacketKind::Data,
+            Direction::Reverse => PacketKind::Ack,
         };
         let Flow {
             source,
@@ -291,9 +300,9 @@ impl Virtual {
             for datagram in burst.datagrams() {
                 let size = HEADERS + fullpipe_units::Bytes::new(datagram.len() as u64);
                 let mut parcel =
-                    Parcel::new(number, direction, kind, size, Payload::from(datagram));
+                    EmulatedPacket::new(number, direction, kind, size, Payload::from(datagram));
                 if burst.ecn.is_some() {
-                    parcel.ecn = Ecn::Ect0;
+                    parcel.ecn = OnPath::Ect0;
                 }
                 if direction == Direction::Reverse {
                     self.path.arrive(now, parcel, &mut self.watcher);
@@ -361,7 +370,7 @@ fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> F
         meter,
         ecn,
         batch,
-        tape,
+        buffer,
         descriptor,
     } = plan;
     let spec = &scenario.flows[index as usize];
@@ -370,7 +379,7 @@ fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> F
     let sink = Sink::new(
         clock, identity, &settings, server, spec.bytes, sink_meter, start,
     );
-    let source = Source::new(
+    let source = DataSource::new(
         clock,
         identity,
         &settings,
@@ -381,7 +390,7 @@ fn flow(scenario: &Scenario, plan: Plan, clock: Clock, identity: &Identity) -> F
             rate: spec.app_rate,
             ecn,
             batch,
-            tape,
+            buffer,
         },
     );
     let access = Rate::from_bps(scenario.fastest().as_bps().saturating_mul(ACCESS_SPEED));

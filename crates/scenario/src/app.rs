@@ -4,8 +4,8 @@ use fullpipe_units::{Bytes, Draw, Span};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
-use crate::kinds::text_of;
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::text_of;
 
 /// An application that does not write all the time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -56,7 +56,7 @@ impl App {
     }
 }
 
-impl Kind for App {
+impl ReadValue for App {
     fn read(value: &Toml) -> Result<App, Refusal> {
         let text = text_of(value);
         if let Some((on, off)) = text
@@ -123,7 +123,7 @@ impl Kind for App {
 }
 
 /// `1s`, `exp 1s` or `pareto 1s shape 1.5`.
-fn draw<T: Kind>(text: &str) -> Result<Draw<T>, Refusal> {
+fn draw<T: ReadValue>(text: &str) -> Result<Draw<T>, Refusal> {
     let read = |text: &str| T::read(&Toml::String(text.trim().to_owned()));
     let text = text.trim();
     if let Some(mean) = text.strip_prefix("exp ") {
@@ -164,7 +164,7 @@ fn some_time(draw: Draw<Span>) -> Result<Draw<Span>, Refusal> {
 /// Nothing that a run could show is shorter.
 const SHORTEST: Span = Span::from_micros(1);
 
-fn shown<T: Kind + Copy>(draw: &Draw<T>) -> String {
+fn shown<T: ReadValue + Copy>(draw: &Draw<T>) -> String {
     let text = |value: &T| text_of(&value.write());
     match draw {
         Draw::Constant(value) => text(value),

@@ -4,8 +4,8 @@ use fullpipe_units::{Rate, Span};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
-use crate::kinds::text_of;
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::text_of;
 
 /// The rates of an application from given times of the run on, in order; none for no limit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,7 +32,7 @@ fn change(text: &str) -> Result<(Span, Option<Rate>), Refusal> {
     }
 }
 
-impl Kind for AppSchedule {
+impl ReadValue for AppSchedule {
     fn read(value: &Toml) -> Result<AppSchedule, Refusal> {
         let text = text_of(value);
         let changes: Vec<_> = text

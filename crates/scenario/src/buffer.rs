@@ -5,8 +5,8 @@ use fullpipe_units::{Bytes, Rate, Span};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
-use crate::kinds::{is_decimal, quantity, text_of, unit_fix};
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::{is_decimal, quantity, text_of, unit_fix};
 
 /// How large a buffer is, as it was given.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,7 +54,7 @@ fn packets(rate: Rate, span: Span, factor: f64, packet: Bytes) -> u64 {
 const SIZES: &[&str] = &["b", "kb", "mb", "gb", "kib", "mib", "gib"];
 const TIMES: &[&str] = &["ns", "us", "µs", "ms", "s", "min"];
 
-impl Kind for Buffer {
+impl ReadValue for Buffer {
     fn read(value: &Toml) -> Result<Buffer, Refusal> {
         let text = text_of(value);
         let end = text

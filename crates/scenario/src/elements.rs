@@ -2,8 +2,8 @@
 //! takes them from here.
 
 use fullpipe_path::{
-    Copies, Line, Link, Losses, ManagedLink, Policer, Queue, Radio, Shaper, Silence, Suspension,
-    Timeline, Transmitter, VaryingLink,
+    DelayLine, Duplicator, Link, Losses, ManagedLink, OutageSchedule, Policer, Queue, Radio,
+    Shaper, Suspension, Timeline, Transmitter, VaryingLink,
 };
 use fullpipe_units::{Rng, Span, Time};
 
@@ -108,30 +108,30 @@ impl Scenario {
     }
 
     /// Which of a flow's data packets come twice.
-    pub fn copies(&self, flow: &Flow) -> Option<Copies> {
+    pub fn copies(&self, flow: &Flow) -> Option<Duplicator> {
         let duplicates = timeline(&self.path, self.path.duplicate, |change| change.duplicate);
-        Copies::new(duplicates, self.stream(flow, "duplicate"))
+        Duplicator::new(duplicates, self.stream(flow, "duplicate"))
     }
 
     /// Which of its ACKs do.
-    pub fn reverse_copies(&self, flow: &Flow) -> Option<Copies> {
+    pub fn reverse_copies(&self, flow: &Flow) -> Option<Duplicator> {
         let duplicates = timeline(&self.path, self.path.reverse_duplicate, |change| {
             change.reverse_duplicate
         });
-        Copies::new(duplicates, self.stream(flow, "reverse_duplicate"))
+        Duplicator::new(duplicates, self.stream(flow, "reverse_duplicate"))
     }
 
     /// A flow's way from its last link to its receiver: half of the RTT.
-    pub fn line(&self, flow: &Flow) -> Line {
+    pub fn line(&self, flow: &Flow) -> DelayLine {
         let path = &self.path;
         let extra = flow.extra_rtt / 2;
         let delay = timeline(path, path.rtt, |change| change.rtt).map(|rtt| rtt / 2 + extra);
         let jitters = timeline(path, path.jitter.clone(), |change| change.jitter.clone());
-        Line::new(delay, jitters, self.stream(flow, "path_jitter"))
+        DelayLine::new(delay, jitters, self.stream(flow, "path_jitter"))
     }
 
     /// The same for its ACKs; what can't be halved is on the way back.
-    pub fn reverse_line(&self, flow: &Flow) -> Line {
+    pub fn reverse_line(&self, flow: &Flow) -> DelayLine {
         let path = &self.path;
         let extra = flow.extra_rtt;
         let delay = timeline(path, path.rtt, |change| change.rtt)
@@ -139,7 +139,7 @@ impl Scenario {
         let jitters = timeline(path, path.reverse_jitter.clone(), |change| {
             change.reverse_jitter.clone()
         });
-        Line::suspended(
+        DelayLine::suspended(
             delay,
             jitters,
             self.silence(),
@@ -148,7 +148,7 @@ impl Scenario {
     }
 
     /// When the bottleneck is silent, and with it those who send ACKs to it.
-    fn silence(&self) -> Silence {
+    fn silence(&self) -> OutageSchedule {
         let path = &self.path;
         let salt = Rng::stream(self.seed, &path.link.name, "suspend").next_u64();
         let suspension = |suspend: Option<Suspend>| {
@@ -166,7 +166,7 @@ impl Scenario {
         let changes = path
             .schedule(|change| change.suspend)
             .map(|(at, suspend)| (Time::ZERO + at, suspension(suspend)));
-        Silence::new(suspension(path.suspend), changes)
+        OutageSchedule::new(suspension(path.suspend), changes)
     }
 
     fn loss_of(&self, flow: &Flow, index: usize, what: &str) -> Option<Losses> {

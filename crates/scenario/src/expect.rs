@@ -8,10 +8,10 @@ use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
 use crate::error::Error;
-use crate::kinds::is_decimal;
-use crate::leaf::{Kind, Refusal};
 use crate::model::{PACKET, Scenario};
 use crate::quantities::{Dimension, FLOW, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::is_decimal;
 
 /// Conditions as they are written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -85,7 +85,7 @@ impl Comparison {
     }
 }
 
-impl Kind for Conditions {
+impl ReadValue for Conditions {
     fn read(value: &Toml) -> Result<Conditions, Refusal> {
         let not_text = || Refusal::new("conditions are texts in a list", EXAMPLE);
         let texts = match value {

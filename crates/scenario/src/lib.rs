@@ -11,43 +11,44 @@
 mod app;
 mod app_schedule;
 mod buffer;
-mod choices;
-mod declared;
 mod elements;
+mod enums;
 mod error;
 mod expect;
 mod impairment;
-mod kinds;
-mod leaf;
 mod model;
 mod overrides;
 mod profile;
 pub mod quantities;
 mod queue;
 mod raw;
+mod raw_value;
 mod resolve;
-mod shape;
+mod schema;
 mod source;
 mod sweep;
 mod template;
 mod text;
+mod to_raw;
 mod topology;
+mod validate_keys;
+mod values;
 mod workload;
-mod written;
 
 pub use app::{App, On};
 pub use buffer::Buffer;
-pub use declared::{Key, explain, schema};
 pub use elements::Element;
 pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
+pub use fullpipe_units::ParamValue;
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
-    Change, Ecn, EcnFeedback, EcnField, Flow, Host, Link, PACKET, Pacing, Path, Quic,
-    ReceiveWindow, Scenario, UNRESPONSIVE, Value, Wake,
+    Change, EcnFeedback, EcnField, EcnSetting, Flow, Host, Link, PACKET, Pacing, Path, Quic,
+    ReceiveWindow, Scenario, UNRESPONSIVE, Wake,
 };
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
+pub use schema::{Key, explain, schema};
 pub use sweep::Sweep;
 pub use template::Template;
-pub use workload::{Coming, Library, Model, Rtts, Workload};
+pub use workload::{ArrivalGenerator, Library, Model, Rtts, Workload};

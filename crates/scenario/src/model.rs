@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use fullpipe_path::{Aggregation, Config, Jitter, Limit, Loss, RatePattern};
-use fullpipe_units::{Bytes, Rate, Rng, Span};
+use fullpipe_units::{Bytes, ParamValue, Rate, Rng, Span};
 
 use crate::app::App;
 use crate::buffer::Buffer;
@@ -209,7 +209,7 @@ pub struct Flow {
     /// Its congestion control, by name, or [`UNRESPONSIVE`].
     pub cc: String,
     /// What is set of the congestion control's parameters.
-    pub params: BTreeMap<String, Value>,
+    pub params: BTreeMap<String, ParamValue>,
     /// When it starts.
     pub start: Span,
     /// How much it transfers; without end if not given.
@@ -221,7 +221,7 @@ pub struct Flow {
     /// That rate from given times of the run on, in order; none for no limit.
     pub app_schedule: Vec<(Span, Option<Rate>)>,
     /// The ECN codepoint of its packets.
-    pub ecn: Ecn,
+    pub ecn: EcnSetting,
     /// How its receiver reports marks.
     pub ecn_feedback: EcnFeedback,
     /// The links that its data packets meet, in order, by their number in [`Scenario::links`]; at
@@ -236,7 +236,7 @@ pub struct Flow {
     /// The receiver's algorithm, by name, if it has one.
     pub receiver: Option<String>,
     /// What is set of its parameters.
-    pub receiver_params: BTreeMap<String, Value>,
+    pub receiver_params: BTreeMap<String, ParamValue>,
     /// The receive window, if not the default; see [`Scenario::receive_window`].
     pub receive_window: Option<ReceiveWindow>,
     /// Segments per ACK.
@@ -292,28 +292,6 @@ impl ReceiveWindow {
     }
 }
 
-/// The value of an algorithm's parameter.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// A number, finite.
-    Number(f64),
-    /// True or false.
-    Flag(bool),
-    /// A word.
-    Word(String),
-}
-
-impl fmt::Display for Value {
-    /// As in TOML.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Value::Number(n) => n.fmt(f),
-            Value::Flag(flag) => flag.fmt(f),
-            Value::Word(word) => write!(f, "{word:?}"),
-        }
-    }
-}
-
 /// How the receiver reports marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EcnFeedback {
@@ -327,7 +305,7 @@ pub enum EcnFeedback {
 
 /// Whether packets are ECN-capable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ecn {
+pub enum EcnSetting {
     /// As the congestion control wants it; without one they are not.
     Auto,
     /// They are not.

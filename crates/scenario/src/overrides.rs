@@ -2,8 +2,8 @@
 
 use toml::{Table, Value as Toml};
 
-use crate::declared::{Key, keys};
 use crate::error::Error;
+use crate::schema::{Key, keys};
 use crate::source::Source;
 
 /// Puts `text` in the place of what `key` has now.

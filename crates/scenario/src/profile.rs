@@ -11,12 +11,12 @@ use schemars::{Schema, json_schema};
 use serde::Deserialize;
 use toml::{Table, Value as Toml};
 
-use crate::choices::{PathKind, choose};
-use crate::declared::keys;
+use crate::enums::{PathKind, choose};
 use crate::error::Error;
-use crate::leaf::{Kind, Refusal};
 use crate::model::UNRESPONSIVE;
 use crate::overrides::literal;
+use crate::raw_value::{ReadValue, Refusal};
+use crate::schema::keys;
 use crate::source::{Source, join, show};
 
 /// A path by its name.
@@ -251,7 +251,7 @@ impl Given {
     }
 }
 
-impl Kind for ProfileName {
+impl ReadValue for ProfileName {
     fn read(value: &Toml) -> Result<ProfileName, Refusal> {
         choose(value, &choices()).map(ProfileName)
     }

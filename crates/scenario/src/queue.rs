@@ -1,16 +1,16 @@
 //! The queue: its kind, or a table of its kind and options, as the queues declare them.
 
-use fullpipe_path::{Config, Depth, Descriptor, Domain, Param, QUEUES, Value};
+use fullpipe_path::{Config, Depth, Descriptor, Domain, OptionValue, Param, QUEUES};
 use fullpipe_units::{Bytes, Rate, Span};
 use schemars::{Schema, json_schema};
 use serde_json::{Map, Value as Json, json};
 use toml::{Table, Value as Toml};
 
 use crate::buffer::Buffer;
-use crate::choices::choose;
-use crate::kinds::{Delay, is_decimal, text_of, unit_fix};
-use crate::leaf::{Kind, Refusal};
+use crate::enums::choose;
+use crate::raw_value::{ReadValue, Refusal};
 use crate::source::show;
+use crate::values::{Delay, is_decimal, text_of, unit_fix};
 
 const KIND: &str = "kind";
 
@@ -28,7 +28,7 @@ fn choices() -> impl Iterator<Item = (&'static str, &'static Descriptor)> {
     QUEUES.iter().map(|queue| (queue.name, *queue))
 }
 
-impl Kind for Config {
+impl ReadValue for Config {
     fn read(value: &Toml) -> Result<Config, Refusal> {
         let choices: Vec<_> = choices().collect();
         let Toml::Table(table) = value else {
@@ -113,12 +113,12 @@ fn find(descriptor: &'static Descriptor, name: &str) -> Result<&'static Param, R
         })
 }
 
-fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
+fn read(param: &Param, value: &Toml) -> Result<OptionValue, Refusal> {
     let number = || Refusal::new("not a number", format!("give {}", param.domain.range()));
     match param.domain {
-        Domain::Time(..) => Delay::read(value).map(|Delay(span)| Value::Time(span)),
-        Domain::Size(..) => Bytes::read(value).map(Value::Size),
-        Domain::Rate(..) => Rate::read(value).map(Value::Rate),
+        Domain::Time(..) => Delay::read(value).map(|Delay(span)| OptionValue::Time(span)),
+        Domain::Size(..) => Bytes::read(value).map(OptionValue::Size),
+        Domain::Rate(..) => Rate::read(value).map(OptionValue::Rate),
         Domain::Count(..) => {
             let whole = value.as_integer().and_then(|n| u64::try_from(n).ok());
             let refusal = || {
@@ -127,14 +127,14 @@ fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
                     format!("give {}", param.domain.range()),
                 )
             };
-            whole.map(Value::Count).ok_or_else(refusal)
+            whole.map(OptionValue::Count).ok_or_else(refusal)
         }
         Domain::Number(..) => match *value {
-            Toml::Integer(n) => Ok(Value::Number(n as f64)),
-            Toml::Float(n) => Ok(Value::Number(n)),
+            Toml::Integer(n) => Ok(OptionValue::Number(n as f64)),
+            Toml::Float(n) => Ok(OptionValue::Number(n)),
             _ => Err(number()),
         },
-        Domain::Flag(_) => value.as_bool().map(Value::Flag).ok_or_else(|| {
+        Domain::Flag(_) => value.as_bool().map(OptionValue::Flag).ok_or_else(|| {
             Refusal::new(
                 "not true or false",
                 format!("write {} = true or {} = false", param.name, param.name),
@@ -145,9 +145,9 @@ fn read(param: &Param, value: &Toml) -> Result<Value, Refusal> {
             Err(Refusal::new("this needs a unit, like \"65packets\"", fix))
         }
         Domain::Depth(_) => match Buffer::read(value)? {
-            Buffer::Packets(n) => Ok(Value::Depth(Depth::Packets(n))),
-            Buffer::Bytes(bytes) => Ok(Value::Depth(Depth::Bytes(bytes))),
-            Buffer::Time(span) => Ok(Value::Depth(Depth::Time(span))),
+            Buffer::Packets(n) => Ok(OptionValue::Depth(Depth::Packets(n))),
+            Buffer::Bytes(bytes) => Ok(OptionValue::Depth(Depth::Bytes(bytes))),
+            Buffer::Time(span) => Ok(OptionValue::Depth(Depth::Time(span))),
             Buffer::Bdp(_) => Err(Refusal::new(
                 "not in bdp",
                 "give it in packets, bytes or time",
@@ -162,19 +162,19 @@ pub(crate) fn shown(config: &Config, name: &str) -> String {
     value.map_or(String::new(), |(_, value)| show(&value_of(value)))
 }
 
-fn value_of(value: Value) -> Toml {
+fn value_of(value: OptionValue) -> Toml {
     match value {
-        Value::Time(span) => span.write(),
-        Value::Size(bytes) => bytes.write(),
-        Value::Rate(rate) => rate.write(),
-        Value::Count(n) => {
+        OptionValue::Time(span) => span.write(),
+        OptionValue::Size(bytes) => bytes.write(),
+        OptionValue::Rate(rate) => rate.write(),
+        OptionValue::Count(n) => {
             Toml::Integer(i64::try_from(n).expect("an option's largest count is below TOML's"))
         }
-        Value::Number(n) => Toml::Float(n),
-        Value::Flag(flag) => Toml::Boolean(flag),
-        Value::Depth(Depth::Packets(n)) => Buffer::Packets(n).write(),
-        Value::Depth(Depth::Bytes(bytes)) => bytes.write(),
-        Value::Depth(Depth::Time(span)) => span.write(),
+        OptionValue::Number(n) => Toml::Float(n),
+        OptionValue::Flag(flag) => Toml::Boolean(flag),
+        OptionValue::Depth(Depth::Packets(n)) => Buffer::Packets(n).write(),
+        OptionValue::Depth(Depth::Bytes(bytes)) => bytes.write(),
+        OptionValue::Depth(Depth::Time(span)) => span.write(),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::model::Scenario;
 use crate::source::Source;
 use crate::sweep::{self, Sweep};
 use crate::workload::{Library, NoLibrary};
-use crate::{overrides, profile, raw, resolve, shape};
+use crate::{overrides, profile, raw, resolve, validate_keys};
 
 /// The text of a scenario, read but not yet checked: whoever varies it reads it once.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl Template {
         let applied = profile.map(|profile| profile::applied(profile, &mut table, &source));
         // A path that is written out has all of its values itself.
         let applied = applied.filter(|applied| !applied.values.is_empty());
-        shape::check(&table, &source)?;
+        validate_keys::check(&table, &source)?;
         let raw: raw::Scenario = table
             .try_into()
             .expect("a table of this shape has every field, and leaves take all");

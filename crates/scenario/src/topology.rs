@@ -4,12 +4,12 @@ use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
 use crate::error::Error;
-use crate::kinds::{Delay, Name};
-use crate::leaf::{Kind, Leaf, Refusal};
 use crate::model::{BOTTLENECK, Flow, Link, Path, Written};
 use crate::raw;
+use crate::raw_value::{RawValue, ReadValue, Refusal};
 use crate::resolve::link;
 use crate::source::{Source, show};
+use crate::values::{Delay, Name};
 
 /// More links than this are no experiment but a slip; a hop's number is one byte.
 const MOST_LINKS: usize = 100;
@@ -18,7 +18,7 @@ const MOST_LINKS: usize = 100;
 #[derive(Debug)]
 pub(crate) struct Route(pub(crate) Vec<String>);
 
-impl Kind for Route {
+impl ReadValue for Route {
     fn read(value: &Toml) -> Result<Route, Refusal> {
         let Toml::Array(names) = value else {
             let name = value
@@ -92,7 +92,7 @@ pub(crate) fn links(
 
 /// The links, as numbers, that `leaf` leads over.
 pub(crate) fn route(
-    leaf: &Leaf<Route>,
+    leaf: &RawValue<Route>,
     key: &str,
     links: &[&str],
     source: &Source,

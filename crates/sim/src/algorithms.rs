@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use fullpipe_cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
 use fullpipe_endpoint::SMSS;
-use fullpipe_scenario::{Ecn, EcnFeedback, EcnField, Error, Flow, ReceiveWindow, Scenario, Value};
+use fullpipe_scenario::{EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveWindow, Scenario};
 use fullpipe_units::{Bytes, nearest};
 
 /// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).
@@ -17,9 +17,9 @@ pub const PROVIDES: Signals = Signals::RATE_SAMPLE
 
 /// The signals that a flow's controller gets: marks as its `ecn` and `ecn_feedback` allow.
 fn provides(spec: &Flow) -> Signals {
-    let counts = spec.ecn != Ecn::Off && spec.ecn_feedback != EcnFeedback::Classic;
-    let ect1 =
-        matches!(spec.ecn, Ecn::Auto | Ecn::Ect1) && spec.ecn_feedback == EcnFeedback::Accurate;
+    let counts = spec.ecn != EcnSetting::Off && spec.ecn_feedback != EcnFeedback::Classic;
+    let ect1 = matches!(spec.ecn, EcnSetting::Auto | EcnSetting::Ect1)
+        && spec.ecn_feedback == EcnFeedback::Accurate;
     let with = |yes: bool, signal: Signals| if yes { signal } else { Signals::NONE };
     PROVIDES
         .and(with(counts, Signals::ECN_COUNTS))
@@ -233,19 +233,11 @@ fn config<Build>(
     scenario: &Scenario,
     spec: &Flow,
     table: &str,
-    params: &BTreeMap<String, Value>,
+    params: &BTreeMap<String, ParamValue>,
     descriptor: &Descriptor<Build>,
     smss: Bytes,
 ) -> Result<Config, Error> {
-    let given = params.iter().map(|(name, value)| {
-        let value = match value {
-            Value::Number(number) => ParamValue::Number(*number),
-            Value::Flag(flag) => ParamValue::Flag(*flag),
-            Value::Word(word) => ParamValue::Word(word.clone()),
-        };
-        (name.clone(), value)
-    });
-    Config::new(descriptor, &given.collect(), smss, smss * 10).map_err(|error| {
+    Config::new(descriptor, params, smss, smss * 10).map_err(|error| {
         let key = spec.key(&format!("{table}.{}", error.name));
         scenario.error(&key, &error.value, &error.problem, &error.fix)
     })
@@ -294,15 +286,10 @@ pub fn resolved(scenario: &Scenario, registry: &Registry) -> Scenario {
     resolved
 }
 
-fn written(config: &Config) -> BTreeMap<String, Value> {
-    let value = |value: &ParamValue| match value {
-        ParamValue::Number(number) => Value::Number(*number),
-        ParamValue::Flag(flag) => Value::Flag(*flag),
-        ParamValue::Word(word) => Value::Word(word.clone()),
-    };
+fn written(config: &Config) -> BTreeMap<String, ParamValue> {
     config
         .params()
-        .map(|(name, given)| (name.to_owned(), value(given)))
+        .map(|(name, value)| (name.to_owned(), value.clone()))
         .collect()
 }
 

@@ -8,8 +8,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_endpoint::{App, LIMITS, Memory, Parts};
-use fullpipe_scenario::{Coming, Error, Scenario};
-use fullpipe_trace::{FlowMeter, Transfer, Window, WorkloadMeter, WorkloadSummary};
+use fullpipe_scenario::{ArrivalGenerator, Error, Scenario};
+use fullpipe_trace::{FlowMeter, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
 use fullpipe_units::Time;
 use fullpipe_workload::Arrival;
 
@@ -30,7 +30,7 @@ pub(crate) const KEPT: usize = 256;
 #[derive(Debug)]
 struct Workload {
     algorithms: Algorithms,
-    coming: Coming,
+    coming: ArrivalGenerator,
     meter: WorkloadMeter,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Workloads {
     all: Vec<Workload>,
     transfers: Vec<Transfer>,
     servers: Servers,
-    window: Window,
+    window: MeasuredTime,
     /// Flows that do not arrive lie in the first slots.
     pub(crate) others: usize,
     /// Slots whose flow is gone.
@@ -61,7 +61,7 @@ impl Workloads {
     pub(crate) fn new(
         scenario: &Scenario,
         registry: &Registry,
-        window: Window,
+        window: MeasuredTime,
     ) -> Result<Workloads, Error> {
         let others = scenario.flows.len();
         let all = scenario.workloads.iter().map(|workload| {
@@ -202,7 +202,7 @@ impl Workloads {
         mut self,
         scenario: &Scenario,
         flows: &mut [Flow],
-        tally: impl Fn(u32) -> Vec<fullpipe_trace::Tallied>,
+        tally: impl Fn(u32) -> Vec<fullpipe_trace::FlowCounters>,
     ) -> (Vec<WorkloadSummary>, Vec<String>, Vec<Transfer>) {
         for flow in &mut flows[self.others..] {
             match flow.arrived {
@@ -262,7 +262,7 @@ impl Workload {
         arrived: Arrived,
         key: FlowKey,
         account: u32,
-        window: Window,
+        window: MeasuredTime,
         now: Time,
         old: Option<&mut Flow>,
     ) -> Flow {

@@ -9,7 +9,7 @@ use fullpipe_endpoint::{
 };
 use fullpipe_path::Serialiser;
 use fullpipe_scenario::{Error, On, ReceiveWindow, Scenario};
-use fullpipe_trace::{FlowMeter, Window};
+use fullpipe_trace::{FlowMeter, MeasuredTime};
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use crate::TraceLevel;
@@ -37,7 +37,7 @@ pub(crate) fn simulation(
 ) -> Result<Simulation, Error> {
     let end = Time::ZERO + scenario.duration;
     let from = Time::ZERO + scenario.measure_from;
-    let window = Window { from, to: end };
+    let window = MeasuredTime { from, to: end };
     let mut observer = Measurement::new(level);
     let links = scenario
         .links()
@@ -215,7 +215,7 @@ fn network_link(
     scenario: &Scenario,
     index: usize,
     link: &fullpipe_scenario::Link,
-    window: Window,
+    window: MeasuredTime,
 ) -> NetworkLink {
     let element = match scenario.element(index) {
         fullpipe_scenario::Element::Constant(link) => Element::Constant(link),
@@ -259,12 +259,12 @@ fn constant_rate(scenario: &Scenario, spec: &fullpipe_scenario::Flow) -> Result<
 }
 
 /// The codepoint that a flow's packets are to have, if it is not for the congestion control to say.
-fn codepoint(ecn: fullpipe_scenario::Ecn) -> Option<fullpipe_cc::Ecn> {
+fn codepoint(ecn: fullpipe_scenario::EcnSetting) -> Option<fullpipe_cc::EcnCodepoint> {
     match ecn {
-        fullpipe_scenario::Ecn::Auto => None,
-        fullpipe_scenario::Ecn::Off => Some(fullpipe_cc::Ecn::NotEct),
-        fullpipe_scenario::Ecn::Ect0 => Some(fullpipe_cc::Ecn::Ect0),
-        fullpipe_scenario::Ecn::Ect1 => Some(fullpipe_cc::Ecn::Ect1),
+        fullpipe_scenario::EcnSetting::Auto => None,
+        fullpipe_scenario::EcnSetting::Off => Some(fullpipe_cc::EcnCodepoint::NotEct),
+        fullpipe_scenario::EcnSetting::Ect0 => Some(fullpipe_cc::EcnCodepoint::Ect0),
+        fullpipe_scenario::EcnSetting::Ect1 => Some(fullpipe_cc::EcnCodepoint::Ect1),
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_cc::{AnyController, Observer, Transition};
 use fullpipe_endpoint::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
-use fullpipe_path::{Copies, Line, Losses, Serialiser};
+use fullpipe_path::{DelayLine, Duplicator, Losses, Serialiser};
 use fullpipe_trace::{FlowMeter, Response, TransitionRow};
 use fullpipe_units::{Rng, Span, Time};
 use smallvec::SmallVec;
@@ -82,7 +82,7 @@ pub(crate) struct FlowPath {
     pub(crate) route: PerHop<usize>,
     pub(crate) in_flights: PerHop<InFlight<PacketInTransit>>,
     /// From the last link to the receiver, beyond the links' own delays.
-    pub(crate) line: Line,
+    pub(crate) line: DelayLine,
     /// What is received when its time comes: by arrival, then in order of departure.
     pub(crate) reordered: BTreeMap<(Time, u64), PacketInTransit>,
     pub(crate) arrivals: LazyTimer,
@@ -91,7 +91,7 @@ pub(crate) struct FlowPath {
     /// The same for ACKs: the links, a FIFO of packets in flight to each, and one to the sender.
     pub(crate) reverse_route: Box<[ReverseHop]>,
     pub(crate) acks_in_flight: PerHop<InFlight<Ack>>,
-    pub(crate) reverse_line: Line,
+    pub(crate) reverse_line: DelayLine,
     pub(crate) reverse_hazards: Option<Box<Impairments>>,
     /// The blocks of all ACKs on the way that have some, in the order in which they were sent.
     pub(crate) blocks: PerHop<VecDeque<Block>>,
@@ -191,7 +191,7 @@ pub(crate) struct Impairments {
     /// Loss in front of each link, or at the receiver for ACKs.
     losses: Box<[Option<Losses>]>,
     /// Duplication in front of the first, of what is not lost.
-    copies: Option<Copies>,
+    copies: Option<Duplicator>,
     /// The next packet is the first of two, whose fate is known.
     doubled: bool,
 }
@@ -208,7 +208,7 @@ impl Impairments {
     /// None if nothing ever happens.
     pub(crate) fn new(
         losses: Box<[Option<Losses>]>,
-        copies: Option<Copies>,
+        copies: Option<Duplicator>,
     ) -> Option<Box<Impairments>> {
         let any = copies.is_some() || losses.iter().any(Option::is_some);
         any.then(|| {

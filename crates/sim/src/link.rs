@@ -1,9 +1,9 @@
 //! A link of the network with what is measured on it.
 
 use fullpipe_endpoint::{ACK_SIZE, AckKind};
-use fullpipe_path::{Ecn, Link, ManagedLink, Measured, Packet, VaryingLink, Verdict};
+use fullpipe_path::{EcnCodepoint, Link, ManagedLink, Measured, Packet, VaryingLink, Verdict};
 use fullpipe_scenario::EcnField;
-use fullpipe_trace::{LinkMeter, LinkRow, Tallied, Tally, Window};
+use fullpipe_trace::{FlowCounters, LinkMeter, LinkRow, MeasuredTime, PerFlowCounters};
 use fullpipe_units::{Bytes, Span, Time};
 
 use crate::event_queue::FlowKey;
@@ -26,7 +26,7 @@ pub(crate) struct Managed {
     armed: bool,
     /// The ACKs that wait.
     slab: Slab,
-    pub(crate) tally: Tally,
+    pub(crate) tally: PerFlowCounters,
 }
 
 /// What the queue holds.
@@ -109,12 +109,16 @@ pub(crate) struct NetworkLink {
 }
 
 impl Managed {
-    pub(crate) fn new(link: ManagedLink<Buffered>, window: Window, accounts: usize) -> Managed {
+    pub(crate) fn new(
+        link: ManagedLink<Buffered>,
+        window: MeasuredTime,
+        accounts: usize,
+    ) -> Managed {
         Managed {
             link,
             armed: false,
             slab: Slab::default(),
-            tally: Tally::new(window, accounts),
+            tally: PerFlowCounters::new(window, accounts),
         }
     }
 }
@@ -123,11 +127,11 @@ impl NetworkLink {
     pub(crate) fn new(
         link: &fullpipe_scenario::Link,
         element: Element,
-        window: Window,
+        window: MeasuredTime,
         rtt: Span,
     ) -> NetworkLink {
         let strips = link.ecn == EcnField::Strip;
-        let Window { from, to } = window;
+        let MeasuredTime { from, to } = window;
         let offered = match &element {
             Element::Constant(_) => to - from,
             Element::Varying(link) => link.offered(from, to),
@@ -156,7 +160,7 @@ impl NetworkLink {
     /// Clears the packet's ECN field, if that is what it does.
     pub(crate) fn strip(&self, packet: &mut PacketInTransit) {
         if self.strips {
-            (packet.segment.ecn, packet.segment.ce) = (fullpipe_cc::Ecn::NotEct, false);
+            (packet.segment.ecn, packet.segment.ce) = (fullpipe_cc::EcnCodepoint::NotEct, false);
         }
     }
 
@@ -287,7 +291,13 @@ impl NetworkLink {
         let place = self.managed().slab.put(ack);
         let offer = self.take(
             now,
-            Packet::new(flow, ACK_SIZE, Ecn::NotEct, now, Buffered::Ack { place }),
+            Packet::new(
+                flow,
+                ACK_SIZE,
+                EcnCodepoint::NotEct,
+                now,
+                Buffered::Ack { place },
+            ),
         );
         if matches!(offer, EnqueueOutcome::Policed) {
             self.managed().slab.take(place);
@@ -424,10 +434,10 @@ impl NetworkLink {
     }
 
     /// Of an account, what is not in its own meter.
-    pub(crate) fn tally(&self, account: u32) -> Tallied {
+    pub(crate) fn tally(&self, account: u32) -> FlowCounters {
         match &self.element {
             Element::Managed(managed) => managed.tally.of(account),
-            Element::Constant(_) | Element::Varying(_) => Tallied::default(),
+            Element::Constant(_) | Element::Varying(_) => FlowCounters::default(),
         }
     }
 
@@ -462,7 +472,7 @@ fn count_drop(
     now: Time,
     meter: &mut LinkMeter,
     slab: &mut Slab,
-    tally: &mut Tally,
+    tally: &mut PerFlowCounters,
     total: &mut u64,
 ) {
     match dropped.payload {
@@ -485,11 +495,11 @@ fn count_drop(
 }
 
 /// The ECN field of a packet on its way.
-fn ecn(packet: &PacketInTransit) -> Ecn {
+fn ecn(packet: &PacketInTransit) -> EcnCodepoint {
     match packet.segment.ecn {
-        _ if packet.segment.ce => Ecn::Ce,
-        fullpipe_cc::Ecn::NotEct => Ecn::NotEct,
-        fullpipe_cc::Ecn::Ect0 => Ecn::Ect0,
-        fullpipe_cc::Ecn::Ect1 => Ecn::Ect1,
+        _ if packet.segment.ce => EcnCodepoint::Ce,
+        fullpipe_cc::EcnCodepoint::NotEct => EcnCodepoint::NotEct,
+        fullpipe_cc::EcnCodepoint::Ect0 => EcnCodepoint::Ect0,
+        fullpipe_cc::EcnCodepoint::Ect1 => EcnCodepoint::Ect1,
     }
 }

@@ -2,7 +2,7 @@
 
 use fullpipe_scenario::{Link, Scenario};
 use fullpipe_trace::slowdown::{Run, Served, Slowdowns};
-use fullpipe_trace::{Transfer, Window};
+use fullpipe_trace::{MeasuredTime, Transfer};
 use fullpipe_units::{Bytes, Span, Time};
 use fullpipe_workload::{Chunk, Jobs};
 
@@ -45,7 +45,7 @@ impl Servers {
         self,
         transfers: &[Transfer],
         workloads: usize,
-        window: Window,
+        window: MeasuredTime,
     ) -> Vec<Slowdowns> {
         let served = self
             .0

@@ -1,7 +1,7 @@
 //! Queues against a kernel's: the order in which packets leave, whom a full queue drops, and when
 //! CoDel drops.
 
-use fullpipe_path::{Config, Ecn, Limit, Packet, QUEUES, Queue, Value};
+use fullpipe_path::{Config, EcnCodepoint, Limit, OptionValue, Packet, QUEUES, Queue};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use serde::Deserialize;
 
@@ -44,8 +44,8 @@ fn queue(kind: &str, options: &toml::Table, limit: u64) -> Queue<u64> {
     );
     for (name, value) in options.iter().filter(|(name, _)| *name != "kind") {
         let value = match value {
-            toml::Value::Integer(n) => Value::Count(n.unsigned_abs()),
-            other => Value::Time(
+            toml::Value::Integer(n) => OptionValue::Count(n.unsigned_abs()),
+            other => OptionValue::Time(
                 other
                     .as_str()
                     .expect("a duration")
@@ -72,7 +72,7 @@ fn sent(order: &Order) -> Vec<u64> {
         let packet = Packet::new(
             flow as u32,
             Bytes::new(size),
-            Ecn::NotEct,
+            EcnCodepoint::NotEct,
             Time::ZERO,
             number,
         );
@@ -118,7 +118,7 @@ fn drops(kind: &str) -> Vec<f64> {
     for step in 0..2_500 {
         let now = Time::ZERO + Span::from_millis(step);
         for _ in 0..2 {
-            let packet = Packet::new(1, Bytes::new(1_514), Ecn::NotEct, now, 0);
+            let packet = Packet::new(1, Bytes::new(1_514), EcnCodepoint::NotEct, now, 0);
             queue.enqueue(now, packet, &mut |_| ());
         }
         queue.dequeue(now, &mut |_| times.push(step as f64));

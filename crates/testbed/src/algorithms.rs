@@ -1,11 +1,11 @@
 //! Which of the kernel's algorithms is which of ours, declared once.
 
 use fullpipe_cc::{ParamValue, Registry};
-use fullpipe_scenario::{Flow, Value};
+use fullpipe_scenario::Flow;
 
 /// One that both have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Twin {
+pub struct KernelEquivalent {
     /// What scenarios, metrics and traces call it.
     pub ours: &'static str,
     /// TCP_CONGESTION.
@@ -25,8 +25,8 @@ enum Setting {
     AtLeast(f64),
 }
 
-const TWINS: [Twin; 4] = [
-    Twin {
+const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
+    KernelEquivalent {
         ours: "newreno",
         kernel: "reno",
         // The kernel counts every acknowledged byte in slow start.
@@ -37,7 +37,7 @@ const TWINS: [Twin; 4] = [
         paces: false,
         both_ends: false,
     },
-    Twin {
+    KernelEquivalent {
         ours: "cubic",
         kernel: "cubic",
         as_linux: &[
@@ -47,14 +47,14 @@ const TWINS: [Twin; 4] = [
         paces: false,
         both_ends: false,
     },
-    Twin {
+    KernelEquivalent {
         ours: "bbr1",
         kernel: "bbr",
         as_linux: &[],
         paces: true,
         both_ends: false,
     },
-    Twin {
+    KernelEquivalent {
         ours: "dctcp",
         kernel: "dctcp",
         as_linux: &[],
@@ -64,8 +64,8 @@ const TWINS: [Twin; 4] = [
 ];
 
 /// The twin of an algorithm by its name, ours or the kernel's.
-pub fn twin(name: &str) -> Option<&'static Twin> {
-    TWINS
+pub fn twin(name: &str) -> Option<&'static KernelEquivalent> {
+    KERNEL_EQUIVALENTS
         .iter()
         .find(|twin| twin.ours == name || twin.kernel == name)
 }
@@ -78,35 +78,35 @@ pub fn kernel_name(cc: &str) -> &str {
 
 /// Whether a parameter has the value that it has when none is given: a resolved scenario writes all
 /// of them out, and is the same scenario.
-fn is_usual(flow: &Flow, name: &str, value: &Value) -> bool {
+fn is_usual(flow: &Flow, name: &str, value: &ParamValue) -> bool {
     let registry = Registry::default();
     let Some(descriptor) = registry.get(&flow.cc) else {
         return false;
     };
     let profile = match flow.params.get("profile") {
-        Some(Value::Word(word)) => word,
+        Some(ParamValue::Word(word)) => word,
         _ => descriptor.usual_profile(),
     };
     let Some(param) = descriptor.params.iter().find(|param| param.name == name) else {
         return false;
     };
     match (descriptor.default_of(param, profile), value.clone()) {
-        (ParamValue::Number(usual), Value::Number(given)) => usual == given,
-        (ParamValue::Flag(usual), Value::Flag(given)) => usual == given,
-        (ParamValue::Word(usual), Value::Word(given)) => usual == given,
+        (ParamValue::Number(usual), ParamValue::Number(given)) => usual == given,
+        (ParamValue::Flag(usual), ParamValue::Flag(given)) => usual == given,
+        (ParamValue::Word(usual), ParamValue::Word(given)) => usual == given,
         _ => false,
     }
 }
 
 /// The first parameter of a flow that the kernel's algorithm can't be given.
-pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &Value)> {
-    let granted = |name: &str, value: &Value| {
+pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &ParamValue)> {
+    let granted = |name: &str, value: &ParamValue| {
         let settings = twin(&flow.cc).map_or(&[][..], |twin| twin.as_linux);
         settings.iter().any(|(known, setting)| {
             *known == name
                 && match (setting, value) {
-                    (Setting::Word(word), Value::Word(given)) => given == word,
-                    (Setting::AtLeast(least), Value::Number(number)) => number >= least,
+                    (Setting::Word(word), ParamValue::Word(given)) => given == word,
+                    (Setting::AtLeast(least), ParamValue::Number(number)) => number >= least,
                     _ => false,
                 }
         })

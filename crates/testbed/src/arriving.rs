@@ -31,7 +31,7 @@ pub(crate) struct Arrival {
 
 /// A scenario with every flow written out that arrives in it.
 #[derive(Clone, Debug)]
-pub(crate) struct Unfolded {
+pub(crate) struct ExpandedWorkload {
     /// Its own flows first, then those that arrive, in order of time; each with its start, so that
     /// nothing is left to be drawn.
     pub(crate) scenario: Scenario,
@@ -39,8 +39,8 @@ pub(crate) struct Unfolded {
     pub(crate) arrivals: Vec<Arrival>,
 }
 
-impl Unfolded {
-    pub(crate) fn of(scenario: &Scenario) -> Unfolded {
+impl ExpandedWorkload {
+    pub(crate) fn of(scenario: &Scenario) -> ExpandedWorkload {
         let mut all = scenario.clone();
         all.start_jitter = Span::ZERO;
         all.flows
@@ -53,7 +53,7 @@ impl Unfolded {
             .map(|workload| scenario.coming(workload))
             .collect();
         let mut arrivals = Vec::new();
-        let next = |coming: &[fullpipe_scenario::Coming]| {
+        let next = |coming: &[fullpipe_scenario::ArrivalGenerator]| {
             let times = coming
                 .iter()
                 .enumerate()
@@ -78,7 +78,7 @@ impl Unfolded {
             flow.start = at.since(Time::ZERO);
             all.flows.push(flow);
         }
-        Unfolded {
+        ExpandedWorkload {
             scenario: all,
             arrivals,
         }
@@ -165,7 +165,7 @@ pub(crate) fn check(scenario: &Scenario, ports: u64, runner: &str) -> Result<u32
     if expected > 2 * ports {
         return too_many(expected);
     }
-    let unfolded = Unfolded::of(scenario);
+    let unfolded = ExpandedWorkload::of(scenario);
     let count = unfolded.arrivals.len() as u64;
     if count > ports {
         return too_many(count);

@@ -16,7 +16,7 @@ use nix::errno::Errno;
 use nix::sched::{CloneFlags, setns, unshare};
 use nix::sys::signal::{SigHandler, Signal, signal};
 
-use crate::{Trouble, device, privileges, sandbox};
+use crate::{SandboxError, device, privileges, sandbox};
 
 /// Both ends, without anything between them.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(crate) const NEAR: Ipv4Addr = Ipv4Addr::new(100, 64, 0, 2);
 
 impl Bed {
     /// Makes both, in a [`Sandbox`](crate::Sandbox), or as root.
-    pub fn raise() -> Result<Bed, Trouble> {
+    pub fn raise() -> Result<Bed, SandboxError> {
         let far = End::new(FAR)?;
         Ok(Bed {
             far,
@@ -58,7 +58,7 @@ impl Bed {
 
 impl End {
     /// A new network namespace; this thread is in it then.
-    fn new(address: Ipv4Addr) -> Result<End, Trouble> {
+    fn new(address: Ipv4Addr) -> Result<End, SandboxError> {
         unshare(CloneFlags::CLONE_NEWNET).map_err(sandbox::no_netns)?;
         let tun = device::tun().map_err(no_tun)?;
         device::configure(address, PREFIX)
@@ -74,7 +74,7 @@ impl End {
         );
         let open = |file: &str| {
             File::open(format!("/proc/thread-self/{file}")).map_err(|error| {
-                Trouble::new(format!("/proc/thread-self/{file}: {error}"), "mount /proc")
+                SandboxError::new(format!("/proc/thread-self/{file}: {error}"), "mount /proc")
             })
         };
         let tables = ["net/tcp", "net/tcp6", "net/udp", "net/udp6"]
@@ -167,14 +167,14 @@ fn listens(table: &mut File) -> bool {
             .any(|line| matches!(line.split_whitespace().nth(3), Some("0A" | "07")))
 }
 
-fn no_tun(error: Errno) -> Trouble {
+fn no_tun(error: Errno) -> SandboxError {
     let problem = format!("/dev/net/tun can't be used: {}", error.desc());
     match error {
-        Errno::ENOENT | Errno::ENODEV => Trouble::new(
+        Errno::ENOENT | Errno::ENODEV => SandboxError::new(
             problem,
             "let root load the module: modprobe tun; in a container: --device /dev/net/tun",
         ),
-        Errno::EACCES => Trouble::new(
+        Errno::EACCES => SandboxError::new(
             problem,
             "let root allow it: chmod 666 /dev/net/tun, or run this as root",
         ),

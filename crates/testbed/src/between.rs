@@ -10,7 +10,7 @@ use fullpipe_trace::LinkSummary;
 
 use crate::cpu::Cpu;
 use crate::forward::{Forwarder, Route, Side, Tap, Timeliness};
-use crate::{Bed, Clock, Trouble, capacity, facts, privileges};
+use crate::{Bed, Clock, SandboxError, capacity, facts, privileges};
 
 /// What came of the path.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub struct Between<T> {
 ///
 /// # Errors
 /// When the machine does not allow a bed; within, when it can't pace that path.
-pub fn raise(scenario: &Scenario) -> Result<Result<Bed, Error>, Trouble> {
+pub fn raise(scenario: &Scenario) -> Result<Result<Bed, Error>, SandboxError> {
     let bed = Bed::raise()?;
     let most = capacity::measure(&bed, scenario)?;
     Ok(capacity::check(scenario, most).map(|()| bed))

@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use fullpipe_emulator::{Direction, Emulator, Watch};
+use fullpipe_emulator::{Direction, Emulator, Observer};
 use fullpipe_scenario::{Error, PACKET, Scenario};
 use fullpipe_units::{Rate, Span, Time};
 use nix::errno::Errno;
@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::clock::{Clock, thread_cpu};
 use crate::forward::{Frame, sample};
-use crate::{Bed, Inside, Sandbox, Trouble, device};
+use crate::{Bed, Inside, Sandbox, SandboxError, device};
 
 /// Packets that are measured, in parts of which the fastest counts: others were disturbed.
 const PARTS: usize = 8;
@@ -31,17 +31,18 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Writes what comes out of the path, and counts it.
 struct Write<'a>(&'a Bed, u64);
 
-impl Watch<Frame> for Write<'_> {
-    fn delivered(&mut self, _: Time, _: Span, parcel: fullpipe_emulator::Parcel<Frame>) {
+impl Observer<Frame> for Write<'_> {
+    fn delivered(&mut self, _: Time, _: Span, parcel: fullpipe_emulator::EmulatedPacket<Frame>) {
         self.1 += u64::from(nix::unistd::write(&*self.0.near.tun, &parcel.payload).is_ok());
     }
 }
 
 /// The fastest rate of full packets that it can pace, measured with some of them; nothing is left
 /// of them in the bed.
-pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, Trouble> {
-    let cant =
-        |error: io::Error| Trouble::new(format!("the bed can't be measured: {error}"), "try again");
+pub(crate) fn measure(bed: &Bed, scenario: &Scenario) -> Result<Rate, SandboxError> {
+    let cant = |error: io::Error| {
+        SandboxError::new(format!("the bed can't be measured: {error}"), "try again")
+    };
     let scenario = &with_one_flow(scenario);
     bed.near.enter().map_err(|error| cant(error.into()))?;
     let sink = UdpSocket::bind((bed.near.address, 9))

@@ -9,8 +9,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage, Watch};
-use fullpipe_path::Ecn;
+use fullpipe_emulator::{
+    Cause, Direction, EmulatedPacket, Emulator, LinkTransit, Observer, PacketKind,
+};
+use fullpipe_path::EcnCodepoint;
 use fullpipe_trace::Histogram;
 use fullpipe_units::{Bytes, Span, Time};
 use nix::errno::Errno;
@@ -53,20 +55,26 @@ pub enum Side {
 
 /// Whose way through the scenario a packet goes, by its header and all of it: the number of a flow,
 /// the direction, and what it counts as. None drops it.
-pub trait Route: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, Kind)> {}
-impl<F: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, Kind)>> Route for F {}
+pub trait Route: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, PacketKind)> {}
+impl<F: FnMut(Side, &Header, &[u8]) -> Option<(u32, Direction, PacketKind)>> Route for F {}
 
-/// Is told of every packet, besides what a [`Watch`] is told.
+/// Is told of every packet, besides what a [`Observer`] is told.
 pub trait Tap: Send {
     /// A packet was read at one end.
-    fn entered(&mut self, _at: Time, _side: Side, _parcel: &Parcel<Frame>) {}
+    fn entered(&mut self, _at: Time, _side: Side, _parcel: &EmulatedPacket<Frame>) {}
 
     /// It was dropped.
-    fn dropped(&mut self, _at: Time, _link: Option<usize>, _cause: Cause, _parcel: &Parcel<Frame>) {
+    fn dropped(
+        &mut self,
+        _at: Time,
+        _link: Option<usize>,
+        _cause: Cause,
+        _parcel: &EmulatedPacket<Frame>,
+    ) {
     }
 
     /// It passes a link.
-    fn passed(&mut self, _passage: &Passage, _parcel: &Parcel<Frame>) {}
+    fn passed(&mut self, _passage: &LinkTransit, _parcel: &EmulatedPacket<Frame>) {}
 
     /// It is written at the other end at `at`; it was due at `due`, after waiting so long in
     /// queues.
@@ -76,7 +84,7 @@ pub trait Tap: Send {
         _due: Time,
         _waited: Span,
         _side: Side,
-        _parcel: &Parcel<Frame>,
+        _parcel: &EmulatedPacket<Frame>,
     ) {
     }
 
@@ -130,16 +138,22 @@ struct Out<T> {
     tap: T,
 }
 
-impl<T: Tap> Watch<Frame> for Out<T> {
-    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Frame>) {
+impl<T: Tap> Observer<Frame> for Out<T> {
+    fn dropped(
+        &mut self,
+        at: Time,
+        link: Option<usize>,
+        cause: Cause,
+        parcel: &EmulatedPacket<Frame>,
+    ) {
         self.tap.dropped(at, link, cause, parcel);
     }
 
-    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
+    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
         self.tap.passed(passage, parcel);
     }
 
-    fn delivered(&mut self, due: Time, waited: Span, mut parcel: Parcel<Frame>) {
+    fn delivered(&mut self, due: Time, waited: Span, mut parcel: EmulatedPacket<Frame>) {
         let side = match (parcel.direction, self.sender) {
             (Direction::Forward, Side::Far) | (Direction::Reverse, Side::Near) => Side::Near,
             (Direction::Forward, Side::Near) | (Direction::Reverse, Side::Far) => Side::Far,
@@ -240,7 +254,7 @@ impl<R: Route, T: Tap> Forwarder<R, T> {
                 continue;
             };
             let size = Bytes::new(size as u64);
-            let parcel = Parcel {
+            let parcel = EmulatedPacket {
                 flow,
                 direction,
                 kind,
@@ -339,15 +353,15 @@ fn hurry() {
 }
 
 /// A packet that a forwarder made of nothing, for measurements.
-pub(crate) fn sample(packet: &[u8], direction: Direction) -> Parcel<Frame> {
+pub(crate) fn sample(packet: &[u8], direction: Direction) -> EmulatedPacket<Frame> {
     let size = Bytes::new(packet.len() as u64);
-    Parcel {
+    EmulatedPacket {
         flow: 0,
         direction,
-        kind: Kind::Data,
+        kind: PacketKind::Data,
         key: 0,
         size,
-        ecn: Ecn::NotEct,
+        ecn: EcnCodepoint::NotEct,
         payload: packet.into(),
     }
 }

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fullpipe_emulator::{Cause, Direction, Emulator, Kind, Parcel, Passage};
+use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
-use fullpipe_trace::{LinkSummary, Window};
+use fullpipe_trace::{LinkSummary, MeasuredTime};
 use fullpipe_units::{Span, Time};
 use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 use crate::clock::{self, Clock};
 use crate::forward::{Forwarder, Frame, Side, Tap, Timeliness};
 use crate::uplink::{self, Uplink};
-use crate::{Bed, Capture, End, Inside, Sandbox, Trouble, capacity, privileges};
+use crate::{Bed, Capture, End, Inside, Sandbox, SandboxError, capacity, privileges};
 
 /// What is to run, and how.
 #[derive(Clone, Debug, Default)]
@@ -90,12 +90,12 @@ const SECOND: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// When this machine does not allow it.
-pub fn start(scenario: &Scenario, link: Link) -> Result<Sandbox, Trouble> {
+pub fn start(scenario: &Scenario, link: Link) -> Result<Sandbox, SandboxError> {
     let scenario = scenario.clone();
     Sandbox::start(move |inside| run(&scenario, &link, inside))
 }
 
-fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Trouble> {
+fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, SandboxError> {
     // From here, where the outside is.
     let uplink = link.uplink.then(Uplink::prepare);
     let mut bed = Bed::raise()?;
@@ -121,7 +121,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
             let create = |name: &str| {
                 let file = directory.join(format!("{name}.pcapng"));
                 Capture::create(&file, name, zero).map_err(|error| {
-                    Trouble::new(
+                    SandboxError::new(
                         format!("{}: {error}", file.display()),
                         "name another directory",
                     )
@@ -158,7 +158,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
             header.kind,
         ))
     };
-    let open = Window {
+    let open = MeasuredTime {
         from: Time::ZERO,
         to: Time::MAX,
     };
@@ -187,7 +187,7 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
         .zip(captures.into_iter().flatten())
     {
         let cut = |error| {
-            Trouble::new(
+            SandboxError::new(
                 format!("{name}.pcapng: {error}"),
                 "look for room where --out is",
             )
@@ -214,11 +214,11 @@ fn run(scenario: &Scenario, link: &Link, inside: &Inside) -> Result<Value, Troub
         timeliness,
     };
     serde_json::to_value(report)
-        .map_err(|error| Trouble::new(format!("the report: {error}"), "tell us"))
+        .map_err(|error| SandboxError::new(format!("the report: {error}"), "tell us"))
 }
 
 /// Where the proxy listens.
-fn door(bed: &Bed) -> Result<TcpListener, Trouble> {
+fn door(bed: &Bed) -> Result<TcpListener, SandboxError> {
     let address = (bed.far.address, uplink::PORT);
     bed.far
         .enter()
@@ -226,7 +226,7 @@ fn door(bed: &Bed) -> Result<TcpListener, Trouble> {
         .and_then(|()| TcpListener::bind(address))
         .map_err(|error| {
             let problem = format!("--uplink: port {} of the far end: {error}", uplink::PORT);
-            Trouble::new(problem, "leave that port to the uplink")
+            SandboxError::new(problem, "leave that port to the uplink")
         })
 }
 
@@ -235,7 +235,7 @@ fn spawn(
     program: &[OsString],
     proxy: Option<&str>,
     stdio: fn() -> Stdio,
-) -> Result<Child, Trouble> {
+) -> Result<Child, SandboxError> {
     let (name, arguments) = program.split_first().expect("a command has a name");
     let proxies = ["ALL_PROXY", "all_proxy"]
         .into_iter()
@@ -253,7 +253,7 @@ fn spawn(
                 io::ErrorKind::NotFound => "look for a slip of the pen, or install it",
                 _ => "give a program that can be run",
             };
-            Trouble::new(format!("{}: {error}", name.display()), fix)
+            SandboxError::new(format!("{}: {error}", name.display()), fix)
         })
 }
 
@@ -262,7 +262,7 @@ fn wait_for(
     far: &mut End,
     servers: &mut [Child],
     commands: &[Vec<OsString>],
-) -> Result<(), Trouble> {
+) -> Result<(), SandboxError> {
     let mut ended = None;
     // Not every program at the far end is a server: one that never listens is not waited for any
     // longer.
@@ -275,7 +275,7 @@ fn wait_for(
     ended.map_or(Ok(()), |index| {
         let name = commands[index].join(" ".as_ref());
         let problem = format!("--far \"{}\" has ended before it listened", name.display());
-        Err(Trouble::new(problem, "run it by itself to see why"))
+        Err(SandboxError::new(problem, "run it by itself to see why"))
     })
 }
 
@@ -419,7 +419,7 @@ impl Taps {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn capture(&self, at: Time, side: Side, parcel: &Parcel<Frame>) {
+    fn capture(&self, at: Time, side: Side, parcel: &EmulatedPacket<Frame>) {
         if let Some([near, far]) = &self.captures {
             (if side == Side::Near { near } else { far }).see(at, &parcel.payload);
         }
@@ -427,23 +427,30 @@ impl Taps {
 }
 
 impl Tap for Taps {
-    fn entered(&mut self, at: Time, side: Side, parcel: &Parcel<Frame>) {
+    fn entered(&mut self, at: Time, side: Side, parcel: &EmulatedPacket<Frame>) {
         self.capture(at, side, parcel);
     }
 
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, parcel: &Parcel<Frame>) {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, parcel: &EmulatedPacket<Frame>) {
         self.seen().way(self.side(parcel.direction)).dropped += 1;
     }
 
-    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
+    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
         let mut seen = self.seen();
         seen.last_end = seen.last_end.max(passage.end);
-        if passage.marked && parcel.kind == Kind::Data {
+        if passage.marked && parcel.kind == PacketKind::Data {
             seen.way(self.side(parcel.direction)).marked += 1;
         }
     }
 
-    fn delivered(&mut self, at: Time, _: Time, _: Span, side: Side, parcel: &Parcel<Frame>) {
+    fn delivered(
+        &mut self,
+        at: Time,
+        _: Time,
+        _: Span,
+        side: Side,
+        parcel: &EmulatedPacket<Frame>,
+    ) {
         self.capture(at, side, parcel);
         let mut seen = self.seen();
         let way = seen.way(side);

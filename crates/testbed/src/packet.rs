@@ -1,16 +1,16 @@
 //! What a forwarder reads and writes of an IPv4 packet.
 
-use fullpipe_emulator::Kind;
-use fullpipe_path::Ecn;
+use fullpipe_emulator::PacketKind;
+use fullpipe_path::EcnCodepoint;
 
 /// A packet's header, as far as it matters here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header {
     /// Its ECN field.
-    pub ecn: Ecn,
+    pub ecn: EcnCodepoint,
     /// What it counts as: an ACK is a TCP segment without data; one with SYN is neither, nor FIN
     /// and RST without data.
-    pub kind: Kind,
+    pub kind: PacketKind,
     /// A hash of addresses, protocol and ports.
     pub key: u32,
     /// Source and destination port of TCP and UDP, else zero.
@@ -44,12 +44,12 @@ impl Header {
             (TCP, 0, Some(&[offset, flags])) => {
                 let has_data = payload.len() > usize::from(offset >> 4) * 4;
                 match (flags & SYN != 0, has_data, flags & FIN_RST != 0) {
-                    (true, ..) | (_, false, true) => Kind::Other,
-                    (false, true, _) => Kind::Data,
-                    (false, false, false) => Kind::Ack,
+                    (true, ..) | (_, false, true) => PacketKind::Other,
+                    (false, true, _) => PacketKind::Data,
+                    (false, false, false) => PacketKind::Ack,
                 }
             }
-            _ => Kind::Data,
+            _ => PacketKind::Data,
         };
         Some(Header {
             ecn: ecn(packet[1]),
@@ -60,22 +60,22 @@ impl Header {
     }
 }
 
-fn ecn(tos: u8) -> Ecn {
+fn ecn(tos: u8) -> EcnCodepoint {
     match tos & 0b11 {
-        0b00 => Ecn::NotEct,
-        0b10 => Ecn::Ect0,
-        0b01 => Ecn::Ect1,
-        _ => Ecn::Ce,
+        0b00 => EcnCodepoint::NotEct,
+        0b10 => EcnCodepoint::Ect0,
+        0b01 => EcnCodepoint::Ect1,
+        _ => EcnCodepoint::Ce,
     }
 }
 
 /// Gives an IPv4 packet another ECN field.
-pub fn set_ecn(packet: &mut [u8], ecn: Ecn) {
+pub fn set_ecn(packet: &mut [u8], ecn: EcnCodepoint) {
     let bits = match ecn {
-        Ecn::NotEct => 0b00,
-        Ecn::Ect0 => 0b10,
-        Ecn::Ect1 => 0b01,
-        Ecn::Ce => 0b11,
+        EcnCodepoint::NotEct => 0b00,
+        EcnCodepoint::Ect0 => 0b10,
+        EcnCodepoint::Ect1 => 0b01,
+        EcnCodepoint::Ce => 0b11,
     };
     let old = u16::from_be_bytes([packet[0], packet[1]]);
     let new = old & !0b11 | bits;
@@ -135,15 +135,15 @@ mod tests {
     #[test]
     fn data_acks_and_handshakes_are_told_apart() {
         let kind = |flags, data| Header::read(&packet(0, flags, data)).map(|header| header.kind);
-        assert_eq!(kind(0x10, 1_000), Some(Kind::Data));
-        assert_eq!(kind(0x10, 0), Some(Kind::Ack));
+        assert_eq!(kind(0x10, 1_000), Some(PacketKind::Data));
+        assert_eq!(kind(0x10, 0), Some(PacketKind::Ack));
         assert_eq!(
             (kind(0x11, 0), kind(0x14, 0)),
-            (Some(Kind::Other), Some(Kind::Other)),
+            (Some(PacketKind::Other), Some(PacketKind::Other)),
             "FIN and RST alone"
         );
-        assert_eq!(kind(0x19, 9), Some(Kind::Data), "a FIN with data");
-        assert_eq!(kind(0x12, 0), Some(Kind::Other));
+        assert_eq!(kind(0x19, 9), Some(PacketKind::Data), "a FIN with data");
+        assert_eq!(kind(0x12, 0), Some(PacketKind::Other));
         assert_eq!(
             Header::read(&packet(0, 0x10, 0)).map(|header| header.ports),
             Some((5_201, 32_769))
@@ -168,7 +168,12 @@ mod tests {
     #[test]
     fn a_new_ecn_field_keeps_the_checksum_right() {
         for from in 0..=255 {
-            for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
+            for ecn in [
+                EcnCodepoint::NotEct,
+                EcnCodepoint::Ect0,
+                EcnCodepoint::Ect1,
+                EcnCodepoint::Ce,
+            ] {
                 let mut packet = packet(from, 0x10, 10);
                 assert_eq!(checksum(&packet), 0xffff);
                 set_ecn(&mut packet, ecn);

@@ -13,7 +13,7 @@ use nix::fcntl::OFlag;
 use nix::mount::{MsFlags, mount};
 use nix::sys::statvfs::{FsFlags, statvfs};
 
-use crate::Trouble;
+use crate::SandboxError;
 
 /// File systems that are interfaces of the kernel. (`proc` is also mounted in places other than
 /// /proc.)
@@ -41,7 +41,7 @@ const OWN: &str = "/proc/sys/net";
 ///
 /// # Errors
 /// When one of them stays writable.
-pub(crate) fn protect() -> Result<(), Trouble> {
+pub(crate) fn protect() -> Result<(), SandboxError> {
     let own = File::options()
         .read(true)
         .custom_flags(OFlag::O_PATH.bits())
@@ -86,7 +86,7 @@ pub(crate) fn protect() -> Result<(), Trouble> {
         .find(writable)
     {
         None => Ok(()),
-        Some(place) => Err(Trouble::new(
+        Some(place) => Err(SandboxError::new(
             format!(
                 "this machine does not allow to make {} read-only for what runs as root",
                 place.display()

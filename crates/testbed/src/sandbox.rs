@@ -27,7 +27,7 @@ use nix::sys::wait::waitpid;
 use nix::unistd::{ForkResult, Pid, fork, getgid, getppid, getuid, pipe2};
 use serde_json::{Value, json};
 
-use crate::{Trouble, privileges, read_only};
+use crate::{SandboxError, privileges, read_only};
 
 /// A sandbox that was begun. Dropping it ends all of its processes.
 #[derive(Debug)]
@@ -49,7 +49,9 @@ pub struct Inside {
 impl Sandbox {
     /// Runs `body` as the first process of a PID namespace, where it may make network namespaces.
     /// What it gives is the last that is [heard](Sandbox::hear).
-    pub fn start(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Result<Sandbox, Trouble> {
+    pub fn start(
+        body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
+    ) -> Result<Sandbox, SandboxError> {
         let (lifeline_inside, lifeline) = socketpair(
             AddressFamily::Unix,
             SockType::Stream,
@@ -148,7 +150,7 @@ impl Inside {
 ///
 /// # Errors
 /// When not: what is refused, and who may allow it.
-pub fn allowed() -> Result<(), Trouble> {
+pub fn allowed() -> Result<(), SandboxError> {
     let mut sandbox = Sandbox::start(|_| {
         unshare(CloneFlags::CLONE_NEWNET).map_err(no_netns)?;
         Ok(Value::Null)
@@ -160,9 +162,9 @@ pub fn allowed() -> Result<(), Trouble> {
         };
         let word = |key: &str| said["trouble"][key].as_str().map(str::to_owned);
         return match (word("problem"), word("fix")) {
-            (Some(problem), Some(fix)) => Err(Trouble { problem, fix }),
+            (Some(problem), Some(fix)) => Err(SandboxError { problem, fix }),
             _ if said.get("done").is_some() => Ok(()),
-            _ => Err(Trouble::new(
+            _ => Err(SandboxError::new(
                 "the processes that try it were killed",
                 "look at limits of memory and processes",
             )),
@@ -170,7 +172,7 @@ pub fn allowed() -> Result<(), Trouble> {
     }
 }
 
-pub(crate) fn no_netns(error: Errno) -> Trouble {
+pub(crate) fn no_netns(error: Errno) -> SandboxError {
     refused("a network namespace (unshare CLONE_NEWNET)", error)
 }
 
@@ -181,7 +183,11 @@ pub(crate) fn quit(code: i32) -> ! {
 }
 
 /// What the keeper does: it makes the first process, and waits for it.
-fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> i32 {
+fn keep(
+    caller: Pid,
+    inside: &Inside,
+    body: impl FnOnce(&Inside) -> Result<Value, SandboxError>,
+) -> i32 {
     // The terminal's Ctrl-C is for the command; an end of the caller's ends all.
     for number in [
         Signal::SIGINT,
@@ -247,7 +253,7 @@ fn keep(caller: Pid, inside: &Inside, body: impl FnOnce(&Inside) -> Result<Value
 
 /// New namespaces for the processes to come. Without root they need a user namespace, in which
 /// users are who they were.
-fn separate() -> Result<(), Trouble> {
+fn separate() -> Result<(), SandboxError> {
     if privileges::is_admin() {
         return unshare(CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWNS).map_err(|error| {
             refused(
@@ -287,7 +293,7 @@ const LIMITS: [&str; 3] = [
 ];
 
 /// Says what this machine does not allow, and who may change that.
-pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
+pub(crate) fn refused(step: &str, error: Errno) -> SandboxError {
     let is = |setting: &str, value: &str| {
         let file = format!("/proc/sys/{}", setting.replace('.', "/"));
         std::fs::read_to_string(file).is_ok_and(|text| text.trim() == value)
@@ -305,7 +311,7 @@ pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
         "run it as root, on the machine itself or in a container with --privileged (CAP_SYS_ADMIN and CAP_NET_ADMIN)"
             .to_owned()
     };
-    Trouble::new(
+    SandboxError::new(
         format!("this machine does not allow {step}: {}", error.desc()),
         fix,
     )
@@ -313,7 +319,7 @@ pub(crate) fn refused(step: &str, error: Errno) -> Trouble {
 
 /// Mounts that are only the sandbox's, and a /proc that shows its own processes, where that is
 /// allowed: containers often do not.
-fn own_proc() -> Result<(), Trouble> {
+fn own_proc() -> Result<(), SandboxError> {
     let private = MsFlags::MS_REC | MsFlags::MS_PRIVATE;
     mount(None::<&str>, "/", None::<&str>, private, None::<&str>)
         .map_err(|error| refused("mounts of its own (MS_PRIVATE)", error))?;
@@ -322,8 +328,8 @@ fn own_proc() -> Result<(), Trouble> {
     Ok(())
 }
 
-pub(crate) fn cant(error: Errno) -> Trouble {
-    Trouble::new(
+pub(crate) fn cant(error: Errno) -> SandboxError {
+    SandboxError::new(
         format!("a process can't be started: {error}"),
         "look at `ulimit -u` and `ulimit -n`",
     )

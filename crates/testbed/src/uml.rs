@@ -5,7 +5,7 @@
 //! there is some, receiver. Each has `east`, its device towards the receiver, and `west`, that
 //! towards the sender.
 
-use fullpipe_path::{Jitter, Limit, Loss, Value};
+use fullpipe_path::{Jitter, Limit, Loss, OptionValue};
 use fullpipe_scenario::{EcnField, Error, Link, PACKET, Scenario};
 use fullpipe_units::Span;
 use serde::Serialize;
@@ -306,16 +306,20 @@ fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error>
     }
     for (param, value) in link.queue.values() {
         match value {
-            Value::Flag(true) => words.push(param.name.to_owned()),
+            OptionValue::Flag(true) => words.push(param.name.to_owned()),
             // Only of fq_codel it is on by itself.
-            Value::Flag(false) if kind == "fq_codel" => words.push(format!("no{}", param.name)),
-            Value::Flag(false) => {}
-            Value::Time(span) => words.extend([param.name.to_owned(), microseconds(span)]),
-            Value::Size(bytes) => words.extend([param.name.to_owned(), bytes.get().to_string()]),
-            Value::Rate(rate) => {
+            OptionValue::Flag(false) if kind == "fq_codel" => {
+                words.push(format!("no{}", param.name))
+            }
+            OptionValue::Flag(false) => {}
+            OptionValue::Time(span) => words.extend([param.name.to_owned(), microseconds(span)]),
+            OptionValue::Size(bytes) => {
+                words.extend([param.name.to_owned(), bytes.get().to_string()])
+            }
+            OptionValue::Rate(rate) => {
                 words.extend([param.name.to_owned(), format!("{}bit", rate.as_bps())])
             }
-            Value::Count(_) | Value::Number(_) | Value::Depth(_) => {
+            OptionValue::Count(_) | OptionValue::Number(_) | OptionValue::Depth(_) => {
                 words.extend([param.name.to_owned(), value.to_string()]);
             }
         }

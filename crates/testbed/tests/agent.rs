@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 
-use fullpipe_testbed::agent::{AppPlan, FlowPlan, Kind, Plan, Reader, Record, VERSION};
+use fullpipe_testbed::agent::{AppPlan, FlowPlan, Plan, Reader, Record, RecordKind, VERSION};
 
 const MS: u64 = 1_000_000;
 
@@ -191,7 +191,7 @@ fn plan(duration: u64, flows: Vec<FlowPlan>) -> Plan {
     }
 }
 
-fn of(records: &[Record], kind: Kind, flow: u16) -> Vec<&Record> {
+fn of(records: &[Record], kind: RecordKind, flow: u16) -> Vec<&Record> {
     records
         .iter()
         .filter(|record| record.kind == kind && record.flow == flow)
@@ -228,29 +228,32 @@ fn transfers_arrive_to_the_byte_and_samples_come_in_time() {
 
     let (epoch, sent) = lab.records("send");
     let (_, received) = lab.records("receive");
-    assert_eq!(of(&received, Kind::End, 0)[0].number(0), 3_000_001);
-    let started = of(&sent, Kind::Start, 0)[0].time;
+    assert_eq!(of(&received, RecordKind::End, 0)[0].number(0), 3_000_001);
+    let started = of(&sent, RecordKind::Start, 0)[0].time;
     assert!(
-        of(&received, Kind::End, 0)[0].time > started,
+        of(&received, RecordKind::End, 0)[0].time > started,
         "the clocks are one"
     );
-    assert_eq!(sent.last().map(|record| record.kind), Some(Kind::Done));
+    assert_eq!(
+        sent.last().map(|record| record.kind),
+        Some(RecordKind::Done)
+    );
 
     // 8 Mbit/s for the second that was left is a megabyte, give or take what an interval of the
     // kernel's clock brings.
-    let started = of(&sent, Kind::Start, 1)[0].time;
+    let started = of(&sent, RecordKind::Start, 1)[0].time;
     assert!(started >= epoch + 200 * MS);
-    let bytes = of(&received, Kind::Read, 1)
+    let bytes = of(&received, RecordKind::Read, 1)
         .last()
         .expect("some came")
         .number(0);
     assert!((850_000..=1_000_000).contains(&bytes), "{bytes}");
-    let samples = of(&sent, Kind::Info, 1).len();
+    let samples = of(&sent, RecordKind::Info, 1).len();
     assert!(
         (50..=102).contains(&samples),
         "{samples} samples in a second, of 10 ms each"
     );
-    let info = of(&sent, Kind::Info, 1)
+    let info = of(&sent, RecordKind::Info, 1)
         .last()
         .expect("some were taken")
         .data
@@ -312,21 +315,21 @@ fn each_flow_that_arrives_brings_its_bytes_and_no_other() {
     let number = |records: &[Record], kind, flow| of(records, kind, flow)[0].number(0);
     for place in 0..150 {
         let ends = [
-            number(&sent, Kind::End, 1 + place),
-            number(&received, Kind::End, 1 + place),
+            number(&sent, RecordKind::End, 1 + place),
+            number(&received, RecordKind::End, 1 + place),
         ];
         assert_eq!(ends, [size(place); 2], "web#{place}");
-        assert_eq!(of(&received, Kind::Open, 1 + place).len(), 1);
+        assert_eq!(of(&received, RecordKind::Open, 1 + place).len(), 1);
     }
     assert_eq!(
         (
-            number(&received, Kind::End, 151),
-            number(&received, Kind::End, 0)
+            number(&received, RecordKind::End, 151),
+            number(&received, RecordKind::End, 0)
         ),
         (305_007, 10_000)
     );
-    let started = of(&sent, Kind::Start, 151)[0].time;
-    let reads = of(&received, Kind::Read, 151);
+    let started = of(&sent, RecordKind::Start, 151)[0].time;
+    let reads = of(&received, RecordKind::Read, 151);
     let beyond = |bytes: u64| {
         reads
             .iter()
@@ -363,7 +366,7 @@ fn more_at_once_than_there_is_room_for_are_turned_away() {
     let (_, sent) = lab.records("send");
     let refused: Vec<u16> = sent
         .iter()
-        .filter(|it| it.kind == Kind::Refused)
+        .filter(|it| it.kind == RecordKind::Refused)
         .map(|it| it.flow)
         .collect();
     assert_eq!(refused, [3]);
@@ -396,10 +399,10 @@ fn an_application_pauses_and_goes_on() {
     assert!(lab.send(&plan).status.success());
     assert!(receiver.wait().expect("it ends").success());
     let (_, sent) = lab.records("send");
-    let opened = of(&sent, Kind::Open, 0)[0].time;
+    let opened = of(&sent, RecordKind::Open, 0)[0].time;
     let (_, received) = lab.records("receive");
     let during = |from: u64, to: u64| {
-        let reads = of(&received, Kind::Read, 0);
+        let reads = of(&received, RecordKind::Read, 0);
         let by = |time| {
             reads
                 .iter()
@@ -440,7 +443,7 @@ fn a_client_asks_waits_and_thinks() {
     );
     assert!(receiver.wait().expect("it ends").success());
     let (_, received) = lab.records("receive");
-    let answers = of(&received, Kind::Answer, 0);
+    let answers = of(&received, RecordKind::Answer, 0);
     assert_eq!(
         answers
             .iter()
@@ -453,7 +456,7 @@ fn a_client_asks_waits_and_thinks() {
         "it thinks first"
     );
     assert!(answers[2].number(0) >= answers[1].time + 100 * MS);
-    assert_eq!(of(&received, Kind::End, 0)[0].number(0), 251_007);
+    assert_eq!(of(&received, RecordKind::End, 0)[0].number(0), 251_007);
 }
 
 #[test]
@@ -487,7 +490,7 @@ fn a_tap_sees_every_packet_with_its_headers() {
     assert!(tap.wait().expect("it ends").success());
     let (_, records) = lab.records("tap");
     let (_, sent) = lab.records("send");
-    let packets = of(&records, Kind::Packet, 0);
+    let packets = of(&records, RecordKind::Packet, 0);
     let payload = |record: &&Record| {
         let length = u32::from_le_bytes(record.data[1..5].try_into().expect("four bytes"));
         u64::from(length) - 20 - u64::from(record.data[5 + 32] >> 4) * 4
@@ -503,8 +506,8 @@ fn a_tap_sees_every_packet_with_its_headers() {
         "all of it went out"
     );
     assert!(packets.len() > out.len(), "ACKs came back");
-    assert_eq!(of(&records, Kind::Missed, 0)[0].number(0), 0);
-    let first = of(&sent, Kind::Start, 0)[0].time;
+    assert_eq!(of(&records, RecordKind::Missed, 0)[0].number(0), 0);
+    let first = of(&sent, RecordKind::Start, 0)[0].time;
     assert!(out[0].time.abs_diff(first) < 50 * MS, "both tell one clock");
 }
 
@@ -588,9 +591,9 @@ fn a_peer_that_dies_breaks_its_flows_and_says_so() {
         "{words}"
     );
     let (_, sent) = lab.records("send");
-    assert_eq!(of(&sent, Kind::Failure, 0).len(), 1);
+    assert_eq!(of(&sent, RecordKind::Failure, 0).len(), 1);
     assert!(
-        of(&sent, Kind::Info, 0).len() > 10,
+        of(&sent, RecordKind::Info, 0).len() > 10,
         "what was sampled is kept"
     );
 }
@@ -633,7 +636,7 @@ fn the_first_arrival_without_a_server_ends_the_run() {
         "long before the last would have come"
     );
     assert!(
-        sent.iter().any(|record| record.kind == Kind::End),
+        sent.iter().any(|record| record.kind == RecordKind::End),
         "what was complete is kept"
     );
 }

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fullpipe_emulator::{Cause, Direction, Emulator, Parcel, Watch, whole};
+use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, Observer, whole};
 use fullpipe_scenario::Scenario;
-use fullpipe_testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, Side, Tap, Trouble};
+use fullpipe_testbed::{Bed, Clock, Forwarder, Frame, Inside, Sandbox, SandboxError, Side, Tap};
 use fullpipe_units::{Span, Time};
 use serde_json::{Value, json};
 
@@ -18,21 +18,21 @@ struct Log(Arc<Mutex<Told>>);
 
 #[derive(Default)]
 struct Told {
-    arrivals: Vec<(Time, Parcel<Frame>)>,
+    arrivals: Vec<(Time, EmulatedPacket<Frame>)>,
     deliveries: Vec<(Time, Time)>,
     drops: usize,
 }
 
 impl Tap for Log {
-    fn entered(&mut self, at: Time, _: Side, parcel: &Parcel<Frame>) {
+    fn entered(&mut self, at: Time, _: Side, parcel: &EmulatedPacket<Frame>) {
         self.0.lock().unwrap().arrivals.push((at, parcel.clone()));
     }
 
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &Parcel<Frame>) {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<Frame>) {
         self.0.lock().unwrap().drops += 1;
     }
 
-    fn delivered(&mut self, at: Time, due: Time, _: Span, _: Side, _: &Parcel<Frame>) {
+    fn delivered(&mut self, at: Time, due: Time, _: Span, _: Side, _: &EmulatedPacket<Frame>) {
         self.0.lock().unwrap().deliveries.push((due, at));
     }
 }
@@ -44,18 +44,18 @@ struct Again {
     drops: usize,
 }
 
-impl Watch<Frame> for Again {
-    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &Parcel<Frame>) {
+impl Observer<Frame> for Again {
+    fn dropped(&mut self, _: Time, _: Option<usize>, _: Cause, _: &EmulatedPacket<Frame>) {
         self.drops += 1;
     }
 
-    fn delivered(&mut self, at: Time, _: Span, _: Parcel<Frame>) {
+    fn delivered(&mut self, at: Time, _: Span, _: EmulatedPacket<Frame>) {
         self.due.push(at);
     }
 }
 
 /// What `body` gives in a sandbox; none where that is not allowed, which it says.
-fn in_a_sandbox(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Option<Value> {
+fn in_a_sandbox(body: impl FnOnce(&Inside) -> Result<Value, SandboxError>) -> Option<Value> {
     let mut sandbox = Sandbox::start(body).expect("a process can be started");
     let mut last = Value::Null;
     while let Ok(Some(said)) = sandbox.hear() {
@@ -76,7 +76,7 @@ fn in_a_sandbox(body: impl FnOnce(&Inside) -> Result<Value, Trouble>) -> Option<
 
 const PACKETS: usize = 300;
 
-fn flood(queue: &str) -> Result<Value, Trouble> {
+fn flood(queue: &str) -> Result<Value, SandboxError> {
     let text = format!(
         "duration = \"60s\"\n[path]\nrate = \"20mbit\"\nrtt = \"10ms\"\nbuffer = \"20packets\"\nqueue = \"{queue}\"\nloss = \"2%\"\n\
          [[flow]]\ncc = \"cubic\""
@@ -170,7 +170,7 @@ fn a_sandbox_says_why_it_ends() {
     let mut sandbox = Sandbox::start(|inside| {
         inside.say(&json!({ "one": 1 }));
         inside.wait_for_stop();
-        Err(Trouble::new("stopped", "nothing"))
+        Err(SandboxError::new("stopped", "nothing"))
     })
     .expect("a process can be started");
     let first = sandbox.hear().unwrap().expect("something is said");

@@ -3,7 +3,7 @@
 
 use fullpipe_scenario::Scenario;
 use fullpipe_testbed::kernel::{self, NAME};
-use fullpipe_testbed::measured::Measured;
+use fullpipe_testbed::reconstruct::Measured;
 use fullpipe_trace::{Column, Data};
 use fullpipe_units::Span;
 

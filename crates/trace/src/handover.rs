@@ -44,7 +44,7 @@ struct TableHead {
 struct ColumnHead {
     name: String,
     unit: String,
-    kind: Kind,
+    kind: ValueKind,
     rows: usize,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     labels: Vec<String>,
@@ -52,7 +52,7 @@ struct ColumnHead {
 
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Kind {
+enum ValueKind {
     U64,
     U32,
     F32,
@@ -92,10 +92,10 @@ pub fn write(to: &mut impl Write, summary: &Summary, trace: Option<&Trace>) -> i
 fn table_head(table: &Table) -> TableHead {
     let head = |column: &Column| {
         let (kind, rows, labels) = match &column.data {
-            Data::U64(values) => (Kind::U64, values.len(), &[][..]),
-            Data::U32(values) => (Kind::U32, values.len(), &[][..]),
-            Data::F32(values) => (Kind::F32, values.len(), &[][..]),
-            Data::Label { codes, labels } => (Kind::Label, codes.len(), &labels[..]),
+            Data::U64(values) => (ValueKind::U64, values.len(), &[][..]),
+            Data::U32(values) => (ValueKind::U32, values.len(), &[][..]),
+            Data::F32(values) => (ValueKind::F32, values.len(), &[][..]),
+            Data::Label { codes, labels } => (ValueKind::Label, codes.len(), &labels[..]),
         };
         ColumnHead {
             name: column.name.clone(),
@@ -156,10 +156,10 @@ fn column(head: ColumnHead, from: &mut impl Read) -> io::Result<Column> {
         labels,
     } = head;
     let data = match kind {
-        Kind::U64 => Data::U64(values(from, rows, u64::from_le_bytes)?),
-        Kind::U32 => Data::U32(values(from, rows, u32::from_le_bytes)?),
-        Kind::F32 => Data::F32(values(from, rows, f32::from_le_bytes)?),
-        Kind::Label => Data::Label {
+        ValueKind::U64 => Data::U64(values(from, rows, u64::from_le_bytes)?),
+        ValueKind::U32 => Data::U32(values(from, rows, u32::from_le_bytes)?),
+        ValueKind::F32 => Data::F32(values(from, rows, f32::from_le_bytes)?),
+        ValueKind::Label => Data::Label {
             codes: values(from, rows, |[code]| code)?,
             labels,
         },

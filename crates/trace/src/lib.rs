@@ -13,7 +13,7 @@ mod table;
 mod workload;
 
 pub use histogram::{Histogram, Sampler};
-pub use meter::{FlowMeter, LinkMeter, Response, Tallied, Tally, Window};
+pub use meter::{FlowCounters, FlowMeter, LinkMeter, MeasuredTime, PerFlowCounters, Response};
 pub use recorder::{ActiveRow, FlowRow, LinkRow, Recorder, TransitionRow};
 pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};
 pub use table::{Column, Data, Table, Trace};

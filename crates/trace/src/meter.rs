@@ -7,14 +7,14 @@ use crate::{Histogram, Sampler};
 
 /// The part of the run that counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct MeasuredTime {
     /// `measure_from`.
     pub from: Time,
     /// The end of the run.
     pub to: Time,
 }
 
-impl Window {
+impl MeasuredTime {
     /// Whether what happens at `time` counts.
     #[inline]
     pub fn holds(&self, time: Time) -> bool {
@@ -44,7 +44,7 @@ pub(crate) struct Responses {
 /// One flow's measurements.
 #[derive(Clone, Debug)]
 pub struct FlowMeter {
-    window: Window,
+    window: MeasuredTime,
     /// When its SYN left, or its first packet.
     pub(crate) start: Time,
     pub(crate) rtt: Sampler,
@@ -61,7 +61,7 @@ pub struct FlowMeter {
 
 impl FlowMeter {
     /// Nothing measured yet.
-    pub fn new(window: Window, start: Time) -> FlowMeter {
+    pub fn new(window: MeasuredTime, start: Time) -> FlowMeter {
         FlowMeter {
             window,
             start,
@@ -198,7 +198,7 @@ impl FlowMeter {
     }
 
     /// What befell its packets in a queue that keeps a tally.
-    pub fn on_tally(&mut self, tallied: Tallied) {
+    pub fn on_tally(&mut self, tallied: FlowCounters) {
         self.drops += tallied.drops;
         self.marks += tallied.marks;
         self.ack_drops += tallied.ack_drops;
@@ -240,7 +240,7 @@ impl FlowMeter {
 
 /// What befell a flow's packets in a queue.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Tallied {
+pub struct FlowCounters {
     /// Data packets dropped.
     pub drops: u64,
     /// Data packets marked.
@@ -251,17 +251,17 @@ pub struct Tallied {
 
 /// Drops and marks by flow, of a queue that decides on packets of any flow at any time.
 #[derive(Clone, Debug)]
-pub struct Tally {
-    window: Window,
-    flows: Vec<Tallied>,
+pub struct PerFlowCounters {
+    window: MeasuredTime,
+    flows: Vec<FlowCounters>,
 }
 
-impl Tally {
+impl PerFlowCounters {
     /// Nothing counted yet, of so many flows.
-    pub fn new(window: Window, flows: usize) -> Tally {
-        Tally {
+    pub fn new(window: MeasuredTime, flows: usize) -> PerFlowCounters {
+        PerFlowCounters {
             window,
-            flows: vec![Tallied::default(); flows],
+            flows: vec![FlowCounters::default(); flows],
         }
     }
 
@@ -283,7 +283,7 @@ impl Tally {
     }
 
     /// What befell a flow.
-    pub fn of(&self, flow: u32) -> Tallied {
+    pub fn of(&self, flow: u32) -> FlowCounters {
         self.flows[flow as usize]
     }
 }
@@ -291,7 +291,7 @@ impl Tally {
 /// One link's measurements.
 #[derive(Clone, Debug)]
 pub struct LinkMeter {
-    window: Window,
+    window: MeasuredTime,
     /// Waiting times, weighted by how long their packets were being sent.
     pub(crate) queue: Histogram,
     busy: Span,
@@ -317,7 +317,7 @@ pub struct LinkMeter {
 impl LinkMeter {
     /// Nothing measured yet of a link on a path of `rtt`, which can send for a time of `offered`
     /// within the window: all of it, unless it has another measure of sending.
-    pub fn new(window: Window, offered: Span, rtt: Span) -> LinkMeter {
+    pub fn new(window: MeasuredTime, offered: Span, rtt: Span) -> LinkMeter {
         LinkMeter {
             window,
             queue: Histogram::default(),

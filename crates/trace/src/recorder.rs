@@ -100,7 +100,7 @@ const HELD: usize = 64;
 /// A row kept back: the columns of its algorithms, the sender's and perhaps the receiver's, and
 /// where their values begin.
 #[derive(Debug)]
-struct Held {
+struct Buffered {
     row: FlowRow,
     groups: [usize; 2],
     values: [usize; 2],
@@ -127,7 +127,7 @@ pub struct Recorder {
     lost: Vec<u64>,
     limited_by: Vec<u8>,
     groups: Vec<Group>,
-    held: Vec<Held>,
+    held: Vec<Buffered>,
     held_values: Vec<f64>,
     links: Vec<LinkRow>,
     transitions: Vec<TransitionRow>,
@@ -174,7 +174,7 @@ impl Recorder {
         if self.held.len() == HELD {
             self.settle();
         }
-        self.held.push(Held {
+        self.held.push(Buffered {
             row,
             groups: [group, NO_GROUP],
             values: [self.held_values.len(); 2],

@@ -235,7 +235,7 @@ impl LinkMeter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Response, Window};
+    use crate::{MeasuredTime, Response};
     use fullpipe_units::{Bytes, Rate, Time};
 
     fn at(ms: u64) -> Time {
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn goodput_counts_from_the_later_of_start_and_measure_from_to_the_last_byte() {
         let mut meter = FlowMeter::new(
-            Window {
+            MeasuredTime {
                 from: at(1_000),
                 to: at(5_000),
             },
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn what_the_ends_saw_each_comes_to_one_flow() {
-        let window = Window {
+        let window = MeasuredTime {
             from: at(1_000),
             to: at(5_000),
         };
@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn a_response_counts_when_it_ends_within_the_window() {
         let mut meter = FlowMeter::new(
-            Window {
+            MeasuredTime {
                 from: at(1_000),
                 to: at(5_000),
             },
@@ -348,7 +348,7 @@ mod tests {
     fn a_link_weighs_waiting_by_time() {
         let rtt = Span::from_millis(10);
         let mut meter = LinkMeter::new(
-            Window {
+            MeasuredTime {
                 from: at(0),
                 to: at(1_000),
             },
@@ -378,7 +378,7 @@ mod tests {
     fn what_a_shaper_holds_back_waits_too() {
         let rtt = Span::from_millis(10);
         let mut meter = LinkMeter::new(
-            Window {
+            MeasuredTime {
                 from: at(0),
                 to: at(1_000),
             },
@@ -390,7 +390,7 @@ mod tests {
         meter.on_held(Span::from_micros(20_001), at(900), at(1_100));
         assert_eq!(meter.within_rtts(), Some([0.7, 0.9]));
         let nothing = LinkMeter::new(
-            Window {
+            MeasuredTime {
                 from: at(0),
                 to: at(0),
             },

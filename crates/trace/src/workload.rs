@@ -7,7 +7,7 @@ use fullpipe_units::{Bytes, Rate, Span, Time};
 use serde::Serialize;
 
 use crate::slowdown::Slowdowns;
-use crate::{Distribution, FlowMeter, Histogram, Tallied, Window};
+use crate::{Distribution, FlowCounters, FlowMeter, Histogram, MeasuredTime};
 
 /// A flow that has arrived: some 50 bytes, since there may be a million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Transfer {
 /// A workload's measurements.
 #[derive(Clone, Debug)]
 pub struct WorkloadMeter {
-    window: Window,
+    window: MeasuredTime,
     arrived: u64,
     /// Found no room.
     refused: u64,
@@ -55,7 +55,7 @@ pub struct WorkloadMeter {
 
 impl WorkloadMeter {
     /// Nothing has arrived yet; there are so many [limits](WorkloadMeter::on_limits).
-    pub fn new(window: Window, limits: usize) -> WorkloadMeter {
+    pub fn new(window: MeasuredTime, limits: usize) -> WorkloadMeter {
         WorkloadMeter {
             window,
             arrived: 0,
@@ -130,7 +130,7 @@ impl WorkloadMeter {
     }
 
     /// What befell its packets in a queue that keeps a tally.
-    pub fn on_tally(&mut self, tallied: Tallied) {
+    pub fn on_tally(&mut self, tallied: FlowCounters) {
         self.drops += tallied.drops;
         self.marks += tallied.marks;
         self.ack_drops += tallied.ack_drops;
@@ -210,7 +210,7 @@ impl WorkloadSummary {
         slowdown: Slowdowns,
         limits: &[&'static str],
     ) -> WorkloadSummary {
-        let Window { from, to } = meter.window;
+        let MeasuredTime { from, to } = meter.window;
         meter.turn(to);
         let total: f64 = meter.held.iter().map(|span| span.as_secs_f64()).sum();
         let share = |span: &Span| {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_ends_within_the_window_is_complete_and_what_is_under_way_is_counted_over_time() {
-        let window = Window {
+        let window = MeasuredTime {
             from: at(1_000),
             to: at(5_000),
         };
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn what_a_flow_measured_is_the_workloads_and_the_next_flow_begins_from_nothing() {
-        let window = Window {
+        let window = MeasuredTime {
             from: at(0),
             to: at(5_000),
         };

@@ -6,6 +6,7 @@
 mod bytes;
 mod draw;
 mod nearest;
+mod param_value;
 mod parse;
 mod rate;
 pub mod rng;
@@ -14,6 +15,7 @@ mod time;
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
 pub use nearest::nearest;
+pub use param_value::ParamValue;
 pub use parse::UnitError;
 pub use rate::Rate;
 pub use rng::Rng;

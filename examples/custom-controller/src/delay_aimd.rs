@@ -4,11 +4,11 @@
 //! Once a round trip it compares the round's smallest RTT with the connection's: the difference is
 //! the standing queue.
 
-use fullpipe_cc::kit::round::RoundCounter;
-use fullpipe_cc::kit::window::loss_window;
+use fullpipe_cc::common::round::RoundCounter;
+use fullpipe_cc::common::window::loss_window;
 use fullpipe_cc::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param,
-    Recovery, RecoveryOwner, Signals, Specification, Transition,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Domain, Field, Lost,
+    Param, Recovery, RecoveryOwner, Signals, Specification, Transition,
 };
 use fullpipe_units::{Bytes, Span};
 
@@ -108,19 +108,19 @@ impl DelayAimd {
         }
     }
 
-    fn enter(&mut self, cx: &mut Cx<'_>, state: State, reason: &'static str) {
+    fn enter(&mut self, cx: &mut Context<'_>, state: State, reason: &'static str) {
         let (from, to) = (NAMES[self.state as usize], NAMES[state as usize]);
         cx.observer
             .transition(cx.now, Transition { from, to, reason });
         self.state = state;
     }
 
-    fn reduce(&mut self, cx: &Cx<'_>, factor: f64) {
+    fn reduce(&mut self, cx: &Context<'_>, factor: f64) {
         self.cwnd = self.cwnd.mul_f64(factor).max(cx.conn.smss * 2);
         self.ssthresh = self.cwnd;
     }
 
-    fn end_round(&mut self, cx: &mut Cx<'_>) {
+    fn end_round(&mut self, cx: &mut Context<'_>) {
         let least = core::mem::replace(&mut self.least, Span::MAX);
         if least == Span::MAX {
             return; // No RTT sample in this round.
@@ -139,9 +139,9 @@ impl DelayAimd {
 }
 
 impl Controller for DelayAimd {
-    fn on_lost(&mut self, _: &mut Cx<'_>, _: &Lost) {}
+    fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if let Some(rtt) = ack.rtt {
             self.least = self.least.min(rtt.raw);
         }
@@ -157,7 +157,7 @@ impl Controller for DelayAimd {
         }
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         match change {
             Recovery::Enter(_) => {
                 self.reduce(cx, 0.5);

@@ -2,13 +2,14 @@
 
 use fullpipe_units::Bytes;
 
-use crate::kit::marks::Alpha;
-use crate::kit::reno::{Law, Reno, STATE};
-use crate::kit::round::RoundCounter;
-use crate::kit::window;
+use crate::common::marks::Alpha;
+use crate::common::reno::{Reno, STATE, WindowPolicy};
+use crate::common::round::RoundCounter;
+use crate::common::window;
 use crate::{
-    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Descriptor, Domain, Ecn, Field,
-    Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, Domain,
+    EcnCodepoint, Field, Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals,
+    Specification,
 };
 
 /// What DCTCP says of itself.
@@ -76,7 +77,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// L of RFC 3465 in classic slow start.
 const ABC_LIMIT: f64 = 2.0;
 
-impl Law for Alpha {
+impl WindowPolicy for Alpha {
     /// §3.3 for marks: cwnd (1 - alpha / 2). §3.5 for losses: as any TCP.
     fn left(&mut self, _: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes {
         let part = if cause == RecoveryCause::Ecn {
@@ -109,10 +110,10 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
-    fn on_lost(&mut self, _: &mut Cx<'_>, _: &Lost) {}
+    fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         // RFC 8257 §3.3: an observation window is about a round trip.
         if self.round.on_ack(ack.newest.delivered, cx.conn.delivered) {
             self.reno
@@ -122,11 +123,11 @@ impl Controller for Dctcp {
         self.reno.on_ack(cx, ack);
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         window::on_recovery(&mut self.reno, cx, change);
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => self.reno.cwnd = self.reno.cwnd.max(cx.conn.smss),
             PathChange::EcnFailed => self.capable = false,
@@ -136,7 +137,11 @@ impl Controller for Dctcp {
 
     #[inline]
     fn decision(&self) -> Decision {
-        let ecn = if self.capable { Ecn::Ect0 } else { Ecn::NotEct };
+        let ecn = if self.capable {
+            EcnCodepoint::Ect0
+        } else {
+            EcnCodepoint::NotEct
+        };
         Decision {
             ecn,
             ..Decision::window(self.reno.cwnd, self.reno.ssthresh)

@@ -2,11 +2,11 @@
 
 use fullpipe_units::{Bytes, Span};
 
-use crate::kit::delay::QueueDelay;
-use crate::kit::window::{self, Classic, Episode, FlightSize, state};
+use crate::common::delay::QueueDelay;
+use crate::common::window::{self, Classic, Episode, FlightSize, state};
 use crate::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param,
-    PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Domain, Field, Lost,
+    Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What LEDBAT says of itself.
@@ -154,7 +154,7 @@ impl Classic for Ledbat {
     }
 
     /// RFC 6817 §2.4.2, on data loss: half the window. §1.3: a mark counts as a loss.
-    fn reduce(&mut self, cx: &Cx<'_>, _: RecoveryCause) {
+    fn reduce(&mut self, cx: &Context<'_>, _: RecoveryCause) {
         self.saved = Some((self.cwnd, self.ssthresh));
         self.ssthresh =
             (self.flight.at_event(cx.conn, self.cwnd()) / 2).max(cx.conn.smss * MIN_SEGMENTS);
@@ -175,12 +175,12 @@ impl Classic for Ledbat {
 }
 
 impl Controller for Ledbat {
-    fn on_lost(&mut self, _: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {
         self.flight.on_lost(lost);
     }
 
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.flight.on_ack();
         if let Some(delay) = ack.one_way {
             self.delay.sample(cx.now, delay);
@@ -199,11 +199,11 @@ impl Controller for Ledbat {
             .max((cx.conn.smss * MIN_SEGMENTS).as_f64());
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         window::on_recovery(self, cx, change);
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => self.cwnd = self.cwnd.max((cx.conn.smss * MIN_SEGMENTS).as_f64()),
             PathChange::EcnFailed | PathChange::Seed { .. } => {}

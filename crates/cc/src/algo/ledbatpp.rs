@@ -2,13 +2,13 @@
 
 use fullpipe_units::{Bytes, Span};
 
-use crate::kit::ledbat_pp::{
-    CONSTANT, HISTORY, MIN_SEGMENTS, Moving, Phase, Progress, RAMP, SPACING, TARGET, Window,
+use crate::common::ledbat_pp::{
+    CONSTANT, HISTORY, LedbatWindow, MIN_SEGMENTS, Moving, Phase, Progress, RAMP, SPACING, TARGET,
 };
-use crate::kit::window::{Episode, loss_window, report};
+use crate::common::window::{Episode, loss_window, report};
 use crate::{
-    Ack, AnyController, Config, Controller, Cx, Decision, Descriptor, Domain, Field, Lost, Param,
-    PathChange, Recovery, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Domain, Field, Lost,
+    Param, PathChange, Recovery, RecoveryOwner, Signals, Specification,
 };
 
 /// What LEDBAT++ says of itself.
@@ -80,7 +80,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// The controller.
 #[derive(Debug)]
 pub struct LedbatPp {
-    window: Window,
+    window: LedbatWindow,
     smss: Bytes,
     per_byte: f64,
     episode: Episode,
@@ -92,7 +92,7 @@ impl LedbatPp {
     /// One for a connection.
     pub fn new(config: &Config) -> LedbatPp {
         LedbatPp {
-            window: Window::new(config, config.number("current_filter") as usize),
+            window: LedbatWindow::new(config, config.number("current_filter") as usize),
             smss: config.smss,
             per_byte: 1.0 / config.smss.as_f64(),
             episode: Episode::None,
@@ -106,7 +106,7 @@ impl LedbatPp {
         Bytes::from_f64(segments * self.smss.as_f64() + 1e-3)
     }
 
-    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
+    fn on_timeout(&mut self, cx: &Context<'_>, again: bool) {
         if !again {
             self.saved = Some(self.window.get());
         }
@@ -129,10 +129,10 @@ impl LedbatPp {
 }
 
 impl Controller for LedbatPp {
-    fn on_lost(&mut self, _: &mut Cx<'_>, _: &Lost) {}
+    fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         let rtt = ack.rtt.map(|rtt| rtt.raw);
         if cx.conn.in_recovery {
             return self.window.sample(cx.now, rtt);
@@ -150,7 +150,7 @@ impl Controller for LedbatPp {
         }
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         let before = self.state();
         match change {
             // A mark counts as a loss.
@@ -176,7 +176,7 @@ impl Controller for LedbatPp {
         report(cx, before, self.state(), change);
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => {
                 self.window
@@ -188,7 +188,7 @@ impl Controller for LedbatPp {
         }
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         // Recovery's end reports what has become of the window meanwhile.
         let transition = self
             .window

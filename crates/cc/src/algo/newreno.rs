@@ -2,11 +2,11 @@
 
 use fullpipe_units::Bytes;
 
-use crate::kit::reno::{Law, Reno, STATE};
-use crate::kit::window::{self, FlightSize};
+use crate::common::reno::{Reno, STATE, WindowPolicy};
+use crate::common::window::{self, FlightSize};
 use crate::{
-    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Descriptor, Domain, Field, Lost,
-    Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
+    Ack, AnyController, Config, Conn, Context, Controller, Decision, Descriptor, Domain, Field,
+    Lost, Param, PathChange, Recovery, RecoveryCause, RecoveryOwner, Signals, Specification,
 };
 
 /// What NewReno says of itself.
@@ -85,7 +85,7 @@ struct OfFlight {
     beta_ecn: f64,
 }
 
-impl Law for OfFlight {
+impl WindowPolicy for OfFlight {
     fn left(&mut self, conn: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes {
         // RFC 8511 §3.1.
         let beta = if cause == RecoveryCause::Ecn {
@@ -113,21 +113,21 @@ impl NewReno {
 }
 
 impl Controller for NewReno {
-    fn on_lost(&mut self, _: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {
         self.0.law.flight.on_lost(lost);
     }
 
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.0.law.flight.on_ack();
         self.0.on_ack(cx, ack);
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         window::on_recovery(&mut self.0, cx, change);
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => self.0.cwnd = self.0.cwnd.max(cx.conn.smss),
             PathChange::EcnFailed | PathChange::Seed { .. } => {}

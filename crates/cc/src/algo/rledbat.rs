@@ -2,7 +2,9 @@
 
 use fullpipe_units::{Bytes, Span, Time};
 
-use crate::kit::ledbat_pp::{CONSTANT, HISTORY, Phase, Progress, RAMP, SPACING, TARGET, Window};
+use crate::common::ledbat_pp::{
+    CONSTANT, HISTORY, LedbatWindow, Phase, Progress, RAMP, SPACING, TARGET,
+};
 use crate::{
     Arrival, Config, Domain, Field, Param, RecoveryOwner, Signals, Specification, WindowController,
     WindowDescriptor,
@@ -91,7 +93,7 @@ const STATES: &[&str] = &["slow_start", "congestion_avoidance", "slowdown", "ram
 /// The controller.
 #[derive(Debug)]
 pub struct Rledbat {
-    window: Window,
+    window: LedbatWindow,
     smss: f64,
     tick: Span,
     /// Until then nothing changes: the last halving takes a round trip to be seen (RFC 9840:
@@ -103,7 +105,7 @@ impl Rledbat {
     /// One for a connection.
     pub fn new(config: &Config) -> Rledbat {
         Rledbat {
-            window: Window::new(config, config.number("current_filter") as usize),
+            window: LedbatWindow::new(config, config.number("current_filter") as usize),
             smss: config.smss.as_f64(),
             tick: Span::from_secs_f64(config.number("tick") / 1e3),
             settled_at: Time::ZERO,

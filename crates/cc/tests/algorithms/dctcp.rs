@@ -1,6 +1,6 @@
 //! DCTCP: RFC 8257, and the model of its paper (SIGCOMM 2010 §3.3).
 
-use fullpipe_cc::{Ecn, ParamValue, PathChange};
+use fullpipe_cc::{EcnCodepoint, ParamValue, PathChange};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::Driver;
@@ -24,9 +24,9 @@ fn avoiding(segments: f64) -> Driver {
 #[test]
 fn data_is_ecn_capable_until_the_path_is_not() {
     let mut driver = Driver::new("dctcp", &[]);
-    assert_eq!(driver.decision().ecn, Ecn::Ect0);
+    assert_eq!(driver.decision().ecn, EcnCodepoint::Ect0);
     driver.call(|cc, cx| fullpipe_cc::Controller::on_path(cc, cx, PathChange::EcnFailed));
-    assert_eq!(driver.decision().ecn, Ecn::NotEct);
+    assert_eq!(driver.decision().ecn, EcnCodepoint::NotEct);
 }
 
 #[test]

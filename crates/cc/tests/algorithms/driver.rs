@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use fullpipe_cc::{
-    Ack, AnyController, Config, Conn, Controller, Cx, Decision, Ecn, EcnCounts, LossCause, Lost,
-    Observer, ParamValue, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample,
-    Snapshot, Transition,
+    Ack, AnyController, Config, Conn, Context, Controller, Decision, EcnCodepoint, EcnCounts,
+    LossCause, Lost, Observer, ParamValue, RateSample, Recovery, RecoveryCause, RecoveryOwner,
+    Registry, RttSample, Snapshot, Transition,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -104,8 +104,8 @@ impl Driver {
     }
 
     /// Makes one call of the contract.
-    pub(crate) fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Cx<'_>)) {
-        let mut cx = Cx {
+    pub(crate) fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Context<'_>)) {
+        let mut cx = Context {
             now: self.now,
             conn: &self.conn,
             rng: &mut self.rng,
@@ -153,7 +153,7 @@ impl Driver {
             inflight: self.conn.inflight,
             size: SMSS.get() as u16,
             app_limited: self.conn.app_limited,
-            ecn: Ecn::NotEct,
+            ecn: EcnCodepoint::NotEct,
             retransmit: false,
         }
     }

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 
 use fullpipe_cc::{
-    Ack, AnyController, Conn, Controller, Cx, Ecn, EcnCounts, LossCause, Lost, ParamValue,
-    RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
+    Ack, AnyController, Conn, Context, Controller, EcnCodepoint, EcnCounts, LossCause, Lost,
+    ParamValue, RateSample, Recovery, RecoveryCause, RecoveryOwner, Registry, RttSample, Snapshot,
 };
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 
@@ -141,8 +141,8 @@ impl Path {
         }
     }
 
-    fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Cx<'_>)) {
-        let mut cx = Cx {
+    fn call(&mut self, call: impl FnOnce(&mut AnyController, &mut Context<'_>)) {
+        let mut cx = Context {
             now: self.now,
             conn: &self.conn,
             rng: &mut self.rng,
@@ -184,7 +184,7 @@ impl Path {
             ecn: self.cc.decision().ecn,
             retransmit: false,
         };
-        let marked = packet.ecn != Ecn::NotEct && self.queue() > self.mark_above;
+        let marked = packet.ecn != EcnCodepoint::NotEct && self.queue() > self.mark_above;
         let acked_at = (self.queue() <= self.limit).then(|| {
             self.link_free = self.link_free.max(self.now) + self.transmission;
             self.link_free + self.delay

@@ -1,6 +1,6 @@
 //! Prague: L4STeam's tcp_prague.c, and the laws of scalable congestion control.
 
-use fullpipe_cc::{Ecn, ParamValue, PathChange};
+use fullpipe_cc::{EcnCodepoint, ParamValue, PathChange};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use super::driver::{Driver, SMSS, word};
@@ -26,9 +26,9 @@ fn avoiding(segments: f64, alpha: f64, params: &[(&str, ParamValue)]) -> Driver 
 #[test]
 fn sends_ect1_until_the_path_does_not_carry_it() {
     let mut driver = Driver::new("prague", &[]);
-    assert_eq!(driver.decision().ecn, Ecn::Ect1);
+    assert_eq!(driver.decision().ecn, EcnCodepoint::Ect1);
     driver.call(|cc, cx| fullpipe_cc::Controller::on_path(cc, cx, PathChange::EcnFailed));
-    assert_eq!(driver.decision().ecn, Ecn::NotEct);
+    assert_eq!(driver.decision().ecn, EcnCodepoint::NotEct);
 }
 
 #[test]

@@ -17,14 +17,14 @@ const MAX_ACK_DELAY: Span = Span::from_millis(200);
 
 /// What the timer is armed for; as in Linux one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum TimerKind {
     None,
     /// The SYN goes out again.
     Handshake,
     /// RACK's reordering window ends (RFC 8985 §6.2 step 5).
     Reordering,
     /// A tail loss probe (RFC 8985 §7.2).
-    Observer,
+    Probe,
     /// RFC 6298.
     Rto,
 }
@@ -32,7 +32,7 @@ enum Kind {
 /// The timer.
 #[derive(Debug)]
 pub(super) struct Timer {
-    kind: Kind,
+    kind: TimerKind,
     at: Time,
     /// From when the retransmission timeout counts.
     rto_base: Time,
@@ -45,7 +45,7 @@ pub(super) struct Timer {
 impl Timer {
     pub(super) fn new() -> Timer {
         Timer {
-            kind: Kind::None,
+            kind: TimerKind::None,
             at: Time::MAX,
             rto_base: Time::ZERO,
             reordering: None,
@@ -59,7 +59,7 @@ impl Timer {
     }
 
     pub(super) fn stop(&mut self) {
-        (self.kind, self.at) = (Kind::None, Time::MAX);
+        (self.kind, self.at) = (TimerKind::None, Time::MAX);
     }
 
     #[inline]
@@ -69,11 +69,11 @@ impl Timer {
 
     /// Arms for the SYN; true when it was sent before.
     pub(super) fn handshake(&mut self, now: Time, rtt: &mut RttEstimator) -> bool {
-        let again = self.kind == Kind::Handshake;
+        let again = self.kind == TimerKind::Handshake;
         if again {
             rtt.back_off();
         }
-        (self.kind, self.at) = (Kind::Handshake, now + rtt.rto());
+        (self.kind, self.at) = (TimerKind::Handshake, now + rtt.rto());
         again
     }
 
@@ -125,10 +125,10 @@ impl<C: Controller> Sender<C> {
     ) {
         if now >= self.timer.at {
             match self.timer.kind {
-                Kind::None | Kind::Handshake => {}
-                Kind::Reordering => self.on_reordering_timer(now, observer),
-                Kind::Observer => self.send_probe(now, observer, &mut emit),
-                Kind::Rto => self.on_timeout(now, observer),
+                TimerKind::None | TimerKind::Handshake => {}
+                TimerKind::Reordering => self.on_reordering_timer(now, observer),
+                TimerKind::Probe => self.send_probe(now, observer, &mut emit),
+                TimerKind::Rto => self.on_timeout(now, observer),
             }
             self.decide();
             self.arm(now);
@@ -147,7 +147,7 @@ impl<C: Controller> Sender<C> {
             return;
         }
         if let Some(at) = self.timer.reordering {
-            (self.timer.kind, self.timer.at) = (Kind::Reordering, at);
+            (self.timer.kind, self.timer.at) = (TimerKind::Reordering, at);
             return;
         }
         let rto = self.timer.rto_base + self.rtt.rto();
@@ -160,9 +160,9 @@ impl<C: Controller> Sender<C> {
             if self.next - self.una == 1 {
                 pto += MAX_ACK_DELAY;
             }
-            (self.timer.kind, self.timer.at) = (Kind::Observer, (now + pto).min(rto));
+            (self.timer.kind, self.timer.at) = (TimerKind::Probe, (now + pto).min(rto));
         } else {
-            (self.timer.kind, self.timer.at) = (Kind::Rto, rto.max(now));
+            (self.timer.kind, self.timer.at) = (TimerKind::Rto, rto.max(now));
         }
     }
 

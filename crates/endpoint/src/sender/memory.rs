@@ -7,12 +7,12 @@ use std::collections::{BinaryHeap, VecDeque};
 use fullpipe_units::Time;
 
 use super::Sender;
-use crate::sent::{Bursts, KEPT, Window};
+use crate::sent::{Bursts, KEPT, SentRing};
 
 /// The memory of a sender, and nothing of what was in it.
 #[derive(Debug)]
 pub struct Memory {
-    pub(super) window: Window,
+    pub(super) window: SentRing,
     pub(super) bursts: Bursts,
     pub(super) to_retransmit: BinaryHeap<Reverse<u64>>,
     pub(super) retransmitted: VecDeque<(u64, Time)>,
@@ -22,7 +22,7 @@ impl Default for Memory {
     fn default() -> Memory {
         let (to_retransmit, retransmitted) = (BinaryHeap::new(), VecDeque::new());
         Memory {
-            window: Window::new(),
+            window: SentRing::new(),
             bursts: Bursts::new(),
             to_retransmit,
             retransmitted,

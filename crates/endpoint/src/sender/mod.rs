@@ -15,7 +15,7 @@ mod recovery;
 use core::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use fullpipe_cc::{Conn, Controller, Cx, Decision, Ecn, Observer, RecoveryOwner};
+use fullpipe_cc::{Conn, Context, Controller, Decision, EcnCodepoint, Observer, RecoveryOwner};
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 pub use self::ack::AckOutcome;
@@ -25,14 +25,14 @@ pub use self::memory::Memory;
 use self::recovery::{Episode, Phase};
 use crate::app::App;
 use crate::ecn::{EcnFeedback, Reaction};
-use crate::joined::Joined;
 use crate::limit::{Limit, LimitClock};
 use crate::pacer::{Pacer, Pacing};
 use crate::prr::Prr;
 use crate::rack::Rack;
 use crate::rate::Flight;
+use crate::rate_aggregator::RateAggregator;
 use crate::rtt::RttEstimator;
-use crate::sent::{Bursts, Sent, State, Window};
+use crate::sent::{Bursts, Sent, SentRing, State};
 use crate::wire::{SMSS, Segment};
 
 /// What a sender is made of.
@@ -74,7 +74,7 @@ pub struct Sender<C> {
     right_edge: u64,
     /// TS.Recent (RFC 7323 §4.3): the timestamp of the latest ACK.
     ts_recent: Time,
-    window: Window,
+    window: SentRing,
     bursts: Bursts,
 
     flight: Flight,
@@ -104,7 +104,7 @@ pub struct Sender<C> {
     pacer: Pacer,
     ecn: Reaction,
     limits: LimitClock,
-    joined: Joined,
+    joined: RateAggregator,
 }
 
 impl<C: Controller> Sender<C> {
@@ -167,14 +167,14 @@ impl<C: Controller> Sender<C> {
             },
             ecn: Reaction::new(EcnFeedback::Accurate, decision.ecn),
             limits: LimitClock::new(now),
-            joined: Joined::new(rate_interval),
+            joined: RateAggregator::new(rate_interval),
         }
     }
 
     /// The same, with another way to learn of marks, and with a codepoint of its own, if one is
     /// given, in place of the controller's.
     #[must_use]
-    pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<Ecn>) -> Sender<C> {
+    pub fn with_ecn(self, feedback: EcnFeedback, codepoint: Option<EcnCodepoint>) -> Sender<C> {
         Sender {
             ecn: Reaction::new(feedback, codepoint.unwrap_or(self.ecn.codepoint(false))),
             ..self
@@ -183,7 +183,7 @@ impl<C: Controller> Sender<C> {
 
     /// Whether data is ECN-capable.
     pub fn is_ecn_capable(&self) -> bool {
-        self.ecn.codepoint(false) != Ecn::NotEct
+        self.ecn.codepoint(false) != EcnCodepoint::NotEct
     }
 
     /// The SYN, sent now or again.
@@ -375,7 +375,7 @@ impl<C: Controller> Sender<C> {
             syn: false,
             retransmit: false,
             push: false,
-            ecn: Ecn::NotEct,
+            ecn: EcnCodepoint::NotEct,
             ce: false,
             cwr: false,
         }
@@ -389,7 +389,7 @@ impl<C: Controller> Sender<C> {
         seq: u64,
         size: u16,
         transmissions: u8,
-        ecn: Ecn,
+        ecn: EcnCodepoint,
         observer: &mut dyn Observer,
     ) {
         let bytes = Bytes::new(u64::from(size));
@@ -434,12 +434,12 @@ impl<C: Controller> Sender<C> {
         &mut self,
         now: Time,
         observer: &mut dyn Observer,
-        f: impl FnOnce(&mut C, &mut Cx<'_>),
+        f: impl FnOnce(&mut C, &mut Context<'_>),
     ) {
         self.conn.next_departure = self.pacer.next.max(now);
         f(
             &mut self.controller,
-            &mut Cx {
+            &mut Context {
                 now,
                 conn: &self.conn,
                 rng: &mut self.rng,

@@ -1,6 +1,6 @@
 //! Marks: how receivers report them, and senders answer once a round trip.
 
-use fullpipe_cc::{Ecn, NoObserver};
+use fullpipe_cc::{EcnCodepoint, NoObserver};
 use fullpipe_endpoint::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
 use fullpipe_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -24,7 +24,7 @@ fn segment(seq: u64, ce: bool) -> Segment {
         syn: false,
         retransmit: false,
         push: false,
-        ecn: Ecn::Ect0,
+        ecn: EcnCodepoint::Ect0,
         ce,
         cwr: false,
     }
@@ -248,7 +248,7 @@ fn marks_of_an_ack_that_acknowledges_nothing_are_kept_for_the_next() {
 fn classic(n: u64) -> Setup {
     Setup {
         ecn: EcnFeedback::Classic,
-        codepoint: Some(Ecn::Ect0),
+        codepoint: Some(EcnCodepoint::Ect0),
         ..Setup::halving(n, App::Unlimited)
     }
 }
@@ -312,9 +312,9 @@ fn an_echo_reduces_once_and_is_answered_with_cwr() {
 #[test]
 fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
     for (feedback, again) in [
-        (EcnFeedback::Classic, Ecn::NotEct),
-        (EcnFeedback::Accurate, Ecn::Ect0),
-        (EcnFeedback::Dctcp, Ecn::Ect0),
+        (EcnFeedback::Classic, EcnCodepoint::NotEct),
+        (EcnFeedback::Accurate, EcnCodepoint::Ect0),
+        (EcnFeedback::Dctcp, EcnCodepoint::Ect0),
     ] {
         let mut bench = Bench::open(Setup {
             ecn: feedback,
@@ -338,20 +338,28 @@ fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
         for (_, segment) in sent {
             assert_eq!(
                 segment.ecn,
-                if segment.retransmit { again } else { Ecn::Ect0 }
+                if segment.retransmit {
+                    again
+                } else {
+                    EcnCodepoint::Ect0
+                }
             );
         }
         for packet in bench.snapshots() {
             assert_eq!(
                 packet.ecn,
-                if packet.retransmit { again } else { Ecn::Ect0 }
+                if packet.retransmit {
+                    again
+                } else {
+                    EcnCodepoint::Ect0
+                }
             );
         }
     }
     let mut closed = Bench::closed(classic(10));
     assert_eq!(
         closed.sent()[0].1.ecn,
-        Ecn::NotEct,
+        EcnCodepoint::NotEct,
         "a SYN is not (RFC 3168 §6.1.1)"
     );
 }

@@ -54,7 +54,7 @@ fn at(millis: f64) -> Time {
 /// Segment `seq` that left at `sent` and echoes `echo`, both in milliseconds.
 fn segment(seq: u64, sent: f64, echo: f64) -> Segment {
     let (sent, echo) = (at(sent), at(echo));
-    let ecn = fullpipe_cc::Ecn::NotEct;
+    let ecn = fullpipe_cc::EcnCodepoint::NotEct;
     Segment {
         seq,
         sent,

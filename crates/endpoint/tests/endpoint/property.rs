@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use crate::script::controller::Call;
 use crate::script::{Event, Test, segments};
 use fullpipe_cc::{
-    Config, Controller, Descriptor, Ecn, NoObserver, Recovery, RecoveryOwner, Registry, Snapshot,
+    Config, Controller, Descriptor, EcnCodepoint, NoObserver, Recovery, RecoveryOwner, Registry,
+    Snapshot,
 };
 use fullpipe_endpoint::{
     Ack, AckKind, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender,
@@ -303,7 +304,8 @@ impl Simulation {
         let mut simulation = Simulation {
             rng: Rng::stream(world.seed, "path", "all"),
             now: Time::ZERO,
-            sender: Sender::new(config, Time::ZERO).with_ecn(world.feedback, Some(Ecn::Ect0)),
+            sender: Sender::new(config, Time::ZERO)
+                .with_ecn(world.feedback, Some(EcnCodepoint::Ect0)),
             receiver: if world.tuned {
                 receiver.with_auto_tuning()
             } else {
@@ -345,7 +347,7 @@ impl Simulation {
             let copies = 1 + u64::from(self.rng.chance(self.world.duplicates));
             for _ in 0..copies {
                 let at = self.now + self.delay();
-                let ce = segment.ecn != Ecn::NotEct && self.rng.chance(self.world.marks);
+                let ce = segment.ecn != EcnCodepoint::NotEct && self.rng.chance(self.world.marks);
                 if !self.rng.chance(self.world.loss) {
                     self.put(at, Arrival::Segment(Segment { ce, ..segment }));
                 }

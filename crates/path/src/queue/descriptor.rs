@@ -93,7 +93,7 @@ impl fmt::Display for Depth {
 
 /// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Value {
+pub enum OptionValue {
     /// Of [`Domain::Time`].
     Time(Span),
     /// Of [`Domain::Size`].
@@ -110,16 +110,16 @@ pub enum Value {
     Depth(Depth),
 }
 
-impl fmt::Display for Value {
+impl fmt::Display for OptionValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Value::Time(span) => span.fmt(f),
-            Value::Size(bytes) => bytes.fmt(f),
-            Value::Rate(rate) => rate.fmt(f),
-            Value::Count(n) => n.fmt(f),
-            Value::Number(n) => n.fmt(f),
-            Value::Flag(flag) => flag.fmt(f),
-            Value::Depth(depth) => depth.fmt(f),
+            OptionValue::Time(span) => span.fmt(f),
+            OptionValue::Size(bytes) => bytes.fmt(f),
+            OptionValue::Rate(rate) => rate.fmt(f),
+            OptionValue::Count(n) => n.fmt(f),
+            OptionValue::Number(n) => n.fmt(f),
+            OptionValue::Flag(flag) => flag.fmt(f),
+            OptionValue::Depth(depth) => depth.fmt(f),
         }
     }
 }
@@ -137,15 +137,15 @@ pub struct Refusal {
 
 impl Domain {
     /// What holds when nothing is given.
-    pub fn default(&self) -> Option<Value> {
+    pub fn default(&self) -> Option<OptionValue> {
         match *self {
-            Domain::Time(default, ..) => default.map(Value::Time),
-            Domain::Size(default, ..) => default.map(Value::Size),
-            Domain::Rate(default, ..) => default.map(Value::Rate),
-            Domain::Count(default, ..) => default.map(Value::Count),
-            Domain::Number(default, ..) => default.map(Value::Number),
-            Domain::Flag(default) => Some(Value::Flag(default)),
-            Domain::Depth(default) => Some(Value::Depth(default)),
+            Domain::Time(default, ..) => default.map(OptionValue::Time),
+            Domain::Size(default, ..) => default.map(OptionValue::Size),
+            Domain::Rate(default, ..) => default.map(OptionValue::Rate),
+            Domain::Count(default, ..) => default.map(OptionValue::Count),
+            Domain::Number(default, ..) => default.map(OptionValue::Number),
+            Domain::Flag(default) => Some(OptionValue::Flag(default)),
+            Domain::Depth(default) => Some(OptionValue::Depth(default)),
         }
     }
 
@@ -162,14 +162,16 @@ impl Domain {
         }
     }
 
-    fn holds(&self, value: &Value) -> bool {
+    fn holds(&self, value: &OptionValue) -> bool {
         match (self, value) {
-            (Domain::Time(_, min, max), Value::Time(span)) => (min..=max).contains(&span),
-            (Domain::Size(_, min, max), Value::Size(bytes)) => (min..=max).contains(&bytes),
-            (Domain::Rate(_, min, max), Value::Rate(rate)) => (min..=max).contains(&rate),
-            (Domain::Count(_, min, max), Value::Count(n)) => (min..=max).contains(&n),
-            (Domain::Number(_, min, max), Value::Number(n)) => (min..=max).contains(&n),
-            (Domain::Flag(_), Value::Flag(_)) | (Domain::Depth(_), Value::Depth(_)) => true,
+            (Domain::Time(_, min, max), OptionValue::Time(span)) => (min..=max).contains(&span),
+            (Domain::Size(_, min, max), OptionValue::Size(bytes)) => (min..=max).contains(&bytes),
+            (Domain::Rate(_, min, max), OptionValue::Rate(rate)) => (min..=max).contains(&rate),
+            (Domain::Count(_, min, max), OptionValue::Count(n)) => (min..=max).contains(&n),
+            (Domain::Number(_, min, max), OptionValue::Number(n)) => (min..=max).contains(&n),
+            (Domain::Flag(_), OptionValue::Flag(_)) | (Domain::Depth(_), OptionValue::Depth(_)) => {
+                true
+            }
             _ => false,
         }
     }
@@ -180,7 +182,7 @@ impl Domain {
 pub struct Config {
     descriptor: &'static Descriptor,
     /// In the descriptor's order.
-    values: Vec<Option<Value>>,
+    values: Vec<Option<OptionValue>>,
 }
 
 impl PartialEq for Config {
@@ -211,7 +213,7 @@ impl Config {
     ///
     /// # Errors
     /// When the value is out of range.
-    pub fn with(mut self, name: &str, value: Value) -> Result<Config, Refusal> {
+    pub fn with(mut self, name: &str, value: OptionValue) -> Result<Config, Refusal> {
         let place = self.place(name);
         let param = &self.descriptor.params[place];
         if !param.domain.holds(&value) {
@@ -227,7 +229,7 @@ impl Config {
     }
 
     /// Each option that has a value.
-    pub fn values(&self) -> impl Iterator<Item = (&'static Param, Value)> {
+    pub fn values(&self) -> impl Iterator<Item = (&'static Param, OptionValue)> {
         self.descriptor
             .params
             .iter()
@@ -244,7 +246,7 @@ impl Config {
         place.unwrap_or_else(|| panic!("{} declares no option {name}", self.descriptor.name))
     }
 
-    fn get(&self, name: &str) -> Option<Value> {
+    fn get(&self, name: &str) -> Option<OptionValue> {
         self.values[self.place(name)]
     }
 
@@ -254,7 +256,7 @@ impl Config {
     /// As all of these: when the queue does not declare it so, which is a bug of the queue.
     pub fn time(&self, name: &str) -> Option<Span> {
         match self.get(name) {
-            Some(Value::Time(span)) => Some(span),
+            Some(OptionValue::Time(span)) => Some(span),
             None => None,
             other => panic!("option {name} is {other:?}, not a duration"),
         }
@@ -266,7 +268,7 @@ impl Config {
     /// When the queue does not declare it so.
     pub fn size(&self, name: &str) -> Option<Bytes> {
         match self.get(name) {
-            Some(Value::Size(bytes)) => Some(bytes),
+            Some(OptionValue::Size(bytes)) => Some(bytes),
             None => None,
             other => panic!("option {name} is {other:?}, not a size"),
         }
@@ -278,7 +280,7 @@ impl Config {
     /// When the queue does not declare it so.
     pub fn rate(&self, name: &str) -> Option<Rate> {
         match self.get(name) {
-            Some(Value::Rate(rate)) => Some(rate),
+            Some(OptionValue::Rate(rate)) => Some(rate),
             None => None,
             other => panic!("option {name} is {other:?}, not a rate"),
         }
@@ -290,7 +292,7 @@ impl Config {
     /// When the queue does not declare it so.
     pub fn count(&self, name: &str) -> Option<u64> {
         match self.get(name) {
-            Some(Value::Count(n)) => Some(n),
+            Some(OptionValue::Count(n)) => Some(n),
             None => None,
             other => panic!("option {name} is {other:?}, not a whole number"),
         }
@@ -302,7 +304,7 @@ impl Config {
     /// When the queue does not declare it so, with a default.
     pub fn number(&self, name: &str) -> f64 {
         match self.get(name) {
-            Some(Value::Number(n)) => n,
+            Some(OptionValue::Number(n)) => n,
             other => panic!("option {name} is {other:?}, not a number"),
         }
     }
@@ -313,7 +315,7 @@ impl Config {
     /// When the queue does not declare it so.
     pub fn flag(&self, name: &str) -> bool {
         match self.get(name) {
-            Some(Value::Flag(flag)) => flag,
+            Some(OptionValue::Flag(flag)) => flag,
             other => panic!("option {name} is {other:?}, not a flag"),
         }
     }
@@ -324,7 +326,7 @@ impl Config {
     /// When the queue does not declare it so.
     pub fn depth(&self, name: &str) -> Depth {
         match self.get(name) {
-            Some(Value::Depth(depth)) => depth,
+            Some(OptionValue::Depth(depth)) => depth,
             other => panic!("option {name} is {other:?}, not a depth"),
         }
     }

@@ -3,7 +3,7 @@
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
-use super::packet::{Ecn, Fifo, Packet};
+use super::packet::{EcnCodepoint, Fifo, Packet};
 use super::{Discipline, Dropped, MTU};
 use crate::Limit;
 
@@ -198,11 +198,11 @@ impl<P: Copy> DualPi2<P> {
 
     /// RFC 9332 §2.3 and RFC 9331 §5.1: ECT(1) and CE.
     #[inline]
-    fn is_l4s(&self, ecn: Ecn) -> bool {
+    fn is_l4s(&self, ecn: EcnCodepoint) -> bool {
         match ecn {
-            Ecn::Ect1 | Ecn::Ce => true,
-            Ecn::Ect0 => self.any_ect,
-            Ecn::NotEct => false,
+            EcnCodepoint::Ect1 | EcnCodepoint::Ce => true,
+            EcnCodepoint::Ect0 => self.any_ect,
+            EcnCodepoint::NotEct => false,
         }
     }
 

@@ -18,8 +18,8 @@ mod step_ecn;
 #[cfg(test)]
 mod tests;
 
-pub use descriptor::{Config, Depth, Descriptor, Domain, Param, Refusal, Value};
-pub use packet::{Ecn, Packet};
+pub use descriptor::{Config, Depth, Descriptor, Domain, OptionValue, Param, Refusal};
+pub use packet::{EcnCodepoint, Packet};
 
 use fullpipe_units::{Bytes, Rate, Rng, Time};
 
@@ -86,10 +86,10 @@ pub(crate) enum Discipline {
 
 /// A queue that decides. The plain ones do not: they are a [`Link`](crate::Link)'s.
 #[derive(Clone, Debug)]
-pub struct Queue<P>(Kind<P>);
+pub struct Queue<P>(AnyQueue<P>);
 
 #[derive(Clone, Debug)]
-enum Kind<P> {
+enum AnyQueue<P> {
     Red(red::Red<P>),
     Codel(codel::Codel<P>),
     FqCodel(fq_codel::FqCodel<P>),
@@ -104,13 +104,13 @@ impl<P: Copy> Queue<P> {
     pub fn new(config: &Config, limit: Limit, rate: Rate, rng: Rng) -> Option<Queue<P>> {
         Some(Queue(match config.descriptor().discipline {
             Discipline::Fifo => return None,
-            Discipline::Red => Kind::Red(red::Red::new(config, limit, rate, rng)),
-            Discipline::Codel => Kind::Codel(codel::Codel::new(config, limit)),
-            Discipline::FqCodel => Kind::FqCodel(fq_codel::FqCodel::new(config, limit, rng)),
-            Discipline::Pie => Kind::Pie(pie::Pie::new(config, limit, rng)),
-            Discipline::DualPi2 => Kind::DualPi2(dualpi2::DualPi2::new(config, limit, rng)),
-            Discipline::StepEcn => Kind::StepEcn(step_ecn::StepEcn::new(config, limit)),
-            Discipline::Cake => Kind::Cake(cake::Cake::new(config, limit, rng)),
+            Discipline::Red => AnyQueue::Red(red::Red::new(config, limit, rate, rng)),
+            Discipline::Codel => AnyQueue::Codel(codel::Codel::new(config, limit)),
+            Discipline::FqCodel => AnyQueue::FqCodel(fq_codel::FqCodel::new(config, limit, rng)),
+            Discipline::Pie => AnyQueue::Pie(pie::Pie::new(config, limit, rng)),
+            Discipline::DualPi2 => AnyQueue::DualPi2(dualpi2::DualPi2::new(config, limit, rng)),
+            Discipline::StepEcn => AnyQueue::StepEcn(step_ecn::StepEcn::new(config, limit)),
+            Discipline::Cake => AnyQueue::Cake(cake::Cake::new(config, limit, rng)),
         }))
     }
 
@@ -118,13 +118,13 @@ impl<P: Copy> Queue<P> {
     #[inline]
     pub fn enqueue(&mut self, now: Time, packet: Packet<P>, dropped: &mut impl Dropped<P>) {
         match &mut self.0 {
-            Kind::Red(queue) => queue.enqueue(now, packet, dropped),
-            Kind::Codel(queue) => queue.enqueue(packet, dropped),
-            Kind::FqCodel(queue) => queue.enqueue(packet, dropped),
-            Kind::Pie(queue) => queue.enqueue(now, packet, dropped),
-            Kind::DualPi2(queue) => queue.enqueue(now, packet, dropped),
-            Kind::StepEcn(queue) => queue.enqueue(packet, dropped),
-            Kind::Cake(queue) => queue.enqueue(now, packet, dropped),
+            AnyQueue::Red(queue) => queue.enqueue(now, packet, dropped),
+            AnyQueue::Codel(queue) => queue.enqueue(packet, dropped),
+            AnyQueue::FqCodel(queue) => queue.enqueue(packet, dropped),
+            AnyQueue::Pie(queue) => queue.enqueue(now, packet, dropped),
+            AnyQueue::DualPi2(queue) => queue.enqueue(now, packet, dropped),
+            AnyQueue::StepEcn(queue) => queue.enqueue(packet, dropped),
+            AnyQueue::Cake(queue) => queue.enqueue(now, packet, dropped),
         }
     }
 
@@ -133,13 +133,13 @@ impl<P: Copy> Queue<P> {
     #[inline(always)] // a packet is large to hand over through memory
     pub fn dequeue(&mut self, now: Time, dropped: &mut impl Dropped<P>) -> Option<Packet<P>> {
         match &mut self.0 {
-            Kind::Red(queue) => queue.dequeue(now),
-            Kind::Codel(queue) => queue.dequeue(now, dropped),
-            Kind::FqCodel(queue) => queue.dequeue(now, dropped),
-            Kind::Pie(queue) => queue.dequeue(now),
-            Kind::DualPi2(queue) => queue.dequeue(now, dropped),
-            Kind::StepEcn(queue) => queue.dequeue(now, dropped),
-            Kind::Cake(queue) => queue.dequeue(now, dropped),
+            AnyQueue::Red(queue) => queue.dequeue(now),
+            AnyQueue::Codel(queue) => queue.dequeue(now, dropped),
+            AnyQueue::FqCodel(queue) => queue.dequeue(now, dropped),
+            AnyQueue::Pie(queue) => queue.dequeue(now),
+            AnyQueue::DualPi2(queue) => queue.dequeue(now, dropped),
+            AnyQueue::StepEcn(queue) => queue.dequeue(now, dropped),
+            AnyQueue::Cake(queue) => queue.dequeue(now, dropped),
         }
     }
 
@@ -147,7 +147,7 @@ impl<P: Copy> Queue<P> {
     #[inline]
     pub fn opens_at(&self) -> Time {
         match &self.0 {
-            Kind::Cake(queue) => queue.ready_at(),
+            AnyQueue::Cake(queue) => queue.ready_at(),
             _ => Time::ZERO,
         }
     }
@@ -155,13 +155,13 @@ impl<P: Copy> Queue<P> {
     /// From now on it holds so much. What waits already stays.
     pub fn set_limit(&mut self, limit: Limit) {
         *match &mut self.0 {
-            Kind::Red(queue) => &mut queue.limit,
-            Kind::Codel(queue) => &mut queue.limit,
-            Kind::FqCodel(queue) => &mut queue.limit,
-            Kind::Pie(queue) => &mut queue.limit,
-            Kind::DualPi2(queue) => &mut queue.limit,
-            Kind::StepEcn(queue) => &mut queue.limit,
-            Kind::Cake(queue) => &mut queue.limit,
+            AnyQueue::Red(queue) => &mut queue.limit,
+            AnyQueue::Codel(queue) => &mut queue.limit,
+            AnyQueue::FqCodel(queue) => &mut queue.limit,
+            AnyQueue::Pie(queue) => &mut queue.limit,
+            AnyQueue::DualPi2(queue) => &mut queue.limit,
+            AnyQueue::StepEcn(queue) => &mut queue.limit,
+            AnyQueue::Cake(queue) => &mut queue.limit,
         } = limit;
     }
 
@@ -169,13 +169,13 @@ impl<P: Copy> Queue<P> {
     #[inline]
     pub fn backlog(&self) -> (u64, Bytes) {
         let fifo = match &self.0 {
-            Kind::Red(queue) => &queue.fifo,
-            Kind::Codel(queue) => &queue.fifo,
-            Kind::Pie(queue) => &queue.fifo,
-            Kind::StepEcn(queue) => &queue.fifo,
-            Kind::FqCodel(queue) => return queue.backlog(),
-            Kind::DualPi2(queue) => return queue.backlog(),
-            Kind::Cake(queue) => return queue.backlog(),
+            AnyQueue::Red(queue) => &queue.fifo,
+            AnyQueue::Codel(queue) => &queue.fifo,
+            AnyQueue::Pie(queue) => &queue.fifo,
+            AnyQueue::StepEcn(queue) => &queue.fifo,
+            AnyQueue::FqCodel(queue) => return queue.backlog(),
+            AnyQueue::DualPi2(queue) => return queue.backlog(),
+            AnyQueue::Cake(queue) => return queue.backlog(),
         };
         (fifo.packets(), fifo.bytes())
     }

@@ -6,7 +6,7 @@ use fullpipe_units::{Bytes, Time};
 
 /// The ECN field of a packet (RFC 3168 §5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Ecn {
+pub enum EcnCodepoint {
     /// 00: not ECN-capable.
     #[default]
     NotEct,
@@ -26,8 +26,8 @@ pub struct Packet<P> {
     /// Bytes on the wire.
     pub size: Bytes,
     /// Its ECN field.
-    pub ecn: Ecn,
-    /// This queue set [`Ecn::Ce`].
+    pub ecn: EcnCodepoint,
+    /// This queue set [`EcnCodepoint::Ce`].
     pub marked: bool,
     /// The threshold of `dualpi2` does not concern it.
     pub(super) exempt: bool,
@@ -40,7 +40,7 @@ pub struct Packet<P> {
 impl<P> Packet<P> {
     /// A packet that reaches a queue at `arrived`.
     #[inline]
-    pub fn new(flow: u32, size: Bytes, ecn: Ecn, arrived: Time, payload: P) -> Packet<P> {
+    pub fn new(flow: u32, size: Bytes, ecn: EcnCodepoint, arrived: Time, payload: P) -> Packet<P> {
         Packet {
             flow,
             size,
@@ -56,10 +56,10 @@ impl<P> Packet<P> {
     #[inline]
     pub(super) fn mark(&mut self) -> bool {
         match self.ecn {
-            Ecn::NotEct => false,
-            Ecn::Ce => true,
-            Ecn::Ect0 | Ecn::Ect1 => {
-                (self.ecn, self.marked) = (Ecn::Ce, true);
+            EcnCodepoint::NotEct => false,
+            EcnCodepoint::Ce => true,
+            EcnCodepoint::Ect0 | EcnCodepoint::Ect1 => {
+                (self.ecn, self.marked) = (EcnCodepoint::Ce, true);
                 true
             }
         }

@@ -8,8 +8,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use fullpipe_cc::{
-    Ack, AnyController, Config, Controller, Cx, Descriptor, Domain, Field, Lost, Param, ParamValue,
-    PathChange, Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
+    Ack, AnyController, Config, Context, Controller, Descriptor, Domain, Field, Lost, Param,
+    ParamValue, PathChange, Recovery, RecoveryOwner, Registry, Signals, Snapshot, Transition,
 };
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -213,7 +213,7 @@ impl PyController {
     /// One call with what it is told, and the decision after it.
     fn call(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut Context<'_>,
         call: impl FnOnce(Python<'_>, &Py<PyAny>, &Py<PyCx>) -> PyResult<()>,
     ) {
         carried(|py| {
@@ -267,7 +267,7 @@ macro_rules! method {
 }
 
 impl Controller for PyController {
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         if self.has_sent {
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_sent", (told, PySnapshot(*packet)))
@@ -275,7 +275,7 @@ impl Controller for PyController {
         }
     }
 
-    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         if self.has_lost {
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_lost", (told, PyLost(*lost)))
@@ -283,13 +283,13 @@ impl Controller for PyController {
         }
     }
 
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.call(cx, |py, object, told| {
             method!(py, object, "on_ack", (told, PyAck(*ack)))
         });
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         if self.has_recovery {
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_recovery", (told, PyRecovery(change)))
@@ -297,7 +297,7 @@ impl Controller for PyController {
         }
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         if self.has_path {
             let (kind, bdp) = match change {
                 PathChange::Mtu => ("mtu", None),
@@ -310,7 +310,7 @@ impl Controller for PyController {
         }
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         if self.has_timer {
             self.call(cx, |py, object, told| {
                 method!(py, object, "on_timer", (told))

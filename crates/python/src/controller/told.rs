@@ -1,7 +1,9 @@
 //! What a user's algorithm is told, and what it answers: sizes in bytes, times in seconds, rates in
 //! bit/s.
 
-use fullpipe_cc::{Ack, Conn, Decision, Ecn, LossCause, Lost, Recovery, RecoveryCause, Snapshot};
+use fullpipe_cc::{
+    Ack, Conn, Decision, EcnCodepoint, LossCause, Lost, Recovery, RecoveryCause, Snapshot,
+};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -259,9 +261,9 @@ impl PyDecision {
     ) -> PyResult<PyDecision> {
         let refuse = |problem: String| Err(PyValueError::new_err(problem));
         let ecn = match ecn {
-            "off" => Ecn::NotEct,
-            "ect0" => Ecn::Ect0,
-            "ect1" => Ecn::Ect1,
+            "off" => EcnCodepoint::NotEct,
+            "ect0" => EcnCodepoint::Ect0,
+            "ect1" => EcnCodepoint::Ect1,
             other => {
                 return refuse(format!(
                     "ecn = {other:?}: give \"off\", \"ect0\" or \"ect1\""

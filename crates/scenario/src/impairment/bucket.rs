@@ -8,9 +8,9 @@ use toml::Value as Toml;
 
 use super::OFF;
 use super::words::{Part, Words, schema, toml};
-use crate::kinds::{quantity, text_of};
-use crate::leaf::{Kind, Refusal};
 use crate::model::PACKET;
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::{quantity, text_of};
 
 /// A token bucket that drops what does not conform: `"10mbit burst 60kB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct Shaper {
 const POLICER: &str = "policer";
 const SHAPER: &str = "shaper";
 
-impl Kind for Option<Policer> {
+impl ReadValue for Option<Policer> {
     fn read(value: &Toml) -> Result<Option<Policer>, Refusal> {
         Ok(read(POLICER, value)?.map(|(rate, burst)| Policer { rate, burst }))
     }
@@ -47,7 +47,7 @@ impl Kind for Option<Policer> {
     }
 }
 
-impl Kind for Option<Shaper> {
+impl ReadValue for Option<Shaper> {
     fn read(value: &Toml) -> Result<Option<Shaper>, Refusal> {
         Ok(read(SHAPER, value)?.map(|(rate, burst)| Shaper { rate, burst }))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::leaf::Refusal;
+use crate::raw_value::Refusal;
 
 const FILE: &str = "file ";
 

@@ -11,8 +11,8 @@ use toml::Value as Toml;
 use super::OFF;
 use super::file::Lines;
 use super::words::{Part, Share, Words, schema};
-use crate::kinds::text_of;
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::text_of;
 
 const KEY: &str = "jitter";
 
@@ -20,7 +20,7 @@ const KEY: &str = "jitter";
 #[derive(Debug)]
 pub(crate) struct InOrder(pub(crate) Jitter);
 
-impl Kind for Jitter {
+impl ReadValue for Jitter {
     fn read(value: &Toml) -> Result<Jitter, Refusal> {
         Jitter::read_in(value, Path::new(""))
     }
@@ -85,7 +85,7 @@ impl Kind for Jitter {
     }
 }
 
-impl Kind for InOrder {
+impl ReadValue for InOrder {
     fn read(value: &Toml) -> Result<InOrder, Refusal> {
         InOrder::read_in(value, Path::new(""))
     }

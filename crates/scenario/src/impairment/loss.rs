@@ -8,12 +8,12 @@ use toml::Value as Toml;
 
 use super::file::Lines;
 use super::words::{Count, Part, Share, Words, schema};
-use crate::kinds::{Percent, text_of};
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::{Percent, text_of};
 
 const KEY: &str = "loss";
 
-impl Kind for Loss {
+impl ReadValue for Loss {
     fn read(value: &Toml) -> Result<Loss, Refusal> {
         Loss::read_in(value, Path::new(""))
     }

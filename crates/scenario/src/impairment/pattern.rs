@@ -10,8 +10,8 @@ use toml::Value as Toml;
 
 use super::file::Lines;
 use super::words::{Part, Words, schema, toml};
-use crate::kinds::text_of;
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::text_of;
 
 const KEY: &str = "rate_pattern";
 
@@ -22,7 +22,7 @@ const SHORTEST: Span = Span::from_millis(1);
 /// The longest trace, in milliseconds: as long as the longest run.
 const LONGEST: u32 = 1_000_000_000;
 
-impl Kind for RatePattern {
+impl ReadValue for RatePattern {
     fn read(value: &Toml) -> Result<RatePattern, Refusal> {
         RatePattern::read_in(value, Path::new(""))
     }
@@ -101,8 +101,8 @@ impl Part for Range {
             ));
         };
         let (low, high) = (
-            <Rate as Kind>::read(&toml(low))?,
-            <Rate as Kind>::read(&toml(high))?,
+            <Rate as ReadValue>::read(&toml(low))?,
+            <Rate as ReadValue>::read(&toml(high))?,
         );
         if low >= high {
             let problem = format!("\"{low}\" is not below \"{high}\"");
@@ -158,8 +158,8 @@ fn one_step(text: &str, last: &mut Option<Span>) -> Result<(Span, Rate), Refusal
             "write both with their units, like \"5s 50mbit\"",
         ));
     };
-    let at = <Span as Kind>::read(&toml(at))?;
-    let rate = <Rate as Kind>::read(&toml(rate))?;
+    let at = <Span as ReadValue>::read(&toml(at))?;
+    let rate = <Rate as ReadValue>::read(&toml(rate))?;
     match *last {
         None if at > Span::ZERO => {
             let problem =

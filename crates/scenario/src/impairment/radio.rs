@@ -9,9 +9,9 @@ use toml::Value as Toml;
 
 use super::OFF;
 use super::words::{Count, Part, Words, schema, toml};
-use crate::kinds::{quantity, text_of};
-use crate::leaf::{Kind, Refusal};
 use crate::model::PACKET;
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::{quantity, text_of};
 
 /// When a radio is silent: once in each period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ const SUSPEND: &str = "suspend";
 /// The largest A-MPDU of 802.11n.
 const LARGEST_HT: Bytes = Bytes::new(65_535);
 
-impl Kind for Option<Aggregation> {
+impl ReadValue for Option<Aggregation> {
     fn read(value: &Toml) -> Result<Option<Aggregation>, Refusal> {
         let text = text_of(value);
         if text == OFF {
@@ -91,7 +91,7 @@ impl Part for Size {
     }
 }
 
-impl Kind for Option<Suspend> {
+impl ReadValue for Option<Suspend> {
     fn read(value: &Toml) -> Result<Option<Suspend>, Refusal> {
         let text = text_of(value);
         if text == OFF {

@@ -8,8 +8,8 @@ use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
 use super::OFF;
-use crate::kinds::{Delay, Percent, is_decimal};
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::{Delay, Percent, is_decimal};
 
 /// Which impairment was written, and the text of each of its arguments that was.
 #[derive(Debug)]
@@ -181,7 +181,7 @@ impl Part for Span {
 
 impl Part for fullpipe_units::Rate {
     fn read(text: &str) -> Result<fullpipe_units::Rate, Refusal> {
-        Kind::read(&toml(text))
+        ReadValue::read(&toml(text))
     }
 }
 

@@ -11,10 +11,10 @@ use fullpipe_units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::choices::Switch;
+use crate::enums::Switch;
 use crate::expect::Conditions;
-use crate::kinds::{Delay, Whole};
-use crate::leaf::Leaf;
+use crate::raw_value::RawValue;
+use crate::values::{Delay, Whole};
 
 pub use flow::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
 pub(crate) use flow::{Flow, MOST_FLOWS, Tcp, Workload, one_flow};
@@ -31,29 +31,29 @@ const LARGEST: u64 = i64::MAX as u64;
 pub(crate) struct Scenario {
     /// How long the run lasts, in virtual time.
     #[schemars(example = "60s")]
-    pub(crate) duration: Leaf<Span>,
+    pub(crate) duration: RawValue<Span>,
     /// Metrics leave out what is before.
     #[serde(default = "no_time")]
-    pub(crate) measure_from: Leaf<Span>,
+    pub(crate) measure_from: RawValue<Span>,
     /// The seed of everything random: same scenario and seed, same run.
     #[serde(default = "first_seed")]
-    pub(crate) seed: Leaf<Whole<0, LARGEST>>,
+    pub(crate) seed: RawValue<Whole<0, LARGEST>>,
     /// Each `[[flow]]` starts up to this much later, uniformly; what arrives of a workload is drawn
     /// anyway.
     #[serde(default = "no_time")]
     #[schemars(example = "50ms")]
-    pub(crate) start_jitter: Leaf<Span>,
+    pub(crate) start_jitter: RawValue<Span>,
     /// Each packet reaches the first link up to this much later, uniformly; a flow's packets stay
     /// in order.
     #[serde(default = "no_delay")]
     #[schemars(example = "120us")]
-    pub(crate) send_jitter: Leaf<Delay>,
+    pub(crate) send_jitter: RawValue<Delay>,
     /// What runs shall come to: a metric, >=, <=, > or <, and a quantity. `fullpipe check` runs the
     /// scenario and says whether it holds, in every repetition or in the quantile of them that the
     /// condition names: "p90 of flow.a.rtt.p95 <= 80ms".
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Conditions>", extend("x-default" = "nothing"))]
-    pub(crate) expect: Option<Leaf<Conditions>>,
+    #[schemars(with = "RawValue<Conditions>", extend("x-default" = "nothing"))]
+    pub(crate) expect: Option<RawValue<Conditions>>,
     /// The bottleneck that the flows share, and the way there and back.
     pub(crate) path: Path,
     /// Further links, one table each: a flow meets those that its routes name.
@@ -90,8 +90,8 @@ pub(crate) struct Scenario {
 pub(crate) struct Sweep {
     /// Runs of each point, with a seed each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Whole<1, LARGEST>>", example = 30, extend("x-default" = "one"))]
-    repeat: Option<Leaf<Whole<1, LARGEST>>>,
+    #[schemars(with = "RawValue<Whole<1, LARGEST>>", example = 30, extend("x-default" = "one"))]
+    repeat: Option<RawValue<Whole<1, LARGEST>>>,
     /// Keys that are varied together instead of in every combination: the first value of each, then
     /// the second.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -100,22 +100,22 @@ pub(crate) struct Sweep {
     /// How many points are drawn at random, from ranges like "1ms..1s log" and lists, instead of
     /// every combination.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Leaf<Whole<1, LARGEST>>", example = 100, extend("x-default" = "every combination"))]
-    sample: Option<Leaf<Whole<1, LARGEST>>>,
+    #[schemars(with = "RawValue<Whole<1, LARGEST>>", example = 100, extend("x-default" = "every combination"))]
+    sample: Option<RawValue<Whole<1, LARGEST>>>,
 }
 
-fn no_time() -> Leaf<Span> {
-    Leaf::of(&Span::ZERO)
+fn no_time() -> RawValue<Span> {
+    RawValue::of(&Span::ZERO)
 }
 
-fn no_delay() -> Leaf<Delay> {
-    Leaf::of(&Delay(Span::ZERO))
+fn no_delay() -> RawValue<Delay> {
+    RawValue::of(&Delay(Span::ZERO))
 }
 
-fn off() -> Leaf<Switch> {
-    Leaf::of(&Switch(false))
+fn off() -> RawValue<Switch> {
+    RawValue::of(&Switch(false))
 }
 
-fn first_seed() -> Leaf<Whole<0, LARGEST>> {
-    Leaf::of(&Whole(1))
+fn first_seed() -> RawValue<Whole<0, LARGEST>> {
+    RawValue::of(&Whole(1))
 }

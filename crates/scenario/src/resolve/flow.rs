@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fullpipe_units::Span;
+use fullpipe_units::{ParamValue, Span};
 
 use super::optional;
 use crate::app::{App, On};
 use crate::error::Error;
-use crate::kinds::{Algorithm, Delay, Extra, Name, Whole};
-use crate::leaf::Leaf;
 use crate::model::{
-    BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, UNRESPONSIVE, Value, Written,
+    BOTTLENECK, EcnFeedback, Flow, Pacing, ReceiveWindow, Table, UNRESPONSIVE, Written,
 };
 use crate::raw::{self, ACK_DELAY, DELAYED_ACK, MOST_FLOWS, QUICK_ACKS};
+use crate::raw_value::RawValue;
 use crate::source::Source;
 use crate::topology;
+use crate::values::{Algorithm, Delay, Extra, Name, Whole};
 
 /// Reads the flows, gives a name to those that have none, and counts them out.
 pub(super) fn flows(
@@ -120,7 +120,7 @@ fn flow(
 
 /// A flow under its cc's name, of whose start and application nothing is said.
 pub(crate) fn tcp(
-    cc: &Leaf<Algorithm>,
+    cc: &RawValue<Algorithm>,
     raw: &raw::Tcp,
     table: Table,
     links: &[&str],
@@ -132,8 +132,8 @@ pub(crate) fn tcp(
     let Delay(gro) = raw.gro.get(source, &key("gro"))?;
     let Whole(delayed_ack) = raw.delayed_ack.get(source, &key("delayed_ack"))?;
     let Whole(quick_acks) = raw.quick_acks.get(source, &key("quick_acks"))?;
-    let params = |table: &str, raw: &BTreeMap<String, Leaf<Value>>| {
-        let value = |(name, leaf): (&String, &Leaf<Value>)| {
+    let params = |table: &str, raw: &BTreeMap<String, RawValue<ParamValue>>| {
+        let value = |(name, leaf): (&String, &RawValue<ParamValue>)| {
             Ok((
                 name.clone(),
                 leaf.get(source, &key(&format!("{table}.{name}")))?,
@@ -184,9 +184,12 @@ fn check_app(flow: &Flow, raw: &raw::Flow, source: &Source) -> Result<(), Error>
         return Ok(());
     };
     let given = [
-        ("bytes", raw.bytes.as_ref().map(Leaf::show)),
-        ("app_rate", raw.app_rate.as_ref().map(Leaf::show)),
-        ("app_schedule", raw.app_schedule.as_ref().map(Leaf::show)),
+        ("bytes", raw.bytes.as_ref().map(RawValue::show)),
+        ("app_rate", raw.app_rate.as_ref().map(RawValue::show)),
+        (
+            "app_schedule",
+            raw.app_schedule.as_ref().map(RawValue::show),
+        ),
     ];
     for (name, value) in given
         .into_iter()
@@ -229,7 +232,7 @@ fn check_receiver(flow: &Flow, raw: &raw::Tcp, source: &Source) -> Result<(), Er
             let shown = raw
                 .receive_window
                 .as_ref()
-                .map_or_else(String::new, Leaf::show);
+                .map_or_else(String::new, RawValue::show);
             Err(source.error(
                 &flow.key("receive_window"),
                 shown,

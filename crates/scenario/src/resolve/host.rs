@@ -3,16 +3,16 @@
 use fullpipe_units::Span;
 
 use super::optional;
-use crate::choices::Switch;
+use crate::enums::Switch;
 use crate::error::Error;
-use crate::kinds::{Delay, Percent, Whole};
-use crate::leaf::Leaf;
 use crate::model::{Host, Quic, Wake};
 use crate::raw;
+use crate::raw_value::RawValue;
 use crate::source::Source;
+use crate::values::{Delay, Percent, Whole};
 
 pub(super) fn host(raw: &raw::Host, source: &Source) -> Result<Host, Error> {
-    let get = |leaf: &Leaf<Delay>, name: &str| {
+    let get = |leaf: &RawValue<Delay>, name: &str| {
         leaf.get(source, &format!("host.{name}"))
             .map(|Delay(span)| span)
     };
@@ -31,7 +31,7 @@ pub(super) fn host(raw: &raw::Host, source: &Source) -> Result<Host, Error> {
 }
 
 pub(super) fn quic(raw: &raw::Quic, source: &Source) -> Result<Quic, Error> {
-    let cpu = |leaf: &Option<Leaf<_>>, key: &str| -> Result<_, Error> {
+    let cpu = |leaf: &Option<RawValue<_>>, key: &str| -> Result<_, Error> {
         Ok(optional(leaf, source, key)?.map(|Whole(cpu)| cpu as u32))
     };
     let Switch(busy_poll) = raw.busy_poll.get(source, "quic.busy_poll")?;
@@ -80,7 +80,11 @@ fn wake(raw: &raw::Host, source: &Source) -> Result<Option<Wake>, Error> {
     let [low, middle, high] = spans.map(|span| u128::from(span.as_nanos()));
     if !(min == max && median == min || low < middle && middle * middle < low * high) {
         let mean = Span::from_nanos((low * high).isqrt() as u64);
-        let shown = raw.wake_median.as_ref().map(Leaf::show).unwrap_or_default();
+        let shown = raw
+            .wake_median
+            .as_ref()
+            .map(RawValue::show)
+            .unwrap_or_default();
         let problem = format!("no long tail from \"{min}\" to \"{max}\" has this median");
         let fix = match low < high {
             true => format!(

@@ -7,15 +7,15 @@ use fullpipe_units::{Bytes, Span};
 
 use super::optional;
 use crate::buffer::Buffer;
-use crate::choices::Switch;
+use crate::enums::Switch;
 use crate::error::Error;
 use crate::impairment::InOrder;
-use crate::kinds::{Delay, Percent};
-use crate::leaf::Leaf;
 use crate::model::{BOTTLENECK, Change, Link, PACKET, Path, Written};
 use crate::queue;
 use crate::raw;
+use crate::raw_value::RawValue;
 use crate::source::{Source, join};
+use crate::values::{Delay, Percent};
 
 /// More than this no queue can be meant to hold.
 const LARGEST_BUFFER: Bytes = Bytes::new(1_000_000_000_000_000);
@@ -52,7 +52,7 @@ pub(super) fn path(raw: &raw::Path, source: &Source) -> Result<Path, Error> {
             let shown = raw.change[*i]
                 .rate
                 .as_ref()
-                .map_or_else(String::new, Leaf::show);
+                .map_or_else(String::new, RawValue::show);
             let problem = "path.rate_pattern says what the rate is at any time";
             let fix = "keep one of the two; \"schedule 0s 20mbit, 5s 50mbit\" is a pattern, too";
             return Err(source.error(&format!("path.change.{i}.rate"), shown, problem, fix));
@@ -150,11 +150,11 @@ fn check_queue(link: &Link, limit: Limit, key: &str, source: &Source) -> Result<
 
 fn check_buffer(
     limit: Limit,
-    leaf: Option<&Leaf<Buffer>>,
+    leaf: Option<&RawValue<Buffer>>,
     key: &str,
     source: &Source,
 ) -> Result<(), Error> {
-    let shown = || leaf.map_or(String::new(), Leaf::show);
+    let shown = || leaf.map_or(String::new(), RawValue::show);
     let refuse = |problem: String, fix: &str| Err(source.error(key, shown(), problem, fix));
     if limit.bytes(PACKET) < PACKET {
         let holds = match limit {

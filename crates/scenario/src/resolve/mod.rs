@@ -13,13 +13,13 @@ pub(crate) use self::link::link;
 use self::link::path;
 use crate::error::Error;
 use crate::expect::Conditions;
-use crate::kinds::{Delay, Whole};
-use crate::leaf::{Kind, Leaf};
 use crate::model::{Scenario, Table, Written};
 use crate::profile::Applied;
 use crate::raw;
+use crate::raw_value::{RawValue, ReadValue};
 use crate::source::Source;
 use crate::topology;
+use crate::values::{Delay, Whole};
 use crate::workload::{Library, check_loads, workloads};
 
 pub(crate) fn resolve(
@@ -88,7 +88,7 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
         start_jitter,
         ..
     } = *scenario;
-    let refuse = |key: &str, leaf: &Leaf<Span>, problem: &str, fix: String| {
+    let refuse = |key: &str, leaf: &RawValue<Span>, problem: &str, fix: String| {
         Err(scenario.error(key, leaf.show(), problem, fix))
     };
     if duration == Span::ZERO {
@@ -157,7 +157,7 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
             let written = raw.flow[i]
                 .app_schedule
                 .as_ref()
-                .map_or_else(String::new, Leaf::show);
+                .map_or_else(String::new, RawValue::show);
             return Err(scenario.error(&flow.key("app_schedule"), written, problem, before_end));
         }
         if flow.start + start_jitter > duration {
@@ -172,8 +172,8 @@ fn check_times(scenario: &Scenario, raw: &raw::Scenario) -> Result<(), Error> {
     Ok(())
 }
 
-pub(crate) fn optional<T: Kind>(
-    leaf: &Option<Leaf<T>>,
+pub(crate) fn optional<T: ReadValue>(
+    leaf: &Option<RawValue<T>>,
     source: &Source,
     key: &str,
 ) -> Result<Option<T>, Error> {

@@ -10,7 +10,7 @@ use crate::model::{Flow, Scenario};
 
 /// The flows of a workload, in order of time. Each is drawn when the one before it has arrived.
 #[derive(Clone, Debug)]
-pub struct Coming {
+pub struct ArrivalGenerator {
     /// What the latest is like.
     flow: Flow,
     /// The length of the workload's own name in that of `flow`.
@@ -25,7 +25,7 @@ pub struct Coming {
     count: u32,
 }
 
-impl Coming {
+impl ArrivalGenerator {
     /// When the next one arrives, if there is one while the workload lasts.
     pub fn next_at(&self) -> Option<Time> {
         let at = self
@@ -34,7 +34,7 @@ impl Coming {
         at.filter(|at| *at < self.to)
     }
 
-    /// The next one arrives: [`Coming::flow`] is like it from now on.
+    /// The next one arrives: [`ArrivalGenerator::flow`] is like it from now on.
     pub fn arrive(&mut self) -> Option<Arrival> {
         let arrival = self.next.take()?;
         self.next = self.arrivals.next();
@@ -70,7 +70,7 @@ impl Coming {
 
 impl Scenario {
     /// What arrives of a workload in a run.
-    pub fn coming(&self, workload: &Workload) -> Coming {
+    pub fn coming(&self, workload: &Workload) -> ArrivalGenerator {
         let flow = workload.flow.clone();
         let (from, stop) = (
             Time::ZERO + flow.start,
@@ -80,7 +80,7 @@ impl Scenario {
         let mut arrivals = workload
             .arriving()
             .arrivals(self.seed, &flow.name, to.since(from));
-        Coming {
+        ArrivalGenerator {
             name: flow.name.len(),
             flow,
             seed: self.seed,

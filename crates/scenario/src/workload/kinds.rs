@@ -5,14 +5,14 @@ use fullpipe_workload::{Described, MODELS};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
-use crate::kinds::{Delay, Extra, text_of};
-use crate::leaf::{Kind, Refusal};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::{Delay, Extra, text_of};
 
 /// Any text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Text(pub(crate) String);
 
-impl Kind for Text {
+impl ReadValue for Text {
     fn read(value: &Toml) -> Result<Text, Refusal> {
         match value.as_str() {
             Some("") => Err(Refusal::new("this names nothing", "write a name")),
@@ -47,7 +47,7 @@ impl Model {
     }
 }
 
-impl Kind for Model {
+impl ReadValue for Model {
     fn read(value: &Toml) -> Result<Model, Refusal> {
         let text = text_of(value);
         match fullpipe_workload::Model::parse(&text) {
@@ -85,7 +85,7 @@ impl Kind for Model {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Load(pub(crate) f64);
 
-impl Kind for Load {
+impl ReadValue for Load {
     fn read(value: &Toml) -> Result<Load, Refusal> {
         let number = value
             .as_float()
@@ -174,7 +174,7 @@ impl Rtts {
     }
 }
 
-impl Kind for Rtts {
+impl ReadValue for Rtts {
     fn read(value: &Toml) -> Result<Rtts, Refusal> {
         let text = text_of(value);
         let one =

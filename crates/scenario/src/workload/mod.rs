@@ -15,7 +15,7 @@ use std::sync::Arc;
 use fullpipe_units::{Bytes, Span};
 use fullpipe_workload::{Flows, Source as Arriving, Wire};
 
-pub use self::coming::Coming;
+pub use self::coming::ArrivalGenerator;
 pub(crate) use self::kinds::{Load, Text};
 pub use self::kinds::{Model, Rtts};
 pub(crate) use self::read::{check_loads, workloads};

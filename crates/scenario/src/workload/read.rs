@@ -9,11 +9,11 @@ use fullpipe_workload::{Cdf, CdfError, Input, Model, Needs, PRESETS, Preset, Sou
 
 use super::{Library, Load, Rtts, Text, Workload, kinds};
 use crate::error::Error;
-use crate::kinds::Name;
 use crate::model::{Flow, Scenario, Table, UNRESPONSIVE, Written};
 use crate::raw;
 use crate::resolve::{optional, tcp};
 use crate::source::Source;
+use crate::values::Name;
 
 /// What an unnamed one is called.
 const USUAL: &str = "workload";

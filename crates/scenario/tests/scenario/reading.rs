@@ -1,7 +1,9 @@
 //! What good scenarios mean: values, defaults, names, overrides.
 
 use fullpipe_path::{Distribution, Jitter, Limit, Loss, Moments};
-use fullpipe_scenario::{App, Buffer, On, PACKET, Pacing, Policer, ReceiveWindow, Scenario, Value};
+use fullpipe_scenario::{
+    App, Buffer, On, PACKET, Pacing, ParamValue, Policer, ReceiveWindow, Scenario,
+};
 use fullpipe_units::{Bytes, Draw, Rate, Span};
 
 /// Every key, none at its default.
@@ -221,10 +223,10 @@ fn every_key_is_read() {
         .map(|(name, value)| (name.as_str(), value.clone()))
         .collect();
     let expected = [
-        ("beta", Value::Number(0.7)),
-        ("friendly", Value::Flag(true)),
-        ("mode", Value::Word("fast".to_owned())),
-        ("rounds", Value::Number(3.0)),
+        ("beta", ParamValue::Number(0.7)),
+        ("friendly", ParamValue::Flag(true)),
+        ("mode", ParamValue::Word("fast".to_owned())),
+        ("rounds", ParamValue::Number(3.0)),
     ];
     assert_eq!(params, expected);
     assert_eq!(second.key("cc"), "flow.0.cc", "both come from one table");
@@ -657,7 +659,7 @@ fn overrides_add_what_is_not_there_and_the_last_one_counts() {
         (scenario.seed, &scenario.path.link.loss),
         (3, &Loss::Random(0.01))
     );
-    assert_eq!(scenario.flows[0].params["beta"], Value::Number(0.5));
+    assert_eq!(scenario.flows[0].params["beta"], ParamValue::Number(0.5));
     let overrides = [("seed".to_owned(), "2".to_owned())];
     assert_eq!(
         Scenario::parse_with(LEAST, "scenario.toml", &overrides, Some(4))

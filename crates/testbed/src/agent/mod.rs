@@ -7,7 +7,7 @@
 //! still while anybody computes.
 
 mod app;
-mod draw_up;
+mod compile;
 mod plan;
 mod receive;
 mod record;
@@ -23,35 +23,35 @@ use std::path::Path;
 
 use nix::errno::Errno;
 
-pub use draw_up::Ends;
-pub(crate) use draw_up::LEAST_INTERVAL;
+pub use compile::Ends;
+pub(crate) use compile::LEAST_INTERVAL;
 pub use plan::{AppPlan, FlowPlan, Plan, VERSION};
 pub(crate) use receive::receive;
-pub use record::{Header, Kind, Reader, Record, Writer};
+pub use record::{Header, Reader, Record, RecordKind, Writer};
 pub(crate) use send::send;
 
 /// What went wrong, in words, with the fix where there is one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Failure(String);
+pub struct AgentError(String);
 
-impl Failure {
+impl AgentError {
     /// In these words.
-    pub fn new(words: impl Into<String>) -> Failure {
-        Failure(words.into())
+    pub fn new(words: impl Into<String>) -> AgentError {
+        AgentError(words.into())
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for AgentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for AgentError {}
 
 /// Of a system call, while doing `what`.
-fn failed(what: &str) -> impl Fn(Errno) -> Failure {
-    move |error| Failure::new(format!("{what}: {error}"))
+fn failed(what: &str) -> impl Fn(Errno) -> AgentError {
+    move |error| AgentError::new(format!("{what}: {error}"))
 }
 
 /// Said to who has begun an agent. Not by `println!`, which a test's thread keeps to itself.

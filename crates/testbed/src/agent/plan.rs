@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::Failure;
+use super::AgentError;
 
 /// The version of the format.
 pub const VERSION: u32 = 1;
@@ -120,10 +120,10 @@ impl Plan {
     ///
     /// # Errors
     /// When there is none, or it is of another version.
-    pub fn read(path: &Path) -> Result<Plan, Failure> {
+    pub fn read(path: &Path) -> Result<Plan, AgentError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
-        let wrong = |why: String| Failure::new(format!("{}: {why}", path.display()));
+            .map_err(|error| AgentError::new(format!("{}: {error}", path.display())))?;
+        let wrong = |why: String| AgentError::new(format!("{}: {why}", path.display()));
         let plan: Plan =
             serde_json::from_str(&text).map_err(|error| wrong(format!("no plan: {error}")))?;
         match plan {

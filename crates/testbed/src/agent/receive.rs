@@ -13,9 +13,9 @@ use nix::sys::socket::{
 };
 
 use super::plan::{AppPlan, FlowPlan, Plan};
-use super::record::{Header, Kind, Writer};
+use super::record::{Header, RecordKind, Writer};
 use super::sys::{self, Poll};
-use super::{Failure, failed};
+use super::{AgentError, failed};
 
 /// What is read at a time; with MSG_TRUNC nothing is copied there.
 const CHUNK: usize = 1 << 20;
@@ -27,7 +27,7 @@ const GRACE: u64 = 2_000_000_000;
 const CONNECTION: u64 = 1 << 32;
 
 /// Receives; says "ready" when it can.
-pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
+pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), AgentError> {
     let poll = Poll::new()?;
     if let Some(most) = plan
         .flows
@@ -85,7 +85,7 @@ pub(crate) fn receive(plan: &Plan, out: &Path) -> Result<(), Failure> {
     run.run(begun.saturating_add(first).saturating_add(plan.patience))
 }
 
-fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, Failure> {
+fn listener(plan: &Plan, flow: &FlowPlan) -> Result<OwnedFd, AgentError> {
     let socket = sys::stream()?;
     setsockopt(&socket, sockopt::ReuseAddr, &true).map_err(failed("SO_REUSEADDR"))?;
     if let Some(name) = &flow.receiver_congestion {
@@ -162,7 +162,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Until all flows have come and gone, or until they should have.
-    fn run(&mut self, first_by: u64) -> Result<(), Failure> {
+    fn run(&mut self, first_by: u64) -> Result<(), AgentError> {
         loop {
             let now = sys::now();
             if self.gone == self.flows.len()
@@ -174,7 +174,9 @@ impl Run<'_> {
             if self.end.is_none() && now >= first_by {
                 self.writer.finish(now)?;
                 let patience = self.plan.patience as f64 / 1e9;
-                return Err(Failure::new(format!("no sender came within {patience} s")));
+                return Err(AgentError::new(format!(
+                    "no sender came within {patience} s"
+                )));
             }
             for place in 0..self.asking.len() {
                 let index = self.asking[place];
@@ -198,7 +200,7 @@ impl Run<'_> {
     }
 
     /// All that have come to a listening socket.
-    fn accept(&mut self, place: usize) -> Result<(), Failure> {
+    fn accept(&mut self, place: usize) -> Result<(), AgentError> {
         let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
         let (listener, flow) = (self.listening[place].0.as_raw_fd(), self.listening[place].1);
         loop {
@@ -213,7 +215,7 @@ impl Run<'_> {
     }
 
     #[allow(unsafe_code, reason = "nix hands on a connection as a bare number")]
-    fn come(&mut self, connection: RawFd, mut index: usize) -> Result<(), Failure> {
+    fn come(&mut self, connection: RawFd, mut index: usize) -> Result<(), AgentError> {
         // SAFETY: it was opened just now, and nobody else has it.
         let socket = unsafe { OwnedFd::from_raw_fd(connection) };
         if self.flows[index].plan.arrives() {
@@ -238,13 +240,13 @@ impl Run<'_> {
             CONNECTION + index as u64,
         )?;
         (flow.socket, flow.came) = (Some(socket), true);
-        self.writer.add(Kind::Open, index, now, &[])?;
+        self.writer.add(RecordKind::Open, index, now, &[])?;
         self.end
             .get_or_insert(now.saturating_sub(flow.plan.start) + self.plan.duration + GRACE);
         self.read(index)
     }
 
-    fn read(&mut self, index: usize) -> Result<(), Failure> {
+    fn read(&mut self, index: usize) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let Some(socket) = &flow.socket else {
             return Ok(());
@@ -265,20 +267,22 @@ impl Run<'_> {
         };
         let now = sys::now();
         if flow.read > before {
-            self.writer.add_number(Kind::Read, index, now, flow.read)?;
+            self.writer
+                .add_number(RecordKind::Read, index, now, flow.read)?;
             self.answered(index, now)?;
         }
         if ended {
             let flow = &mut self.flows[index];
             (flow.socket, flow.asks) = (None, u64::MAX);
             self.gone += 1;
-            self.writer.add_number(Kind::End, index, now, flow.read)?;
+            self.writer
+                .add_number(RecordKind::End, index, now, flow.read)?;
         }
         Ok(())
     }
 
     /// Has an answer become complete?
-    fn answered(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+    fn answered(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let AppPlan::Answers { sizes, thinks } = &flow.plan.app else {
             return Ok(());
@@ -290,12 +294,12 @@ impl Run<'_> {
             data[8..].copy_from_slice(&sizes[flow.answers].to_le_bytes());
             flow.asks = now.saturating_add(thinks.get(flow.answers).copied().unwrap_or(0));
             flow.answers += 1;
-            self.writer.add(Kind::Answer, index, now, &data)?;
+            self.writer.add(RecordKind::Answer, index, now, &data)?;
         }
         Ok(())
     }
 
-    fn ask(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+    fn ask(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         (flow.asked, flow.asks) = (now, u64::MAX);
         if let Some(socket) = &flow.socket {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::Failure;
+use super::AgentError;
 
 /// The first line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,10 +26,10 @@ pub struct Header {
 /// What a record is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u16)]
-pub enum Kind {
+pub enum RecordKind {
     /// TCP_INFO, as the kernel returned it.
     Info = 1,
-    /// TCP_CC_INFO, likewise; comes before the [`Kind::Info`] of its time.
+    /// TCP_CC_INFO, likewise; comes before the [`RecordKind::Info`] of its time.
     CcInfo = 2,
     /// The application has read this much so far (u64).
     Read = 3,
@@ -62,23 +62,23 @@ pub enum Kind {
     Refused = 15,
 }
 
-impl Kind {
-    const ALL: [Kind; 15] = [
-        Kind::Info,
-        Kind::CcInfo,
-        Kind::Read,
-        Kind::Start,
-        Kind::Open,
-        Kind::End,
-        Kind::Answer,
-        Kind::Packet,
-        Kind::Missed,
-        Kind::Failure,
-        Kind::Done,
-        Kind::Passed,
-        Kind::Dropped,
-        Kind::Arrived,
-        Kind::Refused,
+impl RecordKind {
+    const ALL: [RecordKind; 15] = [
+        RecordKind::Info,
+        RecordKind::CcInfo,
+        RecordKind::Read,
+        RecordKind::Start,
+        RecordKind::Open,
+        RecordKind::End,
+        RecordKind::Answer,
+        RecordKind::Packet,
+        RecordKind::Missed,
+        RecordKind::Failure,
+        RecordKind::Done,
+        RecordKind::Passed,
+        RecordKind::Dropped,
+        RecordKind::Arrived,
+        RecordKind::Refused,
     ];
 }
 
@@ -86,7 +86,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
     /// What it is about.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Whose it is; zero where it is nobody's.
     pub flow: u16,
     /// When.
@@ -117,9 +117,9 @@ impl Writer {
     ///
     /// # Errors
     /// When it can't be written.
-    pub fn create(path: &Path, header: &Header) -> Result<Writer, Failure> {
+    pub fn create(path: &Path, header: &Header) -> Result<Writer, AgentError> {
         let file = File::create(path)
-            .map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+            .map_err(|error| AgentError::new(format!("{}: {error}", path.display())))?;
         let mut writer = Writer {
             path: path.to_owned(),
             file: BufWriter::with_capacity(1 << 20, file),
@@ -135,7 +135,13 @@ impl Writer {
     ///
     /// # Errors
     /// When it can't be written: no room is left, most likely.
-    pub fn add(&mut self, kind: Kind, flow: usize, time: u64, data: &[u8]) -> Result<(), Failure> {
+    pub fn add(
+        &mut self,
+        kind: RecordKind,
+        flow: usize,
+        time: u64,
+        data: &[u8],
+    ) -> Result<(), AgentError> {
         let mut head = [0; 16];
         head[..2].copy_from_slice(&(kind as u16).to_le_bytes());
         head[2..4].copy_from_slice(&(flow as u16).to_le_bytes());
@@ -151,11 +157,11 @@ impl Writer {
     /// As [`add`](Writer::add).
     pub fn add_number(
         &mut self,
-        kind: Kind,
+        kind: RecordKind,
         flow: usize,
         time: u64,
         number: u64,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AgentError> {
         self.add(kind, flow, time, &number.to_le_bytes())
     }
 
@@ -163,8 +169,8 @@ impl Writer {
     ///
     /// # Errors
     /// As [`add`](Writer::add).
-    pub fn finish(&mut self, time: u64) -> Result<(), Failure> {
-        self.add(Kind::Done, 0, time, &[])?;
+    pub fn finish(&mut self, time: u64) -> Result<(), AgentError> {
+        self.add(RecordKind::Done, 0, time, &[])?;
         self.flush()
     }
 
@@ -172,16 +178,16 @@ impl Writer {
     ///
     /// # Errors
     /// As [`add`](Writer::add).
-    pub fn flush(&mut self) -> Result<(), Failure> {
+    pub fn flush(&mut self) -> Result<(), AgentError> {
         self.file
             .flush()
-            .map_err(|error| Failure::new(format!("{}: {error}", self.path.display())))
+            .map_err(|error| AgentError::new(format!("{}: {error}", self.path.display())))
     }
 
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), AgentError> {
         self.file
             .write_all(bytes)
-            .map_err(|error| Failure::new(format!("{}: {error}", self.path.display())))
+            .map_err(|error| AgentError::new(format!("{}: {error}", self.path.display())))
     }
 }
 
@@ -198,8 +204,8 @@ impl Reader {
     ///
     /// # Errors
     /// When it is not there, or does not begin as it should.
-    pub fn open(path: &Path) -> Result<Reader, Failure> {
-        let wrong = |why: String| Failure::new(format!("{}: {why}", path.display()));
+    pub fn open(path: &Path) -> Result<Reader, AgentError> {
+        let wrong = |why: String| AgentError::new(format!("{}: {why}", path.display()));
         let file = File::open(path).map_err(|error| wrong(error.to_string()))?;
         let mut file = BufReader::with_capacity(1 << 20, file);
         let mut line = Vec::new();
@@ -219,7 +225,9 @@ impl Iterator for Reader {
         self.file.read_exact(&mut head).ok()?;
         let word = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
         let length = u32::from_le_bytes(head[4..8].try_into().expect("four bytes"));
-        let kind = Kind::ALL.into_iter().find(|kind| *kind as u16 == word(0))?;
+        let kind = RecordKind::ALL
+            .into_iter()
+            .find(|kind| *kind as u16 == word(0))?;
         let mut data = vec![0; length as usize];
         self.file.read_exact(&mut data).ok()?;
         let time = u64::from_le_bytes(head[8..].try_into().expect("eight bytes"));

@@ -15,9 +15,9 @@ use nix::sys::socket::{
 
 use super::app::{Allowed, Writes, written};
 use super::plan::{AppPlan, FlowPlan, Plan};
-use super::record::{Header, Kind, Writer};
+use super::record::{Header, RecordKind, Writer};
 use super::sys::{self, Poll};
-use super::{Failure, failed};
+use super::{AgentError, failed};
 
 /// What is handed over at a time.
 const CHUNK: usize = 256 << 10;
@@ -32,7 +32,11 @@ const SAMPLED_EACH: u64 = 10_000_000;
 const OWN_PORTS: &str = "60001 65535";
 
 /// Sends; the run began, or begins, when `begins` says.
-pub(crate) fn send(plan: &Plan, out: &Path, begins: impl FnOnce() -> u64) -> Result<(), Failure> {
+pub(crate) fn send(
+    plan: &Plan,
+    out: &Path,
+    begins: impl FnOnce() -> u64,
+) -> Result<(), AgentError> {
     check(plan)?;
     let poll = Poll::new()?;
     let epoch = begins();
@@ -75,12 +79,12 @@ pub(crate) fn send(plan: &Plan, out: &Path, begins: impl FnOnce() -> u64) -> Res
     };
     run.run()?;
     let failure = run.flows.into_iter().find_map(|flow| flow.failure);
-    failure.map_or(Ok(()), |words| Err(Failure::new(words)))
+    failure.map_or(Ok(()), |words| Err(AgentError::new(words)))
 }
 
 /// Refuses algorithms that this kernel does not offer, and makes room for buffers, before anything
 /// begins.
-fn check(plan: &Plan) -> Result<(), Failure> {
+fn check(plan: &Plan) -> Result<(), AgentError> {
     let mut known = BTreeSet::new();
     for flow in plan
         .flows
@@ -222,7 +226,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     /// Until the end, or until all flows are over.
-    fn run(&mut self) -> Result<(), Failure> {
+    fn run(&mut self) -> Result<(), AgentError> {
         let (interval, mark) = (self.plan.interval, self.epoch + self.plan.measure_from);
         let mut sample_at = self.epoch + interval;
         loop {
@@ -267,7 +271,7 @@ impl Run<'_> {
         self.writer.finish(now)
     }
 
-    fn on_due(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+    fn on_due(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
         match self.flows[index].state {
             State::Waiting => self.connect(index),
             State::Connecting => {
@@ -301,11 +305,11 @@ impl Run<'_> {
         self.set_due(index, u64::MAX);
     }
 
-    fn connect(&mut self, index: usize) -> Result<(), Failure> {
+    fn connect(&mut self, index: usize) -> Result<(), AgentError> {
         let plan = self.flows[index].plan;
         if plan.arrives() && self.under_way >= self.plan.at_once {
             self.close(index);
-            return self.writer.add(Kind::Refused, index, sys::now(), &[]);
+            return self.writer.add(RecordKind::Refused, index, sys::now(), &[]);
         }
         let socket = sys::stream()?;
         if let Some(port) = plan.near_port {
@@ -333,7 +337,7 @@ impl Run<'_> {
         let edges = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
         self.poll.add(&socket, edges, index as u64)?;
         let now = sys::now();
-        self.writer.add(Kind::Start, index, now, &[])?;
+        self.writer.add(RecordKind::Start, index, now, &[])?;
         let address = SockaddrIn::from(SocketAddrV4::new(self.plan.receiver, plan.port));
         let result = connect(socket.as_raw_fd(), &address);
         let flow = &mut self.flows[index];
@@ -346,7 +350,7 @@ impl Run<'_> {
         }
     }
 
-    fn on_event(&mut self, index: usize, what: EpollFlags) -> Result<(), Failure> {
+    fn on_event(&mut self, index: usize, what: EpollFlags) -> Result<(), AgentError> {
         let now = sys::now();
         let flow = &mut self.flows[index];
         let Some(socket) = &flow.socket else {
@@ -368,7 +372,7 @@ impl Run<'_> {
             flow.state = State::Open;
             flow.app = Some(App::new(&flow.plan.app, self.epoch, flow.started, now));
             self.open.insert(index);
-            self.writer.add(Kind::Open, index, now, &[])?;
+            self.writer.add(RecordKind::Open, index, now, &[])?;
             self.sample(index, now)?;
         }
         if self.flows[index].state == State::Open {
@@ -384,20 +388,21 @@ impl Run<'_> {
     }
 
     /// The other side has closed the connection: it has everything, if that has an end.
-    fn on_closed(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+    fn on_closed(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
         let flow = &self.flows[index];
         if flow.plan.app.bytes() != Some(flow.written) {
             return self.fail(index, now, "the receiver closed the connection".to_owned());
         }
         let written = flow.written;
         self.sample(index, now)?;
-        self.writer.add_number(Kind::End, index, now, written)?;
+        self.writer
+            .add_number(RecordKind::End, index, now, written)?;
         self.close(index);
         Ok(())
     }
 
     /// Requests, a byte each.
-    fn read(&mut self, index: usize) -> Result<(), Failure> {
+    fn read(&mut self, index: usize) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let Flow {
             socket: Some(socket),
@@ -414,7 +419,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn write(&mut self, index: usize) -> Result<(), Failure> {
+    fn write(&mut self, index: usize) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let Flow {
             socket: Some(socket),
@@ -454,7 +459,7 @@ impl Run<'_> {
     }
 
     /// All that do not arrive, and the next of those that do.
-    fn sample_all(&mut self, now: u64) -> Result<(), Failure> {
+    fn sample_all(&mut self, now: u64) -> Result<(), AgentError> {
         let mut chosen: Vec<usize> = self.open.range(..self.first_arrival).copied().collect();
         let (next, at) = self.sampled;
         if now >= at + SAMPLED_EACH {
@@ -473,7 +478,7 @@ impl Run<'_> {
             .try_for_each(|index| self.sample(index, now))
     }
 
-    fn sample(&mut self, index: usize, now: u64) -> Result<(), Failure> {
+    fn sample(&mut self, index: usize, now: u64) -> Result<(), AgentError> {
         let flow = &self.flows[index];
         let Flow {
             socket: Some(socket),
@@ -487,21 +492,21 @@ impl Run<'_> {
         if !flow.plan.arrives()
             && let Ok(cc @ [_, ..]) = sys::tcp_cc_info(socket, &mut buffer)
         {
-            self.writer.add(Kind::CcInfo, index, now, cc)?;
+            self.writer.add(RecordKind::CcInfo, index, now, cc)?;
         }
         let info = sys::tcp_info(socket, &mut buffer).map_err(failed("TCP_INFO"))?;
-        self.writer.add(Kind::Info, index, now, info)
+        self.writer.add(RecordKind::Info, index, now, info)
     }
 
     /// The flow is over; the others go on, unless it was one of many.
-    fn fail(&mut self, index: usize, now: u64, why: String) -> Result<(), Failure> {
+    fn fail(&mut self, index: usize, now: u64, why: String) -> Result<(), AgentError> {
         let flow = &mut self.flows[index];
         let words = format!(
             "flow {:?} to {}:{}: {why}",
             flow.plan.name, self.plan.receiver, flow.plan.port
         );
         self.writer
-            .add(Kind::Failure, index, now, words.as_bytes())?;
+            .add(RecordKind::Failure, index, now, words.as_bytes())?;
         flow.failure = Some(words);
         self.broken |= flow.plan.arrives();
         self.close(index);

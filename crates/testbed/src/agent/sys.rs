@@ -15,7 +15,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use nix::time::clock_gettime;
 
-use super::{Failure, failed};
+use super::{AgentError, failed};
 
 /// Numbers that TCP can be told, and nix has no names for.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ pub(super) enum Setting {
 
 /// Sets one.
 #[allow(unsafe_code, reason = "nix has no names for these")]
-pub(super) fn set(socket: &OwnedFd, setting: Setting) -> Result<(), Failure> {
+pub(super) fn set(socket: &OwnedFd, setting: Setting) -> Result<(), AgentError> {
     let (level, name, value, what) = match setting {
         Setting::WindowClamp(value) => (
             libc::IPPROTO_TCP,
@@ -172,7 +172,7 @@ pub(super) fn missed(socket: &OwnedFd) -> u64 {
 }
 
 /// A socket of TCP that waits for nothing.
-pub(super) fn stream() -> Result<OwnedFd, Failure> {
+pub(super) fn stream() -> Result<OwnedFd, AgentError> {
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     socket(AddressFamily::Inet, SockType::Stream, flags, None).map_err(failed("opening a socket"))
 }
@@ -181,7 +181,7 @@ pub(super) fn stream() -> Result<OwnedFd, Failure> {
 ///
 /// # Errors
 /// With what this kernel offers, when it does not offer `name`.
-pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result<(), Failure> {
+pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result<(), AgentError> {
     let refused = |error| {
         let offered = fs::read_to_string("/proc/sys/net/ipv4/tcp_available_congestion_control")
             .unwrap_or_default();
@@ -189,7 +189,7 @@ pub(super) fn set_congestion(socket: &OwnedFd, flow: &str, name: &str) -> Result
             .unwrap_or_default();
         let offered: Vec<&str> = offered.split_whitespace().collect();
         let problem = format!("flow {flow:?}: the kernel does not give it {name:?} ({error})");
-        Failure::new(
+        AgentError::new(
             if offered.contains(&name) && !allowed.split_whitespace().any(|known| known == name) {
                 format!(
                     "{problem}\n  fix: as root, add it to /proc/sys/net/ipv4/tcp_allowed_congestion_control"
@@ -216,7 +216,7 @@ pub(super) fn set_buffer(socket: &OwnedFd, send: bool, bytes: u32) -> nix::Resul
 
 /// Sees to it that a TCP's buffer can be so large: where that of a socket can't be set, in a user
 /// namespace, by what those of this network namespace begin with.
-pub(super) fn make_room(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), Failure> {
+pub(super) fn make_room(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), AgentError> {
     match set_buffer(socket, send, bytes) {
         Ok(()) => Ok(()),
         // Twice, as the kernel does with what a socket is told.
@@ -228,7 +228,7 @@ pub(super) fn make_room(socket: &OwnedFd, send: bool, bytes: u32) -> Result<(), 
 }
 
 /// Writes a setting of this network namespace, unless it is so already.
-pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), Failure> {
+pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), AgentError> {
     let path = format!("/proc/sys/net/ipv4/{name}");
     let words = |text: &str| {
         text.split_whitespace()
@@ -239,14 +239,14 @@ pub(super) fn set_sysctl(name: &str, value: &str) -> Result<(), Failure> {
         return Ok(());
     }
     fs::write(&path, value).map_err(|error| {
-        Failure::new(format!(
+        AgentError::new(format!(
             "{path} = {value}: {error}\n  fix: run as root of a network namespace of its own"
         ))
     })
 }
 
 /// Lets this process open as many files as it may.
-pub(super) fn open_many_files() -> Result<(), Failure> {
+pub(super) fn open_many_files() -> Result<(), AgentError> {
     let files = || {
         let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard)
@@ -284,7 +284,7 @@ const TIMER: u64 = u64::MAX;
 const SIGNAL: u64 = u64::MAX - 1;
 
 impl Poll {
-    pub(super) fn new() -> Result<Poll, Failure> {
+    pub(super) fn new() -> Result<Poll, AgentError> {
         let poll = || {
             let epoll = Epoll::new(nix::sys::epoll::EpollCreateFlags::EPOLL_CLOEXEC)?;
             let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
@@ -313,14 +313,19 @@ impl Poll {
     }
 
     /// Looks at `fd` from now on, for edges.
-    pub(super) fn add(&self, fd: impl AsFd, flags: EpollFlags, token: u64) -> Result<(), Failure> {
+    pub(super) fn add(
+        &self,
+        fd: impl AsFd,
+        flags: EpollFlags,
+        token: u64,
+    ) -> Result<(), AgentError> {
         self.epoll
             .add(fd, EpollEvent::new(flags | EpollFlags::EPOLLET, token))
             .map_err(failed("epoll"))
     }
 
     /// Waits until something happens, at most until `deadline`; gives (token, what) each.
-    pub(super) fn wait(&self, deadline: u64) -> Result<Vec<(u64, EpollFlags)>, Failure> {
+    pub(super) fn wait(&self, deadline: u64) -> Result<Vec<(u64, EpollFlags)>, AgentError> {
         // Zero would disarm it.
         let at = TimeSpec::from_duration(std::time::Duration::from_nanos(deadline.max(1)));
         self.timer

@@ -6,10 +6,10 @@ use std::path::Path;
 use nix::net::if_::if_nametoindex;
 use nix::sys::socket::{AddressFamily, SockFlag, SockProtocol, SockType, socket};
 
-use super::record::{Header, Kind, Writer};
+use super::record::{Header, RecordKind, Writer};
 use super::ring::{Frame, Ring};
 use super::sys::{self, Poll};
-use super::{Failure, failed};
+use super::{AgentError, failed};
 
 /// The longest headers: IP without options, TCP with all it may have.
 const HEADERS: usize = 20 + 60;
@@ -17,7 +17,7 @@ const HEADERS: usize = 20 + 60;
 /// Between two looks, ns: the ring has room for many times what comes.
 const PAUSE: u64 = 20_000_000;
 
-pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
+pub(super) fn tap(interface: &str, out: &Path) -> Result<(), AgentError> {
     let (socket, mut ring) = packet_socket(interface)?;
     let poll = Poll::new()?;
     let ahead = sys::real_time_ahead();
@@ -34,7 +34,7 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
         }
         if poll.stopped() {
             let now = sys::now();
-            writer.add_number(Kind::Missed, 0, now, sys::missed(&socket))?;
+            writer.add_number(RecordKind::Missed, 0, now, sys::missed(&socket))?;
             return writer.finish(now);
         }
         // The kernel stamps the packets, so that there is no hurry.
@@ -44,7 +44,7 @@ pub(super) fn tap(interface: &str, out: &Path) -> Result<(), Failure> {
 
 /// A socket that sees every packet of `interface`, both ways, from behind its link-layer header on,
 /// and its ring.
-fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), Failure> {
+fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), AgentError> {
     let index = if_nametoindex(interface).map_err(failed(&format!("interface {interface:?}")))?;
     let flags = SockFlag::SOCK_NONBLOCK | SockFlag::SOCK_CLOEXEC;
     // Only who asks for all protocols is shown what goes out.
@@ -55,7 +55,7 @@ fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), Failure> {
         SockProtocol::EthAll,
     )
     .map_err(|error| {
-        Failure::new(format!(
+        AgentError::new(format!(
             "a packet socket: {error}\n  fix: run as root of the network namespace (CAP_NET_RAW)"
         ))
     })?;
@@ -64,7 +64,7 @@ fn packet_socket(interface: &str) -> Result<(OwnedFd, Ring), Failure> {
     Ok((socket, ring))
 }
 
-fn write_down(writer: &mut Writer, ahead: i64, frame: &Frame) -> Result<(), Failure> {
+fn write_down(writer: &mut Writer, ahead: i64, frame: &Frame) -> Result<(), AgentError> {
     let head = frame.head;
     // IPv4 with TCP; the rest is of no run.
     if head.len() < 40 || head[0] != 0x45 || head[9] != libc::IPPROTO_TCP as u8 {
@@ -79,7 +79,7 @@ fn write_down(writer: &mut Writer, ahead: i64, frame: &Frame) -> Result<(), Fail
     data[1..5].copy_from_slice(&frame.length.to_le_bytes());
     data[5..5 + kept].copy_from_slice(&head[..kept]);
     writer.add(
-        Kind::Packet,
+        RecordKind::Packet,
         0,
         frame.time.saturating_add_signed(-ahead),
         &data[..5 + kept],

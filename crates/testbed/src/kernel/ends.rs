@@ -12,9 +12,9 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, dup2_stderr, dup2_stdout, fork, pipe, read, write};
 
-use crate::agent::Failure;
+use crate::agent::AgentError;
 use crate::sandbox::cant;
-use crate::{End, Trouble, privileges};
+use crate::{End, SandboxError, privileges};
 
 /// An agent at work.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ impl Child {
     /// Runs `work` at an end of the bed.
     pub(super) fn start(
         end: &End,
-        work: impl FnOnce() -> Result<(), Failure>,
-    ) -> Result<Child, Trouble> {
+        work: impl FnOnce() -> Result<(), AgentError>,
+    ) -> Result<Child, SandboxError> {
         let (says, voice) = pipe().map_err(cant)?;
         // SAFETY: this process has one thread, so whatever the child touches is in order.
         match unsafe { fork() }.map_err(cant)? {
@@ -56,7 +56,7 @@ impl Child {
                     privileges::keep_network()
                 };
                 let result = ready()
-                    .map_err(|error| Failure::new(format!("an end of the bed: {error}")))
+                    .map_err(|error| AgentError::new(format!("an end of the bed: {error}")))
                     .and_then(|()| work());
                 let code = match result {
                     Ok(()) => 0,
@@ -123,14 +123,14 @@ impl Child {
 
 impl Ended {
     /// In words.
-    pub(super) fn trouble(self, who: &str) -> Trouble {
+    pub(super) fn trouble(self, who: &str) -> SandboxError {
         let words = match self {
             Ended::Failed(words) => words,
             Ended::Well => "ended at once".to_owned(),
         };
         match words.split_once("\n  fix: ") {
-            Some((problem, fix)) => Trouble::new(format!("{who}: {problem}"), fix.trim()),
-            None => Trouble::new(
+            Some((problem, fix)) => SandboxError::new(format!("{who}: {problem}"), fix.trim()),
+            None => SandboxError::new(
                 format!("{who}: {}", words.trim()),
                 "try again; a quieter machine or a slower path may help",
             ),
@@ -146,7 +146,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn new() -> Result<Gate, Trouble> {
+    pub(super) fn new() -> Result<Gate, SandboxError> {
         let (waits, opens) = pipe().map_err(cant)?;
         Ok(Gate { waits, opens })
     }

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 
-use fullpipe_emulator::{Cause, Direction, Kind as Counts, Parcel, Passage};
+use fullpipe_emulator::{Cause, Direction, EmulatedPacket, LinkTransit, PacketKind as Counts};
 use fullpipe_units::{Span, Time};
 
-use crate::agent::{Failure, Header, Kind, Reader, Record};
+use crate::agent::{AgentError, Header, Reader, Record, RecordKind};
 use crate::forward::{Frame, Side, Tap};
-use crate::measured::{Arrived, Dropped, Links, Loss, Passed};
-use crate::{Trouble, privileges};
+use crate::reconstruct::{Arrived, Dropped, Links, Loss, Passed};
+use crate::{SandboxError, privileges};
 
 /// What is handed over to the writer at a time.
 const CHUNK: usize = 256 << 10;
@@ -32,9 +32,9 @@ pub(super) struct Log {
 pub(super) type Written = JoinHandle<std::io::Result<()>>;
 
 impl Log {
-    pub(super) fn start(path: &Path) -> Result<(Log, Written), Trouble> {
+    pub(super) fn start(path: &Path) -> Result<(Log, Written), SandboxError> {
         let mut file = std::fs::File::create(path).map_err(|error| {
-            Trouble::new(
+            SandboxError::new(
                 format!("{}: {error}", path.display()),
                 "look for room in $TMPDIR",
             )
@@ -72,7 +72,7 @@ impl Log {
         }
     }
 
-    fn add(&mut self, kind: Kind, flow: u32, time: Time, data: &[&[u8]]) {
+    fn add(&mut self, kind: RecordKind, flow: u32, time: Time, data: &[&[u8]]) {
         let length: usize = data.iter().map(|part| part.len()).sum();
         let time = self.zero + time.as_nanos();
         self.bytes.extend_from_slice(&(kind as u16).to_le_bytes());
@@ -93,26 +93,26 @@ impl Log {
     }
 
     /// Waits until everything is written.
-    pub(super) fn finish(mut self, written: Written) -> Result<(), Trouble> {
-        self.add(Kind::Done, 0, Time::ZERO, &[]);
+    pub(super) fn finish(mut self, written: Written) -> Result<(), SandboxError> {
+        self.add(RecordKind::Done, 0, Time::ZERO, &[]);
         self.hand_over();
         drop(self.writer);
         let result = written
             .join()
             .unwrap_or_else(|_| Err(std::io::Error::other("the writer panicked")));
         result.map_err(|error| {
-            Trouble::new(
+            SandboxError::new(
                 format!("what was seen can't be kept: {error}"),
                 "look for room in $TMPDIR",
             )
         })
     }
 
-    fn packet(&mut self, at: Time, out: bool, parcel: &Parcel<Frame>) {
+    fn packet(&mut self, at: Time, out: bool, parcel: &EmulatedPacket<Frame>) {
         let kept = parcel.payload.len().min(HEADERS);
         let size = parcel.size.get() as u32;
         self.add(
-            Kind::Packet,
+            RecordKind::Packet,
             parcel.flow,
             at,
             &[
@@ -130,13 +130,19 @@ fn number(link: usize) -> u8 {
 }
 
 impl Tap for Log {
-    fn entered(&mut self, at: Time, side: Side, parcel: &Parcel<Frame>) {
+    fn entered(&mut self, at: Time, side: Side, parcel: &EmulatedPacket<Frame>) {
         if side == Side::Near {
             self.packet(at, true, parcel);
         }
     }
 
-    fn dropped(&mut self, at: Time, link: Option<usize>, cause: Cause, parcel: &Parcel<Frame>) {
+    fn dropped(
+        &mut self,
+        at: Time,
+        link: Option<usize>,
+        cause: Cause,
+        parcel: &EmulatedPacket<Frame>,
+    ) {
         let cause = match cause {
             Cause::Loss => 0,
             Cause::Queue => 1,
@@ -148,11 +154,16 @@ impl Tap for Log {
             Counts::Ack => 0,
             Counts::Other => return,
         };
-        self.add(Kind::Dropped, parcel.flow, at, &[&[link, cause, data]]);
+        self.add(
+            RecordKind::Dropped,
+            parcel.flow,
+            at,
+            &[&[link, cause, data]],
+        );
     }
 
-    fn passed(&mut self, passage: &Passage, parcel: &Parcel<Frame>) {
-        let Passage {
+    fn passed(&mut self, passage: &LinkTransit, parcel: &EmulatedPacket<Frame>) {
+        let LinkTransit {
             link,
             arrived,
             start,
@@ -172,7 +183,7 @@ impl Tap for Log {
             &size.to_le_bytes(),
             &flags,
         ];
-        self.add(Kind::Passed, parcel.flow, arrived, &parts);
+        self.add(RecordKind::Passed, parcel.flow, arrived, &parts);
     }
 
     fn delivered(
@@ -181,13 +192,13 @@ impl Tap for Log {
         _due: Time,
         waited: Span,
         side: Side,
-        parcel: &Parcel<Frame>,
+        parcel: &EmulatedPacket<Frame>,
     ) {
         if side == Side::Near {
             self.packet(at, false, parcel);
         } else if parcel.direction == Direction::Forward && parcel.kind == Counts::Data {
             self.add(
-                Kind::Arrived,
+                RecordKind::Arrived,
                 parcel.flow,
                 at,
                 &[&waited.as_nanos().to_le_bytes()],
@@ -197,14 +208,14 @@ impl Tap for Log {
 }
 
 /// What links did, in the run's time: the first record's time is not before its beginning.
-pub(super) fn read(path: &Path, zero: u64) -> Result<Links, Failure> {
+pub(super) fn read(path: &Path, zero: u64) -> Result<Links, AgentError> {
     let mut links = Links::default();
     for record in Reader::open(path)? {
         let at = Time::from_nanos(record.time.saturating_sub(zero));
         let flow = u32::from(record.flow);
         let byte = |place: usize| record.data.get(place).copied().unwrap_or(0);
         match record.kind {
-            Kind::Passed => {
+            RecordKind::Passed => {
                 let start = at + Span::from_nanos(record.number(0));
                 links.passed.push(Passed {
                     link: byte(20).into(),
@@ -217,7 +228,7 @@ pub(super) fn read(path: &Path, zero: u64) -> Result<Links, Failure> {
                     marked: byte(22) == 1,
                 });
             }
-            Kind::Dropped => {
+            RecordKind::Dropped => {
                 let why = [Loss::Chance, Loss::Queue, Loss::Policer][usize::from(byte(1)).min(2)];
                 let link = Some(u32::from(byte(0))).filter(|link| *link != u32::from(u8::MAX));
                 links.dropped.push(Dropped {
@@ -228,7 +239,7 @@ pub(super) fn read(path: &Path, zero: u64) -> Result<Links, Failure> {
                     why,
                 });
             }
-            Kind::Arrived => links.arrived.push(Arrived {
+            RecordKind::Arrived => links.arrived.push(Arrived {
                 flow,
                 at,
                 waited: Span::from_nanos(record.number(0)),

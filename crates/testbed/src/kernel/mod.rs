@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use fullpipe_emulator::{Direction, Kind};
+use fullpipe_emulator::{Direction, PacketKind};
 use fullpipe_scenario::{Error, Scenario};
 use fullpipe_trace::LinkSummary;
 use fullpipe_units::Span;
@@ -23,14 +23,14 @@ use nix::sys::stat::Mode;
 use nix::unistd::Pid;
 use serde_json::{Value, json};
 
-use crate::agent::{Ends, Failure, Plan};
-use crate::arriving::Unfolded;
+use crate::agent::{AgentError, Ends, Plan};
+use crate::arriving::ExpandedWorkload;
 use crate::between::{Between, between, raise};
 use crate::clock::Clock;
 use crate::forward::Side;
-use crate::measured::{Facts, Measured, Recording, Watched, measured};
 use crate::ports::Ports;
-use crate::{Header, Inside, Sandbox, Trouble, bed, capacity, facts, privileges};
+use crate::reconstruct::{Facts, Measured, Recording, Watched, reconstruct};
+use crate::{Header, Inside, Sandbox, SandboxError, bed, capacity, facts, privileges};
 use ends::{Child, Ended};
 use log::Log;
 
@@ -92,7 +92,7 @@ pub fn start(
     scenario: &Scenario,
     interval: Span,
     traced: bool,
-) -> Result<Result<Run, Trouble>, Error> {
+) -> Result<Result<Run, SandboxError>, Error> {
     fullpipe_emulator::check(scenario)?;
     let plan = plan(scenario, interval)?;
     let begin = || {
@@ -103,10 +103,10 @@ pub fn start(
         };
         let [send, receive, log] = [&files.send, &files.receive, &files.log].map(path);
         let at_once = plan.at_once;
-        let Unfolded {
+        let ExpandedWorkload {
             scenario: inner,
             arrivals,
-        } = Unfolded::of(scenario);
+        } = ExpandedWorkload::of(scenario);
         let ports = Ports::new(FIRST_PORT, scenario, arrivals.len());
         let sandbox =
             Sandbox::start(move |inside| run(&inner, ports, &plan, [send, receive, log], inside))?;
@@ -126,9 +126,9 @@ impl Run {
     ///
     /// # Errors
     /// When what was written down breaks off.
-    pub fn finish(&self, done: &Value) -> Result<Measured, Failure> {
+    pub fn finish(&self, done: &Value) -> Result<Measured, AgentError> {
         let broken = |error: serde_json::Error| {
-            Failure::new(format!("what the sandbox says is broken: {error}"))
+            AgentError::new(format!("what the sandbox says is broken: {error}"))
         };
         let links: Vec<LinkSummary> =
             serde_json::from_value(done["links"].clone()).map_err(broken)?;
@@ -149,12 +149,12 @@ impl Run {
             sender: log.clone(),
             links: Watched::Emulator(log::read(&log, zero)?, links),
         };
-        measured(&self.scenario, recording, facts, self.interval)
+        reconstruct(&self.scenario, recording, facts, self.interval)
     }
 }
 
 /// A file that is nowhere, and gone with the last who has it open.
-fn unnamed() -> Result<File, Trouble> {
+fn unnamed() -> Result<File, SandboxError> {
     let folder = std::env::temp_dir();
     let flags = OFlag::O_TMPFILE | OFlag::O_RDWR | OFlag::O_CLOEXEC;
     let file = nix::fcntl::open(&folder, flags, Mode::S_IRUSR | Mode::S_IWUSR);
@@ -164,7 +164,7 @@ fn unnamed() -> Result<File, Trouble> {
             folder.display(),
             error.desc()
         );
-        Trouble::new(
+        SandboxError::new(
             problem,
             "set TMPDIR to a folder on tmpfs, ext4, xfs or btrfs that can be written",
         )
@@ -183,7 +183,7 @@ fn run(
     plan: &Plan,
     [send, receive, log]: [PathBuf; 3],
     inside: &Inside,
-) -> Result<Value, Trouble> {
+) -> Result<Value, SandboxError> {
     let mut bed = match raise(scenario)? {
         Ok(bed) => bed,
         Err(error) => return Ok(json!({ "refused": error.to_string() })),
@@ -248,10 +248,10 @@ fn run(
 
 /// What a packet of TCP counts as on its way. A request carries an ACK on the way of ACKs; an ACK
 /// of the sender's, which answers it, is nobody's.
-fn counts(direction: Direction, kind: Kind) -> Kind {
+fn counts(direction: Direction, kind: PacketKind) -> PacketKind {
     match (direction, kind) {
-        (Direction::Reverse, Kind::Data) => Kind::Ack,
-        (Direction::Forward, Kind::Ack) => Kind::Other,
+        (Direction::Reverse, PacketKind::Data) => PacketKind::Ack,
+        (Direction::Forward, PacketKind::Ack) => PacketKind::Other,
         (_, kind) => kind,
     }
 }

@@ -7,7 +7,7 @@ use super::declared::*;
 use super::delay::DelayRules;
 use super::params::Options;
 use super::rules::LINUX_V2;
-use crate::kit::bbr::pacing::BurstRule;
+use crate::common::bbr::pacing::BurstRule;
 use crate::{AnyController, Config, Descriptor, RecoveryOwner, Signals, Specification};
 
 /// 2/ln 2, as Linux's fixed point has it: `bbr_high_gain`.

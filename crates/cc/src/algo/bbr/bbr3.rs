@@ -7,7 +7,7 @@ use super::declared::*;
 use super::delay::DelayRules;
 use super::params::Options;
 use super::rules::{DRAFT, LINUX_V3, PICOQUIC};
-use crate::kit::bbr::pacing::BurstRule;
+use crate::common::bbr::pacing::BurstRule;
 use crate::{
     AnyController, Config, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals,
     Specification,

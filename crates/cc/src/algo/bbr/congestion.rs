@@ -6,9 +6,9 @@ use fullpipe_units::Bytes;
 use super::Bbr;
 use super::rules::Undo;
 use super::state::State;
-use crate::kit::float::greater;
-use crate::kit::window::Episode;
-use crate::{Ack, Conn, Cx, Lost};
+use crate::common::float::greater;
+use crate::common::window::Episode;
+use crate::{Ack, Conn, Context, Lost};
 
 /// What the path delivered in the last round, and whether something was lost in it.
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +216,7 @@ impl Bbr {
     }
 
     /// HandleLostPacket (§5.5.10.2), `bbr_skb_marked_lost`.
-    pub(super) fn handle_lost_packet(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+    pub(super) fn handle_lost_packet(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         self.note_loss(cx.conn);
         if lost.new_range && !self.params.rules.loss_events_by_ack {
             self.latest.loss_events += 1;
@@ -233,7 +233,7 @@ impl Bbr {
     }
 
     /// A probe repaired a loss at the tail: one segment was lost (`bbr_run_loss_probe_recovery`).
-    pub(super) fn handle_repaired_loss(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    pub(super) fn handle_repaired_loss(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if !self.params.loss_probe_counts {
             return;
         }
@@ -276,7 +276,7 @@ impl Bbr {
     /// HandleInflightTooHigh: once in each probe.
     pub(super) fn handle_inflight_too_high(
         &mut self,
-        cx: &mut Cx<'_>,
+        cx: &mut Context<'_>,
         sample: &Sample,
         reason: &'static str,
     ) {
@@ -310,7 +310,7 @@ impl Bbr {
     }
 
     /// HandleSpuriousLossDetection (§5.5.11.2), `bbr_undo_cwnd`.
-    pub(super) fn handle_spurious_loss(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn handle_spurious_loss(&mut self, cx: &mut Context<'_>) {
         self.latest.loss_in_round = false;
         self.forget_plateau();
         if !self.params.undo {
@@ -335,7 +335,7 @@ impl Bbr {
     }
 
     /// If the flow was probing, it goes on.
-    fn return_to(&mut self, cx: &mut Cx<'_>, state: Option<State>) {
+    fn return_to(&mut self, cx: &mut Context<'_>, state: Option<State>) {
         const REASON: &str = "the loss that ended probing was none";
         match state {
             Some(State::Startup) if self.state != State::Startup => {

@@ -4,11 +4,11 @@ use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::State;
-use crate::Cx;
+use crate::Context;
 
 impl Bbr {
     /// StartProbeBW_CRUISE.
-    pub(super) fn start_cruise(&mut self, cx: &mut Cx<'_>, reason: &'static str) {
+    pub(super) fn start_cruise(&mut self, cx: &mut Context<'_>, reason: &'static str) {
         if self.params.rules.cruise_meets_longterm && self.inflight_shortterm != Bytes::MAX {
             self.inflight_shortterm = self.inflight_shortterm.min(self.inflight_longterm);
         }
@@ -16,7 +16,7 @@ impl Bbr {
     }
 
     #[inline]
-    pub(super) fn in_cruise(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn in_cruise(&mut self, cx: &mut Context<'_>) {
         self.check_time_to_probe(cx);
     }
 }

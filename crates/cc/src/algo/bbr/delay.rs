@@ -5,7 +5,7 @@ use fullpipe_units::{Span, Time};
 
 use super::Bbr;
 use super::state::State;
-use crate::{Ack, Cx};
+use crate::{Ack, Context};
 
 /// `BBRRTTJitterBufferLen`.
 const SAMPLES: usize = 7;
@@ -67,7 +67,7 @@ impl Bbr {
     /// The last lines of picoquic's `BBRUpdateMinRTT`: counts ACKs, and forgets the count only when
     /// the minimum shows again.
     #[inline]
-    pub(super) fn note_delay(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    pub(super) fn note_delay(&mut self, cx: &Context<'_>, ack: &Ack) {
         let Some(delay) = &mut self.delay else { return };
         if let Some(rtt) = ack.rtt {
             delay.take(cx.now, rtt.raw);
@@ -97,7 +97,7 @@ impl Bbr {
 
     /// `IsRTTTooHigh` in `BBRCheckStartupDone`: the pipe counts as full.
     #[inline]
-    pub(super) fn check_startup_delay(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn check_startup_delay(&mut self, cx: &mut Context<'_>) {
         let rules = &self.params.delay;
         if self.state == State::Startup && rules.ends_startup && self.rtt_excess() > rules.count {
             self.full_pipe.reached = true;
@@ -108,7 +108,11 @@ impl Bbr {
     /// What ends ProbeBW_UP besides its own rule: a minimum RTT in it, and delay or so much in
     /// flight that there must be some.
     #[inline]
-    pub(super) fn why_leave_up_for_delay(&self, cx: &Cx<'_>, flight: f64) -> Option<&'static str> {
+    pub(super) fn why_leave_up_for_delay(
+        &self,
+        cx: &Context<'_>,
+        flight: f64,
+    ) -> Option<&'static str> {
         let rules = &self.params.delay;
         let long_enough = cx.now.since(self.probe.cycle_stamp) > self.min_rtt.rtt;
         if !rules.ends_up || self.min_rtt.rtt <= rules.guard || !long_enough {

@@ -4,11 +4,11 @@ use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::{AckPhase, State};
-use crate::{Ack, Conn, Cx};
+use crate::{Ack, Conn, Context};
 
 impl Bbr {
     /// StartProbeBW_DOWN.
-    pub(super) fn start_down(&mut self, cx: &mut Cx<'_>, reason: &'static str) {
+    pub(super) fn start_down(&mut self, cx: &mut Context<'_>, reason: &'static str) {
         self.reset_congestion_signals();
         self.probe.acked_per_inc = Bytes::MAX;
         self.pick_probe_wait(cx.rng);
@@ -20,7 +20,7 @@ impl Bbr {
     }
 
     #[inline]
-    pub(super) fn in_down(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    pub(super) fn in_down(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if self.check_time_to_probe(cx) {
             return;
         }

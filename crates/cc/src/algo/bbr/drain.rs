@@ -5,11 +5,11 @@ use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::State;
-use crate::Cx;
+use crate::Context;
 
 impl Bbr {
     /// EnterDrain.
-    pub(super) fn enter_drain(&mut self, cx: &mut Cx<'_>, reason: &'static str) {
+    pub(super) fn enter_drain(&mut self, cx: &mut Context<'_>, reason: &'static str) {
         self.enter(cx, State::Drain, reason);
         self.drain_start_round = self.round.count();
         // To be looked at only: the window that ended slow start, so to say (Linux).
@@ -21,7 +21,7 @@ impl Bbr {
 
     /// CheckDrainDone, `bbr_check_drain`.
     #[inline]
-    pub(super) fn check_drain_done(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn check_drain_done(&mut self, cx: &mut Context<'_>) {
         if self.state != State::Drain {
             return;
         }

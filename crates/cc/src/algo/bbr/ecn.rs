@@ -4,12 +4,12 @@
 use fullpipe_units::Bytes;
 
 use super::Bbr;
-use crate::kit::window::Episode;
-use crate::{Ack, Cx};
+use crate::common::window::Episode;
+use crate::{Ack, Context};
 
 /// How many of the packets are marked.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ecn {
+pub(super) struct EcnState {
     /// `ecn_alpha`.
     pub alpha: f64,
     /// `ecn_eligible`: marks are answered.
@@ -22,10 +22,10 @@ pub(super) struct Ecn {
     startup_rounds: u32,
 }
 
-impl Ecn {
-    pub(super) fn new(alpha: f64, wanted: bool) -> Ecn {
+impl EcnState {
+    pub(super) fn new(alpha: f64, wanted: bool) -> EcnState {
         let none = Bytes::ZERO;
-        Ecn {
+        EcnState {
             alpha,
             eligible: false,
             works: wanted,
@@ -38,7 +38,7 @@ impl Ecn {
 
 impl Bbr {
     /// `bbr_update_ecn_alpha`, with each round.
-    pub(super) fn update_ecn_alpha(&mut self, cx: &Cx<'_>) {
+    pub(super) fn update_ecn_alpha(&mut self, cx: &Context<'_>) {
         if self.params.ecn_factor == 0.0 {
             return;
         }
@@ -58,7 +58,7 @@ impl Bbr {
     }
 
     /// `bbr_check_ecn_too_high_in_startup`.
-    fn check_startup_marks(&mut self, cx: &Cx<'_>, ratio: f64) {
+    fn check_startup_marks(&mut self, cx: &Context<'_>, ratio: f64) {
         let (rounds, threshold) = (self.params.ecn_startup_rounds, self.params.ecn_threshold);
         if self.full_pipe.reached || !self.ecn.eligible || rounds == 0 || threshold == 0.0 {
             return;

@@ -32,22 +32,22 @@ use fullpipe_units::{Bytes, Span};
 
 use self::congestion::{Latest, Saved};
 use self::delay::Delay;
-use self::ecn::Ecn;
+use self::ecn::EcnState;
 use self::model::{Filters, MaxBw};
 use self::params::{Options, Params};
 use self::probe_bw::ProbeBw;
 use self::rules::{Aggregation, OnTimeout, Rules};
 use self::state::{AckPhase, State};
-use crate::kit::bbr::aggregation::AckAggregation;
-use crate::kit::bbr::full_pipe::FullPipe;
-use crate::kit::bbr::min_rtt::{Dip, MinRtt};
-use crate::kit::bbr::pacing::{BurstRule, Pacing};
-use crate::kit::bbr::segment::Segment;
-use crate::kit::bbr::window::SavedWindow;
-use crate::kit::round::RoundCounter;
-use crate::kit::window::Episode;
+use crate::common::bbr::aggregation::AckAggregation;
+use crate::common::bbr::full_pipe::FullPipe;
+use crate::common::bbr::min_rtt::{MinRtt, ProbeRttDwell};
+use crate::common::bbr::pacing::{BurstRule, Pacing};
+use crate::common::bbr::segment::Segment;
+use crate::common::bbr::window::SavedWindow;
+use crate::common::round::RoundCounter;
+use crate::common::window::Episode;
 use crate::{
-    Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, Snapshot, Transition,
+    Ack, Config, Context, Controller, Decision, Lost, PathChange, Recovery, Snapshot, Transition,
 };
 
 /// The controller.
@@ -88,11 +88,11 @@ pub struct Bbr {
     filters: Filters,
     min_rtt: MinRtt,
     probe_rtt_min: MinRtt,
-    dip: Dip,
+    dip: ProbeRttDwell,
     aggregation: AckAggregation,
     pacing: Pacing,
     window: SavedWindow,
-    ecn: Ecn,
+    ecn: EcnState,
     /// For the exits on delay alone.
     delay: Option<Box<Delay>>,
     /// For export only: what the pipe held when Startup ended.
@@ -133,7 +133,7 @@ impl Bbr {
                 span("probe_rtt_interval"),
                 config.flag("probe_rtt_renewed_by_equal"),
             ),
-            dip: Dip::default(),
+            dip: ProbeRttDwell::default(),
             aggregation: match rules.aggregation {
                 Aggregation::Sliding => AckAggregation::sliding(),
                 Aggregation::InHalves => AckAggregation::in_halves(),
@@ -141,7 +141,7 @@ impl Bbr {
             pacing: Pacing::new(segment, config.number("pacing_margin"), burst),
             window: SavedWindow::new(config.initial_cwnd),
             delay: params.delay.is_on().then(Box::default),
-            ecn: Ecn::new(config.number("ecn_alpha_init"), params.ecn),
+            ecn: EcnState::new(config.number("ecn_alpha_init"), params.ecn),
             ssthresh: Bytes::MAX,
             params,
         };
@@ -161,7 +161,7 @@ impl Bbr {
     }
 
     /// The only way from one state to another.
-    fn enter(&mut self, cx: &mut Cx<'_>, to: State, reason: &'static str) {
+    fn enter(&mut self, cx: &mut Context<'_>, to: State, reason: &'static str) {
         debug_assert!(
             self.state.may_become(to),
             "{:?} can't become {to:?}",
@@ -199,7 +199,7 @@ impl Bbr {
 
     /// SetPacingRateWithGain (§5.6.2).
     #[inline]
-    fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: f64) {
+    fn set_pacing_rate(&mut self, cx: &Context<'_>, gain: f64) {
         self.take_first_rtt(cx);
         self.pacing
             .follow(self.segment, self.bw() * gain, self.full_pipe.reached);
@@ -207,7 +207,7 @@ impl Bbr {
 
     /// UpdateModelAndState (§5.2.3), `bbr_update_model`, from what is known of the ACK already.
     #[inline]
-    fn update_model_and_state(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn update_model_and_state(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.update_congestion_signals(cx.conn, ack);
         self.update_ack_aggregation(cx, ack);
         self.check_startup_high_loss(cx, ack);
@@ -221,7 +221,7 @@ impl Bbr {
 
     /// UpdateControlParameters (§5.2.3).
     #[inline]
-    fn update_control_parameters(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    fn update_control_parameters(&mut self, cx: &Context<'_>, ack: &Ack) {
         if self.gains_are_stale {
             self.update_gains();
         }
@@ -232,7 +232,7 @@ impl Bbr {
     /// `bbr_run_fast_path`: an ACK of a flow that the application limits, which brings nothing new,
     /// moves the state machine alone. True when nothing has changed.
     #[inline]
-    fn run_fast_path(&mut self, cx: &mut Cx<'_>, ack: &Ack) -> bool {
+    fn run_fast_path(&mut self, cx: &mut Context<'_>, ack: &Ack) -> bool {
         self.check_startup_done(cx);
         self.check_drain_done(cx);
         self.update_cycle_phase(cx, ack);
@@ -263,7 +263,7 @@ impl Bbr {
 impl Controller for Bbr {
     /// HandleRestartFromIdle (§5.4.1), `bbr_cwnd_event`.
     #[inline]
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         self.take_first_rtt(cx);
         let from_idle = packet.inflight == Bytes::new(u64::from(packet.size));
         if !from_idle || !cx.conn.app_limited {
@@ -279,13 +279,13 @@ impl Controller for Bbr {
         }
     }
 
-    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         self.handle_lost_packet(cx, lost);
     }
 
     /// UpdateOnACK (§5.2.3), `bbr_main`.
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.saved.by_loss = false;
         if ack.tlp_repair {
             self.handle_repaired_loss(cx, ack);
@@ -313,7 +313,7 @@ impl Controller for Bbr {
         self.note_cycle(ack);
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         match change {
             Recovery::Enter(_) => self.enter_fast_recovery(),
             Recovery::Exit => self.leave_recovery(cx.conn),
@@ -328,7 +328,7 @@ impl Controller for Bbr {
         }
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => {
                 self.segment = Segment::new(cx.conn.smss);
@@ -348,9 +348,9 @@ impl Controller for Bbr {
             send_quantum: self.pacing.quantum,
             mark_app_limited: self.state == State::ProbeRtt,
             ecn: if self.ecn.works {
-                crate::Ecn::Ect0
+                crate::EcnCodepoint::Ect0
             } else {
-                crate::Ecn::NotEct
+                crate::EcnCodepoint::NotEct
             },
             ..Decision::window(self.window.cwnd, self.ssthresh)
         }

@@ -4,8 +4,8 @@ use fullpipe_units::{Bytes, Span, Time};
 
 use super::Bbr;
 use super::rules::Flight;
-use crate::kit::float::{greater, lesser};
-use crate::{Ack, Conn, Cx};
+use crate::common::float::{greater, lesser};
+use crate::{Ack, Conn, Context};
 
 /// Longest window of the bandwidth filter, in cycles.
 pub(super) const MAX_CYCLES: usize = 4;
@@ -181,7 +181,7 @@ impl Bbr {
     /// the next burst go, which on the way up counts and on the way down doesn't
     /// (`bbr_packets_in_net_at_edt`).
     #[inline]
-    pub(super) fn flight(&self, cx: &Cx<'_>, linux: Bytes) -> f64 {
+    pub(super) fn flight(&self, cx: &Context<'_>, linux: Bytes) -> f64 {
         match self.params.rules.flight {
             Flight::Now => cx.conn.inflight.as_f64(),
             Flight::AtNextDeparture => {

@@ -7,7 +7,7 @@ use super::Bbr;
 use super::congestion::Sample;
 use super::rules::TooHigh;
 use super::state::{AckPhase, State};
-use crate::{Ack, Cx};
+use crate::{Ack, Context};
 
 /// The clock of probing, and what the last probe came to.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ impl Default for ProbeBw {
 impl Bbr {
     /// UpdateProbeBWCyclePhase, `bbr_update_cycle_phase`.
     #[inline]
-    pub(super) fn update_cycle_phase(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    pub(super) fn update_cycle_phase(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if !self.full_pipe.reached || self.adapt_long_term_model(cx, ack) {
             return;
         }
@@ -66,7 +66,7 @@ impl Bbr {
 
     /// AdaptLongTermModel, `bbr_adapt_upper_bounds`; true when it changed the state.
     #[inline]
-    fn adapt_long_term_model(&mut self, cx: &mut Cx<'_>, ack: &Ack) -> bool {
+    fn adapt_long_term_model(&mut self, cx: &mut Context<'_>, ack: &Ack) -> bool {
         if self.round_start && self.end_of_phase(cx, ack) {
             return true;
         }
@@ -87,7 +87,7 @@ impl Bbr {
     }
 
     /// A round after UP began, its ACKs tell of probing; a round after it ended, they no longer do.
-    fn end_of_phase(&mut self, cx: &mut Cx<'_>, ack: &Ack) -> bool {
+    fn end_of_phase(&mut self, cx: &mut Context<'_>, ack: &Ack) -> bool {
         match self.ack_phase {
             AckPhase::ProbeStarting => self.ack_phase = AckPhase::ProbeFeedback,
             AckPhase::ProbeStopping => {
@@ -118,7 +118,7 @@ impl Bbr {
 
     /// IsTimeToProbeBW, `bbr_check_time_to_probe_bw`; true when it changed the state.
     #[inline]
-    pub(super) fn check_time_to_probe(&mut self, cx: &mut Cx<'_>) -> bool {
+    pub(super) fn check_time_to_probe(&mut self, cx: &mut Context<'_>) -> bool {
         if let Some(up_rounds) = self.ecn_reprobe() {
             self.start_refill(cx, up_rounds, "marks have ceased");
         } else if cx.now.since(self.probe.cycle_stamp) > self.probe.wait {
@@ -133,7 +133,7 @@ impl Bbr {
 
     /// IsRenoCoexistenceProbeTime, in rounds and segments.
     #[inline]
-    fn is_reno_coexistence_probe_time(&self, cx: &Cx<'_>) -> bool {
+    fn is_reno_coexistence_probe_time(&self, cx: &Context<'_>) -> bool {
         let rounds = f64::from(self.probe.rounds_since_up);
         rounds >= self.params.reno_rounds
             || rounds >= self.target_inflight(cx.conn) * self.segment.per_byte

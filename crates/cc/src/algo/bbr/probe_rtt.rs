@@ -5,13 +5,13 @@ use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::{AckPhase, State};
-use crate::kit::bbr::min_rtt::{Dip, DipStep};
-use crate::{Ack, Conn, Cx};
+use crate::common::bbr::min_rtt::{DipStep, ProbeRttDwell};
+use crate::{Ack, Conn, Context};
 
 impl Bbr {
     /// UpdateMinRTT and CheckProbeRTT, `bbr_update_min_rtt`.
     #[inline]
-    pub(super) fn update_min_rtt(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    pub(super) fn update_min_rtt(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         let rules = &self.params.rules;
         let expired = self
             .probe_rtt_min
@@ -26,7 +26,7 @@ impl Bbr {
         self.note_delay(cx, ack);
         // An idle flow has seen the empty path anyway.
         if expired && !self.idle_restart && self.state != State::ProbeRtt {
-            self.dip = Dip::default();
+            self.dip = ProbeRttDwell::default();
             self.ack_phase = AckPhase::ProbeStopping;
             self.round.restart(cx.conn.delivered);
             self.enter(cx, State::ProbeRtt, "no lower RTT seen for the interval");
@@ -41,7 +41,7 @@ impl Bbr {
     }
 
     /// HandleProbeRTT.
-    fn handle_probe_rtt(&mut self, cx: &mut Cx<'_>) {
+    fn handle_probe_rtt(&mut self, cx: &mut Context<'_>) {
         let small_enough = cx.conn.inflight <= self.probe_rtt_cwnd(cx.conn);
         match self.dip.on_ack(
             cx.now,
@@ -63,7 +63,7 @@ impl Bbr {
     }
 
     /// CheckProbeRTTDone.
-    pub(super) fn check_probe_rtt_done(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn check_probe_rtt_done(&mut self, cx: &mut Context<'_>) {
         if self.dip.is_over(cx.now) {
             self.probe_rtt_min.renew(cx.now);
             self.window.restore();
@@ -73,7 +73,7 @@ impl Bbr {
 
     /// ExitProbeRTT (§5.3.4.4): the clock of probing starts anew, and since the flight is small
     /// there is nothing to drain.
-    fn exit_probe_rtt(&mut self, cx: &mut Cx<'_>) {
+    fn exit_probe_rtt(&mut self, cx: &mut Context<'_>) {
         const REASON: &str = "minimum RTT probed";
         self.reset_short_term_model();
         if self.full_pipe.reached {

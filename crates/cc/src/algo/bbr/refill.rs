@@ -5,12 +5,17 @@ use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::state::{AckPhase, State};
-use crate::Cx;
+use crate::Context;
 
 impl Bbr {
     /// StartProbeBW_REFILL; the first round of UP will grow by two to the power of `up_rounds`
     /// segments.
-    pub(super) fn start_refill(&mut self, cx: &mut Cx<'_>, up_rounds: u32, reason: &'static str) {
+    pub(super) fn start_refill(
+        &mut self,
+        cx: &mut Context<'_>,
+        up_rounds: u32,
+        reason: &'static str,
+    ) {
         self.reset_short_term_model();
         self.probe.up_rounds = up_rounds;
         self.probe.up_acked = Bytes::ZERO;
@@ -24,7 +29,7 @@ impl Bbr {
     }
 
     #[inline]
-    pub(super) fn in_refill(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn in_refill(&mut self, cx: &mut Context<'_>) {
         if self.round_start {
             // What is acknowledged from now on was sent in REFILL, and may have been too much.
             self.probe.is_sample = true;

@@ -1,6 +1,6 @@
 //! Where the versions differ by more than a number: one table for each.
 
-use crate::kit::bbr::full_pipe::Growth;
+use crate::common::bbr::full_pipe::Growth;
 
 /// The rules of a version.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use super::Bbr;
 use super::congestion::Sample;
 use super::rules::PlateauOf;
 use super::state::State;
-use crate::{Ack, Cx};
+use crate::{Ack, Context};
 
 impl Bbr {
     /// CheckFullBWReached (§5.3.1.2), `bbr_check_full_bw_reached`.
@@ -32,7 +32,7 @@ impl Bbr {
     /// CheckStartupHighLoss (§5.3.1.3), `bbr_check_loss_too_high_in_startup`: a whole round of
     /// recovery with many holes and a high loss rate.
     #[inline]
-    pub(super) fn check_startup_high_loss(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    pub(super) fn check_startup_high_loss(&mut self, cx: &Context<'_>, ack: &Ack) {
         if self.full_pipe.reached {
             return;
         }
@@ -55,7 +55,7 @@ impl Bbr {
     }
 
     /// Startup is over before a plateau shows: `bbr_handle_queue_too_high_in_startup`.
-    pub(super) fn end_startup(&mut self, cx: &Cx<'_>) {
+    pub(super) fn end_startup(&mut self, cx: &Context<'_>) {
         self.full_pipe.reached = true;
         self.inflight_longterm = self.startup_bound(cx.conn);
         if self.params.rules.startup_bound_by_delivery {
@@ -65,7 +65,7 @@ impl Bbr {
 
     /// CheckStartupDone.
     #[inline]
-    pub(super) fn check_startup_done(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn check_startup_done(&mut self, cx: &mut Context<'_>) {
         if self.state == State::Startup && self.full_pipe.reached {
             let reason = if self.full_pipe.now {
                 "bandwidth plateau"

@@ -5,14 +5,14 @@ use fullpipe_units::Bytes;
 use super::Bbr;
 use super::rules::{Flight, UpEnds};
 use super::state::{AckPhase, State};
-use crate::{Ack, Conn, Cx};
+use crate::{Ack, Conn, Context};
 
 /// `bw_probe_up_rounds` goes no further.
 const MAX_UP_ROUNDS: u32 = 30;
 
 impl Bbr {
     /// StartProbeBW_UP.
-    pub(super) fn start_up(&mut self, cx: &mut Cx<'_>, reason: &'static str) {
+    pub(super) fn start_up(&mut self, cx: &mut Context<'_>, reason: &'static str) {
         self.ack_phase = AckPhase::ProbeStarting;
         self.round.restart(cx.conn.delivered);
         self.probe.cycle_stamp = cx.now;
@@ -25,7 +25,7 @@ impl Bbr {
     }
 
     #[inline]
-    pub(super) fn in_up(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    pub(super) fn in_up(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         if let Some(reason) = self.why_go_down(cx, ack) {
             // So far nothing speaks against what was probed.
             self.probe.prev_too_high = false;
@@ -35,7 +35,7 @@ impl Bbr {
 
     /// IsTimeToGoDown (§5.3.3.9).
     #[inline]
-    fn why_go_down(&mut self, cx: &Cx<'_>, ack: &Ack) -> Option<&'static str> {
+    fn why_go_down(&mut self, cx: &Context<'_>, ack: &Ack) -> Option<&'static str> {
         let flight = self.flight(cx, ack.prior_inflight);
         // The window keeps the flight below the bound, so this ACK has just taken it away from
         // there.

@@ -6,15 +6,15 @@ use super::Bbr;
 use super::params::Params;
 use super::rules::EarlyWindow;
 use super::state::State;
-use crate::kit::bbr::aggregation::{AckAggregation, Acked};
-use crate::kit::float::{greater, lesser};
-use crate::kit::window::{Episode, loss_window};
-use crate::{Ack, Conn, Cx};
+use crate::common::bbr::aggregation::{AckAggregation, Acked};
+use crate::common::float::{greater, lesser};
+use crate::common::window::{Episode, loss_window};
+use crate::{Ack, Conn, Context};
 
 impl Bbr {
     /// UpdateACKAggregation (§5.5.9), `bbr_update_ack_aggregation`.
     #[inline]
-    pub(super) fn update_ack_aggregation(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    pub(super) fn update_ack_aggregation(&mut self, cx: &Context<'_>, ack: &Ack) {
         if !self.is_valid(ack) {
             return;
         }
@@ -156,7 +156,7 @@ impl Bbr {
 
     /// What there was of an RTT when the connection began.
     #[inline]
-    pub(super) fn take_first_rtt(&mut self, cx: &Cx<'_>) {
+    pub(super) fn take_first_rtt(&mut self, cx: &Context<'_>) {
         if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
             self.pacing.init_from_rtt(
                 self.segment,

@@ -2,13 +2,13 @@
 
 use super::Bbr1;
 use super::state::State;
-use crate::Cx;
+use crate::Context;
 
 impl Bbr1 {
     /// `bbr_check_drain`: into DRAIN when the pipe is full, and out of it, perhaps at once, when
     /// the queue is empty.
     #[inline]
-    pub(super) fn check_drain(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn check_drain(&mut self, cx: &mut Context<'_>) {
         if self.state == State::Startup && self.full_pipe.reached {
             self.enter(
                 cx,

@@ -17,15 +17,15 @@ use self::model::Model;
 use self::policer::Policer;
 use self::probe_bw::Cycle;
 use self::state::State;
-use self::window::Window;
-use crate::kit::bbr::aggregation::{AckAggregation, Acked};
-use crate::kit::bbr::full_pipe::{FullPipe, Growth};
-use crate::kit::bbr::min_rtt::{Dip, MinRtt};
-use crate::kit::bbr::pacing::{BurstRule, Pacing};
-use crate::kit::bbr::segment::Segment;
+use self::window::BbrWindow;
+use crate::common::bbr::aggregation::{AckAggregation, Acked};
+use crate::common::bbr::full_pipe::{FullPipe, Growth};
+use crate::common::bbr::min_rtt::{MinRtt, ProbeRttDwell};
+use crate::common::bbr::pacing::{BurstRule, Pacing};
+use crate::common::bbr::segment::Segment;
 use crate::{
-    Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot,
-    Transition,
+    Ack, Config, Context, Controller, Decision, Lost, PathChange, Recovery, RecoveryCause,
+    Snapshot, Transition,
 };
 
 /// `bbr_cwnd_min_target`: segments that keep a path with delayed ACKs busy.
@@ -60,10 +60,10 @@ pub struct Bbr1 {
     model: Model,
     full_pipe: FullPipe,
     cycle: Cycle,
-    dip: Dip,
+    dip: ProbeRttDwell,
     aggregation: AckAggregation,
     pacing: Pacing,
-    window: Window,
+    window: BbrWindow,
     /// For export only: what the pipe held when STARTUP ended.
     ssthresh: Bytes,
     /// Sending again after idle, nothing acknowledged yet.
@@ -107,10 +107,10 @@ impl Bbr1 {
             ),
             full_pipe: FullPipe::default(),
             cycle: Cycle::default(),
-            dip: Dip::default(),
+            dip: ProbeRttDwell::default(),
             aggregation: AckAggregation::in_halves(),
             pacing,
-            window: Window::new(config.initial_cwnd),
+            window: BbrWindow::new(config.initial_cwnd),
             ssthresh: Bytes::MAX,
             idle_restart: false,
             delivered_at: Time::ZERO,
@@ -118,7 +118,7 @@ impl Bbr1 {
     }
 
     /// The only way from one state to another.
-    fn enter(&mut self, cx: &mut Cx<'_>, to: State, reason: &'static str) {
+    fn enter(&mut self, cx: &mut Context<'_>, to: State, reason: &'static str) {
         debug_assert!(
             self.state.may_become(to),
             "{:?} can't become {to:?}",
@@ -160,7 +160,7 @@ impl Bbr1 {
 
     /// Starts from the first RTT that is known: the handshake's, where the transport takes it.
     #[inline]
-    fn take_first_rtt(&mut self, cx: &Cx<'_>) {
+    fn take_first_rtt(&mut self, cx: &Context<'_>) {
         if self.pacing.awaits_rtt() && cx.conn.srtt > Span::ZERO {
             self.pacing.init_from_rtt(
                 self.segment,
@@ -174,7 +174,7 @@ impl Bbr1 {
 
     /// `bbr_update_ack_aggregation`.
     #[inline]
-    fn update_ack_aggregation(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    fn update_ack_aggregation(&mut self, cx: &Context<'_>, ack: &Ack) {
         if ack.rate.rate.is_none() {
             return;
         }
@@ -213,7 +213,7 @@ impl Bbr1 {
 
     /// `bbr_set_pacing_rate`.
     #[inline]
-    fn set_pacing_rate(&mut self, cx: &Cx<'_>, gain: f64) {
+    fn set_pacing_rate(&mut self, cx: &Context<'_>, gain: f64) {
         self.take_first_rtt(cx);
         self.pacing
             .follow(self.segment, self.model.bw() * gain, self.full_pipe.reached);
@@ -223,7 +223,7 @@ impl Bbr1 {
 impl Controller for Bbr1 {
     /// `bbr_init` with the first packet, and `bbr_cwnd_event`, CA_EVENT_TX_START.
     #[inline]
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         self.take_first_rtt(cx);
         let from_idle = packet.inflight == Bytes::new(u64::from(packet.size));
         if !from_idle || !cx.conn.app_limited {
@@ -240,11 +240,11 @@ impl Controller for Bbr1 {
     }
 
     /// Losses count per ACK, as [`Ack::newly_lost`].
-    fn on_lost(&mut self, _: &mut Cx<'_>, _: &Lost) {}
+    fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
     /// `bbr_main`.
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.delivered_at = cx.now;
         if self
             .model
@@ -267,7 +267,7 @@ impl Controller for Bbr1 {
         self.set_cwnd(cx, ack);
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         match change {
             Recovery::Enter(RecoveryCause::Loss) => self.window.enter_recovery(self.state),
             // BBRv1 takes no notice of ECN.
@@ -287,7 +287,7 @@ impl Controller for Bbr1 {
         }
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         if change == PathChange::Mtu {
             self.segment = Segment::new(cx.conn.smss);
             self.pacing.refresh(self.segment);

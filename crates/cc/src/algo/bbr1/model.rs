@@ -4,9 +4,9 @@
 use fullpipe_units::{Span, Time};
 
 use super::policer::Policer;
-use crate::kit::bbr::min_rtt::MinRtt;
-use crate::kit::max_filter::MaxFilter;
-use crate::kit::round::RoundCounter;
+use crate::common::bbr::min_rtt::MinRtt;
+use crate::common::max_filter::MaxFilter;
+use crate::common::round::RoundCounter;
 use crate::{Ack, Conn};
 
 /// The model of the path. Bandwidths in bytes per second.

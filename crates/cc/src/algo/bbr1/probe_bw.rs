@@ -4,7 +4,7 @@
 use fullpipe_units::{Rng, Time};
 
 use super::Bbr1;
-use crate::{Ack, Cx};
+use crate::{Ack, Context};
 
 /// `CYCLE_LEN`.
 const CYCLE_LEN: usize = 8;
@@ -52,7 +52,7 @@ impl Cycle {
 impl Bbr1 {
     /// `bbr_update_cycle_phase`.
     #[inline]
-    pub(super) fn update_cycle_phase(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    pub(super) fn update_cycle_phase(&mut self, cx: &Context<'_>, ack: &Ack) {
         if self.is_next_cycle_phase(cx, ack) {
             self.cycle.advance(cx.now);
         }
@@ -60,7 +60,7 @@ impl Bbr1 {
 
     /// `bbr_is_next_cycle_phase`.
     #[inline]
-    fn is_next_cycle_phase(&self, cx: &Cx<'_>, ack: &Ack) -> bool {
+    fn is_next_cycle_phase(&self, cx: &Context<'_>, ack: &Ack) -> bool {
         let is_full_length = cx.now.since(self.cycle.started) > self.model.min_rtt.rtt;
         if self.pacing_gain == 1.0 {
             return is_full_length;

@@ -5,17 +5,17 @@ use fullpipe_units::Bytes;
 
 use super::state::State;
 use super::{Bbr1, MIN_CWND};
-use crate::kit::bbr::min_rtt::{Dip, DipStep};
-use crate::{Ack, Cx};
+use crate::common::bbr::min_rtt::{DipStep, ProbeRttDwell};
+use crate::{Ack, Context};
 
 impl Bbr1 {
     /// `bbr_update_min_rtt`.
     #[inline]
-    pub(super) fn update_min_rtt(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    pub(super) fn update_min_rtt(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         let expired = self.model.min_rtt.update(cx.now, cx.conn, ack, true);
         // An idle flow has seen the empty path anyway.
         if expired && !self.idle_restart && self.state != State::ProbeRtt {
-            self.dip = Dip::default();
+            self.dip = ProbeRttDwell::default();
             self.enter(cx, State::ProbeRtt, "minimum RTT not seen for its window");
             self.window.saved.save(true);
         }
@@ -29,7 +29,7 @@ impl Bbr1 {
     }
 
     /// At least the set time and one round at four packets.
-    fn sit_out(&mut self, cx: &mut Cx<'_>) {
+    fn sit_out(&mut self, cx: &mut Context<'_>) {
         let small_enough = cx.conn.inflight <= cx.conn.smss * MIN_CWND;
         match self.dip.on_ack(
             cx.now,
@@ -44,7 +44,7 @@ impl Bbr1 {
     }
 
     /// `bbr_check_probe_rtt_done`.
-    pub(super) fn check_probe_rtt_done(&mut self, cx: &mut Cx<'_>) {
+    pub(super) fn check_probe_rtt_done(&mut self, cx: &mut Context<'_>) {
         if !self.dip.is_over(cx.now) {
             return;
         }

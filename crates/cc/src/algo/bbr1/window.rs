@@ -4,13 +4,13 @@ use fullpipe_units::Bytes;
 
 use super::state::State;
 use super::{Bbr1, MIN_CWND};
-use crate::kit::bbr::window::SavedWindow;
-use crate::kit::window::{Episode, loss_window};
-use crate::{Ack, Conn, Cx};
+use crate::common::bbr::window::SavedWindow;
+use crate::common::window::{Episode, loss_window};
+use crate::{Ack, Conn, Context};
 
 /// The window and what recovery does to it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub(super) struct BbrWindow {
     pub saved: SavedWindow,
     /// Recovery began and no ACK has come since.
     entering: bool,
@@ -18,9 +18,9 @@ pub(super) struct Window {
     pub packet_conservation: bool,
 }
 
-impl Window {
-    pub(super) fn new(cwnd: Bytes) -> Window {
-        Window {
+impl BbrWindow {
+    pub(super) fn new(cwnd: Bytes) -> BbrWindow {
+        BbrWindow {
             saved: SavedWindow::new(cwnd),
             entering: false,
             packet_conservation: false,
@@ -72,7 +72,7 @@ impl Window {
 impl Bbr1 {
     /// `bbr_set_cwnd`.
     #[inline]
-    pub(super) fn set_cwnd(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    pub(super) fn set_cwnd(&mut self, cx: &Context<'_>, ack: &Ack) {
         if self.window.entering {
             self.model.round.restart(cx.conn.delivered);
         }
@@ -154,7 +154,7 @@ impl Bbr1 {
     /// `bbr_packets_in_net_at_edt`: what will be in the network when the pacer lets the next packet
     /// go.
     #[inline]
-    pub(super) fn in_net_at_edt(&self, cx: &Cx<'_>, inflight: Bytes) -> Bytes {
+    pub(super) fn in_net_at_edt(&self, cx: &Context<'_>, inflight: Bytes) -> Bytes {
         let delivered = self.model.bytes_in(cx.conn.next_departure.since(cx.now));
         // On the way up the packet that goes counts; on the way down it doesn't.
         let departing = if self.pacing_gain > 1.0 {

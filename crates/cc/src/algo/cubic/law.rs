@@ -7,15 +7,15 @@ use crate::Conn;
 
 /// Whose rules hold where the RFC and Linux differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Profile {
+pub(super) enum CubicProfile {
     Rfc9438,
     Linux,
 }
 
 /// What moves the window in congestion avoidance, fixed for a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Law {
-    pub profile: Profile,
+pub(super) struct WindowFunction {
+    pub profile: CubicProfile,
     pub c: f64,
     pub beta: f64,
     pub fast_convergence: bool,
@@ -23,16 +23,21 @@ pub(super) struct Law {
     alpha: f64,
 }
 
-impl Law {
-    pub(super) fn new(profile: Profile, c: f64, beta: f64, fast_convergence: bool) -> Law {
+impl WindowFunction {
+    pub(super) fn new(
+        profile: CubicProfile,
+        c: f64,
+        beta: f64,
+        fast_convergence: bool,
+    ) -> WindowFunction {
         // RFC 9438 §4.3: the slope that gives AIMD(alpha, beta) the average of AIMD(1, 1/2).
         let slope = 3.0 * (1.0 - beta) / (1.0 + beta);
         let alpha = match profile {
-            Profile::Rfc9438 => slope,
+            CubicProfile::Rfc9438 => slope,
             // Linux rounds the reciprocal down to an eighth: `beta_scale`, 15/8 by default.
-            Profile::Linux => 8.0 / f64::from((8.0 / slope) as u32),
+            CubicProfile::Linux => 8.0 / f64::from((8.0 / slope) as u32),
         };
-        Law {
+        WindowFunction {
             profile,
             c,
             beta,
@@ -55,9 +60,9 @@ impl Law {
     /// and 214.4 segments are losses at one window there, and call for no fast convergence.
     pub(super) fn whole(&self, segments: f64) -> f64 {
         match self.profile {
-            Profile::Rfc9438 => segments,
+            CubicProfile::Rfc9438 => segments,
             // Windows that were bytes may be a little below what they stand for.
-            Profile::Linux => (segments + 1e-6) as i64 as f64,
+            CubicProfile::Linux => (segments + 1e-6) as i64 as f64,
         }
     }
 
@@ -74,10 +79,10 @@ impl Law {
         // The one division of an ACK.
         let share = acked / before.cwnd;
         match self.profile {
-            Profile::Rfc9438 => {
+            CubicProfile::Rfc9438 => {
                 self.grow_rfc9438(epoch, epoch.age(now), seconds(conn.srtt), share, before)
             }
-            Profile::Linux => {
+            CubicProfile::Linux => {
                 self.grow_linux(epoch, epoch.age(now), seconds(conn.min_rtt), share, before)
             }
         }

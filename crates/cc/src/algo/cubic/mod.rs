@@ -10,11 +10,11 @@ use fullpipe_units::{Bytes, Time};
 
 use self::descriptor::Phase;
 use self::epoch::Epoch;
-use self::law::{Before, Law, Profile};
-use crate::kit::slow_start::{AnySlowStart, SlowStart};
-use crate::kit::window::{self, Classic, Episode, FlightSize, state};
+use self::law::{Before, CubicProfile, WindowFunction};
+use crate::common::slow_start::{AnySlowStart, SlowStart};
+use crate::common::window::{self, Classic, Episode, FlightSize, state};
 use crate::{
-    Ack, Config, Controller, Cx, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot,
+    Ack, Config, Context, Controller, Decision, Lost, PathChange, Recovery, RecoveryCause, Snapshot,
 };
 
 /// L of RFC 3465 in classic slow start: what a delayed ACK acknowledges.
@@ -23,17 +23,17 @@ const ABC_LIMIT: f64 = 2.0;
 /// The controller.
 #[derive(Debug)]
 pub struct Cubic {
-    law: Law,
+    law: WindowFunction,
     beta_ecn: f64,
     slow_start: AnySlowStart,
     smss: f64,
     /// 1 / SMSS.
     per_byte: f64,
-    window: Window,
+    window: CubicWindow,
     flight: FlightSize,
     episode: Episode,
     /// The window before the last reduction, for undo.
-    saved: Option<Window>,
+    saved: Option<CubicWindow>,
     /// Since when time may not count for the epoch: the last ACK (RFC 9438) or the last packet sent
     /// (Linux).
     last_active: Time,
@@ -42,7 +42,7 @@ pub struct Cubic {
 
 /// All that a reduction changes and an undo restores (RFC 9438 §4.9).
 #[derive(Clone, Copy, Debug)]
-struct Window {
+struct CubicWindow {
     /// Segments.
     cwnd: f64,
     ssthresh: Bytes,
@@ -57,13 +57,13 @@ impl Cubic {
     /// One for a connection.
     pub fn new(config: &Config) -> Cubic {
         let profile = if config.word("profile") == "linux" {
-            Profile::Linux
+            CubicProfile::Linux
         } else {
-            Profile::Rfc9438
+            CubicProfile::Rfc9438
         };
         let smss = config.smss.as_f64();
         Cubic {
-            law: Law::new(
+            law: WindowFunction::new(
                 profile,
                 config.number("c"),
                 config.number("beta"),
@@ -73,7 +73,7 @@ impl Cubic {
             slow_start: AnySlowStart::named(config.word("slow_start"), ABC_LIMIT),
             smss,
             per_byte: 1.0 / smss,
-            window: Window {
+            window: CubicWindow {
                 cwnd: config.initial_cwnd.as_f64() / smss,
                 ssthresh: Bytes::MAX,
                 w_max: 0.0,
@@ -99,8 +99,8 @@ impl Cubic {
     }
 
     #[inline]
-    fn avoid_congestion(&mut self, cx: &Cx<'_>, ack: &Ack) {
-        let Window {
+    fn avoid_congestion(&mut self, cx: &Context<'_>, ack: &Ack) {
+        let CubicWindow {
             cwnd,
             w_max,
             cwnd_prior,
@@ -134,7 +134,7 @@ impl Cubic {
     }
 
     fn phase(&self) -> Phase {
-        let Window { cwnd, epoch, .. } = self.window;
+        let CubicWindow { cwnd, epoch, .. } = self.window;
         match epoch {
             _ if self.episode == Episode::Recovery => Phase::Recovery,
             _ if self.cwnd() < self.window.ssthresh => {
@@ -167,19 +167,21 @@ impl Classic for Cubic {
     }
 
     /// RFC 9438 §4.6 and §4.7.
-    fn reduce(&mut self, cx: &Cx<'_>, cause: RecoveryCause) {
+    fn reduce(&mut self, cx: &Context<'_>, cause: RecoveryCause) {
         let (beta, floor) = match (cause, self.law.profile) {
             (RecoveryCause::Loss, _) => (self.law.beta, 2.0),
             // RFC 9438 §4.6: marks can ask for less than two segments; not in Linux.
-            (RecoveryCause::Ecn, Profile::Rfc9438) => (self.beta_ecn, 1.0),
-            (RecoveryCause::Ecn, Profile::Linux) => (self.beta_ecn, 2.0),
+            (RecoveryCause::Ecn, CubicProfile::Rfc9438) => (self.beta_ecn, 1.0),
+            (RecoveryCause::Ecn, CubicProfile::Linux) => (self.beta_ecn, 2.0),
         };
         self.saved = Some(self.window);
         let cwnd = self.law.whole(self.window.cwnd);
         let base = match self.law.profile {
-            Profile::Rfc9438 => self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte,
+            CubicProfile::Rfc9438 => {
+                self.flight.at_event(cx.conn, self.cwnd()).as_f64() * self.per_byte
+            }
             // Linux reduces the window, whatever of it was in use.
-            Profile::Linux => cwnd,
+            CubicProfile::Linux => cwnd,
         };
         let left = self.law.whole(base * beta);
         self.window.w_max = self.law.w_max_after(cwnd, self.window.w_max);
@@ -190,12 +192,12 @@ impl Classic for Cubic {
         self.slow_start.on_congestion();
     }
 
-    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool, cwnd: Bytes) {
+    fn on_timeout(&mut self, cx: &Context<'_>, again: bool, cwnd: Bytes) {
         // RFC 5681 §3.1 and §4.3, to which RFC 9438 §4.8 refers: another timeout of one segment
         // holds ssthresh, but one inside recovery, where a retransmission was lost, is a second
         // sign of congestion. Not so in Linux (tcp_enter_loss): what recovery reduced is not
         // reduced again.
-        let reduced = self.law.profile == Profile::Linux && self.episode == Episode::Recovery;
+        let reduced = self.law.profile == CubicProfile::Linux && self.episode == Episode::Recovery;
         if !(again || reduced) {
             self.reduce(cx, RecoveryCause::Loss);
         }
@@ -217,16 +219,16 @@ impl Classic for Cubic {
         let ssthresh = self.window.ssthresh.max(saved.ssthresh);
         match self.law.profile {
             // RFC 9438 §4.9.
-            Profile::Rfc9438 => {
-                self.window = Window {
+            CubicProfile::Rfc9438 => {
+                self.window = CubicWindow {
                     cwnd,
                     ssthresh,
                     ..saved
                 }
             }
             // Linux begins a new epoch with the W_max of the reduction that was none.
-            Profile::Linux => {
-                self.window = Window {
+            CubicProfile::Linux => {
+                self.window = CubicWindow {
                     cwnd,
                     ssthresh,
                     epoch: None,
@@ -239,24 +241,24 @@ impl Classic for Cubic {
 
 impl Controller for Cubic {
     #[inline]
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         if packet.inflight == Bytes::new(u64::from(packet.size)) {
             self.exclude_since_active(cx.now);
         }
-        if self.law.profile == Profile::Linux {
+        if self.law.profile == CubicProfile::Linux {
             self.last_active = cx.now;
         }
     }
 
-    fn on_lost(&mut self, _: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, _: &mut Context<'_>, lost: &Lost) {
         self.flight.on_lost(lost);
     }
 
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.flight.on_ack();
         self.last_ack = cx.now;
-        if self.law.profile == Profile::Rfc9438 {
+        if self.law.profile == CubicProfile::Rfc9438 {
             // Linux lets an epoch age while the application is the limit, as long as anything is
             // sent.
             if !cx.conn.cwnd_limited {
@@ -282,11 +284,11 @@ impl Controller for Cubic {
         }
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         window::on_recovery(self, cx, change);
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => {
                 // The window stays the same in bytes; what is left of the epoch is in other

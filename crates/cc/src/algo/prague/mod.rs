@@ -7,11 +7,12 @@ pub use descriptor::DESCRIPTOR;
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use self::descriptor::Phase;
-use crate::kit::marks::Alpha;
-use crate::kit::round::RoundCounter;
-use crate::kit::window::{loss_window, report};
+use crate::common::marks::Alpha;
+use crate::common::round::RoundCounter;
+use crate::common::window::{loss_window, report};
 use crate::{
-    Ack, Config, Conn, Controller, Cx, Decision, Ecn, Lost, PathChange, Recovery, RecoveryCause,
+    Ack, Config, Conn, Context, Controller, Decision, EcnCodepoint, Lost, PathChange, Recovery,
+    RecoveryCause,
 };
 
 /// MIN_CWND, segments.
@@ -99,7 +100,7 @@ impl Prague {
 
     /// `prague_update_cwnd`.
     #[inline]
-    fn grow(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    fn grow(&mut self, cx: &Context<'_>, ack: &Ack) {
         let smss = self.smss.as_f64();
         self.saw_ce |= ack.ecn.ce_packets > 0;
         let unmarked = ack.newly_acked.as_f64() / smss - ack.ecn.ce_packets as f64;
@@ -129,7 +130,7 @@ impl Prague {
 
     /// `prague_update_alpha` and `prague_new_round`, at the end of a round; while the round trip is
     /// scaled, of a target round trip.
-    fn end_round(&mut self, cx: &Cx<'_>) {
+    fn end_round(&mut self, cx: &Context<'_>) {
         if self.is_rtt_independent() && cx.now < self.alpha_at + self.target_rtt {
             return;
         }
@@ -184,7 +185,7 @@ impl Prague {
     /// speaks of one only at the end of the episode that a mark in between began, up to a round
     /// trip later.
     #[inline]
-    fn reduce_again(&mut self, cx: &Cx<'_>, ack: &Ack) {
+    fn reduce_again(&mut self, cx: &Context<'_>, ack: &Ack) {
         let scaled = self.is_rtt_independent() && cx.conn.srtt < self.target_rtt;
         if ack.ecn.ce_packets > 0 && scaled && !self.in_loss && !self.is_settling(cx.now) {
             self.reduce(cx.now);
@@ -199,7 +200,7 @@ impl Prague {
         self.in_loss = true;
     }
 
-    fn on_timeout(&mut self, cx: &Cx<'_>, again: bool) {
+    fn on_timeout(&mut self, cx: &Context<'_>, again: bool) {
         if !again {
             self.lose();
         }
@@ -240,10 +241,10 @@ impl Prague {
 }
 
 impl Controller for Prague {
-    fn on_lost(&mut self, _: &mut Cx<'_>, _: &Lost) {}
+    fn on_lost(&mut self, _: &mut Context<'_>, _: &Lost) {}
 
     #[inline]
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.grow(cx, ack);
         self.reduce_again(cx, ack);
         self.round_over |= self.round.on_ack(ack.newest.delivered, cx.conn.delivered);
@@ -253,7 +254,7 @@ impl Controller for Prague {
         self.pace(cx.conn);
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         let before = self.phase().name();
         match change {
             Recovery::Enter(RecoveryCause::Loss) => self.lose(),
@@ -276,7 +277,7 @@ impl Controller for Prague {
         report(cx, before, self.phase().name(), change);
     }
 
-    fn on_path(&mut self, cx: &mut Cx<'_>, change: PathChange) {
+    fn on_path(&mut self, cx: &mut Context<'_>, change: PathChange) {
         match change {
             PathChange::Mtu => {
                 let scale = self.smss.as_f64() / cx.conn.smss.as_f64();
@@ -297,7 +298,11 @@ impl Controller for Prague {
             pacing_rate: self.pacing_rate,
             send_quantum: self.quantum(),
             // RFC 9331 §4.1.
-            ecn: if self.capable { Ecn::Ect1 } else { Ecn::NotEct },
+            ecn: if self.capable {
+                EcnCodepoint::Ect1
+            } else {
+                EcnCodepoint::NotEct
+            },
             ..Decision::window(
                 self.bytes(),
                 Bytes::from_f64(self.ssthresh * self.smss.as_f64()),

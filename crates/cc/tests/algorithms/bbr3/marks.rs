@@ -25,7 +25,7 @@ fn mean_nothing_when_they_are_not_answered() {
             driver.round(RTT);
         }
         assert_eq!(driver.field("inflight_shortterm"), 0.0, "{profile}");
-        assert_eq!(driver.decision().ecn, fullpipe_cc::Ecn::NotEct);
+        assert_eq!(driver.decision().ecn, fullpipe_cc::EcnCodepoint::NotEct);
     }
 }
 
@@ -33,7 +33,7 @@ fn mean_nothing_when_they_are_not_answered() {
 fn a_round_of_them_cuts_the_window_by_a_third_of_their_average() {
     // alpha falls by a sixteenth in each round without marks: after n of them (15/16)^n.
     let mut driver = answering("linux", Rate::from_mbps(20));
-    assert_eq!(driver.decision().ecn, fullpipe_cc::Ecn::Ect0);
+    assert_eq!(driver.decision().ecn, fullpipe_cc::EcnCodepoint::Ect0);
     for _ in 0..5 {
         driver.round(RTT);
     }

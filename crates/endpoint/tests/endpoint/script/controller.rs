@@ -2,8 +2,8 @@
 //! foresee.
 
 use fullpipe_cc::{
-    Ack, AnyController, Conn, Controller, Cx, Decision, LossCause, Lost, Recovery, RecoveryCause,
-    Snapshot,
+    Ack, AnyController, Conn, Context, Controller, Decision, LossCause, Lost, Recovery,
+    RecoveryCause, Snapshot,
 };
 use fullpipe_units::{Bytes, Rate, Time};
 
@@ -139,7 +139,7 @@ impl Test {
         }
     }
 
-    fn note(&mut self, cx: &Cx<'_>, call: Call) {
+    fn note(&mut self, cx: &Context<'_>, call: Call) {
         if self.logs {
             self.log.push(Event {
                 now: cx.now,
@@ -156,21 +156,21 @@ impl Test {
 }
 
 impl Controller for Test {
-    fn on_sent(&mut self, cx: &mut Cx<'_>, packet: &Snapshot) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, packet: &Snapshot) {
         self.note(cx, Call::Sent(*packet));
         if let Some(inner) = &mut self.inner {
             inner.on_sent(cx, packet);
         }
     }
 
-    fn on_lost(&mut self, cx: &mut Cx<'_>, lost: &Lost) {
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         self.note(cx, Call::Lost(*lost));
         if let Some(inner) = &mut self.inner {
             inner.on_lost(cx, lost);
         }
     }
 
-    fn on_ack(&mut self, cx: &mut Cx<'_>, ack: &Ack) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
         self.note(cx, Call::Ack(Box::new(*ack)));
         if let Some(inner) = &mut self.inner {
             inner.on_ack(cx, ack);
@@ -185,7 +185,7 @@ impl Controller for Test {
         }
     }
 
-    fn on_recovery(&mut self, cx: &mut Cx<'_>, change: Recovery) {
+    fn on_recovery(&mut self, cx: &mut Context<'_>, change: Recovery) {
         self.note(cx, Call::Recovery(change));
         if let Some(inner) = &mut self.inner {
             inner.on_recovery(cx, change);
@@ -213,7 +213,7 @@ impl Controller for Test {
         }
     }
 
-    fn on_timer(&mut self, cx: &mut Cx<'_>) {
+    fn on_timer(&mut self, cx: &mut Context<'_>) {
         self.note(cx, Call::Timer);
         if let Some(inner) = &mut self.inner {
             inner.on_timer(cx);

@@ -49,7 +49,7 @@ pub struct Setup {
     pub rtt: f64,
     pub window: u32,
     pub ecn: EcnFeedback,
-    pub codepoint: Option<fullpipe_cc::Ecn>,
+    pub codepoint: Option<fullpipe_cc::EcnCodepoint>,
 }
 
 impl Setup {

@@ -10,7 +10,7 @@ fn cake_drops_after_an_interval_over_the_root_of_the_count() {
     let mut bench = Bench::new(queue("cake", &[], 1_000_000));
     for step in 0..10_000 {
         bench.now = step * 100;
-        bench.put_many(2, 0, Ecn::NotEct);
+        bench.put_many(2, 0, EcnCodepoint::NotEct);
         bench.take();
     }
     let mut expected = 10.1;
@@ -25,7 +25,7 @@ fn cake_drops_after_an_interval_over_the_root_of_the_count() {
     assert!(bench.dropped.len() >= 20);
     let mut lone = Bench::new(queue("cake", &[], 100));
     for _ in 0..100 {
-        lone.put(0, 1_500, Ecn::NotEct);
+        lone.put(0, 1_500, EcnCodepoint::NotEct);
         lone.now += 20_000;
         lone.take();
     }
@@ -40,9 +40,9 @@ fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
     let mut shares = Vec::new();
     for step in 0..20_000 {
         bench.now = step * 100;
-        bench.put_many(3, 1, Ecn::Ect0);
+        bench.put_many(3, 1, EcnCodepoint::Ect0);
         if step % 10 == 0 {
-            bench.put(2, 300, Ecn::NotEct);
+            bench.put(2, 300, EcnCodepoint::NotEct);
         }
         bench.take();
         shares.push(bench.queue.backlog().0);
@@ -66,7 +66,7 @@ fn cake_drops_from_the_longest_and_blue_sees_to_what_does_not_answer() {
 fn cake_gives_each_flow_a_queue_of_its_own() {
     let mut bench = Bench::new(queue("cake", &[], 100_000));
     for _ in 0..20 {
-        (0..300).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
+        (0..300).for_each(|flow| bench.put(flow, 1_500, EcnCodepoint::NotEct));
     }
     for _ in 0..3_000 {
         bench.take();
@@ -86,9 +86,9 @@ fn cake_sends_a_sparse_flow_first() {
     let mut bench = Bench::new(queue("cake", &[], 100_000));
     for step in 0..3_000 {
         bench.now = step * 1_000;
-        (0..10).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
+        (0..10).for_each(|flow| bench.put(flow, 1_500, EcnCodepoint::NotEct));
         if step % 100 == 50 {
-            bench.put(77, 200, Ecn::NotEct);
+            bench.put(77, 200, EcnCodepoint::NotEct);
             assert_eq!(bench.take().expect("there is a backlog").flow, 77);
         }
         bench.take();
@@ -101,11 +101,11 @@ fn cake_sends_a_sparse_flow_first() {
 fn cake_shapes_without_bursts() {
     let mut bench = Bench::new(queue(
         "cake",
-        &[("bandwidth", Value::Rate(Rate::from_mbps(12)))],
+        &[("bandwidth", OptionValue::Rate(Rate::from_mbps(12)))],
         10_000,
     ));
     bench.now = 5_000_000;
-    bench.put_many(100, 0, Ecn::NotEct);
+    bench.put_many(100, 0, EcnCodepoint::NotEct);
     for n in 0..100 {
         assert!(bench.take().is_some(), "packet {n}");
         assert!(
@@ -122,7 +122,7 @@ fn cake_forgets_a_flow_when_its_control_is_at_rest() {
     let load = |bench: &mut Bench, until: u64, packets: u64| {
         while bench.now < until {
             bench.now += 100;
-            bench.put_many(packets, 0, Ecn::NotEct);
+            bench.put_many(packets, 0, EcnCodepoint::NotEct);
             bench.take();
         }
     };
@@ -139,7 +139,7 @@ fn cake_forgets_a_flow_when_its_control_is_at_rest() {
     // Another flow's packets let it decay.
     for _ in 0..40_000 {
         bench.now += 100;
-        bench.put(1, 1_500, Ecn::NotEct);
+        bench.put(1, 1_500, EcnCodepoint::NotEct);
         bench.take();
     }
     let start = bench.now;
@@ -160,9 +160,9 @@ fn cake_forgives_a_flood_after_a_while() {
         for step in 0..steps {
             bench.now += 100;
             if others {
-                bench.put(2, 1_500, Ecn::NotEct);
+                bench.put(2, 1_500, EcnCodepoint::NotEct);
             } else if step % 20 == 0 {
-                bench.put_many(10, 1, Ecn::NotEct);
+                bench.put_many(10, 1, EcnCodepoint::NotEct);
             }
             bench.take();
         }
@@ -170,7 +170,7 @@ fn cake_forgives_a_flood_after_a_while() {
     };
     for _ in 0..20_000 {
         bench.now += 100;
-        bench.put_many(3, 1, Ecn::NotEct);
+        bench.put_many(3, 1, EcnCodepoint::NotEct);
         bench.take();
     }
     while bench.take().is_some() {}

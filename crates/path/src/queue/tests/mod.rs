@@ -13,7 +13,7 @@ fn at(us: u64) -> Time {
     Time::ZERO + Span::from_micros(us)
 }
 
-fn config(name: &str, options: &[(&str, Value)]) -> Config {
+fn config(name: &str, options: &[(&str, OptionValue)]) -> Config {
     let descriptor = QUEUES
         .iter()
         .find(|queue| queue.name == name)
@@ -25,14 +25,14 @@ fn config(name: &str, options: &[(&str, Value)]) -> Config {
         })
 }
 
-fn queue(name: &str, options: &[(&str, Value)], limit: u64) -> Q {
+fn queue(name: &str, options: &[(&str, OptionValue)], limit: u64) -> Q {
     let config = config(name, options);
     let rng = Rng::stream(1, "link", "queue");
     Queue::new(&config, Limit::Packets(limit), Rate::from_mbps(12), rng).expect("not a plain one")
 }
 
-fn ms(ms: u64) -> Value {
-    Value::Time(Span::from_millis(ms))
+fn ms(ms: u64) -> OptionValue {
+    OptionValue::Time(Span::from_millis(ms))
 }
 
 /// A queue with a log of what happens to its packets; packets are numbered.
@@ -40,7 +40,7 @@ struct Bench {
     queue: Q,
     now: u64,
     /// The codepoint of each packet sent.
-    sent: Vec<Ecn>,
+    sent: Vec<EcnCodepoint>,
     dropped: Vec<(u64, Packet<u64>)>,
     left: Vec<(u64, Packet<u64>)>,
 }
@@ -56,7 +56,7 @@ impl Bench {
         }
     }
 
-    fn put(&mut self, flow: u32, size: u64, ecn: Ecn) {
+    fn put(&mut self, flow: u32, size: u64, ecn: EcnCodepoint) {
         let packet = Packet::new(
             flow,
             Bytes::new(size),
@@ -79,7 +79,7 @@ impl Bench {
         packet
     }
 
-    fn put_many(&mut self, packets: u64, flow: u32, ecn: Ecn) {
+    fn put_many(&mut self, packets: u64, flow: u32, ecn: EcnCodepoint) {
         (0..packets).for_each(|_| self.put(flow, 1_500, ecn));
     }
 
@@ -96,10 +96,22 @@ impl Bench {
 
 /// Times at which CoDel acts, ms, twice as much arriving as leaves, a departure every 100 us.
 fn codel_acts(ecn: bool) -> Vec<f64> {
-    let mut bench = Bench::new(queue("codel", &[("ecn", Value::Flag(ecn))], 1_000_000));
+    let mut bench = Bench::new(queue(
+        "codel",
+        &[("ecn", OptionValue::Flag(ecn))],
+        1_000_000,
+    ));
     for step in 0..10_000 {
         bench.now = step * 100;
-        bench.put_many(2, 0, if ecn { Ecn::Ect0 } else { Ecn::NotEct });
+        bench.put_many(
+            2,
+            0,
+            if ecn {
+                EcnCodepoint::Ect0
+            } else {
+                EcnCodepoint::NotEct
+            },
+        );
         bench.take();
     }
     let acts = if ecn { &bench.left } else { &bench.dropped };
@@ -145,7 +157,7 @@ fn codel_takes_up_dropping_where_it_left_off() {
     let load = |bench: &mut Bench, ms: u64, packets: u64| {
         for _ in 0..ms * 10 {
             bench.now += 100;
-            bench.put_many(packets, 0, Ecn::NotEct);
+            bench.put_many(packets, 0, EcnCodepoint::NotEct);
             bench.take();
         }
     };
@@ -167,13 +179,13 @@ fn codel_takes_up_dropping_where_it_left_off() {
 #[test]
 fn codel_lets_a_burst_and_a_lone_packet_pass() {
     let mut bench = Bench::new(queue("codel", &[], 1_000));
-    bench.put_many(90, 0, Ecn::NotEct);
+    bench.put_many(90, 0, EcnCodepoint::NotEct);
     for _ in 0..90 {
         bench.now += 1_000;
         bench.take().expect("no drop within an interval");
     }
     for _ in 0..50 {
-        bench.put(0, 1_500, Ecn::NotEct);
+        bench.put(0, 1_500, EcnCodepoint::NotEct);
         bench.now += 50_000;
         bench.take().expect("one packet is no standing queue");
     }
@@ -183,7 +195,7 @@ fn codel_lets_a_burst_and_a_lone_packet_pass() {
 #[test]
 fn codel_marks_beyond_the_threshold_besides() {
     let mut bench = Bench::new(queue("codel", &[("ce_threshold", ms(1))], 1_000));
-    bench.put_many(4, 0, Ecn::Ect1);
+    bench.put_many(4, 0, EcnCodepoint::Ect1);
     for _ in 0..4 {
         bench.now += 500;
         bench.take();
@@ -204,8 +216,8 @@ fn fq_codel_shares_one_to_one() {
     let mut bench = Bench::new(queue("fq_codel", &[], 10_240));
     for step in 0..60_000 {
         bench.now = step * 100;
-        bench.put_many(3, 1, Ecn::NotEct);
-        (0..4).for_each(|_| bench.put(2, 500, Ecn::NotEct));
+        bench.put_many(3, 1, EcnCodepoint::NotEct);
+        (0..4).for_each(|_| bench.put(2, 500, EcnCodepoint::NotEct));
         bench.take();
     }
     let bytes = |flow| -> f64 {
@@ -226,9 +238,9 @@ fn fq_codel_sends_a_sparse_flow_first() {
     let mut bench = Bench::new(queue("fq_codel", &[], 10_240));
     for step in 0..5_000 {
         bench.now = step * 1_000;
-        (0..10).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
+        (0..10).for_each(|flow| bench.put(flow, 1_500, EcnCodepoint::NotEct));
         if step % 100 == 50 {
-            bench.put(77, 200, Ecn::NotEct);
+            bench.put(77, 200, EcnCodepoint::NotEct);
             assert_eq!(
                 bench.take().expect("there is a backlog").flow,
                 77,
@@ -244,13 +256,13 @@ fn fq_codel_sends_a_sparse_flow_first() {
 /// three that send the next a while after the last.
 fn share_beside_new_flows(kind: &str) -> f64 {
     let mut bench = Bench::new(queue(kind, &[], 10_240));
-    bench.put_many(1_000, 1, Ecn::NotEct);
-    (2..5).for_each(|flow| bench.put(flow, 1_500, Ecn::NotEct));
+    bench.put_many(1_000, 1, EcnCodepoint::NotEct);
+    (2..5).for_each(|flow| bench.put(flow, 1_500, EcnCodepoint::NotEct));
     let mut back = None;
     for _ in 0..1_000 {
         let sent = bench.take().expect("there is a backlog").flow;
         if let Some(flow) = back.take() {
-            bench.put(flow, 1_500, Ecn::NotEct);
+            bench.put(flow, 1_500, EcnCodepoint::NotEct);
         }
         back = (sent > 1).then_some(sent);
     }
@@ -272,13 +284,13 @@ fn fq_codel_lets_nobody_be_new_all_the_time() {
 #[test]
 fn fq_codel_drops_from_the_longest() {
     let mut bench = Bench::new(queue("fq_codel", &[], 1_000));
-    bench.put_many(50, 2, Ecn::NotEct);
-    bench.put_many(951, 1, Ecn::NotEct);
+    bench.put_many(50, 2, EcnCodepoint::NotEct);
+    bench.put_many(951, 1, EcnCodepoint::NotEct);
     assert_eq!(bench.dropped.len(), 64);
     assert!(bench.dropped.iter().all(|(_, packet)| packet.flow == 1));
     assert_eq!(bench.dropped[0].1.payload, 50, "from the head");
     let mut small = Bench::new(queue("fq_codel", &[], 20));
-    small.put_many(21, 1, Ecn::NotEct);
+    small.put_many(21, 1, EcnCodepoint::NotEct);
     assert_eq!(small.dropped.len(), 11, "half the bytes of 21");
 }
 
@@ -289,9 +301,9 @@ fn pie_lets_a_burst_pass_and_holds_the_target() {
     let (mut delay, mut samples) = (0.0, 0.0);
     for step in 0..60_000 {
         bench.now = step * 1_000;
-        bench.put(0, 1_500, Ecn::NotEct);
+        bench.put(0, 1_500, EcnCodepoint::NotEct);
         if step % 2 == 0 {
-            bench.put(0, 1_500, Ecn::NotEct);
+            bench.put(0, 1_500, EcnCodepoint::NotEct);
         }
         bench.take();
         if step >= 30_000 {
@@ -317,12 +329,15 @@ fn pie_lets_a_burst_pass_and_holds_the_target() {
 /// with twice as much.
 #[test]
 fn dualpi2_squares_for_classic_and_doubles_for_l4s() {
-    for (ecn, expected) in [(Ecn::Ect0, 0.01), (Ecn::Ect1, 0.2)] {
+    for (ecn, expected) in [(EcnCodepoint::Ect0, 0.01), (EcnCodepoint::Ect1, 0.2)] {
         // Without the integral part p' = beta x delay, and that stands at 100 ms.
         let options = [
-            ("alpha", Value::Number(0.0)),
-            ("beta", Value::Number(1.0)),
-            ("step_thresh", Value::Depth(Depth::Time(Span::from_secs(1)))),
+            ("alpha", OptionValue::Number(0.0)),
+            ("beta", OptionValue::Number(1.0)),
+            (
+                "step_thresh",
+                OptionValue::Depth(Depth::Time(Span::from_secs(1))),
+            ),
         ];
         let mut bench = Bench::new(queue("dualpi2", &options, 10_000));
         for step in 0..200_000 {
@@ -349,12 +364,15 @@ fn dualpi2_squares_for_classic_and_doubles_for_l4s() {
 fn dualpi2_puts_l4s_first_and_protects_the_classic_queue() {
     let mut bench = Bench::new(queue(
         "dualpi2",
-        &[("alpha", Value::Number(0.0)), ("beta", Value::Number(0.0))],
+        &[
+            ("alpha", OptionValue::Number(0.0)),
+            ("beta", OptionValue::Number(0.0)),
+        ],
         10_000,
     ));
-    bench.put_many(1_000, 0, Ecn::NotEct);
-    bench.put_many(1_000, 1, Ecn::Ect1);
-    bench.put_many(10, 2, Ecn::Ce);
+    bench.put_many(1_000, 0, EcnCodepoint::NotEct);
+    bench.put_many(1_000, 1, EcnCodepoint::Ect1);
+    bench.put_many(10, 2, EcnCodepoint::Ce);
     for _ in 0..1_000 {
         bench.take();
     }
@@ -370,7 +388,7 @@ fn dualpi2_puts_l4s_first_and_protects_the_classic_queue() {
 #[test]
 fn dualpi2_marks_l4s_at_a_millisecond_and_drops_it_on_overload() {
     let mut bench = Bench::new(queue("dualpi2", &[], 10_000));
-    bench.put_many(3, 0, Ecn::Ect1);
+    bench.put_many(3, 0, EcnCodepoint::Ect1);
     for wait in [900, 101, 1] {
         bench.now += wait;
         bench.take();
@@ -386,7 +404,7 @@ fn dualpi2_marks_l4s_at_a_millisecond_and_drops_it_on_overload() {
     // Twice the link's rate of traffic that does not answer to marks.
     for step in 0..60_000 {
         bench.now += 1_000;
-        bench.put_many(2, 0, Ecn::Ect1);
+        bench.put_many(2, 0, EcnCodepoint::Ect1);
         bench.take();
         assert!(
             step < 10_000 || bench.queue.backlog().0 < 100,
@@ -411,10 +429,10 @@ fn dualpi2_spares_l4s_packets_that_find_too_few_before_them() {
     ] {
         let mut bench = Bench::new(queue(
             "dualpi2",
-            &[("min_qlen_step", Value::Count(least))],
+            &[("min_qlen_step", OptionValue::Count(least))],
             10_000,
         ));
-        bench.put_many(3, 0, Ecn::Ect1);
+        bench.put_many(3, 0, EcnCodepoint::Ect1);
         for _ in 0..3 {
             bench.now += 1_200;
             bench.take();
@@ -436,17 +454,17 @@ fn dualpi2_spares_l4s_packets_that_find_too_few_before_them() {
 #[test]
 fn red_marks_with_half_the_probability_half_way() {
     let options = [
-        ("min", Value::Size(Bytes::new(15_000))),
-        ("max", Value::Size(Bytes::new(45_000))),
-        ("probability", Value::Number(0.02)),
-        ("ecn", Value::Flag(true)),
+        ("min", OptionValue::Size(Bytes::new(15_000))),
+        ("max", OptionValue::Size(Bytes::new(45_000))),
+        ("probability", OptionValue::Number(0.02)),
+        ("ecn", OptionValue::Flag(true)),
     ];
     let mut bench = Bench::new(queue("red", &options, 200));
     // 20 packets wait whenever one arrives.
-    bench.put_many(20, 0, Ecn::Ect0);
+    bench.put_many(20, 0, EcnCodepoint::Ect0);
     for step in 0..1_000_000 {
         bench.now = step;
-        bench.put(0, 1_500, Ecn::Ect0);
+        bench.put(0, 1_500, EcnCodepoint::Ect0);
         bench.take();
     }
     let marked = bench
@@ -472,16 +490,16 @@ fn red_marks_with_half_the_probability_half_way() {
 #[test]
 fn red_forgets_while_idle_and_drops_beyond_max() {
     let options = [
-        ("min", Value::Size(Bytes::new(5_000))),
-        ("max", Value::Size(Bytes::new(15_000))),
+        ("min", OptionValue::Size(Bytes::new(5_000))),
+        ("max", OptionValue::Size(Bytes::new(15_000))),
     ];
     let mut bench = Bench::new(queue("red", &options, 200));
-    bench.put_many(200, 0, Ecn::NotEct);
+    bench.put_many(200, 0, EcnCodepoint::NotEct);
     let hard = bench.dropped.len();
     assert!(hard > 100, "the average is beyond max soon: {hard}");
     while bench.take().is_some() {}
     bench.now += 1_000_000;
-    bench.put_many(3, 0, Ecn::NotEct);
+    bench.put_many(3, 0, EcnCodepoint::NotEct);
     assert_eq!(
         bench.dropped.len(),
         hard,
@@ -493,12 +511,12 @@ fn red_forgets_while_idle_and_drops_beyond_max() {
 fn step_ecn_marks_what_finds_more_than_the_threshold() {
     let marked = |threshold, drop| {
         let options = [
-            ("threshold", Value::Depth(threshold)),
-            ("drop_not_ect", Value::Flag(drop)),
+            ("threshold", OptionValue::Depth(threshold)),
+            ("drop_not_ect", OptionValue::Flag(drop)),
         ];
         let mut bench = Bench::new(queue("step_ecn", &options, 100));
-        bench.put_many(8, 0, Ecn::Ect0);
-        bench.put(0, 1_500, Ecn::NotEct);
+        bench.put_many(8, 0, EcnCodepoint::Ect0);
+        bench.put(0, 1_500, EcnCodepoint::NotEct);
         for _ in 0..9 {
             bench.now += 1_000;
             bench.take();
@@ -527,25 +545,33 @@ fn step_ecn_marks_what_finds_more_than_the_threshold() {
 
 #[test]
 fn what_contradicts_is_refused() {
-    let refused = |name, options: &[(&str, Value)], limit| {
+    let refused = |name, options: &[(&str, OptionValue)], limit| {
         let config = config(name, options);
         (config.descriptor().check)(&config, Bytes::new(limit))
             .expect_err("refused")
             .name
     };
     assert_eq!(
-        refused("red", &[("max", Value::Size(Bytes::new(50_000)))], 40_000),
+        refused(
+            "red",
+            &[("max", OptionValue::Size(Bytes::new(50_000)))],
+            40_000
+        ),
         "max"
     );
     assert_eq!(
-        refused("red", &[("min", Value::Size(Bytes::new(50_000)))], 40_000),
+        refused(
+            "red",
+            &[("min", OptionValue::Size(Bytes::new(50_000)))],
+            40_000
+        ),
         "min"
     );
     assert_eq!(
-        refused("red", &[("burst", Value::Count(1))], 400_000),
+        refused("red", &[("burst", OptionValue::Count(1))], 400_000),
         "burst"
     );
-    let config = Config::new(QUEUES[4]).with("flows", Value::Count(0));
+    let config = Config::new(QUEUES[4]).with("flows", OptionValue::Count(0));
     assert_eq!(
         config.expect_err("out of range").problem,
         "not in 1 to 65536"
@@ -579,17 +605,17 @@ fn options_are_declared_in_full() {
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    Put(u32, u64, Ecn),
+    Put(u32, u64, EcnCodepoint),
     Take,
     Wait(u64),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let ecn = prop_oneof![
-        Just(Ecn::NotEct),
-        Just(Ecn::Ect0),
-        Just(Ecn::Ect1),
-        Just(Ecn::Ce)
+        Just(EcnCodepoint::NotEct),
+        Just(EcnCodepoint::Ect0),
+        Just(EcnCodepoint::Ect1),
+        Just(EcnCodepoint::Ce)
     ];
     let size = prop_oneof![Just(1_500_u64), 40_u64..1_500];
     let step = prop_oneof![
@@ -611,7 +637,7 @@ proptest! {
         let descriptor = QUEUES.iter().find(|queue| queue.name == name).unwrap();
         let mut options = vec![];
         if ecn && descriptor.params.iter().any(|param| param.name == "ecn") {
-            options.push(("ecn", Value::Flag(true)));
+            options.push(("ecn", OptionValue::Flag(true)));
         }
         let mut bench = Bench::new(queue(name, &options, limit));
         let mut again = Bench::new(queue(name, &options, limit));
@@ -645,11 +671,11 @@ proptest! {
         prop_assert_eq!(log(&bench), log(&again), "same seed, same output");
         for (now, packet) in &bench.left {
             prop_assert!(packet.arrived <= at(*now), "a sojourn is never negative");
-            prop_assert!(!packet.marked || packet.ecn == Ecn::Ce);
+            prop_assert!(!packet.marked || packet.ecn == EcnCodepoint::Ce);
         }
         // A flow's packets keep their order; in dualpi2 those in the same of its two queues.
         for (flow, l4s) in (0..8).flat_map(|flow| [(flow, false), (flow, true)]) {
-            let is_l4s = |number: u64| name == "dualpi2" && matches!(bench.sent[number as usize], Ecn::Ect1 | Ecn::Ce);
+            let is_l4s = |number: u64| name == "dualpi2" && matches!(bench.sent[number as usize], EcnCodepoint::Ect1 | EcnCodepoint::Ce);
             let of_flow = bench.left.iter().filter(|(_, packet)| packet.flow == flow);
             let numbers: Vec<u64> = of_flow.map(|(_, packet)| packet.payload).filter(|n| is_l4s(*n) == l4s).collect();
             prop_assert!(numbers.is_sorted(), "{:?}", numbers);

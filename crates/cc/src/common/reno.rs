@@ -1,0 +1,124 @@
+//! Reno's window (RFC 5681): slow start, additive increase, and reductions by whatever factor.
+
+use fullpipe_units::Bytes;
+
+use crate::common::slow_start::{AnySlowStart, SlowStart};
+use crate::common::window::{AdditiveIncrease, Classic, Episode, state};
+use crate::{Ack, Config, Conn, Context, Field, RecoveryCause};
+
+/// What governs the window, as a trace field.
+pub const STATE: Field = Field {
+    name: "state",
+    unit: "",
+    purpose: "what governs the window",
+    labels: &["slow_start", "css", "congestion_avoidance", "recovery"],
+};
+
+/// By how much congestion reduces the window.
+pub trait WindowPolicy {
+    /// What it leaves of `cwnd`, before the floor of two segments.
+    fn left(&mut self, conn: &Conn, cwnd: Bytes, cause: RecoveryCause) -> Bytes;
+}
+
+/// The window, in bytes.
+#[derive(Debug)]
+pub struct Reno<L> {
+    /// The window.
+    pub cwnd: Bytes,
+    /// Below it, slow start.
+    pub ssthresh: Bytes,
+    /// Its reductions.
+    pub law: L,
+    slow_start: AnySlowStart,
+    increase: AdditiveIncrease,
+    episode: Episode,
+    /// `cwnd` and `ssthresh` before the last reduction, for undo.
+    saved: Option<(Bytes, Bytes)>,
+}
+
+impl<L: WindowPolicy> Reno<L> {
+    /// One for a connection; `classic` slow start counts at most `abc_limit` segments an ACK.
+    pub fn new(config: &Config, abc_limit: f64, law: L) -> Reno<L> {
+        Reno {
+            cwnd: config.initial_cwnd,
+            ssthresh: Bytes::MAX,
+            law,
+            slow_start: AnySlowStart::named(config.word("slow_start"), abc_limit),
+            increase: AdditiveIncrease::default(),
+            episode: Episode::None,
+            saved: None,
+        }
+    }
+
+    /// Grows, outside of recovery.
+    #[inline]
+    pub fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack) {
+        if cx.conn.in_recovery {
+            return;
+        }
+        if self.cwnd < self.ssthresh
+            && self
+                .slow_start
+                .drive(cx, ack, &mut self.cwnd, &mut self.ssthresh)
+        {
+            return;
+        }
+        // RFC 7661 §4.1: a window that was not used proves nothing.
+        if cx.conn.cwnd_limited {
+            // RFC 3465 §2.1.
+            self.cwnd = self.increase.grow(self.cwnd, ack.newly_acked, cx.conn.smss);
+        }
+    }
+
+    /// [`STATE`]'s value.
+    pub fn state_index(&self) -> f64 {
+        STATE
+            .labels
+            .iter()
+            .position(|label| *label == self.state())
+            .map_or(f64::NAN, |index| index as f64)
+    }
+
+    /// What counts towards the next segment.
+    pub const fn bytes_acked(&self) -> Bytes {
+        self.increase.bytes_acked()
+    }
+}
+
+impl<L: WindowPolicy> Classic for Reno<L> {
+    fn episode(&mut self) -> &mut Episode {
+        &mut self.episode
+    }
+
+    fn state(&self) -> &'static str {
+        state(
+            self.episode,
+            self.cwnd < self.ssthresh,
+            self.slow_start.is_css(),
+        )
+    }
+
+    fn reduce(&mut self, cx: &Context<'_>, cause: RecoveryCause) {
+        self.saved = Some((self.cwnd, self.ssthresh));
+        // RFC 5681 §3.1, equation 4.
+        self.ssthresh = self
+            .law
+            .left(cx.conn, self.cwnd, cause)
+            .max(cx.conn.smss * 2);
+        self.slow_start.on_congestion();
+        // RFC 6582 §3.2, step 3, full acknowledgment: where PRR runs the window to.
+        self.collapse(self.ssthresh);
+    }
+
+    fn collapse(&mut self, cwnd: Bytes) {
+        self.cwnd = cwnd;
+        self.increase.reset();
+    }
+
+    fn undo(&mut self) {
+        if let Some((cwnd, ssthresh)) = self.saved.take() {
+            self.cwnd = self.cwnd.max(cwnd);
+            self.ssthresh = self.ssthresh.max(ssthresh);
+        }
+    }
+}

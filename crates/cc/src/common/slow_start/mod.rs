@@ -1,0 +1,126 @@
+//! Slow start, a rule of its own beside the window law that follows it.
+
+mod classic;
+mod hystart;
+mod hystart_pp;
+
+pub use classic::Classic;
+pub use hystart::HyStart;
+pub use hystart_pp::HyStartPlusPlus;
+
+use fullpipe_units::Bytes;
+
+use crate::{Ack, Context, Transition};
+
+/// What an ACK means for a window in slow start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Grow by so much, if the window was the limit.
+    Grow(Bytes),
+    /// The pipe is full: `ssthresh` becomes `cwnd`, and this ACK counts for congestion avoidance.
+    /// With the reason.
+    Exit(&'static str),
+}
+
+/// A way through slow start.
+pub trait SlowStart {
+    /// One ACK while `cwnd` is below `ssthresh` and no recovery is under way.
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, cwnd: Bytes) -> Step;
+
+    /// Congestion ended slow start, or a timeout starts the next.
+    fn on_congestion(&mut self) {}
+
+    /// Conservative slow start is under way (RFC 9406 §4.2).
+    fn is_css(&self) -> bool {
+        false
+    }
+}
+
+/// The slow starts to choose from, inline.
+#[derive(Clone, Debug)]
+pub enum AnySlowStart {
+    /// RFC 5681 with RFC 3465.
+    Classic(Classic),
+    /// Linux's HyStart.
+    HyStart(HyStart),
+    /// RFC 9406.
+    HyStartPlusPlus(HyStartPlusPlus),
+}
+
+impl AnySlowStart {
+    /// The one called `word`; `classic` counts at most `limit` segments an ACK (L of RFC 3465).
+    ///
+    /// # Panics
+    /// When there is none of that name: the algorithm's descriptor offers one that does not exist.
+    pub fn named(word: &str, limit: f64) -> AnySlowStart {
+        match word {
+            "classic" => AnySlowStart::Classic(Classic::new(limit)),
+            "hystart" => AnySlowStart::HyStart(HyStart::default()),
+            "hystart++" => AnySlowStart::HyStartPlusPlus(HyStartPlusPlus::default()),
+            _ => panic!("{word:?} is no slow start"),
+        }
+    }
+
+    /// Takes the ACK and moves `cwnd` and `ssthresh`; false when slow start is over and the ACK is
+    /// still to be used.
+    #[inline]
+    pub fn drive(
+        &mut self,
+        cx: &mut Context<'_>,
+        ack: &Ack,
+        cwnd: &mut Bytes,
+        ssthresh: &mut Bytes,
+    ) -> bool {
+        match self.on_ack(cx, ack, *cwnd) {
+            Step::Grow(increase) => {
+                if cx.conn.cwnd_limited {
+                    *cwnd = (*cwnd + increase).min(*ssthresh);
+                    if *cwnd == *ssthresh {
+                        self.report_end(cx, "ssthresh reached");
+                    }
+                }
+                true
+            }
+            Step::Exit(reason) => {
+                self.report_end(cx, reason);
+                *ssthresh = *cwnd;
+                false
+            }
+        }
+    }
+
+    fn report_end(&self, cx: &mut Context<'_>, reason: &'static str) {
+        let from = if self.is_css() { "css" } else { "slow_start" };
+        cx.observer.transition(
+            cx.now,
+            Transition {
+                from,
+                to: "congestion_avoidance",
+                reason,
+            },
+        );
+    }
+}
+
+macro_rules! forward {
+    ($self:ident, $s:ident => $call:expr) => {
+        match $self {
+            AnySlowStart::Classic($s) => $call,
+            AnySlowStart::HyStart($s) => $call,
+            AnySlowStart::HyStartPlusPlus($s) => $call,
+        }
+    };
+}
+
+impl SlowStart for AnySlowStart {
+    #[inline]
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &Ack, cwnd: Bytes) -> Step {
+        forward!(self, s => s.on_ack(cx, ack, cwnd))
+    }
+    fn on_congestion(&mut self) {
+        forward!(self, s => s.on_congestion());
+    }
+    fn is_css(&self) -> bool {
+        forward!(self, s => s.is_css())
+    }
+}

@@ -1,0 +1,157 @@
+//! What a receiver offers whose window changes: never less than it has offered, whatever is
+//! decided.
+
+use std::collections::VecDeque;
+
+use fullpipe_cc::{Arrival, WindowController};
+use fullpipe_units::{Bytes, Span, Time};
+
+use crate::autotune::AutoTuning;
+use crate::rtt::RttEstimator;
+use crate::wire::{SMSS, Segment};
+
+/// An ACK's timestamp that may still be echoed: its tick, when it was first used, and the right
+/// edge offered last with it.
+#[derive(Clone, Copy, Debug)]
+struct Stamp {
+    tick: u64,
+    sent: Time,
+    right_edge: u64,
+    echoed: bool,
+}
+
+/// Who decides.
+#[derive(Debug)]
+enum Policy {
+    Controlled(Box<dyn WindowController>),
+    Tuned(AutoTuning),
+}
+
+/// Who decides, and what that one has to be told.
+#[derive(Debug)]
+pub(crate) struct AdvertisedWindow {
+    policy: Policy,
+    tick: Span,
+    /// Oldest first.
+    stamps: VecDeque<Stamp>,
+    rtt: RttEstimator,
+    /// RCV.HGH and TSV.HGH (RFC 9840 §4.3): behind the highest segment that arrived, and the tick
+    /// it was sent at.
+    highest: u64,
+    highest_tick: u64,
+    right_edge: u64,
+    /// When a segment arrived that used up what was offered.
+    used_up: Option<Time>,
+}
+
+impl AdvertisedWindow {
+    pub(crate) fn controlled(controller: Box<dyn WindowController>) -> AdvertisedWindow {
+        AdvertisedWindow::new(
+            controller.tick().max(Span::from_nanos(1)),
+            Policy::Controlled(controller),
+        )
+    }
+
+    pub(crate) fn tuned(tuning: AutoTuning) -> AdvertisedWindow {
+        AdvertisedWindow::new(Span::from_nanos(1), Policy::Tuned(tuning))
+    }
+
+    fn new(tick: Span, policy: Policy) -> AdvertisedWindow {
+        AdvertisedWindow {
+            tick,
+            policy,
+            stamps: VecDeque::new(),
+            rtt: RttEstimator::new(),
+            highest: 0,
+            highest_tick: 0,
+            right_edge: 0,
+            used_up: None,
+        }
+    }
+
+    pub(crate) fn controller(&self) -> Option<&dyn WindowController> {
+        match &self.policy {
+            Policy::Controlled(controller) => Some(&**controller),
+            Policy::Tuned(_) => None,
+        }
+    }
+
+    #[inline]
+    fn ticks(&self, time: Time) -> u64 {
+        match self.tick.as_nanos() {
+            1 => time.as_nanos(), // auto-tuning's: no division a packet
+            tick => time.as_nanos() / tick,
+        }
+    }
+
+    /// A data segment arrived, in order or not.
+    pub(crate) fn on_arrival(&mut self, now: Time, segment: &Segment) {
+        let rtt = self.measure(now, segment);
+        let controller = match &mut self.policy {
+            Policy::Controlled(controller) => controller,
+            Policy::Tuned(tuning) => return tuning.on_arrival(),
+        };
+        let tick = segment.sent.as_nanos() / self.tick.as_nanos();
+        let retransmit = segment.seq + 1 < self.highest && tick > self.highest_tick;
+        if segment.seq >= self.highest {
+            (self.highest, self.highest_tick) = (segment.seq + 1, tick);
+        }
+        let arrival = Arrival {
+            seq: SMSS * segment.seq,
+            size: Bytes::new(u64::from(segment.size)),
+            tsval: segment.sent,
+            tsecr: segment.echo,
+            rtt,
+            srtt: self.rtt.srtt,
+            retransmit,
+            ce: false,
+            limited: self.used_up.is_some_and(|at| now <= at + self.rtt.srtt),
+        };
+        controller.on_arrival(now, &arrival);
+    }
+
+    /// The round trip that ends with this segment, if it is the first to echo its timestamp.
+    /// Segments that were sent before others are no longer of use, so older timestamps are
+    /// forgotten.
+    fn measure(&mut self, now: Time, segment: &Segment) -> Option<Span> {
+        let tick = self.ticks(segment.echo);
+        while self.stamps.front().is_some_and(|stamp| stamp.tick < tick) {
+            self.stamps.pop_front();
+        }
+        let stamp = self.stamps.front_mut().filter(|stamp| stamp.tick == tick)?;
+        if segment.seq + 1 >= stamp.right_edge {
+            self.used_up = Some(now);
+        }
+        if core::mem::replace(&mut stamp.echoed, true) {
+            return None;
+        }
+        let rtt = now - stamp.sent;
+        self.rtt.sample(rtt);
+        Some(rtt)
+    }
+
+    /// The window, in segments, of an ACK sent at `at` for everything before `next`; `most` is what
+    /// the buffer holds.
+    pub(crate) fn window(&mut self, at: Time, next: u64, most: u32) -> u32 {
+        let wanted = match &mut self.policy {
+            Policy::Controlled(controller) => controller.window(),
+            Policy::Tuned(tuning) => tuning.window(at, SMSS * next, self.rtt.srtt),
+        };
+        // At least one segment: there are no zero-window probes.
+        let wanted = (wanted.get() / SMSS.get()).clamp(1, u64::from(most.max(1)));
+        // RFC 9293 §3.8.6, RFC 9840 §4.1.1: the right edge never moves left. A smaller window is
+        // reached as data arrives.
+        self.right_edge = self.right_edge.max(next + wanted);
+        let tick = self.ticks(at);
+        match self.stamps.back_mut() {
+            Some(last) if last.tick == tick => last.right_edge = self.right_edge,
+            _ => self.stamps.push_back(Stamp {
+                tick,
+                sent: at,
+                right_edge: self.right_edge,
+                echoed: false,
+            }),
+        }
+        (self.right_edge - next) as u32
+    }
+}

@@ -1,0 +1,554 @@
+//! A connection's congestion control: the contract's calls, in the contract's order, out of what
+//! noq tells.
+
+use fullpipe_cc::replay::{Call, Event};
+use fullpipe_cc::{
+    Ack, AnyController, Conn, Context, Controller, Decision, EcnCounts, LossCause, Lost, Observer,
+    PathChange, Recovery, RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
+};
+use fullpipe_endpoint::{
+    Flight, Limit, LimitClock, Pacer, Pacing, Prr, RateAggregator, rate_sample,
+};
+use fullpipe_trace::{FlowMeter, FlowRow};
+use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
+
+use crate::event_buffer::BufferedEvent;
+use crate::ring::Ring;
+
+/// The signals that noq gives a controller, by way of [`CongestionDriver`]. Of marks it says only
+/// that there were more of them, it sends with ECT(0) or not at all, and QUIC has no timestamps.
+pub const PROVIDES: Signals = Signals::RATE_SAMPLE
+    .and(Signals::LOST_EACH)
+    .and(Signals::TX_INFLIGHT)
+    .and(Signals::SPURIOUS)
+    .and(Signals::PACING);
+
+/// What a [`CongestionDriver`] is made of.
+#[derive(Debug)]
+pub struct CongestionDriverConfig {
+    /// The congestion controller.
+    pub controller: AnyController,
+    /// Who moves the window in recovery.
+    pub owner: RecoveryOwner,
+    /// Whether to pace.
+    pub pacing: Pacing,
+    /// A delivery-rate sample covers this much time at least.
+    pub rate_interval: Span,
+    /// The controller's random stream.
+    pub rng: Rng,
+    /// The largest QUIC packet, which is what windows are counted in (RFC 9002 §2: bytes with all
+    /// of QUIC's overhead).
+    pub smss: Bytes,
+    /// Metrics leave out what is before.
+    pub measure_from: Time,
+}
+
+/// An episode of recovery (RFC 9002 §7.3.2).
+#[derive(Clone, Copy, Debug)]
+struct Episode {
+    cause: RecoveryCause,
+    /// The first packet to be sent within it: its ACK ends the episode, and its loss is congestion
+    /// anew.
+    point: u64,
+}
+
+/// Congestion control of one connection, from when its data begins.
+#[derive(Debug)]
+pub struct CongestionDriver {
+    controller: AnyController,
+    owner: RecoveryOwner,
+    rng: Rng,
+    conn: Conn,
+    decision: Decision,
+    ring: Ring,
+    flight: Flight,
+    /// The window was fully used when this packet was the next.
+    cwnd_limited_until: u64,
+    largest_acked: Option<u64>,
+    episode: Option<Episode>,
+    /// The latest episode can still turn out to have been spurious.
+    undo: bool,
+    prr: Option<Prr>,
+    pacer: Pacer,
+    joined: RateAggregator,
+    limits: LimitClock,
+    /// What noq counts in flight and we don't: packets from before our first.
+    uncounted: i64,
+    /// Packets that were lost, and not yet sent again.
+    to_repair: u64,
+    last: (Option<Span>, Option<Rate>),
+    meter: FlowMeter,
+    /// Every call, for a replay.
+    record: Option<Box<Record>>,
+}
+
+/// What a controller was told, and what it decided.
+#[derive(Debug, Default)]
+pub struct Record {
+    /// Every call.
+    pub events: Vec<Event>,
+    /// Each decision that was read, and after how many calls.
+    pub decisions: Vec<(usize, Decision)>,
+}
+
+/// What was acknowledged and lost by one event, while it is worked out.
+#[derive(Debug, Default)]
+struct Delivery {
+    bytes: Bytes,
+    newest: Option<(u64, Snapshot)>,
+    lost: Bytes,
+    last_lost: Option<u64>,
+}
+
+impl CongestionDriver {
+    /// Nothing was sent yet.
+    pub fn new(config: CongestionDriverConfig, now: Time, meter: FlowMeter) -> CongestionDriver {
+        let CongestionDriverConfig {
+            controller,
+            owner,
+            pacing,
+            rate_interval,
+            rng,
+            smss,
+            measure_from,
+        } = config;
+        let decision = controller.decision();
+        let mut limits = LimitClock::new(now);
+        limits.restart(measure_from.max(now));
+        let mut control = CongestionDriver {
+            controller,
+            owner,
+            rng,
+            // draft-ietf-ccwg-bbr-06 §5.6.4.2: QUIC's send quantum is all that its offload holds.
+            conn: Conn::new(now, smss, 1),
+            decision,
+            ring: Ring::default(),
+            flight: Flight::new(now),
+            cwnd_limited_until: 0,
+            largest_acked: None,
+            episode: None,
+            undo: false,
+            prr: None,
+            pacer: Pacer::bucket(pacing),
+            joined: RateAggregator::new(rate_interval),
+            limits,
+            uncounted: 0,
+            to_repair: 0,
+            last: (None, None),
+            meter,
+            record: None,
+        };
+        control.decide();
+        control
+    }
+
+    /// Keeps every call from now on, for a replay.
+    pub fn record(&mut self) {
+        self.record = Some(Box::default());
+    }
+
+    /// What was kept.
+    pub fn take_record(&mut self) -> Record {
+        self.record.take().map(|record| *record).unwrap_or_default()
+    }
+
+    /// All that one event told, and noq's smoothed RTT after it. True if it was an ACK of our
+    /// packets.
+    pub fn on_event(
+        &mut self,
+        now: Time,
+        mail: &BufferedEvent,
+        srtt: Span,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        for (pn, size) in &mail.sent {
+            self.on_sent(now, *pn, *size, observer);
+        }
+        if mail.cwnd_limited {
+            self.cwnd_limited_until = self.ring.next();
+        }
+        if let Some(mtu) = mail
+            .mtu
+            .map(|mtu| Bytes::new(mtu.into()))
+            .filter(|mtu| *mtu != self.conn.smss)
+        {
+            self.conn.smss = mtu;
+            self.call(now, Call::Path(PathChange::Mtu), observer);
+            self.decide();
+        }
+        if mail.acked.is_empty() && mail.lost.is_empty() && !mail.marked && !mail.spurious {
+            return false;
+        }
+        let acked = self.on_feedback(now, mail, srtt, observer);
+        self.decide();
+        self.ring.trim();
+        acked
+    }
+
+    /// A packet left.
+    fn on_sent(&mut self, now: Time, pn: u64, size: u16, observer: &mut dyn Observer) {
+        let bytes = Bytes::new(size.into());
+        self.flight.on_send(now, &self.conn);
+        self.conn.inflight += bytes;
+        self.pacer.on_sent(now, bytes);
+        if let Some(prr) = &mut self.prr {
+            prr.on_sent(bytes);
+        }
+        // QUIC sends data again, but no packet (RFC 9000 §13.3).
+        let snapshot = self
+            .flight
+            .snapshot(now, &self.conn, size, self.decision.ecn, false);
+        self.ring.push(pn, snapshot);
+        // noq sends lost data before it sends new data.
+        let again = self.to_repair > 0;
+        self.to_repair -= u64::from(again);
+        self.meter.on_sent(now, again);
+        self.call(now, Call::Sent(snapshot), observer);
+    }
+
+    /// ACKs, losses and marks of one event.
+    fn on_feedback(
+        &mut self,
+        now: Time,
+        mail: &BufferedEvent,
+        srtt: Span,
+        observer: &mut dyn Observer,
+    ) -> bool {
+        let (prior_inflight, oldest) = (self.conn.inflight, self.ring.oldest());
+        let mut delivery = Delivery::default();
+        for pn in &mail.acked {
+            if let Some(snapshot) = self.ring.acknowledge(*pn) {
+                let size = Bytes::new(snapshot.size.into());
+                self.conn.inflight -= size;
+                delivery.bytes += size;
+                if delivery.newest.is_none_or(|(newest, _)| *pn > newest) {
+                    delivery.newest = Some((*pn, snapshot));
+                }
+            }
+        }
+        if let Some(noqs) = mail.in_flight {
+            self.uncounted = noqs as i64 - self.conn.inflight.get() as i64;
+        }
+        if mail.spurious && self.undo {
+            self.leave(now, Recovery::Spurious, observer);
+        }
+        let rtt = delivery
+            .newest
+            .and_then(|newest| self.on_delivered(now, newest, delivery.bytes, srtt, oldest));
+        for pn in &mail.lost {
+            self.lose(now, *pn, &mut delivery, observer);
+        }
+        let anew = delivery
+            .last_lost
+            .is_some_and(|pn| self.episode.is_none_or(|episode| pn >= episode.point));
+        let over = self.is_over(&delivery);
+        if anew {
+            self.lost_anew(now, prior_inflight, observer);
+            if mail.persistent {
+                self.call(now, Call::Recovery(Recovery::Persistent), observer);
+            }
+        } else if mail.marked && self.episode.is_none() {
+            self.enter(now, RecoveryCause::Ecn, prior_inflight, observer);
+        }
+        if let Some((_, newest)) = delivery.newest {
+            let rate = rate_sample(now, &self.conn, &newest);
+            let rate = self
+                .joined
+                .join(now, newest.sent, self.conn.delivered, rate);
+            let ack = Ack {
+                newest,
+                newly_acked: delivery.bytes,
+                newly_lost: delivery.lost,
+                prior_inflight,
+                // noq keeps the ACK's delay to itself.
+                rtt: rtt.map(|raw| RttSample {
+                    raw,
+                    ack_delay: Span::ZERO,
+                }),
+                one_way: None,
+                rate,
+                // There was one at least; an algorithm that counts is not let in.
+                ecn: EcnCounts {
+                    ce_packets: u64::from(mail.marked),
+                    ce_bytes: None,
+                },
+                tlp_repair: false,
+            };
+            self.last = (rtt.or(self.last.0), rate.rate);
+            self.call(now, Call::Ack(ack), observer);
+        }
+        if over && !anew {
+            self.leave(now, Recovery::Exit, observer);
+        }
+        // What PRR lets go counts from the threshold that the controller has now decided.
+        if let Some(prr) = &mut self.prr {
+            prr.on_ack(
+                delivery.bytes,
+                self.conn.inflight,
+                delivery.lost == Bytes::ZERO && delivery.bytes > Bytes::ZERO,
+            );
+        }
+        delivery.newest.is_some()
+    }
+
+    /// The counters after an ACK whose most recently sent packet is `newest`; its RTT sample, if it
+    /// is one (RFC 9002 §5.1).
+    fn on_delivered(
+        &mut self,
+        now: Time,
+        (pn, newest): (u64, Snapshot),
+        bytes: Bytes,
+        srtt: Span,
+        oldest: u64,
+    ) -> Option<Span> {
+        self.conn.delivered += bytes;
+        self.flight.on_delivered(now, newest.sent, &mut self.conn);
+        self.conn.cwnd_limited = oldest < self.cwnd_limited_until;
+        if self.largest_acked.is_some_and(|largest| pn < largest) {
+            return None;
+        }
+        self.largest_acked = Some(pn);
+        let rtt = now - newest.sent;
+        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.conn.srtt = srtt;
+        self.meter.on_rtt(now, rtt);
+        Some(rtt)
+    }
+
+    fn lose(&mut self, now: Time, pn: u64, delivery: &mut Delivery, observer: &mut dyn Observer) {
+        let Some((packet, new_range)) = self.ring.lose(pn) else {
+            return;
+        };
+        let size = Bytes::new(packet.size.into());
+        self.conn.inflight -= size;
+        self.conn.lost += size;
+        self.to_repair += 1;
+        delivery.lost += size;
+        delivery.last_lost = Some(pn);
+        let lost_since_sent = self.conn.lost - packet.lost;
+        self.call(
+            now,
+            Call::Lost(Lost {
+                packet,
+                lost_since_sent,
+                new_range,
+                cause: LossCause::Rack,
+            }),
+            observer,
+        );
+    }
+
+    /// A packet was lost that left after the latest episode began, if there is one.
+    fn lost_anew(&mut self, now: Time, prior_inflight: Bytes, observer: &mut dyn Observer) {
+        match &mut self.episode {
+            // A controller with a recovery of its own stays in it, as under the simulated TCP.
+            Some(episode)
+                if self.owner == RecoveryOwner::Own && episode.cause == RecoveryCause::Loss =>
+            {
+                episode.point = self.ring.next();
+            }
+            Some(_) => {
+                self.leave(now, Recovery::Exit, observer);
+                self.enter(now, RecoveryCause::Loss, prior_inflight, observer);
+            }
+            None => self.enter(now, RecoveryCause::Loss, prior_inflight, observer),
+        }
+    }
+
+    /// A packet that was sent within the episode is acknowledged.
+    fn is_over(&self, delivery: &Delivery) -> bool {
+        match (self.episode, delivery.newest) {
+            (Some(episode), Some((pn, _))) => pn >= episode.point,
+            _ => false,
+        }
+    }
+
+    fn enter(
+        &mut self,
+        now: Time,
+        cause: RecoveryCause,
+        prior_inflight: Bytes,
+        observer: &mut dyn Observer,
+    ) {
+        self.episode = Some(Episode {
+            cause,
+            point: self.ring.next(),
+        });
+        self.undo = cause == RecoveryCause::Loss;
+        self.conn.in_recovery = cause == RecoveryCause::Loss || self.owner == RecoveryOwner::Prr;
+        self.call(now, Call::Recovery(Recovery::Enter(cause)), observer);
+        if self.owner == RecoveryOwner::Prr {
+            self.prr = Some(Prr::new(
+                self.conn.smss,
+                self.controller.decision().ssthresh,
+                prior_inflight,
+            ));
+        }
+    }
+
+    fn leave(&mut self, now: Time, change: Recovery, observer: &mut dyn Observer) {
+        self.episode = None;
+        self.undo &= change == Recovery::Exit;
+        self.conn.in_recovery = false;
+        self.prr = None;
+        self.call(now, Call::Recovery(change), observer);
+    }
+
+    /// The time that the controller asked for may have come.
+    pub fn on_time(&mut self, now: Time, observer: &mut dyn Observer) {
+        if self.decision.wake_at.is_some_and(|at| now >= at) {
+            self.call(now, Call::Timer, observer);
+            self.decide();
+        }
+    }
+
+    /// Datagrams leave at `now`: until something else holds it back, what does is how long that
+    /// takes.
+    pub fn on_burst(&mut self, now: Time) {
+        self.limits.set(now, Limit::Host);
+    }
+
+    /// Nothing more leaves at `now`, because of `limit`.
+    pub fn on_limit(&mut self, now: Time, limit: Limit) {
+        self.pacer.end_burst(now);
+        self.conn.next_departure = self.pacer.next.max(now);
+        let used_up = self.conn.inflight + self.conn.smss > self.cwnd();
+        if limit == Limit::Application && !used_up || self.decision.mark_app_limited {
+            self.flight.mark_app_limited(&mut self.conn);
+        }
+        let limit = match limit {
+            Limit::Cwnd
+                if self
+                    .episode
+                    .is_some_and(|episode| episode.cause == RecoveryCause::Loss) =>
+            {
+                Limit::Recovery
+            }
+            limit => limit,
+        };
+        self.limits.set(now, limit);
+    }
+
+    /// Makes one call of the contract.
+    fn call(&mut self, now: Time, call: Call, observer: &mut dyn Observer) {
+        self.conn.next_departure = self.pacer.next.max(now);
+        let cx = &mut Context {
+            now,
+            conn: &self.conn,
+            rng: &mut self.rng,
+            observer,
+        };
+        match &call {
+            Call::Sent(packet) => self.controller.on_sent(cx, packet),
+            Call::Lost(lost) => self.controller.on_lost(cx, lost),
+            Call::Ack(ack) => self.controller.on_ack(cx, ack),
+            Call::Recovery(change) => self.controller.on_recovery(cx, *change),
+            Call::Path(change) => self.controller.on_path(cx, *change),
+            Call::Timer => self.controller.on_timer(cx),
+        }
+        if let Some(record) = &mut self.record {
+            record.events.push(Event {
+                now,
+                conn: self.conn.clone(),
+                call,
+            });
+        }
+    }
+
+    /// Reads the controller's decision, after the calls of one event.
+    fn decide(&mut self) {
+        self.decision = self.controller.decision();
+        if let Some(record) = &mut self.record {
+            record.decisions.push((record.events.len(), self.decision));
+        }
+        let (
+            cwnd,
+            Decision {
+                ssthresh,
+                pacing_rate,
+                send_quantum,
+                ..
+            },
+        ) = (self.cwnd(), self.decision);
+        let rtt = (self.conn.srtt, self.conn.min_rtt);
+        self.pacer.set(
+            pacing_rate,
+            send_quantum,
+            cwnd,
+            self.conn.inflight,
+            ssthresh,
+            rtt,
+        );
+        self.conn.pacing_rate = self.pacer.rate;
+        self.conn.paced = self.pacer.rate.is_some();
+    }
+
+    /// The window in force.
+    pub fn cwnd(&self) -> Bytes {
+        self.prr.as_ref().map_or(self.decision.cwnd, |prr| prr.cwnd)
+    }
+
+    /// The same as noq counts: with what it has in flight from before.
+    pub fn window(&self) -> u64 {
+        self.cwnd().get().saturating_add_signed(self.uncounted)
+    }
+
+    /// Bytes that may leave at once at `now`, as far as pacing goes.
+    pub fn allowance(&self, now: Time) -> Bytes {
+        self.pacer.allowance(now)
+    }
+
+    /// When pacing lets the next burst go.
+    pub fn next_departure(&self) -> Time {
+        self.pacer.next
+    }
+
+    /// When the controller wants its timer called.
+    pub fn wake_at(&self) -> Option<Time> {
+        self.decision.wake_at
+    }
+
+    /// What it decided last.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// The connection, as the controller is told of it.
+    pub fn conn(&self) -> &Conn {
+        &self.conn
+    }
+
+    /// What noq counts in flight beyond what is counted here.
+    pub fn uncounted(&self) -> i64 {
+        self.uncounted
+    }
+
+    /// The controller.
+    pub fn controller(&self) -> &AnyController {
+        &self.controller
+    }
+
+    /// What was measured, and how long each limit held until `now`.
+    pub fn finish(&mut self, now: Time) -> (FlowMeter, Vec<Span>) {
+        (self.meter.clone(), self.limits.held(now).to_vec())
+    }
+
+    /// The row of the trace after an ACK.
+    pub fn row(&self, time: Time, flow: u32) -> FlowRow {
+        FlowRow {
+            time,
+            flow,
+            cwnd: self.cwnd(),
+            inflight: self.conn.inflight,
+            ssthresh: self.decision.ssthresh,
+            pacing_rate: self.conn.pacing_rate,
+            delivery_rate: self.last.1,
+            rtt: self.last.0,
+            srtt: self.conn.srtt,
+            min_rtt: self.conn.min_rtt,
+            delivered: self.conn.delivered,
+            lost: self.conn.lost,
+            limited_by: self.limits.current() as u8,
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! The trace while a run goes on: rows in memory that is there before the run begins, written
+//! without a lock or a system call. When it is full the oldest rows give way, and it says how many.
+
+use fullpipe_cc::{Controller, Observer, Transition};
+use fullpipe_sim::TraceLevel;
+use fullpipe_trace::{FlowRow, TransitionRow};
+use fullpipe_units::{Bytes, Span, Time};
+
+use crate::congestion_driver::CongestionDriver;
+
+/// What one flow's rows may take at most.
+const MOST: usize = 512 << 20;
+
+/// State transitions that are kept at most.
+const TRANSITIONS: usize = 1 << 20;
+
+/// At the end rows become columns, which double as they grow, while the tape is still there.
+const PASSES: usize = 3;
+
+/// A flow's rows.
+#[derive(Debug)]
+pub struct TraceBuffer {
+    flow: u32,
+    /// The least time between two rows; none for no rows at all.
+    every: Option<Span>,
+    due: Time,
+    /// Fields of the algorithm in each row.
+    fields: usize,
+    rows: Vec<FlowRow>,
+    values: Vec<f64>,
+    /// Rows that were written, in all.
+    written: usize,
+    scratch: Vec<f64>,
+    transitions: Vec<TransitionRow>,
+    transitions_written: usize,
+}
+
+/// A tape for so many rows, if `available` bytes are enough for it.
+///
+/// # Errors
+/// When they are not.
+pub(crate) fn reserve(
+    flow: u32,
+    level: TraceLevel,
+    fields: usize,
+    rows: u64,
+    available: u64,
+) -> Result<TraceBuffer, String> {
+    let every = match level {
+        TraceLevel::Off => None,
+        TraceLevel::Every(span) => Some(span),
+        TraceLevel::Acks => Some(Span::ZERO),
+    };
+    let row = size_of::<FlowRow>() + fields * size_of::<f64>();
+    let count = if every.is_some() {
+        usize::try_from(rows)
+            .unwrap_or(usize::MAX)
+            .clamp(1024, MOST / row)
+    } else {
+        0
+    };
+    let transitions = if every.is_some() {
+        TRANSITIONS.min(count)
+    } else {
+        0
+    };
+    let mut buffer = TraceBuffer {
+        flow,
+        every,
+        due: Time::ZERO,
+        fields,
+        rows: Vec::new(),
+        values: Vec::new(),
+        written: 0,
+        scratch: Vec::new(),
+        transitions: Vec::new(),
+        transitions_written: 0,
+    };
+    let needed = (PASSES * count * row) as u64;
+    if needed > available {
+        return Err(format!(
+            "its trace takes {} MB of memory, and there are {} MB",
+            needed / 1_000_000,
+            available / 1_000_000
+        ));
+    }
+    let refused = |_| format!("there is no memory for {count} rows of {row} bytes");
+    buffer.rows.try_reserve_exact(count).map_err(refused)?;
+    buffer
+        .values
+        .try_reserve_exact(count * fields)
+        .map_err(refused)?;
+    buffer
+        .transitions
+        .try_reserve_exact(transitions)
+        .map_err(refused)?;
+    buffer.scratch.reserve(fields);
+    // Written to once, so that the pages are there.
+    buffer.rows.resize(count, blank());
+    buffer.values.resize(count * fields, 0.0);
+    let blank = TransitionRow {
+        time: Time::ZERO,
+        flow,
+        from: "",
+        to: "",
+        reason: "",
+    };
+    buffer.transitions.resize(transitions, blank);
+    Ok(buffer)
+}
+
+fn blank() -> FlowRow {
+    FlowRow {
+        time: Time::ZERO,
+        flow: 0,
+        cwnd: Bytes::ZERO,
+        inflight: Bytes::ZERO,
+        ssthresh: Bytes::ZERO,
+        pacing_rate: None,
+        delivery_rate: None,
+        rtt: None,
+        srtt: Span::ZERO,
+        min_rtt: Span::ZERO,
+        delivered: Bytes::ZERO,
+        lost: Bytes::ZERO,
+        limited_by: 0,
+    }
+}
+
+impl TraceBuffer {
+    /// An ACK was handled.
+    #[inline]
+    pub(crate) fn on_ack(&mut self, now: Time, control: &CongestionDriver) {
+        let Some(every) = self.every else { return };
+        if now < self.due {
+            return;
+        }
+        self.due = now + every;
+        let place = self.written % self.rows.len();
+        self.rows[place] = control.row(now, self.flow);
+        self.scratch.clear();
+        control.controller().observe(&mut self.scratch);
+        let values = &mut self.values[place * self.fields..][..self.fields];
+        values.copy_from_slice(&self.scratch);
+        self.written += 1;
+    }
+
+    /// Rows that had to give way.
+    pub(crate) fn overwritten(&self) -> usize {
+        self.written.saturating_sub(self.rows.len())
+    }
+
+    /// The rows that are left, in order of time, each with its algorithm's values.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = (FlowRow, &[f64])> {
+        (self.overwritten()..self.written).map(|row| {
+            let place = row % self.rows.len();
+            (
+                self.rows[place],
+                &self.values[place * self.fields..][..self.fields],
+            )
+        })
+    }
+
+    /// The transitions that are left.
+    pub(crate) fn transitions(&self) -> impl Iterator<Item = TransitionRow> {
+        let written = self.transitions_written;
+        (written.saturating_sub(self.transitions.len())..written)
+            .map(|row| self.transitions[row % self.transitions.len()])
+    }
+}
+
+impl Observer for TraceBuffer {
+    fn transition(&mut self, time: Time, Transition { from, to, reason }: Transition) {
+        if self.transitions.is_empty() {
+            return;
+        }
+        let place = self.transitions_written % self.transitions.len();
+        self.transitions[place] = TransitionRow {
+            time,
+            flow: self.flow,
+            from,
+            to,
+            reason,
+        };
+        self.transitions_written += 1;
+    }
+}

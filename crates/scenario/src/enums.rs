@@ -1,0 +1,100 @@
+//! Values that are one of some words.
+
+use schemars::{Schema, json_schema};
+use toml::Value as Toml;
+
+use crate::model::{EcnFeedback, EcnField, EcnSetting, Pacing};
+use crate::raw_value::{ReadValue, Refusal};
+use crate::values::text_of;
+
+/// Whether something is done: `"on"`, `"off"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switch(pub(crate) bool);
+
+/// What a path is, if it is not links.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PathKind {
+    /// Memory: the machine's own loopback.
+    Loopback,
+}
+
+/// A kind whose every value has a word of its own.
+pub(crate) trait Word: Copy + PartialEq + 'static {
+    /// The words, in the order in which they are told.
+    const WORDS: &'static [(&'static str, Self)];
+}
+
+impl Word for Switch {
+    const WORDS: &'static [(&'static str, Switch)] =
+        &[("off", Switch(false)), ("on", Switch(true))];
+}
+
+impl Word for PathKind {
+    const WORDS: &'static [(&'static str, PathKind)] = &[("loopback", PathKind::Loopback)];
+}
+
+impl Word for Pacing {
+    const WORDS: &'static [(&'static str, Pacing)] = &[
+        ("auto", Pacing::Auto),
+        ("on", Pacing::On),
+        ("off", Pacing::Off),
+    ];
+}
+
+impl Word for EcnField {
+    const WORDS: &'static [(&'static str, EcnField)] =
+        &[("keep", EcnField::Keep), ("strip", EcnField::Strip)];
+}
+
+impl Word for EcnSetting {
+    const WORDS: &'static [(&'static str, EcnSetting)] = &[
+        ("auto", EcnSetting::Auto),
+        ("off", EcnSetting::Off),
+        ("ect0", EcnSetting::Ect0),
+        ("ect1", EcnSetting::Ect1),
+    ];
+}
+
+impl Word for EcnFeedback {
+    const WORDS: &'static [(&'static str, EcnFeedback)] = &[
+        ("accurate", EcnFeedback::Accurate),
+        ("classic", EcnFeedback::Classic),
+        ("dctcp", EcnFeedback::Dctcp),
+    ];
+}
+
+impl<T: Word> ReadValue for T {
+    fn read(value: &Toml) -> Result<T, Refusal> {
+        choose(value, T::WORDS)
+    }
+
+    fn write(&self) -> Toml {
+        let (word, _) = T::WORDS
+            .iter()
+            .find(|(_, choice)| choice == self)
+            .expect("every choice has its word");
+        Toml::String((*word).to_owned())
+    }
+
+    fn schema() -> Schema {
+        let words: Vec<&str> = T::WORDS.iter().map(|(word, _)| *word).collect();
+        json_schema!({ "title": "choice", "type": "string", "enum": words })
+    }
+}
+
+/// Reads one of some words.
+pub(crate) fn choose<T: Copy>(value: &Toml, choices: &[(&'static str, T)]) -> Result<T, Refusal> {
+    let text = text_of(value);
+    if let Some((_, choice)) = choices.iter().find(|(word, _)| *word == text) {
+        return Ok(*choice);
+    }
+    let words: Vec<&str> = choices.iter().map(|(word, _)| *word).collect();
+    let fix = match fullpipe_units::nearest(&text, &words) {
+        Some(near) => format!("did you mean \"{near}\"?"),
+        None => format!("write one of them, like \"{}\"", words[0]),
+    };
+    Err(Refusal::new(
+        format!("not one of \"{}\"", words.join("\", \"")),
+        fix,
+    ))
+}

@@ -1,0 +1,223 @@
+//! A scenario as its keys say it, every default written out.
+
+use std::collections::BTreeMap;
+
+use fullpipe_units::{ParamValue, Span};
+
+use crate::app_schedule::AppSchedule;
+use crate::enums::{PathKind, Switch};
+use crate::expect::Conditions;
+use crate::impairment::InOrder;
+use crate::model;
+use crate::raw::{
+    Change, Flow, Host, Link, NamedLink, Path, Quic, Scenario, Tcp, Workload, one_flow,
+};
+use crate::raw_value::{RawValue, ReadValue};
+use crate::topology::Route;
+use crate::values::{Algorithm, Delay, Extra, Name, Percent, Whole};
+use crate::workload::{Load, Text};
+
+impl From<&model::Scenario> for Scenario {
+    fn from(scenario: &model::Scenario) -> Scenario {
+        Scenario {
+            duration: RawValue::of(&scenario.duration),
+            measure_from: RawValue::of(&scenario.measure_from),
+            seed: RawValue::of(&Whole(scenario.seed)),
+            start_jitter: RawValue::of(&scenario.start_jitter),
+            send_jitter: RawValue::of(&Delay(scenario.send_jitter)),
+            expect: (!scenario.expect.is_empty())
+                .then(|| RawValue::of(&Conditions(scenario.expect.clone()))),
+            path: Path::from(&scenario.path),
+            link: scenario.links().skip(1).map(NamedLink::from).collect(),
+            host: scenario.host.as_ref().map(Host::from),
+            quic: (scenario.quic != model::Quic::default()).then(|| Quic::from(&scenario.quic)),
+            flow: scenario
+                .flows
+                .iter()
+                .map(|flow| Flow::of(flow, scenario))
+                .collect(),
+            workload: scenario
+                .workloads
+                .iter()
+                .map(|workload| Workload::of(workload, scenario))
+                .collect(),
+            sweep: None,
+        }
+    }
+}
+
+impl From<&model::Host> for Host {
+    fn from(host: &model::Host) -> Host {
+        let wake = |of: fn(&model::Wake) -> Span| {
+            host.wake
+                .as_ref()
+                .map(|wake| RawValue::of(&Delay(of(wake))))
+        };
+        Host {
+            send: RawValue::of(&Delay(host.send)),
+            receive: RawValue::of(&Delay(host.receive)),
+            ack: RawValue::of(&Delay(host.ack)),
+            call: RawValue::of(&Delay(host.call)),
+            batch: RawValue::of(&Whole(u64::from(host.batch))),
+            rate_interval: RawValue::of(&Delay(host.rate_interval)),
+            wake_min: wake(|wake| wake.min),
+            wake_median: wake(|wake| wake.median),
+            wake_max: wake(|wake| wake.max),
+            variation: RawValue::of(&Percent(host.variation)),
+        }
+    }
+}
+
+impl From<&model::Quic> for Quic {
+    fn from(quic: &model::Quic) -> Quic {
+        let cpu = |cpu: Option<u32>| cpu.map(|cpu| RawValue::of(&Whole(u64::from(cpu))));
+        Quic {
+            server_cpu: cpu(quic.server_cpu),
+            client_cpu: cpu(quic.client_cpu),
+            busy_poll: RawValue::of(&Switch(quic.busy_poll)),
+        }
+    }
+}
+
+impl From<&model::Path> for Path {
+    fn from(path: &model::Path) -> Path {
+        Path {
+            profile: None,
+            kind: path.loopback.then(|| RawValue::of(&PathKind::Loopback)),
+            link: Link::from(&path.link),
+            rtt: RawValue::of(&Delay(path.rtt)),
+            reverse_loss: RawValue::of(&path.reverse_loss),
+            duplicate: RawValue::of(&Percent(path.duplicate)),
+            reverse_duplicate: RawValue::of(&Percent(path.reverse_duplicate)),
+            wifi: RawValue::of(&path.wifi),
+            suspend: RawValue::of(&path.suspend),
+            jitter: RawValue::of(&path.jitter),
+            reverse_jitter: RawValue::of(&InOrder(path.reverse_jitter.clone())),
+            change: path.changes.iter().map(Change::from).collect(),
+        }
+    }
+}
+
+impl From<&model::Link> for Link {
+    fn from(link: &model::Link) -> Link {
+        Link {
+            rate: optional(&Some(link.rate)),
+            rate_pattern: optional(&link.rate_pattern),
+            buffer: optional(&Some(link.buffer)),
+            queue: RawValue::of(&link.queue),
+            loss: RawValue::of(&link.loss),
+            policer: RawValue::of(&link.policer),
+            shaper: RawValue::of(&link.shaper),
+            ecn: RawValue::of(&link.ecn),
+            ack_filter: RawValue::of(&Switch(link.ack_filter)),
+        }
+    }
+}
+
+impl From<&model::Link> for NamedLink {
+    fn from(link: &model::Link) -> NamedLink {
+        NamedLink {
+            name: RawValue::of(&Name(link.name.clone())),
+            link: Link::from(link),
+            delay: RawValue::of(&Delay(link.delay)),
+        }
+    }
+}
+
+impl From<&model::Change> for Change {
+    fn from(change: &model::Change) -> Change {
+        Change {
+            at: RawValue::of(&change.at),
+            rate: optional(&change.rate),
+            rtt: optional(&change.rtt.map(Delay)),
+            buffer: optional(&change.buffer),
+            loss: optional(&change.loss),
+            reverse_loss: optional(&change.reverse_loss),
+            duplicate: optional(&change.duplicate.map(Percent)),
+            reverse_duplicate: optional(&change.reverse_duplicate.map(Percent)),
+            wifi: optional(&change.wifi),
+            suspend: optional(&change.suspend),
+            policer: optional(&change.policer),
+            shaper: optional(&change.shaper),
+            jitter: optional(&change.jitter),
+            reverse_jitter: optional(&change.reverse_jitter.clone().map(InOrder)),
+        }
+    }
+}
+
+fn optional<T: ReadValue>(value: &Option<T>) -> Option<RawValue<T>> {
+    value.as_ref().map(RawValue::of)
+}
+
+fn written(params: &BTreeMap<String, ParamValue>) -> BTreeMap<String, RawValue<ParamValue>> {
+    params
+        .iter()
+        .map(|(name, value)| (name.clone(), RawValue::of(value)))
+        .collect()
+}
+
+impl Flow {
+    fn of(flow: &model::Flow, scenario: &model::Scenario) -> Flow {
+        Flow {
+            name: Some(RawValue::of(&Name(flow.name.clone()))),
+            cc: RawValue::of(&Algorithm(flow.cc.clone())),
+            tcp: Tcp::of(flow, scenario),
+            start: RawValue::of(&flow.start),
+            app: optional(&flow.app),
+            bytes: optional(&flow.bytes),
+            app_rate: optional(&flow.app_rate),
+            app_schedule: (!flow.app_schedule.is_empty())
+                .then(|| RawValue::of(&AppSchedule(flow.app_schedule.clone()))),
+            rtt: RawValue::of(&Extra(flow.extra_rtt)),
+            count: one_flow(),
+        }
+    }
+}
+
+impl Tcp {
+    fn of(flow: &model::Flow, scenario: &model::Scenario) -> Tcp {
+        let names = |route: &[usize]| {
+            RawValue::of(&Route(
+                scenario
+                    .route(route)
+                    .map(|link| link.name.clone())
+                    .collect(),
+            ))
+        };
+        Tcp {
+            ecn: RawValue::of(&flow.ecn),
+            ecn_feedback: RawValue::of(&flow.ecn_feedback),
+            route: names(&flow.route),
+            reverse_route: names(&flow.reverse_route),
+            pacing: RawValue::of(&flow.pacing),
+            receiver: flow
+                .receiver
+                .clone()
+                .map(|receiver| RawValue::of(&Name(receiver))),
+            receiver_params: written(&flow.receiver_params),
+            receive_window: optional(&flow.receive_window),
+            delayed_ack: RawValue::of(&Whole(u64::from(flow.delayed_ack))),
+            quick_acks: RawValue::of(&Whole(u64::from(flow.quick_acks))),
+            ack_delay: RawValue::of(&Delay(flow.ack_delay)),
+            gro: RawValue::of(&Delay(flow.gro)),
+            params: written(&flow.params),
+        }
+    }
+}
+
+impl Workload {
+    fn of(workload: &crate::Workload, scenario: &model::Scenario) -> Workload {
+        Workload {
+            name: Some(RawValue::of(&Name(workload.flow.name.clone()))),
+            source: optional(&workload.source.clone().map(Text)),
+            model: RawValue::of(&workload.model),
+            load: optional(&workload.load.map(Load)),
+            cc: RawValue::of(&Algorithm(workload.flow.cc.clone())),
+            tcp: Tcp::of(&workload.flow, scenario),
+            start: RawValue::of(&workload.flow.start),
+            stop: optional(&workload.stop),
+            rtt: RawValue::of(&workload.rtts),
+            fingerprint: optional(&workload.fingerprint.clone().map(Text)),
+        }
+    }
+}

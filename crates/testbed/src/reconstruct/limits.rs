@@ -1,0 +1,178 @@
+//! What limited a flow: by the kernel's own clocks (tcp_chrono) where it keeps them, by its state
+//! otherwise.
+
+use fullpipe_endpoint::{LIMITS, Limit};
+use fullpipe_trace::MeasuredTime;
+use fullpipe_units::{Bytes, Span, Time};
+
+use super::info::Info;
+
+/// TCP_CA_Recovery.
+const RECOVERY: u8 = 3;
+
+/// What limits a flow with data in flight. Linux has no clock for these.
+fn state(info: &Info, paced: bool) -> Limit {
+    if info.ca_state >= RECOVERY {
+        Limit::Recovery
+    } else if info.unsent == Bytes::ZERO {
+        Limit::Application
+    } else if paced && info.inflight < info.cwnd {
+        Limit::Pacing
+    } else {
+        Limit::Cwnd
+    }
+}
+
+/// The time between two samples, by what limited the flow in it.
+fn between(
+    before: Option<&(Time, Info)>,
+    (now, info): &(Time, Info),
+    paced: bool,
+) -> [Span; LIMITS.len()] {
+    let mut held = [Span::ZERO; LIMITS.len()];
+    let Some((then, old)) = before else {
+        return held;
+    };
+    let span = now.since(*then);
+    // The kernel counts in ticks of its own, of up to 10 ms.
+    let mut left = span;
+    let mut take = |limit: Limit, time: Span| {
+        let time = time.min(left);
+        held[limit as usize] += time;
+        left = left.saturating_sub(time);
+    };
+    take(
+        Limit::ReceiveWindow,
+        info.receive_window.saturating_sub(old.receive_window),
+    );
+    take(
+        Limit::Host,
+        info.send_buffer.saturating_sub(old.send_buffer),
+    );
+    let busy = info.busy.saturating_sub(old.busy);
+    let idle = span.saturating_sub(busy);
+    // A tick says "busy" or not of the whole of it.
+    take(
+        Limit::Application,
+        if info.inflight == 0 || busy == Span::ZERO {
+            idle
+        } else {
+            Span::ZERO
+        },
+    );
+    take(state(info, paced), Span::MAX);
+    held
+}
+
+/// What the largest of them is.
+fn most(held: &[Span]) -> u8 {
+    let largest = held.iter().enumerate().max_by_key(|(_, span)| **span);
+    largest.map_or(0, |(index, _)| index as u8)
+}
+
+/// For each sample what limited the flow since the one before, and the time that each limit held
+/// within `window`.
+pub(crate) fn limits(
+    start: Time,
+    opened: Option<Time>,
+    ended: Time,
+    samples: &[(Time, Info)],
+    paced: bool,
+    window: MeasuredTime,
+) -> (Vec<u8>, [Span; LIMITS.len()]) {
+    let mut held = [Span::ZERO; LIMITS.len()];
+    let (from, ended) = (start.max(window.from), ended.min(window.to));
+    held[Limit::Handshake as usize] = opened.unwrap_or(ended).min(ended).since(from);
+    let mut codes = Vec::with_capacity(samples.len());
+    for (index, sample) in samples.iter().enumerate() {
+        let before = index.checked_sub(1).map(|before| &samples[before]);
+        let part = between(before, sample, paced);
+        codes.push(if before.is_some() {
+            most(&part)
+        } else {
+            state(&sample.1, paced) as u8
+        });
+        // What lies before the window, or behind the last byte, does not count.
+        if before.is_some_and(|(then, _)| *then >= from) && sample.0 <= ended {
+            held.iter_mut()
+                .zip(part)
+                .for_each(|(sum, part)| *sum += part);
+        }
+    }
+    (codes, held)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Span::from_millis(ms)
+    }
+
+    fn info(busy: u64, receive_window: u64, inflight: u64) -> Info {
+        let ms = Span::from_millis;
+        let (busy, receive_window, unsent) = (ms(busy), ms(receive_window), Bytes::new(1));
+        Info {
+            busy,
+            receive_window,
+            unsent,
+            inflight,
+            cwnd: 10,
+            ..Info::read(&[])
+        }
+    }
+
+    #[test]
+    fn time_is_what_the_kernels_clocks_say_and_the_rest_is_told_by_state() {
+        let recovering = Info {
+            ca_state: 4,
+            ..info(40, 10, 5)
+        };
+        let samples = [
+            (at(20), info(0, 0, 10)),
+            (at(30), info(10, 0, 10)),
+            (at(40), info(20, 10, 10)),
+            (at(50), info(30, 10, 4)),
+            (at(60), recovering),
+            (at(70), info(40, 10, 0)),
+            (
+                at(80),
+                Info {
+                    unsent: Bytes::ZERO,
+                    ..info(50, 10, 3)
+                },
+            ),
+        ];
+        let window = MeasuredTime {
+            from: at(0),
+            to: at(100),
+        };
+        let (codes, held) = limits(at(0), Some(at(20)), at(80), &samples, true, window);
+        let named: Vec<&str> = codes
+            .iter()
+            .map(|code| LIMITS[usize::from(*code)])
+            .collect();
+        assert_eq!(
+            named,
+            [
+                "cwnd",
+                "cwnd",
+                "receive_window",
+                "pacing",
+                "recovery",
+                "application",
+                "application"
+            ]
+        );
+        let ms = |limit: Limit| held[limit as usize].as_nanos() / 1_000_000;
+        assert_eq!(ms(Limit::Handshake), 20);
+        let others = [
+            Limit::Cwnd,
+            Limit::ReceiveWindow,
+            Limit::Pacing,
+            Limit::Recovery,
+        ];
+        assert_eq!((others.map(ms), ms(Limit::Application)), ([10; 4], 20));
+    }
+}

@@ -32,7 +32,7 @@ const KERNEL_EQUIVALENTS: [KernelEquivalent; 4] = [
         // The kernel counts every acknowledged byte in slow start.
         as_linux: &[
             ("abc_limit", Setting::AtLeast(64.0)),
-            ("slow_start", Setting::Word("standard")),
+            ("slow_start", Setting::Word("classic")),
         ],
         paces: false,
         both_ends: false,
@@ -116,4 +116,33 @@ pub(crate) fn refused_parameter(flow: &Flow) -> Option<(&str, &ParamValue)> {
         .iter()
         .find(|(name, value)| !granted(name, value) && !is_usual(flow, name, value));
     given.map(|(name, value)| (name.as_str(), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use fullpipe_cc::Config;
+    use fullpipe_units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn what_stands_for_linux_can_be_written_in_a_scenario() {
+        for twin in &KERNEL_EQUIVALENTS {
+            let descriptor = Registry::default()
+                .get(twin.ours)
+                .expect("a built-in algorithm");
+            for (name, setting) in twin.as_linux {
+                let value = match setting {
+                    Setting::Word(word) => ParamValue::Word((*word).to_owned()),
+                    Setting::AtLeast(least) => ParamValue::Number(*least),
+                };
+                let given = BTreeMap::from([((*name).to_owned(), value)]);
+                let smss = Bytes::new(1_448);
+                let config = Config::new(descriptor, &given, smss, smss * 10);
+                assert!(config.is_ok(), "{}: {:?}", twin.ours, config.err());
+            }
+        }
+    }
 }

@@ -110,8 +110,9 @@ def test_it_says_how_far_it_is_and_what_became_of_acks() -> None:
     assert told == sorted(told)
     assert len({round(share, 3) for share in told if 0 < share < 1}) >= 2
     (flow,) = json.loads(result.metrics_json())["flows"]
-    # Some 2500 segments, each of which Linux acknowledges while the window grows.
-    assert 180 < flow["ack_drops"] < 320
+    # Linux acknowledges each segment while the window grows, later each second one. How many there are is
+    # a matter of chance: a lost ACK may cost a timeout.
+    assert 0.04 < flow["ack_drops"] / flow["sent"] < 0.16
     assert flow["goodput_bps"] > 9e6
 
 

@@ -70,7 +70,8 @@ transfers = json.loads(sys.argv[1])
 ports = {}
 def fetch(number):
     up, down, _ = transfers[number]
-    with socket.create_connection(("100.64.0.1", 7000)) as server:
+    # A port of its own: the system may give one again as soon as its connection is over.
+    with socket.create_connection(("100.64.0.1", 7000), source_address=("", 20_000 + number)) as server:
         ports[server.getsockname()[1]] = number
         server.sendall(number.to_bytes(2) + bytes(up))
         got = 0

@@ -19,11 +19,11 @@ export UV_PYTHON := $(PYTHON)
 # Once here rather than in the first run of every command.
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: help run gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic lint lint-quic lint-web bench-smoke clean
+.PHONY: help run gallery setup setup-dev setup-all oracle browser nginx apt vendor test test-rust test-python test-all quic test-quic test-quic-rust lint lint-quic lint-web bench-smoke clean
 .DEFAULT_GOAL := run
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1|/' | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # A cell that is missed (exit code 1) is a finding, printed with its reason, not a failure of the set-up.
 run: setup ## set up, then reproduce a published table
@@ -71,7 +71,7 @@ test-all: ## all tests: installs Chromium, nginx, Ray and DuckDB, builds real QU
 	$(MAKE) apt browser nginx
 	$(MAKE) --jobs=2 test-rust setup-all
 	$(MAKE) oracle
-	$(MAKE) quic test-quic QUIC_PROFILE=dev
+	$(MAKE) test-quic-rust QUIC_PROFILE=dev
 	FULLPIPE_NO_SKIP=1 $(MAKE) test-python
 
 oracle: ## Linux's own TCP in simulated time (--on uml): builds user-mode Linux, 6 minutes, outside of this folder
@@ -85,16 +85,19 @@ quic: setup ## real QUIC (--on quic): builds the program beside the command, som
 	$(ALONE) cargo build $(QUIC) --profile $(QUIC_PROFILE)
 	install target/quic/$(if $(filter dev,$(QUIC_PROFILE)),debug,$(QUIC_PROFILE))/fullpipe-quic $(BIN)/
 
-test-quic: quic setup-dev ## the tests of real QUIC
-	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
+test-quic: test-quic-rust setup-dev ## the tests of real QUIC
 	$(BIN)/pytest tests/python/test_quic.py
+
+test-quic-rust: quic
+	$(ALONE) cargo test --quiet $(QUIC) --profile $(QUIC_PROFILE)
 
 # What `make oracle` builds with, and what tests of namespaces call.
 APT := flex:flex bison:bison bc:bc xz:xz-utils ip:iproute2 tc:iproute2 unshare:util-linux setpriv:util-linux
 
 apt:
 	@missing=$$(for pair in $(APT); do command -v $${pair%:*} > /dev/null || echo $${pair#*:}; done | sort -u); \
-	test -z "$$missing" || (apt-get update -qq && apt-get install -qq --no-install-recommends $$missing)
+	if test -n "$$missing" || ! apt-cache show linux-source-6.1 > /dev/null 2>&1; then apt-get update -qq; fi; \
+	test -z "$$missing" || apt-get install -qq --no-install-recommends $$missing
 
 browser: web/node_modules/.ready ## Chromium and npm's packages, for the tests of a report's page
 	command -v chromium || (apt-get update -qq && apt-get install -qq --no-install-recommends chromium)

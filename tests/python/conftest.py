@@ -47,7 +47,7 @@ EXTRAS = {
 ALLOWED = [
     line.partition("|")[0].strip()
     for line in Path(__file__).with_name("skips.txt").read_text(encoding="utf-8").splitlines()
-    if not line.startswith("#")
+    if line.strip() and not line.startswith("#")
 ]
 NO_SKIP = bool(os.environ.get("FULLPIPE_NO_SKIP"))
 
@@ -118,20 +118,21 @@ def _reason(report: pytest.TestReport | pytest.CollectReport) -> str:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """One line for what was left out, and how it runs."""
     reasons = [_reason(report) for report in terminalreporter.stats.get("skipped", [])]
-    lacking = {
-        name: fix
+    wants = [
+        (name, fix)
+        for reason in reasons
         for name, (begins, fix) in EXTRAS.items()
-        if any(begins in reason for reason in reasons)
-    }
-    if lacking:
-        what = ", ".join(f"{name} ({fix})" for name, fix in lacking.items())
+        if begins in reason
+    ]
+    if wants:
+        what = ", ".join(f"{name} ({fix})" for name, fix in dict.fromkeys(wants))
         terminalreporter.write_line(
-            f"{len(reasons)} tests left out, for want of {what}; `make test-all` runs all"
+            f"{len(wants)} tests left out, for want of {what}; `make test-all` runs all"
         )
-    for reason in sorted(
-        {each for each in reasons if not any(begins in each for begins, _ in EXTRAS.values())}
-    ):
-        terminalreporter.write_line(f"skipped: {reason}")
+    known = [begins for begins, _ in EXTRAS.values()]
+    for reason in sorted(set(reasons)):
+        if not any(begins in reason for begins in known):
+            terminalreporter.write_line(f"skipped: {reason}")
 
 
 class Fullpipe(Protocol):

@@ -144,7 +144,7 @@ def test_a_real_nginx_under_cubic_and_bbr(tmp_path: Path, monkeypatch: pytest.Mo
     """Downloads over loopback by a real nginx: its log and samples of its connections become tables that agree."""
     assert NGINX
     monkeypatch.chdir(tmp_path)
-    size = 20_000_000  # ss leaves out a busy time below a millisecond
+    size = 20_000_000  # busy time is said in milliseconds: below one there is no rate
     Path("www").mkdir()
     Path("www/file").write_bytes(os.urandom(size))
     arguments = ["--log-format", LOG_FORMAT, "-o", "out"]

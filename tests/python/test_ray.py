@@ -1,6 +1,6 @@
 """A Ray cluster on this machine gives the same rows of sweeps and fleets, though a worker is killed.
 
-`make test-ray` installs Ray.
+`make setup-all` installs Ray.
 """
 
 from __future__ import annotations
@@ -27,9 +27,7 @@ from fullpipe.progress import Counter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ray = pytest.importorskip(
-    "ray", reason="Ray is not installed; `make test-ray` installs it and runs this"
-)
+ray = pytest.importorskip("ray", reason="Ray is not installed; `make setup-all` installs it")
 
 # Warnings of Ray's own making are none of ours.
 pytestmark = pytest.mark.filterwarnings("default")

@@ -12,9 +12,11 @@ use std::sync::LazyLock;
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::{Run, TraceLevel};
-use fullpipe_trace::{Data, Trace};
+use fullpipe_trace::Trace;
 use fullpipe_units::Span;
 use toml::{Table, Value};
+
+use crate::transitions::entered;
 
 static ORACLE: LazyLock<Table> = LazyLock::new(|| {
     read("published/kernel-2026.toml")
@@ -145,27 +147,10 @@ fn measure(name: &str, run: &Run, flow: usize) -> f64 {
 
 /// The states that flow `index` entered, and when, in seconds.
 fn states(trace: &Trace, index: usize) -> Vec<(f64, &str)> {
-    let table = trace
-        .tables
-        .iter()
-        .find(|table| table.name == "transitions")
-        .expect("the table of transitions");
-    let column = |name: &str| {
-        &table
-            .columns
-            .iter()
-            .find(|column| column.name == name)
-            .expect("a column")
-            .data
-    };
-    let (Data::U64(times), Data::U32(flows), Data::Label { codes, labels }) =
-        (column("time"), column("flow"), column("to"))
-    else {
-        panic!("time, flow and state are what they are")
-    };
-    let rows = times.iter().zip(flows).zip(codes);
-    rows.filter(|((_, flow), _)| **flow as usize == index)
-        .map(|((time, _), code)| (*time as f64 * 1e-9, labels[usize::from(*code)].as_ref()))
+    entered(trace)
+        .into_iter()
+        .filter(|entered| entered.flow as usize == index)
+        .map(|entered| (entered.at as f64 * 1e-9, entered.state))
         .collect()
 }
 

@@ -17,4 +17,5 @@ mod scenarios;
 mod slowdown;
 mod socket;
 mod topology;
+mod transitions;
 mod workloads;

@@ -6,6 +6,8 @@ use fullpipe_sim::TraceLevel;
 use fullpipe_trace::{Data, FlowSummary, Summary, Trace};
 use fullpipe_units::Span;
 
+use crate::transitions::entered;
+
 /// A run of so many seconds, of which the second half is measured.
 fn run(seconds: u32, path: &str, flows: &[&str], level: TraceLevel) -> (Summary, Option<Trace>) {
     let flows: String = flows
@@ -115,68 +117,18 @@ fn bbr3_does_not_probe_again_while_marks_go_on() {
         "{}",
         found.links[0].utilisation
     );
-    let (probing_ended, ceased) = (
-        reasons(&trace, "probe_bw_down"),
-        reasons(&trace, "probe_bw_refill"),
-    );
-    let after = |at: u64| {
-        at - probing_ended
-            .iter()
-            .map(|(end, _)| *end)
-            .filter(|end| *end <= at)
-            .max()
-            .unwrap_or(0)
-    };
-    let mut count = 0;
-    for (at, _) in ceased
-        .iter()
-        .filter(|(_, reason)| reason == "marks have ceased")
-    {
-        assert!(after(*at) >= 2_000_000, "{at}: {} ns after UP", after(*at));
-        count += 1;
+    let (mut probing_ended, mut count) = (0, 0);
+    for entered in entered(&trace.expect("traced")) {
+        match (entered.state, entered.reason) {
+            ("probe_bw_down", _) => probing_ended = entered.at,
+            ("probe_bw_refill", "marks have ceased") => {
+                assert!(entered.at - probing_ended >= 2_000_000, "{}", entered.at);
+                count += 1;
+            }
+            _ => {}
+        }
     }
     assert!(count > 100, "probing begins when marks cease: {count}");
-}
-
-/// When a flow came into a state, in nanoseconds, and why.
-fn reasons(trace: &Option<Trace>, state: &str) -> Vec<(u64, String)> {
-    let tables = &trace.as_ref().expect("traced").tables;
-    let table = tables
-        .iter()
-        .find(|table| table.name == "transitions")
-        .expect("a table");
-    let column = |name: &str| {
-        &table
-            .columns
-            .iter()
-            .find(|column| column.name == name)
-            .expect("a column")
-            .data
-    };
-    let (
-        Data::U64(times),
-        Data::Label {
-            codes: to,
-            labels: states,
-        },
-    ) = (column("time"), column("to"))
-    else {
-        panic!("times and words")
-    };
-    let Data::Label {
-        codes: why,
-        labels: reasons,
-    } = column("reason")
-    else {
-        panic!("words")
-    };
-    let rows = times
-        .iter()
-        .zip(to)
-        .zip(why)
-        .filter(|((_, to), _)| states[usize::from(**to)] == state);
-    rows.map(|((at, _), why)| (*at, reasons[usize::from(*why)].clone()))
-        .collect()
 }
 
 #[test]

@@ -7,6 +7,8 @@ use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::{Data, Summary};
 use fullpipe_units::Span;
 
+use crate::transitions::entered;
+
 /// 20 s of `flow` on a path of which the tests vary everything.
 fn run(path: &str, flow: &str) -> Run {
     run_traced(path, flow, TraceLevel::Acks)
@@ -25,24 +27,10 @@ fn summary(path: &str, flow: &str) -> Summary {
 
 /// Why the flow changed its state, each time.
 fn reasons(run: &Run) -> Vec<String> {
-    let trace = run.trace.as_ref().expect("traced");
-    let transitions = trace
-        .tables
-        .iter()
-        .find(|table| table.name == "transitions")
-        .expect("the table is there");
-    let reason = transitions
-        .columns
-        .iter()
-        .find(|column| column.name == "reason")
-        .expect("the column is there");
-    match &reason.data {
-        Data::Label { codes, labels } => codes
-            .iter()
-            .map(|code| labels[usize::from(*code)].clone())
-            .collect(),
-        other => panic!("reasons are {other:?}"),
-    }
+    entered(run.trace.as_ref().expect("traced"))
+        .into_iter()
+        .map(|entered| entered.reason.to_owned())
+        .collect()
 }
 
 /// More than the link carries, whatever happens to it.

@@ -90,6 +90,10 @@ def _division(estimates: Estimates) -> Check:
     """Whether the arms have the connections that they should have."""
     plan, table = estimates.plan, _main(estimates)
     seen, draws = estimates.counted.seen[table], estimates.draws[table]
+    if empty := [arm for arm, own in zip(plan.arms, seen, strict=True) if not own.any()]:
+        return Check(
+            "sample ratio", False, f"no {table} in {', '.join(empty)}: nothing to compare there"
+        )
     arms, clusters = np.indices(seen.shape)
     there = Clusters(arms.ravel(), clusters.ravel(), seen.ravel())
     expected, why = _expected(estimates)

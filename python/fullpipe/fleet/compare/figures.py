@@ -81,6 +81,8 @@ def tail(estimates: Estimates) -> Lines | None:
     lines = []
     for arm, name in enumerate(estimates.plan.arms):
         own = counts[arm].sum(axis=(0, 1), dtype=np.float64)
+        if not own.any():
+            continue
         above = 1 - np.cumsum(own) / own.sum()
         there = np.flatnonzero((above > 0.5 / own.sum()) & (measure.buckets.edges >= _TAIL_FROM))
         there = there[:: max(len(there) // _POINTS, 1)]

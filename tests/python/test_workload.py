@@ -65,7 +65,7 @@ with socket.create_server(("0.0.0.0", 7000), backlog=300) as server:
         threading.Thread(target=serve, args=server.accept()[:1], daemon=True).start()
 """
 CLIENT = """
-import json, socket, sys, threading
+import json, socket, sys, threading, time
 transfers = json.loads(sys.argv[1])
 ports = {}
 def fetch(number):
@@ -82,6 +82,8 @@ for first in range(0, len(transfers), 20):
     threads = [threading.Thread(target=fetch, args=[n]) for n in range(first, min(first + 20, len(transfers)))]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
+# The captures end with this program: a FIN that the path lost is sent again before that.
+time.sleep(1)
 print(json.dumps(ports))
 """
 

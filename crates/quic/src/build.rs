@@ -1,9 +1,9 @@
 //! From a scenario to the ends of its flows; what this runner can't do is refused, by its key.
 
 use fullpipe_cc::Registry;
-use fullpipe_endpoint::Pacing;
 use fullpipe_scenario::{EcnSetting, Error, Flow, ReceiveWindow, Scenario};
 use fullpipe_sim::TraceLevel;
+use fullpipe_tcp::Pacing;
 use fullpipe_trace::{FlowMeter, MeasuredTime};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use nix::sched::{CpuSet, sched_getaffinity};

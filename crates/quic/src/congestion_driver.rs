@@ -6,9 +6,7 @@ use fullpipe_cc::{
     Ack, AnyController, Conn, Context, Controller, Decision, EcnCounts, LossCause, Lost, Observer,
     PathChange, Recovery, RecoveryCause, RecoveryOwner, RttSample, Signals, Snapshot,
 };
-use fullpipe_endpoint::{
-    Flight, Limit, LimitClock, Pacer, Pacing, Prr, RateAggregator, rate_sample,
-};
+use fullpipe_tcp::{Flight, Limit, LimitClock, Pacer, Pacing, Prr, RateAggregator, rate_sample};
 use fullpipe_trace::{FlowMeter, FlowRow};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 

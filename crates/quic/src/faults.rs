@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
-use fullpipe_endpoint::Pacing;
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::TraceLevel;
+use fullpipe_tcp::Pacing;
 use fullpipe_units::{Bytes, Span, Time};
 use noq_proto::EcnCodepoint;
 

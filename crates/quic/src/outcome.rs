@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::iter::Peekable;
 
-use fullpipe_endpoint::LIMITS;
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, jain};
 use fullpipe_units::Time;
 

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use fullpipe_endpoint::Limit;
+use fullpipe_tcp::Limit;
 use fullpipe_trace::FlowMeter;
 use fullpipe_units::{Bytes, Rate, Time};
 use noq_proto::{Dir, EcnCodepoint, Event, StreamEvent, StreamId};

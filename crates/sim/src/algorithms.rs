@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fullpipe_cc::{Config, Descriptor, ParamValue, Registry, Signals, WindowDescriptor};
-use fullpipe_endpoint::SMSS;
 use fullpipe_scenario::{EcnFeedback, EcnField, EcnSetting, Error, Flow, ReceiveWindow, Scenario};
+use fullpipe_tcp::SMSS;
 use fullpipe_units::{Bytes, nearest};
 
 /// The signals that the simulated endpoint gives a controller, apart from those of [ECN](provides).

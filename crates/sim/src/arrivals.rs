@@ -7,8 +7,8 @@
 //! flight holds anything, its slot is free.
 
 use fullpipe_cc::Registry;
-use fullpipe_endpoint::{App, LIMITS, Memory, Parts};
 use fullpipe_scenario::{ArrivalGenerator, Error, Scenario};
+use fullpipe_tcp::{App, LIMITS, Memory, Parts};
 use fullpipe_trace::{FlowMeter, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
 use fullpipe_units::Time;
 use fullpipe_workload::Arrival;
@@ -315,7 +315,7 @@ impl Workload {
             },
             group: 0,
             window_group: None,
-            last: fullpipe_endpoint::AckOutcome::default(),
+            last: fullpipe_tcp::AckOutcome::default(),
             finished: true,
             watched: true,
             arrived: Some(arrived),
@@ -327,7 +327,7 @@ impl Workload {
 
 impl AnySender {
     /// The TCP sender, that of a closed connection, too.
-    fn connection(&mut self) -> Option<&mut fullpipe_endpoint::Sender<fullpipe_cc::AnyController>> {
+    fn connection(&mut self) -> Option<&mut fullpipe_tcp::Sender<fullpipe_cc::AnyController>> {
         match self {
             AnySender::Closed(sender) => Some(sender),
             source => source.tcp(),

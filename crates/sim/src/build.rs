@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_cc::{Config, Descriptor, Registry};
-use fullpipe_endpoint::{
+use fullpipe_path::Serialiser;
+use fullpipe_scenario::{Error, On, ReceiveWindow, Scenario};
+use fullpipe_tcp::{
     AckPolicy, App, Bursts, Client, Costs, Cpu, Cycle, EcnFeedback, Memory, Messages, Pacing,
     Receiver, SMSS, Schedule, Sender, SenderConfig, Unresponsive, WakeUp,
 };
-use fullpipe_path::Serialiser;
-use fullpipe_scenario::{Error, On, ReceiveWindow, Scenario};
 use fullpipe_trace::{FlowMeter, MeasuredTime};
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
@@ -116,7 +116,7 @@ pub(crate) fn simulation(
             },
             group,
             window_group,
-            last: fullpipe_endpoint::AckOutcome::default(),
+            last: fullpipe_tcp::AckOutcome::default(),
             finished: false,
             watched: level == TraceLevel::Acks,
             arrived: None,

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_endpoint::{Ack, Block, LIMITS, MAX_BLOCKS};
 use fullpipe_scenario::{Error, Scenario};
+use fullpipe_tcp::{Ack, Block, LIMITS, MAX_BLOCKS};
 use fullpipe_trace::{FlowSummary, LinkSummary, Summary, jain};
 use fullpipe_units::{Span, Time};
 
@@ -544,7 +544,7 @@ impl Flow {
     fn split(
         &mut self,
     ) -> (
-        &mut fullpipe_endpoint::Sender<fullpipe_cc::AnyController>,
+        &mut fullpipe_tcp::Sender<fullpipe_cc::AnyController>,
         &mut crate::flow::Transitions,
         ForwardPath<'_>,
     ) {
@@ -568,7 +568,7 @@ impl Flow {
             Some(sender) => sender.limits().held(until),
             None => {
                 let mut held = [Span::ZERO; LIMITS.len()];
-                held[fullpipe_endpoint::Limit::Application as usize] = self.meter.active();
+                held[fullpipe_tcp::Limit::Application as usize] = self.meter.active();
                 held
             }
         }

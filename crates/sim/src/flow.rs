@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use fullpipe_cc::{AnyController, Observer, Transition};
-use fullpipe_endpoint::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
 use fullpipe_path::{DelayLine, Duplicator, Losses, Serialiser};
+use fullpipe_tcp::{Ack, Answer, Block, Receiver, Segment, Sender, Unresponsive};
 use fullpipe_trace::{FlowMeter, Response, TransitionRow};
 use fullpipe_units::{Rng, Span, Time};
 use smallvec::SmallVec;
@@ -58,7 +58,7 @@ pub(crate) struct Flow {
     /// last ACK told.
     pub(crate) group: usize,
     pub(crate) window_group: Option<usize>,
-    pub(crate) last: fullpipe_endpoint::AckOutcome,
+    pub(crate) last: fullpipe_tcp::AckOutcome,
     /// Its last row is in the trace.
     pub(crate) finished: bool,
     /// Somebody is told of each of its ACKs: the trace, or those that wait for its end.

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use fullpipe_cc::AnyController;
-use fullpipe_endpoint::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
+use fullpipe_tcp::{Ack, Block, Costs, Cpu, Limit, MAX_BLOCKS, Segment, Sender};
 use fullpipe_units::Time;
 
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
@@ -122,7 +122,7 @@ impl SendingHost {
         now: Time,
         transitions: &mut Transitions,
         mut far: ForwardPath<'_>,
-        mut on_ack: impl FnMut(&mut ForwardPath<'_>, fullpipe_endpoint::AckOutcome),
+        mut on_ack: impl FnMut(&mut ForwardPath<'_>, fullpipe_tcp::AckOutcome),
     ) -> usize {
         if !self.program.turn.fired(now) {
             return 0;
@@ -230,7 +230,7 @@ impl ForwardPath<'_> {
             let mut kept = [Block::default(); MAX_BLOCKS];
             kept[..blocks.len()].copy_from_slice(blocks);
             if leaving.last().is_some_and(|(last, _)| {
-                last.blocks == 0 && last.kind == fullpipe_endpoint::AckKind::Plain
+                last.blocks == 0 && last.kind == fullpipe_tcp::AckKind::Plain
             }) {
                 leaving.pop();
             }

@@ -1,8 +1,8 @@
 //! A link of the network with what is measured on it.
 
-use fullpipe_endpoint::{ACK_SIZE, AckKind};
 use fullpipe_path::{EcnCodepoint, Link, ManagedLink, Measured, Packet, VaryingLink, Verdict};
 use fullpipe_scenario::EcnField;
+use fullpipe_tcp::{ACK_SIZE, AckKind};
 use fullpipe_trace::{FlowCounters, LinkMeter, LinkRow, MeasuredTime, PerFlowCounters};
 use fullpipe_units::{Bytes, Span, Time};
 

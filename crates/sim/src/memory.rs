@@ -1,7 +1,7 @@
 //! How much memory a run may need, so that one that can't fit is refused before it starts.
 
-use fullpipe_endpoint::SMSS;
 use fullpipe_scenario::{Change, Flow, Link, Path, Scenario};
+use fullpipe_tcp::SMSS;
 use fullpipe_units::{Bytes, Rate, Span};
 
 use crate::TraceLevel;

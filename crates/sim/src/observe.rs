@@ -1,6 +1,6 @@
 //! What goes into the trace, and when.
 
-use fullpipe_endpoint::LIMITS;
+use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
 use fullpipe_units::{Span, Time};
 

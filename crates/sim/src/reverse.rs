@@ -1,7 +1,7 @@
 //! The way back: ACKs on their lines and links.
 
-use fullpipe_endpoint::{Ack, AckKind, Block};
 use fullpipe_path::Losses;
+use fullpipe_tcp::{Ack, AckKind, Block};
 use fullpipe_trace::FlowMeter;
 use fullpipe_units::Time;
 

@@ -1,7 +1,7 @@
 //! Where ACKs lie while they wait in a queue that decides: the queue holds their places on the
 //! slab.
 
-use fullpipe_endpoint::{Ack, Block, MAX_BLOCKS};
+use fullpipe_tcp::{Ack, Block, MAX_BLOCKS};
 
 use crate::event_queue::FlowKey;
 

@@ -1,6 +1,6 @@
 //! A look at a sender in mid-run: what `ss` would say of its socket.
 
-use fullpipe_endpoint::{Info, LIMITS, Limit};
+use fullpipe_tcp::{Info, LIMITS, Limit};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 
 use crate::engine::Simulation;

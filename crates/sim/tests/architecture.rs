@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace,
-/// workload} <- endpoint <- sim <- { conformance, sweep, testbed } <- python`. `cc` knows nothing
+/// workload} <- tcp <- sim <- { conformance, sweep, testbed } <- python`. `cc` knows nothing
 /// but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues
 /// there are, with their options. A new crate is added here, with its reason.
 const ALLOWED: [(&str, &[&str]); 18] = [
@@ -18,7 +18,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     // Flows of captures. Not part of `workload`: parsers have no place under the simulator, which
     // reads what is made here.
     ("capture", &["units", "source"]),
-    ("endpoint", &["units", "cc"]),
+    ("tcp", &["units", "cc"]),
     // The path of a scenario for packets from outside; its tests hold it against `sim`.
     (
         "emulator",
@@ -27,13 +27,13 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     (
         "sim",
         &[
-            "units", "scenario", "path", "cc", "trace", "endpoint", "workload",
+            "units", "scenario", "path", "cc", "trace", "tcp", "workload",
         ],
     ),
     // Cases with conditions on what runs show.
     (
         "conformance",
-        &["units", "scenario", "cc", "trace", "endpoint", "sim"],
+        &["units", "scenario", "cc", "trace", "tcp", "sim"],
     ),
     // Many runs, point by point, on threads.
     ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
@@ -43,7 +43,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     (
         "testbed",
         &[
-            "emulator", "units", "scenario", "path", "cc", "trace", "endpoint", "sim", "workload",
+            "emulator", "units", "scenario", "path", "cc", "trace", "tcp", "sim", "workload",
         ],
     ),
     // What hosts say of their connections: text in, columns out. It knows nothing of simulations.
@@ -92,7 +92,7 @@ const BANNED: [&str; 8] = [
 
 /// The crate with a workspace of its own: real QUIC.
 const QUIC: &[&str] = &[
-    "units", "scenario", "path", "cc", "trace", "endpoint", "emulator", "sim", "testbed",
+    "units", "scenario", "path", "cc", "trace", "tcp", "emulator", "sim", "testbed",
 ];
 
 fn metadata() -> serde_json::Value {

@@ -12,7 +12,7 @@
 use std::collections::VecDeque;
 
 use fullpipe_cc::{Config, NoObserver, ParamValue, Registry};
-use fullpipe_endpoint::{
+use fullpipe_tcp::{
     Ack, AckPolicy, App, Block, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
 };
 use fullpipe_units::{Bytes, Rng, Span, Time};

@@ -1,5 +1,5 @@
 //! rLEDBAT: RFC 9840. What the transport does for it, the right edge among it, is tested in
-//! `crates/endpoint`.
+//! `crates/tcp`.
 
 use fullpipe_cc::{Arrival, Config, Registry, WindowController};
 use fullpipe_units::{Bytes, Span, Time};

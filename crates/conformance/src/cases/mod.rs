@@ -47,11 +47,11 @@ pub fn case(section: &str) -> Option<&'static Case> {
 
 /// What of a link's rate is payload, bit/s.
 const fn payload(rate: f64) -> f64 {
-    rate * fullpipe_endpoint::SMSS.get() as f64 / fullpipe_scenario::PACKET.get() as f64
+    rate * fullpipe_tcp::SMSS.get() as f64 / fullpipe_scenario::PACKET.get() as f64
 }
 
 /// Payload of a segment, bytes.
-const SEGMENT: f64 = fullpipe_endpoint::SMSS.get() as f64;
+const SEGMENT: f64 = fullpipe_tcp::SMSS.get() as f64;
 /// The path that most cases run on, 50 Mbit/s and 40 ms: its rate of payload, bit/s.
 const RATE: f64 = payload(50e6);
 /// Its round trip, with the transmission of a packet, s.

@@ -2,10 +2,10 @@
 
 use std::net::Ipv4Addr;
 
-use fullpipe_endpoint::Cycle;
 use fullpipe_scenario::{
     App, EcnFeedback, EcnSetting, Error, Flow, On, Pacing, ReceiveWindow, Scenario,
 };
+use fullpipe_tcp::Cycle;
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
 use super::plan::{AppPlan, FlowPlan, Plan, VERSION};

@@ -1,9 +1,9 @@
 //! Flows that arrived: a row for each, and by workload the metrics that a simulation gives, by the
 //! same meter.
 
-use fullpipe_endpoint::{LIMITS, Limit};
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::Servers;
+use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{ActiveRow, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
 use fullpipe_units::{Span, Time};
 

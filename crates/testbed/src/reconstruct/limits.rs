@@ -1,7 +1,7 @@
 //! What limited a flow: by the kernel's own clocks (tcp_chrono) where it keeps them, by its state
 //! otherwise.
 
-use fullpipe_endpoint::{LIMITS, Limit};
+use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::MeasuredTime;
 use fullpipe_units::{Bytes, Span, Time};
 

@@ -13,8 +13,8 @@ mod tracker;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use fullpipe_endpoint::{LIMITS, Limit};
 use fullpipe_scenario::Scenario;
+use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{
     FlowMeter, FlowSummary, LinkSummary, MeasuredTime, Response, Summary, Trace, jain,
 };

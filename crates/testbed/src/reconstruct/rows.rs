@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use fullpipe_endpoint::LIMITS;
 use fullpipe_scenario::Scenario;
+use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{ActiveRow, FlowRow, LinkRow, Recorder, Trace, Transfer, TransitionRow};
 use fullpipe_units::{Bytes, Span, Time};
 

@@ -18,7 +18,7 @@ pub mod controller;
 use std::collections::BTreeMap;
 
 use fullpipe_cc::{NoObserver, RecoveryOwner};
-use fullpipe_endpoint::{
+use fullpipe_tcp::{
     Ack, AckKind, AckOutcome, App, Block, EcnFeedback, Limit, Pacing, SMSS, Segment, Sender,
     SenderConfig,
 };

@@ -1,7 +1,7 @@
 //! The order and the arguments of the contract's calls.
 
 use crate::script::{Bench, Event, Setup, Test, segments, transfer};
-use fullpipe_endpoint::App;
+use fullpipe_tcp::App;
 use fullpipe_units::Rate;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Pacing in send quanta. The rate makes a segment last a millisecond.
 
 use crate::script::{Bench, Setup, Test, ms, segments};
-use fullpipe_endpoint::{App, Pacing};
+use fullpipe_tcp::{App, Pacing};
 use fullpipe_units::Rate;
 
 const PER_MS: Rate = Rate::from_bps(1448 * 8 * 1000);
@@ -22,7 +22,7 @@ fn a_quantum_leaves_at_once_and_is_then_paid_for() {
           8 > 16-19
          12 > 20-23",
     );
-    assert_eq!(bench.limit(), fullpipe_endpoint::Limit::Pacing);
+    assert_eq!(bench.limit(), fullpipe_tcp::Limit::Pacing);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Delivery-rate samples (draft-ietf-ccwg-bbr-06 §4.1).
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
-use fullpipe_endpoint::{Ack, AckKind, App};
+use fullpipe_tcp::{Ack, AckKind, App};
 use fullpipe_units::{Rate, Span, Time};
 
 fn over(n: u64, millis: f64) -> Option<Rate> {

@@ -1,7 +1,7 @@
 //! Tail loss probes (RFC 8985 §7). RTT 100 ms: PTO 200 ms, RTO 300 ms.
 
 use crate::script::{Bench, Setup, transfer};
-use fullpipe_endpoint::App;
+use fullpipe_tcp::App;
 
 /// Five segments of an endless flow fit the peer's window; two of them are left when the probe goes
 /// out at 300.

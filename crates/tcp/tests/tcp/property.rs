@@ -10,7 +10,7 @@ use fullpipe_cc::{
     Config, Controller, Descriptor, EcnCodepoint, NoObserver, Recovery, RecoveryOwner, Registry,
     Snapshot,
 };
-use fullpipe_endpoint::{
+use fullpipe_tcp::{
     Ack, AckKind, AckPolicy, App, Block, EcnFeedback, Pacing, Receiver, SMSS, Segment, Sender,
     SenderConfig,
 };

@@ -1,7 +1,7 @@
 //! What limits the flow, over time.
 
 use crate::script::{Bench, Setup, Test, ms, segments, transfer};
-use fullpipe_endpoint::{App, LIMITS, Limit};
+use fullpipe_tcp::{App, LIMITS, Limit};
 use fullpipe_units::{Rate, Span};
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use crate::script::{Test, ms, segments, transfer};
 use fullpipe_cc::{NoObserver, RecoveryOwner};
-use fullpipe_endpoint::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
+use fullpipe_tcp::{AckPolicy, Pacing, Receiver, Sender, SenderConfig};
 use fullpipe_units::{Rng, Span, Time};
 
 /// A window of `n` segments, of which every second is lost once, is sent, repaired and

@@ -4,7 +4,7 @@
 use crate::script::controller::Call;
 use crate::script::{Bench, Setup, ms, segments, transfer};
 use fullpipe_cc::Recovery;
-use fullpipe_endpoint::App;
+use fullpipe_tcp::App;
 
 #[test]
 fn it_doubles() {

@@ -1,7 +1,7 @@
 //! Marks: how receivers report them, and senders answer once a round trip.
 
 use fullpipe_cc::{EcnCodepoint, NoObserver};
-use fullpipe_endpoint::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
+use fullpipe_tcp::{Ack, AckKind, AckPolicy, App, EcnFeedback, Receiver, SMSS, Segment};
 use fullpipe_units::{Bytes, Span, Time};
 use proptest::prelude::*;
 
@@ -321,7 +321,7 @@ fn data_is_capable_and_retransmissions_are_if_marks_are_counted() {
             ..classic(10)
         });
         bench.pass(bench.at(100.0), true);
-        let blocks = [fullpipe_endpoint::Block { start: 1, end: 6 }];
+        let blocks = [fullpipe_tcp::Block { start: 1, end: 6 }];
         let ack = Ack {
             next: 0,
             echo: bench.at(0.0),
@@ -479,7 +479,7 @@ proptest! {
             prop_assert!(!sent.is_empty(), "it hangs");
             bench.now += ms(50.0);
             let mut answers = Vec::new();
-            let mut keep = |at: Time, ack: Ack, _: &[fullpipe_endpoint::Block]| answers.push((at, ack));
+            let mut keep = |at: Time, ack: Ack, _: &[fullpipe_tcp::Block]| answers.push((at, ack));
             for (_, segment) in sent {
                 let ce = marks[segment.seq as usize];
                 marked += u64::from(ce);

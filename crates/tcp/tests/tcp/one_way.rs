@@ -1,7 +1,7 @@
 //! The one-way delay, from the two timestamps of an ACK.
 
 use crate::script::{Bench, Setup, ms, transfer};
-use fullpipe_endpoint::{Ack, AckKind, Block};
+use fullpipe_tcp::{Ack, AckKind, Block};
 use fullpipe_units::Time;
 
 /// An ACK for everything below `next`, sent at `sent` for a segment of time 0, both in

@@ -1,7 +1,7 @@
 //! Proportional Rate Reduction (RFC 9937).
 
 use crate::script::{Bench, Setup, segments};
-use fullpipe_endpoint::App;
+use fullpipe_tcp::App;
 
 #[test]
 fn one_leaves_for_two_that_arrive_until_ssthresh_is_reached() {

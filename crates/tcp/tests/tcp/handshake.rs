@@ -1,7 +1,7 @@
 //! The handshake (RFC 6298 §2, RFC 6928).
 
 use crate::script::{Bench, Setup, ms, segments, transfer};
-use fullpipe_endpoint::App;
+use fullpipe_tcp::App;
 
 #[test]
 fn the_syn_gives_the_first_rtt_and_ten_segments_follow() {
@@ -56,6 +56,6 @@ fn nothing_leaves_before_the_handshake_is_done() {
         "  0 > syn
          500 -",
     );
-    assert_eq!(bench.limit(), fullpipe_endpoint::Limit::Handshake);
+    assert_eq!(bench.limit(), fullpipe_tcp::Limit::Handshake);
     assert!(bench.calls().is_empty());
 }

@@ -4,9 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use fullpipe_cc::{Arrival, NoObserver, RecoveryOwner, WindowController};
-use fullpipe_endpoint::{
-    Ack, AckPolicy, App, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig,
-};
+use fullpipe_tcp::{Ack, AckPolicy, App, Pacing, Receiver, SMSS, Segment, Sender, SenderConfig};
 use fullpipe_units::{Bytes, Rng, Span, Time};
 use proptest::prelude::*;
 

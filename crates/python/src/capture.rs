@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use ::fullpipe_capture::{Columns, Heard, Options, Running};
+use ::fullpipe_ingest::capture::{Columns, Heard, Options, Running};
 use fullpipe_units::Span;
 use numpy::IntoPyArray;
 use pyo3::exceptions::PyRuntimeError;
@@ -48,7 +48,7 @@ pub(crate) fn capture_head<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     Ok(PyBytes::new(
         py,
-        &py.detach(|| ::fullpipe_source::head(&file, most))?,
+        &py.detach(|| ::fullpipe_ingest::input::head(&file, most))?,
     ))
 }
 

@@ -4,9 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use fullpipe_fleet::address::Privacy;
-use fullpipe_fleet::{Column, Columns, Parse, Values, counters, histogram, nginx, ss};
-use fullpipe_source::Source;
+use fullpipe_ingest::fleet::address::Privacy;
+use fullpipe_ingest::fleet::{Column, Columns, Parse, Values, counters, histogram, nginx, ss};
+use fullpipe_ingest::input::Input;
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -18,7 +18,7 @@ use pyo3::types::PyDict;
 pub(crate) struct FleetReader {
     parser: Box<dyn Parse>,
     /// Never locked, but reached by `get_mut`: what Python holds has to be `Sync`.
-    source: Option<Mutex<Source>>,
+    source: Option<Mutex<Input>>,
     position: u64,
 }
 
@@ -96,7 +96,12 @@ impl FleetReader {
 
     /// Opens the next file.
     fn begin(&mut self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        let opened = py.detach(|| Ok((Source::open(&path)?, fullpipe_fleet::fallback(&path)?)));
+        let opened = py.detach(|| {
+            Ok((
+                Input::open(&path)?,
+                fullpipe_ingest::fleet::fallback(&path)?,
+            ))
+        });
         let (source, time) = opened.map_err(|error| of_file(&error, &path))?;
         self.source = Some(Mutex::new(source));
         self.position = 0;
@@ -112,7 +117,7 @@ impl FleetReader {
         };
         let parser = &mut self.parser;
         let more = py.detach(|| {
-            let more = fullpipe_fleet::read(source, parser.as_mut(), rows, bytes);
+            let more = fullpipe_ingest::fleet::read(source, parser.as_mut(), rows, bytes);
             if !matches!(more, Ok(true)) {
                 parser.end_file();
             }
@@ -181,7 +186,7 @@ impl FleetReader {
 /// written.
 #[pyfunction]
 pub(crate) fn fleet_begin(py: Python<'_>, path: PathBuf) -> PyResult<i64> {
-    py.detach(|| fullpipe_fleet::begin_of(&path))
+    py.detach(|| fullpipe_ingest::fleet::begin_of(&path))
         .map_err(|error| of_file(&error, &path))
 }
 
@@ -218,7 +223,7 @@ fn tables<'py>(py: Python<'py>, tables: Vec<(&'static str, Columns)>) -> PyResul
 #[pyclass(module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct FleetSampler {
-    inner: fullpipe_fleet::sampler::Sampler,
+    inner: fullpipe_ingest::fleet::sampler::Sampler,
 }
 
 #[cfg(target_os = "linux")]
@@ -238,7 +243,7 @@ impl FleetSampler {
         src: Option<Net>,
         dst: Option<Net>,
     ) -> PyResult<FleetSampler> {
-        use fullpipe_fleet::sampler::{Filter, STATES, Sampler};
+        use fullpipe_ingest::fleet::sampler::{Filter, STATES, Sampler};
         let names: Vec<&str> = states.iter().map(String::as_str).collect();
         let states = if names.is_empty() {
             Some(Filter::default().states)

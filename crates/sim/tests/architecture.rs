@@ -7,7 +7,7 @@ use std::process::Command;
 /// workload} <- tcp <- sim <- { conformance, sweep, testbed } <- python`. `cc` knows nothing
 /// but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues
 /// there are, with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 18] = [
+const ALLOWED: [(&str, &[&str]); 16] = [
     ("units", &[]),
     ("scenario", &["units", "path", "workload"]),
     ("path", &["units"]),
@@ -15,9 +15,9 @@ const ALLOWED: [(&str, &[&str]); 18] = [
     ("trace", &["units"]),
     // Flows that arrive: the scenario names their models, the engine opens them.
     ("workload", &["units"]),
-    // Flows of captures. Not part of `workload`: parsers have no place under the simulator, which
-    // reads what is made here.
-    ("capture", &["units", "source"]),
+    // Captures, and what a fleet's hosts write, as columns. Parsers have no place under the
+    // simulator, which reads what is made here.
+    ("ingest", &["units"]),
     ("tcp", &["units", "cc"]),
     // The path of a scenario for packets from outside; its tests hold it against `sim`.
     (
@@ -46,10 +46,6 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "emulator", "units", "scenario", "path", "cc", "trace", "tcp", "sim", "workload",
         ],
     ),
-    // What hosts say of their connections: text in, columns out. It knows nothing of simulations.
-    ("fleet", &["source"]),
-    // What is in a file, whatever compresses it: of captures, and of what hosts wrote.
-    ("source", &[]),
     (
         "python",
         &[
@@ -65,9 +61,7 @@ const ALLOWED: [(&str, &[&str]); 18] = [
             "testbed",
             "emulator",
             "workload",
-            "fleet",
-            "capture",
-            "source",
+            "ingest",
         ],
     ),
     (

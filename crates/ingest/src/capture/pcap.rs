@@ -1,0 +1,201 @@
+//! Pcap as tcpdump writes it (draft-ietf-opsawg-pcap): either order of bytes, microseconds or
+//! nanoseconds.
+
+use fullpipe_units::Time;
+use pcap_parser::{LegacyPcapBlock, parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
+
+use crate::capture::input_buffer::InputBuffer;
+use crate::capture::link::Link;
+use crate::capture::reader::{Damage, Frame, LONGEST, Step, link};
+
+/// What the file's header says.
+#[derive(Debug)]
+pub(crate) struct Pcap {
+    big_endian: bool,
+    /// Of a record's header; 24 in what some old systems' tcpdump wrote.
+    header: usize,
+    /// Nanoseconds of a record's fraction of a second.
+    unit: u64,
+    link: Option<Link>,
+    pub(crate) link_names: Vec<String>,
+    last: Option<u32>,
+    pub(crate) damage: Damage,
+}
+
+/// Times of neighbouring packets are no farther apart, where a record's begin is looked for.
+const NEAR_S: u32 = 86_400;
+
+impl Pcap {
+    /// `None` if this is not pcap.
+    pub(crate) fn open(bytes: &[u8]) -> Result<Option<Pcap>, String> {
+        match Pcap::read(bytes) {
+            Some(Pcap {
+                link: None,
+                link_names,
+                ..
+            }) => Err(format!(
+                "has packets of {}, which is not read here\n  fix: capture on an Ethernet, loopback or tunnel interface, or on `any`",
+                link_names.concat()
+            )),
+            pcap => Ok(pcap),
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Option<Pcap> {
+        let (_, header) = parse_pcap_header(bytes).ok()?;
+        // The upper half says how long the frames' check sums are, which no length of IP counts.
+        let (name, link) = link(header.network.0 as u16);
+        Some(Pcap {
+            big_endian: header.is_bigendian(),
+            header: if header.is_modified_format() { 24 } else { 16 },
+            unit: if header.is_nanosecond_precision() {
+                1
+            } else {
+                1000
+            },
+            link,
+            link_names: vec![name],
+            last: None,
+            damage: Damage::default(),
+        })
+    }
+
+    #[inline]
+    pub(crate) fn next(&mut self, window: &mut InputBuffer) -> Step {
+        loop {
+            if !window.has(self.header) {
+                return if window.bytes().is_empty() {
+                    Step::End
+                } else {
+                    Step::Cut
+                };
+            }
+            let captured = self.captured(window.bytes());
+            if captured == 0 && self.begin_again(window) {
+                continue;
+            }
+            // Where a disk was full or lost power there may be zeros.
+            let nothing = || window.bytes()[..16] == [0; 16];
+            if captured > LONGEST || (captured == 0 && nothing()) {
+                if !self.resume(window) {
+                    return Step::End;
+                }
+                continue;
+            }
+            if !window.has(self.header + captured) {
+                return Step::Cut;
+            }
+            let bytes = window.bytes();
+            let parse = if self.big_endian {
+                parse_pcap_frame_be
+            } else {
+                parse_pcap_frame
+            };
+            let (
+                _,
+                LegacyPcapBlock {
+                    ts_sec,
+                    ts_usec,
+                    origlen,
+                    ..
+                },
+            ) = parse(bytes).expect("its header and as many bytes as that says are there");
+            self.last = Some(ts_sec);
+            let ns = u64::from(ts_sec) * 1_000_000_000 + u64::from(ts_usec) * self.unit;
+            let end = self.header + captured;
+            return Step::Frame(Frame {
+                at: Time::from_nanos(ns),
+                link: self.link,
+                wire: origlen as usize,
+                from: self.header,
+                to: end,
+                pass: end,
+            });
+        }
+    }
+
+    /// Takes the header of another file, where two were put together with `cat`: as a record it
+    /// would be an empty one.
+    #[cold]
+    fn begin_again(&mut self, window: &mut InputBuffer) -> bool {
+        let next = (window.has(24) && is_file(window.bytes())).then(|| Pcap::read(window.bytes()));
+        let Some(next) = next.flatten() else {
+            return false;
+        };
+        let mut names = std::mem::take(&mut self.link_names);
+        names.extend(
+            next.link_names
+                .into_iter()
+                .filter(|name| !names.contains(name))
+                .collect::<Vec<_>>(),
+        );
+        *self = Pcap {
+            link_names: names,
+            damage: std::mem::take(&mut self.damage),
+            ..next
+        };
+        window.pass(24);
+        true
+    }
+
+    #[inline]
+    fn captured(&self, record: &[u8]) -> usize {
+        self.word(record, 8) as usize
+    }
+
+    #[inline]
+    fn word(&self, record: &[u8], at: usize) -> u32 {
+        let bytes = record[at..at + 4].try_into().expect("four bytes");
+        if self.big_endian {
+            u32::from_be_bytes(bytes)
+        } else {
+            u32::from_le_bytes(bytes)
+        }
+    }
+
+    /// Goes on where two records follow each other again, one ends the file, or another file
+    /// begins.
+    fn resume(&mut self, window: &mut InputBuffer) -> bool {
+        let mut damage = std::mem::take(&mut self.damage);
+        let found = damage.pass_over(window, |window| {
+            if window.has(24) && is_file(window.bytes()) {
+                return true;
+            }
+            window.has(self.header) && self.is_record(window.bytes()) && {
+                let next = self.header + self.captured(window.bytes());
+                if window.has(next + self.header) {
+                    self.is_record(&window.bytes()[next..])
+                } else {
+                    window.has(next) && window.bytes().len() == next
+                }
+            }
+        });
+        self.damage = damage;
+        found
+    }
+
+    /// By all that is known of records: noise has this look once in 2^40 bytes.
+    fn is_record(&self, bytes: &[u8]) -> bool {
+        let captured = self.captured(bytes);
+        let near = self
+            .last
+            .is_none_or(|last| self.word(bytes, 0).abs_diff(last) <= NEAR_S);
+        let fraction = u64::from(self.word(bytes, 4)) * self.unit;
+        let wire = self.word(bytes, 12) as usize;
+        near && fraction < 1_000_000_000 && captured > 0 && captured <= wire && wire <= LONGEST
+    }
+}
+
+/// Whether a header of a file is here, of the only version that there is, without a time zone: more
+/// than noise has.
+fn is_file(bytes: &[u8]) -> bool {
+    match bytes[..4] {
+        [0xd4, 0xc3, 0xb2, 0xa1] | [0x4d, 0x3c, 0xb2, 0xa1] => {
+            bytes[4..12] == [2, 0, 4, 0, 0, 0, 0, 0]
+        }
+        [0xa1, 0xb2, 0xc3, 0xd4] | [0xa1, 0xb2, 0x3c, 0x4d] => {
+            bytes[4..12] == [0, 2, 0, 4, 0, 0, 0, 0]
+        }
+        _ => false,
+    }
+}

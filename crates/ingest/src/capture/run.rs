@@ -1,0 +1,325 @@
+//! An extraction, on a thread of its own.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::Input;
+use fullpipe_units::Time;
+
+use crate::capture::columns::Columns;
+use crate::capture::fragments::Fragments;
+use crate::capture::input_buffer::InputBuffer;
+use crate::capture::reader::{Frame, Reader, Step};
+use crate::capture::report::{FileReport, Report};
+use crate::capture::segment::{Dissected, Segment, dissect};
+use crate::capture::tracker::{Options, Tracker};
+
+/// Files are being read.
+#[derive(Debug)]
+pub struct Running {
+    heard: Receiver<Columns>,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<Report>>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    stop: AtomicBool,
+    /// Bytes as they lie on the disk.
+    read: Arc<AtomicU64>,
+    packets: AtomicU64,
+    flows: AtomicU64,
+    open: AtomicU64,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes read of the files, compressed as they are.
+    pub bytes: u64,
+    /// Packets seen.
+    pub packets: u64,
+    /// Flows that are over.
+    pub flows: u64,
+    /// Flows that are open.
+    pub open: u64,
+}
+
+/// What an extraction has to say.
+#[derive(Debug)]
+pub enum Heard {
+    /// Flows that are over.
+    Flows(Box<Columns>),
+    /// Nothing yet.
+    Nothing,
+    /// All is read.
+    Done(Box<Report>),
+}
+
+/// Rows that are handed over at a time.
+const BATCH: usize = 1 << 16;
+/// Packets between two looks at whether to stop.
+const BREATH: u64 = 1 << 12;
+/// Packets whose flows are looked up at a time.
+const STRETCH: usize = 64;
+
+impl Running {
+    /// Begins to read files, one after the other.
+    pub fn start(files: Vec<PathBuf>, options: Options) -> Running {
+        let shared = Arc::new(Shared::default());
+        let (to, heard) = sync_channel(2);
+        let mut work = Work {
+            shared: Arc::clone(&shared),
+            to,
+            udp: options.udp,
+            tracker: Tracker::new(options),
+            fragments: Fragments::default(),
+            stretch: Vec::with_capacity(STRETCH),
+            report: Report::default(),
+        };
+        let thread = std::thread::Builder::new().name("capture".into());
+        let thread = thread
+            .spawn(move || work.all(&files))
+            .expect("a thread can be made");
+        Running {
+            heard,
+            shared,
+            thread: Some(thread),
+        }
+    }
+
+    /// Waits, so long at most.
+    ///
+    /// # Panics
+    ///
+    /// When reading panicked, or after all was said.
+    pub fn next(&mut self, patience: Duration) -> Heard {
+        match self.heard.recv_timeout(patience) {
+            Ok(columns) => Heard::Flows(Box::new(columns)),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => {
+                let thread = self
+                    .thread
+                    .take()
+                    .expect("nothing is asked for after the end");
+                Heard::Done(Box::new(
+                    thread
+                        .join()
+                        .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                ))
+            }
+        }
+    }
+
+    /// How far it is.
+    pub fn progress(&self) -> Progress {
+        let get = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let Shared {
+            read,
+            packets,
+            flows,
+            open,
+            ..
+        } = &*self.shared;
+        Progress {
+            bytes: get(read),
+            packets: get(packets),
+            flows: get(flows),
+            open: get(open),
+        }
+    }
+
+    /// Ends it soon.
+    pub fn stop(&self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+struct Work {
+    shared: Arc<Shared>,
+    to: SyncSender<Columns>,
+    udp: bool,
+    tracker: Tracker,
+    fragments: Fragments,
+    stretch: Vec<(Option<Segment>, Time)>,
+    report: Report,
+}
+
+impl Work {
+    fn all(&mut self, files: &[PathBuf]) -> Report {
+        for path in files {
+            if !self.goes_on() {
+                break;
+            }
+            let file = self.file(path);
+            self.report.packets += file.packets;
+            self.report.files.push(file);
+        }
+        self.track();
+        self.tracker.end();
+        self.hand_over(1);
+        self.report.strays = self.tracker.strays;
+        std::mem::take(&mut self.report)
+    }
+
+    fn file(&mut self, path: &Path) -> FileReport {
+        let mut file = FileReport {
+            path: path.display().to_string(),
+            ..FileReport::default()
+        };
+        let mut window = match Input::counting(path, Arc::clone(&self.shared.read)) {
+            Ok(source) => InputBuffer::new(source),
+            Err(error) => {
+                return FileReport {
+                    refused: Some(error.to_string()),
+                    ..file
+                };
+            }
+        };
+        let mut reader = match Reader::open(&mut window) {
+            Ok(reader) => reader,
+            Err(problem) => {
+                let problem = window
+                    .error()
+                    .map_or(problem, |error| format!("can't be decompressed: {error}"));
+                return FileReport {
+                    refused: Some(problem),
+                    ..file
+                };
+            }
+        };
+        file.format = reader.name().to_owned();
+        let cut = loop {
+            match reader.next(&mut window) {
+                Step::Frame(frame) => {
+                    self.frame(&frame, &window.bytes()[frame.from..frame.to], &mut file);
+                    window.pass(frame.pass);
+                }
+                Step::End => break false,
+                Step::Cut => break true,
+            }
+            if file.packets.is_multiple_of(BREATH) && !self.goes_on() {
+                break false;
+            }
+        };
+        file.links = reader.links();
+        file.damage = damage(&reader, &mut window, cut);
+        file
+    }
+
+    #[inline]
+    fn frame(&mut self, frame: &Frame, bytes: &[u8], file: &mut FileReport) {
+        file.packets += 1;
+        file.cut_packets += u64::from(bytes.len() < frame.wire);
+        file.first.get_or_insert(frame.at.as_nanos());
+        file.last = Some(frame.at.as_nanos());
+        let Some(link) = frame.link else {
+            file.unknown_links += 1;
+            return;
+        };
+        let dissected = match link.before_ip(bytes) {
+            Some(before) if before <= bytes.len() => dissect(
+                &bytes[before..],
+                frame.wire.saturating_sub(before),
+                self.udp,
+            ),
+            _ => Dissected::Other,
+        };
+        let report = &mut self.report;
+        let (segment, count) = match dissected {
+            Dissected::Whole(segment) => (Some(segment), &mut report.used),
+            Dissected::First(segment, datagram, header) => {
+                self.fragments.first(datagram, segment, header, frame.at);
+                (Some(segment), &mut report.used)
+            }
+            Dissected::Later(datagram, length, offset) => {
+                match self.fragments.later(datagram, length, offset, frame.at) {
+                    Some(segment) => (Some(segment), &mut report.used),
+                    None => (None, &mut report.orphans),
+                }
+            }
+            Dissected::Other => (None, &mut report.other),
+            Dissected::Unreadable => (None, &mut report.unreadable),
+        };
+        *count += 1;
+        self.stretch.push((segment, frame.at));
+        if self.stretch.len() == STRETCH {
+            self.track();
+        }
+    }
+
+    /// Takes what was read to its flows.
+    fn track(&mut self) {
+        self.tracker.see(&self.stretch);
+        self.stretch.clear();
+    }
+
+    /// Says how far it is, hands over what is done; whether anybody wants more.
+    fn goes_on(&mut self) -> bool {
+        let Report {
+            used,
+            other,
+            unreadable,
+            orphans,
+            ..
+        } = self.report;
+        self.shared
+            .packets
+            .store(used + other + unreadable + orphans, Ordering::Relaxed);
+        self.shared
+            .open
+            .store(self.tracker.open() as u64, Ordering::Relaxed);
+        self.report.most_open = self.report.most_open.max(self.tracker.open() as u64);
+        self.hand_over(BATCH) && !self.shared.stop.load(Ordering::Relaxed)
+    }
+
+    fn hand_over(&mut self, least: usize) -> bool {
+        let done = self.tracker.done();
+        let addresses = done.addresses.is_some();
+        if done.len() < least {
+            return true;
+        }
+        self.report.flows += done.len() as u64;
+        self.shared
+            .flows
+            .store(self.report.flows, Ordering::Relaxed);
+        let columns = std::mem::replace(done, Columns::new(addresses));
+        self.to.send(columns).is_ok()
+    }
+}
+
+/// What of a file was not read, in words.
+fn damage(reader: &Reader, window: &mut InputBuffer, cut: bool) -> Option<String> {
+    let mut said = Vec::new();
+    let damage = reader.damage();
+    if damage.places > 0 {
+        let places = if damage.places == 1 {
+            "one place".to_owned()
+        } else {
+            format!("{} places", damage.places)
+        };
+        said.push(format!(
+            "{} bytes in {places}, first at byte {}, are no packets and were passed over",
+            damage.bytes, damage.first
+        ));
+    }
+    let at = window.position();
+    match window.error() {
+        Some(error) => said.push(format!(
+            "after {at} bytes of its content it can't be decompressed: {error}"
+        )),
+        None if cut => said.push(format!("it breaks off within a packet, at byte {at}")),
+        None => {}
+    }
+    (!said.is_empty()).then(|| said.join("; "))
+}

@@ -1,0 +1,338 @@
+//! Counters of a whole host, read again and again: `/proc/net/snmp`, `/proc/net/netstat`,
+//! `/proc/stat`, `netstat -s`, `nstat -a`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::{Columns, Values, number, time};
+
+/// A column, and what its counter is called: in `/proc/net/snmp` or `netstat`, and in `netstat -s`.
+struct Counter {
+    column: &'static str,
+    group: &'static str,
+    name: &'static str,
+    /// As `netstat -s` words it, by version.
+    words: &'static [&'static str],
+}
+
+const fn counter(
+    column: &'static str,
+    group: &'static str,
+    name: &'static str,
+    words: &'static [&'static str],
+) -> Counter {
+    Counter {
+        column,
+        group,
+        name,
+        words,
+    }
+}
+
+const COUNTERS: [Counter; 9] = [
+    counter("in_segs", "Tcp", "InSegs", &["segments received"]),
+    counter(
+        "out_segs",
+        "Tcp",
+        "OutSegs",
+        &["segments sent out", "segments send out"],
+    ),
+    counter(
+        "retrans_segs",
+        "Tcp",
+        "RetransSegs",
+        &["segments retransmitted", "segments retransmited"],
+    ),
+    counter(
+        "fast_retrans",
+        "TcpExt",
+        "TCPFastRetrans",
+        &["fast retransmits"],
+    ),
+    counter(
+        "slow_start_retrans",
+        "TcpExt",
+        "TCPSlowStartRetrans",
+        &["retransmits in slow start"],
+    ),
+    counter("lost_retransmit", "TcpExt", "TCPLostRetransmit", &[]),
+    counter("timeouts", "TcpExt", "TCPTimeouts", &["other TCP timeouts"]),
+    counter("loss_probes", "TcpExt", "TCPLossProbes", &[]),
+    counter(
+        "dsack_received",
+        "TcpExt",
+        "TCPDSACKRecv",
+        &["DSACKs received"],
+    ),
+];
+
+/// Of /proc/stat: time on all processors, in seconds; and what of it they idled or waited for I/O.
+const CPU: [&str; 2] = ["cpu_s", "cpu_idle_s"];
+const COLUMNS: usize = COUNTERS.len() + CPU.len();
+
+/// USER_HZ, in which /proc/stat counts: 100 on every architecture that Linux has today.
+const TICKS: f64 = 100.0;
+
+/// What one reading says; null bits of what it does not.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Reading {
+    time: i64,
+    values: [Option<f64>; COLUMNS],
+}
+
+/// Reads one host's series.
+#[derive(Debug, Default)]
+pub struct Reader {
+    lines: Lines,
+    readings: u64,
+    resets: u64,
+    bad: BadLines,
+    time: i64,
+    now: Option<Reading>,
+    before: Option<Reading>,
+    /// The names of the line above.
+    names: Option<Vec<String>>,
+    times: Vec<i64>,
+    intervals: Vec<f64>,
+    values: [Vec<f64>; COLUMNS],
+}
+
+impl Reader {
+    /// One that has read nothing; with `silent`, bad lines are not quoted.
+    #[must_use]
+    pub fn new(silent: bool) -> Reader {
+        Reader {
+            bad: BadLines::new(silent),
+            ..Reader::default()
+        }
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        if let Some(time) = time::line(line) {
+            if time != self.time {
+                self.finish();
+            }
+            self.time = time;
+            return;
+        }
+        let Ok(text) = std::str::from_utf8(line) else {
+            return self.bad.add(number, line, "it is no text".into());
+        };
+        let text = text.trim_end();
+        if text.is_empty() || text.starts_with('#') {
+            return;
+        }
+        if let Err(why) = self.counters(text) {
+            self.bad.add(number, line, why);
+        }
+    }
+
+    fn counters(&mut self, line: &str) -> Result<(), String> {
+        let mut words = line.split_ascii_whitespace();
+        let first = words.next().unwrap_or_default();
+        if first == "cpu" {
+            let times: Vec<f64> = words
+                .filter_map(|word| number::count(word.as_bytes()))
+                .collect();
+            let [user, nice, system, idle, wait, ..] = times[..] else {
+                return Err("too few times of processors".into());
+            };
+            // guest times are in user's already (proc(5)).
+            let others: f64 = times.iter().skip(5).take(3).sum();
+            self.set(
+                COUNTERS.len(),
+                (user + nice + system + idle + wait + others) / TICKS,
+            );
+            self.set(COUNTERS.len() + 1, (idle + wait) / TICKS);
+            return Ok(());
+        }
+        // `/proc/net/snmp`: a line of names, and one of values.
+        if let Some(group) = first.strip_suffix(':').filter(|_| !line.starts_with(' ')) {
+            let rest: Vec<&str> = words.collect();
+            let names = self.names.take();
+            if let Some(names) =
+                names.filter(|names| names.first().is_some_and(|name| name == group))
+            {
+                if names.len() != rest.len() + 1 {
+                    return Err(format!(
+                        "{} names of {group}, and {} values",
+                        names.len() - 1,
+                        rest.len()
+                    ));
+                }
+                for (name, value) in names[1..].iter().zip(rest) {
+                    self.named(group, name, value)?;
+                }
+            } else if rest
+                .first()
+                .is_some_and(|name| name.starts_with(|letter: char| letter.is_ascii_alphabetic()))
+            {
+                self.names = Some(
+                    std::iter::once(group)
+                        .chain(rest)
+                        .map(str::to_owned)
+                        .collect(),
+                );
+            }
+            return Ok(());
+        }
+        // `nstat -a`: TcpRetransSegs 12 0.0.
+        if let Some(value) = line
+            .split_ascii_whitespace()
+            .nth(1)
+            .filter(|_| first.starts_with("Tcp"))
+        {
+            let (group, name) = first
+                .strip_prefix("TcpExt")
+                .map_or(("Tcp", &first[3..]), |name| ("TcpExt", name));
+            return self.named(group, name, value);
+        }
+        // `netstat -s`: 12 segments retransmitted.
+        if first.starts_with(|digit: char| digit.is_ascii_digit()) {
+            let said = line
+                .trim_start()
+                .split_once(' ')
+                .map_or("", |(_, said)| said.trim());
+            if let Some(at) = COUNTERS
+                .iter()
+                .position(|counter| counter.words.contains(&said))
+            {
+                let value = number::count(first.as_bytes())
+                    .ok_or_else(|| format!("`{first}` is no count: {said}"))?;
+                self.set(at, value);
+            }
+        }
+        // All else, of which there is much, is passed over.
+        Ok(())
+    }
+
+    fn named(&mut self, group: &str, name: &str, value: &str) -> Result<(), String> {
+        if let Some(at) = COUNTERS
+            .iter()
+            .position(|counter| counter.group == group && counter.name == name)
+        {
+            let value = number::count(value.as_bytes())
+                .ok_or_else(|| format!("{group} {name} can't be `{value}`"))?;
+            self.set(at, value);
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, at: usize, value: f64) {
+        // A counter that comes again begins another reading.
+        if self
+            .now
+            .as_ref()
+            .is_some_and(|now| now.values[at].is_some())
+        {
+            self.finish();
+        }
+        let time = self.time;
+        self.now
+            .get_or_insert(Reading {
+                time,
+                values: [None; COLUMNS],
+            })
+            .values[at] = Some(value);
+    }
+
+    /// The reading is complete: a row of what has been added since the one before.
+    fn finish(&mut self) {
+        let Some(now) = self.now.take() else { return };
+        self.readings += 1;
+        let Some(before) = self.before.replace(now.clone()) else {
+            return;
+        };
+        let increases: Vec<Option<f64>> = now
+            .values
+            .iter()
+            .zip(before.values)
+            .map(|(now, before)| Some((*now)? - before?))
+            .collect();
+        // A host that was started again counts from zero.
+        if increases.iter().flatten().any(|increase| *increase < 0.0) {
+            self.resets += 1;
+            return;
+        }
+        self.times.push(now.time);
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "microseconds between two readings"
+        )]
+        self.intervals.push((now.time - before.time) as f64 / 1e6);
+        for (column, increase) in self.values.iter_mut().zip(increases) {
+            column.push(increase.unwrap_or(f64::NAN));
+        }
+    }
+}
+
+impl Parse for Reader {
+    fn begin_file(&mut self, time: i64) {
+        self.lines.begin_file();
+        self.names = None;
+        if time != self.time {
+            self.finish();
+        }
+        self.time = time;
+    }
+
+    fn feed(&mut self, piece: &[u8]) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.feed(piece, |number, line| self.read(number, line));
+        self.lines = lines;
+    }
+
+    fn end_file(&mut self) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.end_file(|number, line| self.read(number, line));
+        self.finish();
+    }
+
+    fn rows(&self) -> usize {
+        self.times.len()
+    }
+
+    fn take(&mut self) -> Vec<(&'static str, Columns)> {
+        let mut columns = Columns::default();
+        if self.times.is_empty() {
+            return vec![("counters", columns)];
+        }
+        columns.push("time", Values::Times(std::mem::take(&mut self.times)));
+        columns.push(
+            "interval_s",
+            Values::Numbers(std::mem::take(&mut self.intervals)),
+        );
+        let names = COUNTERS.iter().map(|counter| counter.column).chain(CPU);
+        for (name, values) in names.zip(std::mem::take(&mut self.values)) {
+            columns.push(name, Values::Numbers(values));
+        }
+        vec![("counters", columns)]
+    }
+
+    fn take_bad(&mut self) -> Vec<Bad> {
+        self.bad.take()
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        vec![
+            ("bytes", self.lines.bytes),
+            ("readings", self.readings),
+            ("resets", self.resets),
+            ("bad", self.bad.count),
+        ]
+    }
+
+    fn state(&self) -> String {
+        let counts = [self.lines.bytes, self.readings, self.resets, self.bad.count];
+        serde_json::to_string(&(counts, &self.before)).expect("numbers can always be written")
+    }
+
+    fn resume(&mut self, state: &str) -> bool {
+        let Ok((counts, before)) = serde_json::from_str(state) else {
+            return false;
+        };
+        [self.lines.bytes, self.readings, self.resets, self.bad.count] = counts;
+        self.before = before;
+        true
+    }
+}

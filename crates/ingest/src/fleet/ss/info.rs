@@ -1,0 +1,397 @@
+//! The fields of one socket.
+
+use super::field::{
+    self, COLUMNS, FLAGS, Field, Form, GROUPS, HEADS, KEYS, Key, MEMORY, RATES, SOCKET_KEYS,
+};
+use crate::fleet::number;
+
+/// What one sample says of a socket.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    pub(super) values: [f64; COLUMNS.len()],
+    pub(super) state: Vec<u8>,
+    pub(super) timer: Vec<u8>,
+    pub(super) cc: Vec<u8>,
+    pub(super) cgroup: Vec<u8>,
+    /// Members of a JSON object.
+    pub(super) unknown: String,
+    /// Whether it says anything of the socket's TCP.
+    pub(super) has_info: bool,
+}
+
+impl Default for Sample {
+    fn default() -> Self {
+        let none = Vec::new;
+        Sample {
+            values: [f64::NAN; COLUMNS.len()],
+            state: none(),
+            timer: none(),
+            cc: none(),
+            cgroup: none(),
+            unknown: String::new(),
+            has_info: false,
+        }
+    }
+}
+
+impl Sample {
+    /// A field's value, if it is there.
+    #[must_use]
+    pub fn get(&self, field: Field) -> Option<f64> {
+        Some(self.values[field as usize]).filter(|value| !value.is_nan())
+    }
+
+    /// The congestion control; empty if it isn't said.
+    #[must_use]
+    pub fn cc(&self) -> String {
+        String::from_utf8_lossy(&self.cc).into_owned()
+    }
+
+    /// The state; empty if it isn't said.
+    #[must_use]
+    pub fn state(&self) -> String {
+        String::from_utf8_lossy(&self.state).into_owned()
+    }
+
+    /// Fields that are not known here, as a JSON object.
+    #[must_use]
+    pub fn unknown(&self) -> Option<String> {
+        if self.unknown.is_empty() {
+            None
+        } else {
+            Some(format!("{{{}}}", self.unknown))
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.values = [f64::NAN; COLUMNS.len()];
+        for text in [
+            &mut self.state,
+            &mut self.timer,
+            &mut self.cc,
+            &mut self.cgroup,
+        ] {
+            text.clear();
+        }
+        self.unknown.clear();
+        self.has_info = false;
+    }
+
+    pub(super) fn set(&mut self, field: Field, value: f64) {
+        self.values[field as usize] = value;
+    }
+
+    /// Zero is what `ss` left out.
+    pub(super) fn fill(&mut self) {
+        if self.has_info {
+            field::fill(&mut self.values);
+        }
+    }
+
+    fn add_unknown(&mut self, key: &[u8], value: &[u8]) {
+        let quoted =
+            |text: &[u8]| serde_json::Value::from(String::from_utf8_lossy(text)).to_string();
+        if !self.unknown.is_empty() {
+            self.unknown.push(',');
+        }
+        self.unknown += &quoted(key);
+        self.unknown.push(':');
+        self.unknown += &quoted(value);
+    }
+}
+
+/// The fields of a line of `ss`, from behind the addresses on.
+///
+/// # Errors
+///
+/// What is wrong with it.
+pub fn parse_info(line: &[u8]) -> Result<Sample, String> {
+    let mut sample = Sample::default();
+    read(line, &mut sample)?;
+    sample.fill();
+    Ok(sample)
+}
+
+/// Adds the fields of a line, or of a part of one, to a sample.
+pub(super) fn read(line: &[u8], sample: &mut Sample) -> Result<(), String> {
+    let mut words = Words { rest: line };
+    // A word without a value before the first key is the congestion control, if it is no flag; the
+    // last of several.
+    let mut bare: Option<&[u8]> = None;
+    // The key after the one before is where to look first.
+    let mut next = 0;
+    while let Some(Word { text: word, colon }) = words.next()? {
+        let Some(colon) = colon else {
+            if let Some((_, field)) = FLAGS.iter().find(|(flag, _)| *flag == word) {
+                sample.set(*field, 1.0);
+                sample.has_info |= *field != Field::Ts;
+            } else if let Some((_, field)) = RATES.iter().find(|(name, _)| *name == word) {
+                let value = words.next()?.ok_or_else(|| wrong(word, b""))?.text;
+                rate(*field, word, value, sample)?;
+            } else if !matches!(word, b"<->" | b"-->" | b"<--")
+                && let Some(before) = bare.replace(word)
+            {
+                sample.add_unknown(before, b"");
+            }
+            continue;
+        };
+        let (name, value) = (&word[..colon], &word[colon + 1..]);
+        if let Some(at) = find(name, next) {
+            if !sample.has_info || sample.cc.is_empty() {
+                if let Some(bare) = bare.take() {
+                    sample.cc.extend_from_slice(bare);
+                }
+                sample.has_info = true;
+            }
+            next = at + 1;
+            set(&KEYS[at], value, sample)?;
+        } else {
+            other(name, value, &mut words, sample)?;
+        }
+    }
+    if let Some(bare) = bare {
+        sample.add_unknown(bare, b"");
+    }
+    Ok(())
+}
+
+/// The number of a key among [`KEYS`].
+fn find(name: &[u8], next: usize) -> Option<usize> {
+    let head = name
+        .first_chunk()
+        .map_or_else(|| field::head(name), |first| u64::from_le_bytes(*first));
+    let is_it = |at: &usize| {
+        let text = KEYS[*at].text;
+        HEADS[*at] == head
+            && text.len() == name.len()
+            && (name.len() <= 8 || text[8..] == name[8..])
+    };
+    (next..KEYS.len())
+        .find(is_it)
+        .or_else(|| (0..next.min(KEYS.len())).find(is_it))
+}
+
+fn set(key: &Key, value: &[u8], sample: &mut Sample) -> Result<(), String> {
+    let wrong = || wrong(key.text, value);
+    let pair = |by: u8| {
+        memchr::memchr(by, value)
+            .map(|at| (&value[..at], &value[at + 1..]))
+            .ok_or_else(wrong)
+    };
+    let one = match key.form {
+        Form::Count => number::count(value),
+        Form::Plain => number::decimal(value, 0),
+        Form::Millis => number::decimal(value, -3),
+        Form::Rate => number::rate(value),
+        Form::Hex => hexadecimal(value),
+        Form::MillisUnit => {
+            let end = memchr::memchr(b'(', value).unwrap_or(value.len());
+            value[..end]
+                .strip_suffix(b"ms")
+                .and_then(|millis| number::decimal(millis, -3))
+        }
+        Form::MillisPair => {
+            let (first, second) = pair(b'/')?;
+            sample.values[key.field as usize + 1] =
+                number::decimal(second, -3).ok_or_else(wrong)?;
+            number::decimal(first, -3)
+        }
+        Form::CountPair(by) => {
+            let (first, second) = pair(by)?;
+            sample.values[key.field as usize + 1] = number::count(second).ok_or_else(wrong)?;
+            number::count(first)
+        }
+    };
+    sample.set(key.field, one.ok_or_else(wrong)?);
+    Ok(())
+}
+
+/// What is no key of the TCP part.
+fn other(
+    name: &[u8],
+    value: &[u8],
+    words: &mut Words<'_>,
+    sample: &mut Sample,
+) -> Result<(), String> {
+    if let Some(members) = value
+        .strip_prefix(b"(")
+        .and_then(|value| value.strip_suffix(b")"))
+    {
+        return group(name, members, sample);
+    }
+    if let Some(key) = SOCKET_KEYS.iter().find(|key| key.text == name) {
+        return set(key, value, sample);
+    }
+    if name == b"cgroup" {
+        sample.cgroup.extend_from_slice(value);
+        return Ok(());
+    }
+    // Like `version: 1.3` of TLS.
+    let value = if value.is_empty() && words.peek().is_some_and(|next| next.colon.is_none()) {
+        words.next()?.map(|word| word.text).unwrap_or_default()
+    } else {
+        value
+    };
+    sample.add_unknown(name, value);
+    Ok(())
+}
+
+fn group(name: &[u8], members: &[u8], sample: &mut Sample) -> Result<(), String> {
+    let mut parts = members.split(|byte| *byte == b',');
+    match name {
+        b"timer" => {
+            let mut part = || parts.next().ok_or_else(|| wrong(name, members));
+            sample.timer.extend_from_slice(part()?);
+            let (left, retrans) = (part()?, part()?);
+            sample.set(
+                Field::TimerLeft,
+                number::timer(left).ok_or_else(|| wrong(name, members))?,
+            );
+            sample.set(
+                Field::TimerRetrans,
+                number::count(retrans).ok_or_else(|| wrong(name, members))?,
+            );
+        }
+        b"skmem" => {
+            for part in parts {
+                let digits = part
+                    .iter()
+                    .position(u8::is_ascii_digit)
+                    .unwrap_or(part.len());
+                match MEMORY
+                    .iter()
+                    .find(|(letters, _)| *letters == &part[..digits])
+                {
+                    Some((_, field)) => {
+                        sample.set(
+                            *field,
+                            number::count(&part[digits..]).ok_or_else(|| wrong(name, members))?,
+                        );
+                    }
+                    None => {
+                        sample.add_unknown(&[b"skmem.", &part[..digits]].concat(), &part[digits..])
+                    }
+                }
+            }
+        }
+        _ => {
+            // The second version of BBR in some kernels has a group of its own name, with what the
+            // first has and more.
+            let known = GROUPS.iter().find(|(group, _)| {
+                *group == name || (*group == b"bbr" && name.starts_with(b"bbr"))
+            });
+            let Some((_, keys)) = known else {
+                sample.add_unknown(name, &[b"(", members, b")"].concat());
+                return Ok(());
+            };
+            for part in parts {
+                let colon = memchr::memchr(b':', part).unwrap_or(part.len());
+                let (member, value) = (&part[..colon], part.get(colon + 1..).unwrap_or_default());
+                match keys.iter().find(|key| key.text == member) {
+                    Some(key) => set(key, value, sample)?,
+                    None => sample.add_unknown(&[name, b".", member].concat(), value),
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn rate(field: Field, name: &[u8], value: &[u8], sample: &mut Sample) -> Result<(), String> {
+    let wrong = || wrong(name, value);
+    // pacing_rate may have its limit behind it.
+    let (now, most) = match memchr::memchr(b'/', value) {
+        Some(at) if field == Field::PacingRate => (&value[..at], Some(&value[at + 1..])),
+        _ => (value, None),
+    };
+    sample.set(field, number::rate(now).ok_or_else(wrong)?);
+    if let Some(most) = most {
+        sample.set(Field::MaxPacingRate, number::rate(most).ok_or_else(wrong)?);
+    }
+    Ok(())
+}
+
+fn hexadecimal(text: &[u8]) -> Option<f64> {
+    let text = std::str::from_utf8(text)
+        .ok()
+        .filter(|text| text.starts_with(|first: char| first.is_ascii_hexdigit()))?;
+    #[expect(clippy::cast_precision_loss, reason = "a cookie counts up from 1")]
+    u64::from_str_radix(text, 16)
+        .ok()
+        .map(|cookie| cookie as f64)
+        .filter(|cookie| *cookie < number::BEYOND)
+}
+
+#[cold]
+fn wrong(name: &[u8], value: &[u8]) -> String {
+    format!(
+        "`{}` can't be `{}`",
+        String::from_utf8_lossy(name),
+        String::from_utf8_lossy(value)
+    )
+}
+
+/// Words between spaces; spaces within parentheses are a part of one.
+struct Words<'a> {
+    rest: &'a [u8],
+}
+
+struct Word<'a> {
+    text: &'a [u8],
+    /// Where its first one is.
+    colon: Option<usize>,
+}
+
+impl<'a> Words<'a> {
+    fn next(&mut self) -> Result<Option<Word<'a>>, String> {
+        let Some(start) = self.rest.iter().position(|byte| !is_space(*byte)) else {
+            self.rest = &[];
+            return Ok(None);
+        };
+        let text = &self.rest[start..];
+        // Byte by byte: words are too short for more to pay.
+        let (mut colon, mut depth, mut end) = (None, 0usize, text.len());
+        for (at, &byte) in text.iter().enumerate() {
+            if !MARKS[usize::from(byte)] {
+                continue;
+            }
+            match byte {
+                b':' => colon = colon.or(Some(at)),
+                b'(' => depth += 1,
+                b')' => depth = depth.saturating_sub(1),
+                _ if depth == 0 => {
+                    end = at;
+                    break;
+                }
+                _ => {}
+            }
+        }
+        if depth > 0 {
+            return Err("it ends within parentheses".into());
+        }
+        self.rest = &text[end..];
+        Ok(Some(Word {
+            text: &text[..end],
+            colon,
+        }))
+    }
+
+    fn peek(&self) -> Option<Word<'a>> {
+        Words { rest: self.rest }.next().ok().flatten()
+    }
+}
+
+/// The bytes that [`Words`] looks at.
+const MARKS: [bool; 256] = {
+    let mut marks = [false; 256];
+    let mut at = 0;
+    while at < 256 {
+        marks[at] = matches!(at as u8, b' ' | b'\t' | b'\r' | b':' | b'(' | b')');
+        at += 1;
+    }
+    marks
+};
+
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r')
+}

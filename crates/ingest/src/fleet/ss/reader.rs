@@ -1,0 +1,348 @@
+//! The lines of one host, in order of time, as rows.
+
+use serde::{Deserialize, Serialize};
+
+use super::info::{self, Sample};
+use super::join::{Joiner, Live};
+use super::kept::{FORMAT, KeptLive};
+use super::line::{self, Line};
+use super::names::{KINDS, Names};
+use super::rows::{Connections, Samples};
+use crate::fleet::address::Privacy;
+use crate::fleet::parse::{Bad, BadLines, Lines, Parse};
+use crate::fleet::{Columns, time};
+
+/// How lines are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The machine, as rows have it.
+    pub host: String,
+    /// Whether each sample becomes a row, too.
+    pub samples: bool,
+    /// What addresses become. With a key, unknown fields are only counted, and bad lines not
+    /// quoted.
+    pub privacy: Privacy,
+}
+
+/// What has been read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Lines.
+    pub lines: u64,
+    /// Samples of connections.
+    pub samples: u64,
+    /// Sockets that listen or are not connected.
+    pub listening: u64,
+    /// Sockets without a word of their TCP, such as those in TIME-WAIT.
+    pub without_info: u64,
+    /// Lines of other protocols.
+    pub foreign: u64,
+    /// Samples without a time in the file.
+    pub untimed: u64,
+    /// Samples before the one before.
+    pub backwards: u64,
+}
+
+/// Reads one host's lines.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    options: Options,
+    pub(super) counts: Counts,
+    bad: BadLines,
+    pub(super) joiner: Joiner,
+    pub(super) names: Names,
+    connections: Connections,
+    samples: Samples,
+    ended: Vec<Live>,
+    lines: Lines,
+    time: i64,
+    timed: bool,
+    sample: Sample,
+    ends: Vec<u8>,
+    sample_time: i64,
+    state: State,
+    last_time: i64,
+}
+
+/// What the line before was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// None whose fields may go on in this one.
+    Outside,
+    /// A socket's.
+    Inside,
+    /// A socket's that is no connection or could not be read: what belongs to it is passed over.
+    Skipping,
+}
+
+impl Reader {
+    /// One that has read nothing.
+    #[must_use]
+    pub fn new(options: Options) -> Reader {
+        let joiner = Joiner::new(&options.host);
+        Reader {
+            counts: Counts::default(),
+            bad: BadLines::new(options.privacy.is_keyed()),
+            joiner,
+            names: Names::default(),
+            connections: Connections::default(),
+            samples: Samples::default(),
+            ended: Vec::new(),
+            lines: Lines::default(),
+            time: 0,
+            timed: false,
+            sample: Sample::default(),
+            ends: Vec::new(),
+            sample_time: 0,
+            state: State::Outside,
+            last_time: i64::MIN,
+            options,
+        }
+    }
+
+    fn emit(&mut self) {
+        for live in self.ended.drain(..) {
+            self.connections.add(&live, &self.options.privacy);
+        }
+    }
+
+    fn read(&mut self, number: u64, line: &[u8]) {
+        self.counts.lines += 1;
+        let (mut time, mut line) = (self.time, line);
+        // A line that is a time, or has one in front, begins with none of the letters that states
+        // have.
+        match line.first() {
+            None => return,
+            Some(b' ' | b'\t' | b'E' | b'C' | b'L') => {}
+            Some(first) => {
+                if let Some(found) = time::line(line) {
+                    self.finish_socket();
+                    (self.time, self.timed) = (found, true);
+                    self.joiner.at(found, &mut self.ended);
+                    self.emit();
+                    return;
+                }
+                if *first == b'#' {
+                    return;
+                }
+                if let Some(stamped) = time::prefix(line) {
+                    (time, line) = (stamped.time, stamped.rest);
+                    (self.time, self.timed) = (time, true);
+                }
+            }
+        }
+        match line::classify(line) {
+            Ok(Line::Empty) => {}
+            Ok(Line::Header) => self.finish_socket(),
+            Ok(Line::Continued(fields)) => match self.state {
+                State::Inside => {
+                    if let Err(why) = info::read(fields, &mut self.sample) {
+                        self.bad(number, line, why);
+                    }
+                }
+                State::Skipping => {}
+                State::Outside => self.bad(number, line, "it belongs to no socket above it".into()),
+            },
+            Ok(Line::Foreign) => {
+                self.finish_socket();
+                self.counts.foreign += 1;
+                self.state = State::Skipping;
+            }
+            Ok(Line::Socket(socket)) => {
+                self.finish_socket();
+                if !socket.is_connection() {
+                    self.counts.listening += 1;
+                    self.state = State::Skipping;
+                    return;
+                }
+                match socket.begin(&mut self.sample) {
+                    Err(why) => self.bad(number, line, why),
+                    Ok(()) => {
+                        self.ends.clear();
+                        self.ends.extend_from_slice(socket.local);
+                        self.ends.push(b' ');
+                        self.ends.extend_from_slice(socket.remote);
+                        self.sample_time = time;
+                        self.state = State::Inside;
+                    }
+                }
+            }
+            Err(why) => {
+                self.finish_socket();
+                self.bad(number, line, why);
+            }
+        }
+    }
+
+    /// The socket that was begun has all its fields.
+    fn finish_socket(&mut self) {
+        let state = std::mem::replace(&mut self.state, State::Outside);
+        if state != State::Inside {
+            return;
+        }
+        if !self.sample.has_info {
+            self.counts.without_info += 1;
+            return;
+        }
+        self.sample.fill();
+        self.counts.samples += 1;
+        self.counts.untimed += u64::from(!self.timed);
+        self.counts.backwards += u64::from(self.sample_time < self.last_time);
+        self.last_time = self.sample_time;
+        let sample = &self.sample;
+        let words = [&sample.state, &sample.timer, &sample.cc, &sample.cgroup];
+        let names = &mut self.names;
+        let mut numbers = [u32::MAX; KINDS];
+        for (kind, word) in words
+            .into_iter()
+            .enumerate()
+            .filter(|(_, word)| !word.is_empty())
+        {
+            numbers[kind] = names.number(kind, word);
+        }
+        let connection = self.joiner.add(
+            &self.ends,
+            self.sample_time,
+            sample,
+            numbers,
+            &mut self.ended,
+        );
+        if self.options.samples {
+            self.samples.add(
+                connection,
+                self.sample_time,
+                sample,
+                numbers,
+                &self.options.privacy,
+            );
+        }
+    }
+
+    fn bad(&mut self, number: u64, line: &[u8], why: String) {
+        self.state = State::Skipping;
+        self.bad.add(number, line, why);
+    }
+}
+
+/// What is kept of a reader between two files.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    format: u32,
+    bytes: u64,
+    counts: Counts,
+    bad: u64,
+    last_time: i64,
+    listing: u64,
+    serial: u64,
+    names: Vec<String>,
+    live: Vec<KeptLive>,
+}
+
+impl Parse for Reader {
+    fn begin_file(&mut self, time: i64) {
+        self.lines.begin_file();
+        self.time = time;
+        self.timed = false;
+        self.joiner.at(time, &mut self.ended);
+        self.emit();
+    }
+
+    fn feed(&mut self, piece: &[u8]) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.feed(piece, |number, line| self.read(number, line));
+        self.lines = lines;
+    }
+
+    fn end_file(&mut self) {
+        let mut lines = std::mem::take(&mut self.lines);
+        lines.end_file(|number, line| self.read(number, line));
+        self.finish_socket();
+        self.emit();
+    }
+
+    fn rows(&self) -> usize {
+        self.connections.rows().max(self.samples.rows())
+    }
+
+    fn take(&mut self) -> Vec<(&'static str, Columns)> {
+        self.emit();
+        let connections = std::mem::take(&mut self.connections).columns(&self.names);
+        let samples = std::mem::take(&mut self.samples).columns(&self.names);
+        vec![("connections", connections), ("samples", samples)]
+    }
+
+    fn open(&self) -> Vec<(&'static str, Columns)> {
+        let mut rows = Connections::default();
+        for live in &self.joiner.live {
+            rows.add(live, &self.options.privacy);
+        }
+        vec![("connections", rows.columns(&self.names))]
+    }
+
+    fn take_bad(&mut self) -> Vec<Bad> {
+        self.bad.take()
+    }
+
+    fn counts(&self) -> Vec<(&'static str, u64)> {
+        let Counts {
+            lines,
+            samples,
+            listening,
+            without_info,
+            foreign,
+            untimed,
+            backwards,
+        } = self.counts;
+        vec![
+            ("bytes", self.lines.bytes),
+            ("lines", lines),
+            ("samples", samples),
+            ("connections", self.joiner.serial),
+            ("listening", listening),
+            ("without_info", without_info),
+            ("foreign", foreign),
+            ("untimed", untimed),
+            ("backwards", backwards),
+            ("bad", self.bad.count),
+        ]
+    }
+
+    fn state(&self) -> String {
+        let kept = Kept {
+            format: FORMAT,
+            bytes: self.lines.bytes,
+            counts: self.counts,
+            bad: self.bad.count,
+            last_time: self.last_time,
+            listing: self.joiner.listing,
+            serial: self.joiner.serial,
+            names: self.names.words().to_vec(),
+            live: self
+                .joiner
+                .live
+                .iter()
+                .zip(&self.joiner.seen_in)
+                .map(|(live, at)| KeptLive::of(live, *at))
+                .collect(),
+        };
+        serde_json::to_string(&kept).expect("numbers and texts can always be written")
+    }
+
+    fn resume(&mut self, state: &str) -> bool {
+        let Ok(kept) = serde_json::from_str::<Kept>(state) else {
+            return false;
+        };
+        if kept.format != FORMAT {
+            return false;
+        }
+        self.lines.bytes = kept.bytes;
+        (self.counts, self.bad.count, self.last_time) = (kept.counts, kept.bad, kept.last_time);
+        self.names = Names::default();
+        for name in &kept.names {
+            self.names.number(0, name.as_bytes());
+        }
+        let (live, seen_in) = kept.live.into_iter().map(KeptLive::live).unzip();
+        self.joiner = Joiner::with(&self.options.host, live, seen_in, kept.listing, kept.serial);
+        true
+    }
+}

@@ -1,0 +1,5 @@
+//! Foreign bytes in, columns out.
+
+mod capture;
+mod fleet;
+mod input;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
+use fullpipe_batch::sweep::{Plan, Request};
 use fullpipe_cc::Registry;
 use fullpipe_sim::TraceLevel;
-use fullpipe_sweep::{Plan, Request};
 
 const TEXT: &str = "duration = \"10s\"\n[path]\nrate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
 const ROUNDS: u64 = 5;

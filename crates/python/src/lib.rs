@@ -7,12 +7,12 @@ mod capture;
 mod catalogue;
 mod conformance;
 mod controller;
-mod edge;
 mod error;
 mod fleet;
 mod flows;
 #[cfg(target_os = "linux")]
 mod link;
+mod population;
 mod run;
 mod scenario_file;
 mod sweep;
@@ -36,8 +36,6 @@ mod _core {
     #[pymodule_export]
     use crate::controller::{Ack_, Config_, Conn_, Cx_, Decision_, Lost_, Recovery_, Snapshot_};
     #[pymodule_export]
-    use crate::edge::{FleetPlan, populations};
-    #[pymodule_export]
     use crate::error::ScenarioError;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
@@ -47,6 +45,8 @@ mod _core {
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use crate::link::{LinkRun, link, namespaces_refused};
+    #[pymodule_export]
+    use crate::population::{FleetPlan, populations};
     #[pymodule_export]
     use crate::run::{RunResult, handed_over, memory_needed, run};
     #[pymodule_export]

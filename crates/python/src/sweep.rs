@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use fullpipe_batch::sweep::{Plan, Request};
+use fullpipe_batch::{Column, Panicked, Values};
 use fullpipe_scenario::Template;
-use fullpipe_sweep::{Column, Panicked, Plan, Request, Values};
 use numpy::IntoPyArray;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -25,7 +26,7 @@ pub(crate) struct SweepPlan {
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct SweepRun {
-    inner: fullpipe_sweep::Running,
+    inner: fullpipe_batch::Running,
 }
 
 type Pairs = Vec<(String, String)>;
@@ -158,7 +159,7 @@ impl SweepPlan {
 }
 
 impl SweepRun {
-    pub(crate) fn of(inner: fullpipe_sweep::Running) -> SweepRun {
+    pub(crate) fn of(inner: fullpipe_batch::Running) -> SweepRun {
         SweepRun { inner }
     }
 }
@@ -247,14 +248,14 @@ pub(crate) fn rows<'py>(
     }
     columns(
         py,
-        fullpipe_sweep::rows(parsed).map_err(|_| refused("a name is missing".to_owned()))?,
+        fullpipe_batch::rows(parsed).map_err(|_| refused("a name is missing".to_owned()))?,
     )
 }
 
 /// (number, unit) of a value as `--set` takes it, or None for a word.
 #[pyfunction]
 pub(crate) fn quantity(text: &str) -> Option<(f64, &'static str)> {
-    fullpipe_sweep::quantity(text).map(|quantity| (quantity.value, quantity.unit))
+    fullpipe_batch::quantity(text).map(|quantity| (quantity.value, quantity.unit))
 }
 
 /// `{column: array}`; a column of words is the pair `(codes, labels)`.

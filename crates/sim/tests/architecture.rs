@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 /// Each crate and those of ours that it may depend on: `units <- {scenario, path, cc, trace,
-/// workload} <- tcp <- sim <- { conformance, sweep, testbed } <- python`. `cc` knows nothing
+/// workload} <- tcp <- sim <- { conformance, batch, testbed } <- python`. `cc` knows nothing
 /// but `units`; `path` and `cc` do not know each other. `scenario` knows of `path` what queues
 /// there are, with their options. A new crate is added here, with its reason.
-const ALLOWED: [(&str, &[&str]); 16] = [
+const ALLOWED: [(&str, &[&str]); 15] = [
     ("units", &[]),
     ("scenario", &["units", "path", "workload"]),
     ("path", &["units"]),
@@ -35,10 +35,8 @@ const ALLOWED: [(&str, &[&str]); 16] = [
         "conformance",
         &["units", "scenario", "cc", "trace", "tcp", "sim"],
     ),
-    // Many runs, point by point, on threads.
-    ("sweep", &["units", "scenario", "cc", "trace", "sim"]),
-    // A population of paths, on the threads of a sweep.
-    ("edge", &["units", "scenario", "cc", "sim", "sweep"]),
+    // Many runs on threads: sweeps, and populations of paths.
+    ("batch", &["units", "scenario", "cc", "trace", "sim"]),
     // Real packets on the real clock: `path` as the simulator builds it, metrics by `trace`.
     (
         "testbed",
@@ -56,8 +54,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
             "trace",
             "sim",
             "conformance",
-            "sweep",
-            "edge",
+            "batch",
             "testbed",
             "emulator",
             "workload",
@@ -66,9 +63,7 @@ const ALLOWED: [(&str, &[&str]); 16] = [
     ),
     (
         "benches",
-        &[
-            "units", "scenario", "path", "cc", "trace", "sim", "sweep", "edge",
-        ],
+        &["units", "scenario", "path", "cc", "trace", "sim", "batch"],
     ),
 ];
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::fullpipe_edge::{Fleet, PRESETS, Population};
+use ::fullpipe_batch::population::{PRESETS, Population, PopulationRun};
 use fullpipe_cc::Registry;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -15,7 +15,7 @@ use crate::sweep::{SweepRun, columns};
 #[pyclass(frozen, module = "fullpipe._core")]
 #[derive(Debug)]
 pub(crate) struct FleetPlan {
-    inner: Arc<Fleet>,
+    inner: Arc<PopulationRun>,
     paths: u64,
 }
 
@@ -34,8 +34,9 @@ impl FleetPlan {
         changes: Vec<(String, String)>,
     ) -> PyResult<FleetPlan> {
         let population = Population::read(text, file, &changes);
-        let fleet = population
-            .and_then(|population| Fleet::new(population, &arms, seed, Registry::default()));
+        let fleet = population.and_then(|population| {
+            PopulationRun::new(population, &arms, seed, Registry::default())
+        });
         fleet
             .map(|fleet| FleetPlan {
                 inner: Arc::new(fleet),
@@ -80,7 +81,7 @@ impl FleetPlan {
             .into_iter()
             .map(|(first, end)| first..end.min(self.paths))
             .collect();
-        SweepRun::of(fullpipe_sweep::start(
+        SweepRun::of(fullpipe_batch::start(
             &self.inner,
             &ranges,
             threads,

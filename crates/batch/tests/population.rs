@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fullpipe_batch::population::{Distribution, PRESETS, Population, PopulationRun};
+use fullpipe_batch::{Column, Values};
 use fullpipe_cc::Registry;
-use fullpipe_edge::{Distribution, Fleet, PRESETS, Population};
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::TraceLevel;
-use fullpipe_sweep::{Column, Values};
 use proptest::prelude::*;
 
 const SMALL: &str = r#"
@@ -59,9 +59,9 @@ fn population(set: &[(&str, &str)]) -> Population {
     Population::read(SMALL, "small.toml", &set).expect("a good one")
 }
 
-fn fleet(arms: &[&str]) -> Fleet {
+fn fleet(arms: &[&str]) -> PopulationRun {
     let arms: Vec<String> = arms.iter().map(|name| (*name).to_owned()).collect();
-    Fleet::new(population(&[]), &arms, 1, Registry::default()).expect("arms that there are")
+    PopulationRun::new(population(&[]), &arms, 1, Registry::default()).expect("arms that there are")
 }
 
 fn error(text: &str) -> String {
@@ -71,8 +71,8 @@ fn error(text: &str) -> String {
 }
 
 /// The columns of a shard of all paths.
-fn run(fleet: Fleet, paths: u64, threads: usize) -> BTreeMap<String, Values> {
-    let running = fullpipe_sweep::start(
+fn run(fleet: PopulationRun, paths: u64, threads: usize) -> BTreeMap<String, Values> {
+    let running = fullpipe_batch::start(
         &Arc::new(fleet),
         std::slice::from_ref(&(0..paths)),
         threads,
@@ -264,7 +264,7 @@ fn presets_are_sourced_and_can_be_run() {
             Population::read(text, name, &[]).unwrap_or_else(|error| panic!("{error}"));
         let arms = ["cubic", "bbr1", "bbr2", "bbr3"].map(str::to_owned);
         let columns = run(
-            Fleet::new(population, &arms, 1, Registry::default()).unwrap(),
+            PopulationRun::new(population, &arms, 1, Registry::default()).unwrap(),
             5,
             2,
         );
@@ -310,7 +310,7 @@ fn what_is_wrong_is_said_with_its_place() {
     for (error, expected) in errors.iter().zip(expected) {
         assert_eq!(error, expected);
     }
-    let nobody = Fleet::new(
+    let nobody = PopulationRun::new(
         population(&[]),
         &["cubik".to_owned()],
         1,
@@ -327,7 +327,7 @@ proptest! {
     fn what_is_drawn_is_within_its_bounds(seed: u64) {
         let rtt = Distribution::read(&[(0.4, "{5ms..40ms log}"), (0.6, "{lognormal 60ms spread 3 in 20ms..200ms}")]).unwrap();
         let drawn = rtt.draw(&mut fullpipe_units::Rng::stream(seed, "path 1", "path.rtt"));
-        let value = fullpipe_sweep::quantity(&drawn).unwrap().value;
+        let value = fullpipe_batch::quantity(&drawn).unwrap().value;
         prop_assert!((0.004_999..0.200_01).contains(&value), "{}", drawn);
     }
 }

@@ -10,7 +10,7 @@ use fullpipe_scenario::{Error, Scenario, Template};
 use fullpipe_sim::{Simulation, TraceLevel};
 use fullpipe_units::{Bytes, Rng, Span};
 
-use crate::axis::{Axis, Range, split};
+use super::axis::{Axis, Range, split};
 
 /// What a sweep is asked to be.
 #[derive(Clone, Debug, Default)]

@@ -1,6 +1,7 @@
 //! What a value is drawn from: texts with holes, each with its share.
 
-use fullpipe_sweep::{Quantity, Range, quantity};
+use crate::sweep::Range;
+use crate::{Quantity, quantity};
 use fullpipe_units::Rng;
 
 /// Draws outside of the bounds before the nearer bound is taken.

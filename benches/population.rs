@@ -9,11 +9,11 @@
 
 use std::sync::atomic::AtomicBool;
 
+use fullpipe_batch::Work;
+use fullpipe_batch::population::{PRESETS, Population, PopulationRun};
 use fullpipe_cc::Registry;
-use fullpipe_edge::{Fleet, PRESETS, Population};
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::{Simulation, TraceLevel};
-use fullpipe_sweep::Work;
 use nix::time::{ClockId, clock_gettime};
 
 /// What may befall packets on a path: what it is called, its key, and the value that is none of it.
@@ -66,8 +66,8 @@ fn population(set: &[(String, String)]) -> Population {
     Population::read(text, name, set).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn fleet(arms: &[String], set: &[(String, String)]) -> Fleet {
-    Fleet::new(population(set), arms, 1, Registry::default())
+fn fleet(arms: &[String], set: &[(String, String)]) -> PopulationRun {
+    PopulationRun::new(population(set), arms, 1, Registry::default())
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -153,7 +153,7 @@ fn kinds(paths: u64, arms: &[String], set: &[(String, String)]) {
     }
 }
 
-fn run(fleet: &Fleet, path: u64) -> u64 {
+fn run(fleet: &PopulationRun, path: u64) -> u64 {
     fleet
         .run(path, &AtomicBool::new(false))
         .expect("nobody stops it")

@@ -8,7 +8,7 @@ use std::time::Duration;
 use fullpipe_sim::{Simulation, TraceLevel};
 use fullpipe_trace::Summary;
 
-use crate::plan::Plan;
+use super::plan::Plan;
 use crate::pool::{Running, Work, start};
 use crate::rows::{Column, Rows};
 

@@ -4,10 +4,11 @@ use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
+use fullpipe_batch::sweep::{Mode, Plan, Request};
+use fullpipe_batch::{Column, Values};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
 use fullpipe_sim::TraceLevel;
-use fullpipe_sweep::{Column, Mode, Plan, Request, Values};
 
 const BASE: &str = "duration = \"1s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n\
                     [[flow]]\ncc = \"newreno\"\n";

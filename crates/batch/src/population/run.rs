@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
+use crate::{Column, Values, Work, quantity};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, ParamValue, Scenario};
 use fullpipe_sim::{Simulation, TraceLevel};
-use fullpipe_sweep::{Column, Values, Work, quantity};
 use fullpipe_units::{Rng, nearest};
 
-use crate::population::Population;
-use crate::record::{Fields, Record, columns, download};
+use super::paths::Population;
+use super::record::{Fields, Record, columns, download};
 
 /// What the paths are downloaded over with.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +36,14 @@ impl Arm {
 
 /// A population's paths, each downloaded over under each arm.
 #[derive(Debug)]
-pub struct Fleet {
+pub struct PopulationRun {
     population: Population,
     arms: Vec<(Arm, Fields)>,
     seed: u64,
     registry: Registry,
 }
 
-impl Fleet {
+impl PopulationRun {
     /// The first flow of each path is the download.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Fleet {
         arms: &[String],
         seed: u64,
         registry: Registry,
-    ) -> Result<Fleet, Error> {
+    ) -> Result<PopulationRun, Error> {
         let mut seen = BTreeSet::new();
         let mut known = Vec::new();
         for name in arms {
@@ -81,7 +81,7 @@ impl Fleet {
         if known.is_empty() {
             return Err(population.error("cc", "", "there is no arm", "name some: cubic,bbr1"));
         }
-        let fleet = Fleet {
+        let fleet = PopulationRun {
             population,
             arms: known,
             seed,
@@ -167,7 +167,7 @@ impl Fleet {
     }
 }
 
-impl Work for Fleet {
+impl Work for PopulationRun {
     /// A record an arm.
     type Outcome = Vec<Record>;
 

@@ -3,16 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::quantity;
 use fullpipe_scenario::{Error, OUR_CHOICE, Scenario, Template};
-use fullpipe_sweep::quantity;
 use fullpipe_units::{Rng, nearest};
 use toml::{Table, Value as Toml};
 
-use crate::draw::Distribution;
-use crate::fleet::Arm;
+use super::draw::Distribution;
+use super::run::Arm;
 
 /// The populations that come with the program: name and text.
-pub const PRESETS: [(&str, &str); 1] = [("edge-2019", include_str!("../presets/edge-2019.toml"))];
+pub const PRESETS: [(&str, &str); 1] =
+    [("edge-2019", include_str!("../../presets/edge-2019.toml"))];
 
 const KEYS: [&str; 7] = [
     "title",

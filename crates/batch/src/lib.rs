@@ -1,0 +1,15 @@
+//! Many runs on threads.
+//!
+//! Numbered runs are [`Work`]; [`start`] computes ranges of their numbers on threads and hands back
+//! shards of [rows](Column) in order of the numbers. Two kinds of work are here: the points of a
+//! [`sweep`], and the paths of a [`population`].
+
+mod pool;
+pub mod population;
+mod quantity;
+mod rows;
+pub mod sweep;
+
+pub use pool::{Finished, Panicked, Running, Work, start};
+pub use quantity::{Quantity, quantity};
+pub use rows::{Column, NotMetrics, Values, rows};

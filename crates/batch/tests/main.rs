@@ -1,0 +1,4 @@
+//! Many runs: rows that depend on neither threads nor order.
+
+mod population;
+mod sweep;

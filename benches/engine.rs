@@ -6,7 +6,8 @@
 use cases::CASES;
 use criterion::{Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
 use fullpipe_cc::Registry;
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::Span;
 
 fn seconds(criterion: &mut Criterion) {

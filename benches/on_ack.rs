@@ -18,7 +18,7 @@ use fullpipe_cc::{
     Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Lost, PathChange,
     Recovery, Registry, Snapshot,
 };
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::Rng;
 
 /// The controllers, in the order of their age.

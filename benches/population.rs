@@ -13,7 +13,8 @@ use fullpipe_batch::Work;
 use fullpipe_batch::population::{PRESETS, Population, PopulationRun};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
+use fullpipe_trace::TraceLevel;
 use nix::time::{ClockId, clock_gettime};
 
 /// What may befall packets on a path: what it is called, its key, and the value that is none of it.

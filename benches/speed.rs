@@ -11,8 +11,9 @@ use std::{fs, process};
 
 use cases::{CASES, Case};
 use fullpipe_cc::Registry;
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
 use fullpipe_trace::Summary;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::Span;
 
 fn main() {

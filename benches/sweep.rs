@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use fullpipe_batch::sweep::{Plan, Request};
 use fullpipe_cc::Registry;
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 
 const TEXT: &str = "duration = \"10s\"\n[path]\nrate = \"100mbit\"\nrtt = \"50ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n";
 const ROUNDS: u64 = 5;

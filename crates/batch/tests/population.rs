@@ -8,7 +8,7 @@ use fullpipe_batch::population::{Distribution, PRESETS, Population, PopulationRu
 use fullpipe_batch::{Column, Values};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 use proptest::prelude::*;
 
 const SMALL: &str = r#"

@@ -8,7 +8,7 @@ use fullpipe_batch::sweep::{Mode, Plan, Request};
 use fullpipe_batch::{Column, Values};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 
 const BASE: &str = "duration = \"1s\"\n[path]\nrate = \"10mbit\"\nrtt = \"20ms\"\nbuffer = \"1bdp\"\n[[flow]]\ncc = \"cubic\"\n\
                     [[flow]]\ncc = \"newreno\"\n";

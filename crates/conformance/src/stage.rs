@@ -6,7 +6,7 @@
 
 use fullpipe_cc::{Descriptor, Registry};
 use fullpipe_scenario::{Error, Scenario};
-use fullpipe_sim::{Run, TraceLevel};
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Span;
 
 use crate::case::{Case, Scene, Step};

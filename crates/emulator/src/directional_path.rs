@@ -2,6 +2,7 @@
 
 use fullpipe_path::{DelayLine, Duplicator, Losses};
 use fullpipe_scenario::{Flow, Scenario};
+use fullpipe_setup::elements;
 use fullpipe_units::Time;
 
 use crate::{Direction, PacketKind};
@@ -31,28 +32,28 @@ impl DirectionalPath {
             Direction::Forward => {
                 let hop = |link: &usize| Hop {
                     link: *link,
-                    loss: scenario.loss(flow, *link),
+                    loss: elements::loss(scenario, flow, *link),
                 };
                 let mut hops: Vec<Hop> = flow.route.iter().map(hop).collect();
                 let loss = hops[0].loss.take();
                 DirectionalPath {
                     loss,
-                    copies: scenario.copies(flow),
+                    copies: elements::copies(scenario, flow),
                     hops,
-                    line: scenario.line(flow),
+                    line: elements::line(scenario, flow),
                     counts: true,
                 }
             }
             Direction::Reverse => {
                 let hop = |link: &usize| Hop {
                     link: *link,
-                    loss: scenario.ack_loss(flow, *link),
+                    loss: elements::ack_loss(scenario, flow, *link),
                 };
                 DirectionalPath {
-                    loss: scenario.reverse_loss(flow),
-                    copies: scenario.reverse_copies(flow),
+                    loss: elements::reverse_loss(scenario, flow),
+                    copies: elements::reverse_copies(scenario, flow),
                     hops: flow.reverse_route.iter().map(hop).collect(),
-                    line: scenario.reverse_line(flow),
+                    line: elements::reverse_line(scenario, flow),
                     counts: false,
                 }
             }

@@ -1,7 +1,8 @@
 //! A link with its meter.
 
 use fullpipe_path::{EcnCodepoint, Measured, Packet, Verdict};
-use fullpipe_scenario::{EcnField, Element, Scenario};
+use fullpipe_scenario::{EcnField, Scenario};
+use fullpipe_setup::{Element, elements};
 use fullpipe_trace::{LinkMeter, LinkSummary, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 
@@ -43,7 +44,7 @@ impl Link {
         Link {
             name: link.name.clone(),
             number,
-            element: scenario.element(number),
+            element: elements::link(scenario, number),
             propagation: link.delay,
             strips: link.ecn == EcnField::Strip,
             armed: false,

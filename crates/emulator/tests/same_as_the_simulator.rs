@@ -5,7 +5,7 @@ use fullpipe_cc::Registry;
 use fullpipe_emulator::{Cause, Direction, EmulatedPacket, Emulator, Observer, PacketKind, whole};
 use fullpipe_path::{EcnCodepoint, Serialiser};
 use fullpipe_scenario::{PACKET, Scenario};
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{Distribution, Histogram};
 use fullpipe_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;

@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::PathBuf;
 
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
 use fullpipe_trace::Trace;
+use fullpipe_trace::TraceLevel;
 use fullpipe_trace::handover::{self, Received};
 use fullpipe_units::Span;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError};

@@ -135,7 +135,7 @@ impl Scenario {
     /// change of the path, and of a rate that varies by a pattern the mean of each of `bins` equal
     /// parts of the run. A shaper counts.
     fn rate_over_time(&self, bins: u64) -> Vec<(f64, u64)> {
-        let rates = fullpipe_sim::rate_over_time(&self.inner, bins);
+        let rates = fullpipe_setup::rate_over_time(&self.inner, bins);
         rates
             .iter()
             .map(|(at, rate)| (at.as_secs_f64(), rate.as_bps()))
@@ -165,7 +165,7 @@ impl Scenario {
     /// Whether another seed can give another run.
     #[getter]
     fn is_random(&self) -> bool {
-        fullpipe_sim::is_random(&self.inner, &self.registry)
+        fullpipe_setup::is_random(&self.inner, &self.registry)
     }
 
     /// What its runs shall come to, each as `(text, quantile, comparison, [(flow, column, bound,
@@ -181,7 +181,7 @@ impl Scenario {
     /// The scenario with every default written out, those of the algorithms too, and every flow by
     /// itself, as TOML.
     fn to_toml(&self) -> String {
-        fullpipe_sim::resolved(&self.inner, &self.registry).to_toml()
+        fullpipe_setup::resolved(&self.inner, &self.registry).to_toml()
     }
 }
 

@@ -137,7 +137,7 @@ impl SweepPlan {
     fn scenarios(&self, py: Python<'_>, first: usize, last: usize) -> Vec<String> {
         py.detach(|| {
             let text = |point| {
-                fullpipe_sim::resolved(&self.inner.scenario(point as u64), self.inner.registry())
+                fullpipe_setup::resolved(&self.inner.scenario(point as u64), self.inner.registry())
                     .to_toml()
             };
             (first..last.min(self.inner.points())).map(text).collect()

@@ -2,8 +2,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{EcnSetting, Error, Flow, ReceiveWindow, Scenario};
-use fullpipe_sim::TraceLevel;
 use fullpipe_tcp::Pacing;
+use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{FlowMeter, MeasuredTime};
 use fullpipe_units::{Bytes, Rate, Rng, Span, Time};
 use nix::sched::{CpuSet, sched_getaffinity};
@@ -240,12 +240,12 @@ fn check_flow(
             "leave it out",
         );
     }
-    let runner = fullpipe_sim::Runner {
+    let runner = fullpipe_setup::Runner {
         provides: PROVIDES,
         marks: false,
         smss: Bytes::new(MTU.into()),
     };
-    fullpipe_sim::controller(scenario, spec, registry, &runner)
+    fullpipe_setup::controller(scenario, spec, registry, &runner)
 }
 
 fn plan(

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::TraceLevel;
 use fullpipe_tcp::Pacing;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Span, Time};
 use noq_proto::EcnCodepoint;
 

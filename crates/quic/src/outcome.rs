@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::iter::Peekable;
 
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, jain};
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Time;
 
 use crate::build::Runner;

@@ -8,9 +8,9 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::thread;
 
 use fullpipe_scenario::{Error, Quic, Scenario};
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_testbed::{Between, Inside, Sandbox, SandboxError};
 use fullpipe_trace::{FlowCounters, LinkSummary, handover};
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Time;
 use nix::errno::Errno;
 use noq_udp::UdpSocketState;

@@ -2,9 +2,9 @@
 
 use fullpipe_emulator::{Cause, Direction, EmulatedPacket, LinkTransit, PacketKind};
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::TraceLevel;
 use fullpipe_testbed::reconstruct::{Dropped, Links, Loss, Passed};
 use fullpipe_testbed::{Frame, Header, Route, Side, Tap};
+use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{FlowCounters, FlowMeter, LinkRow, MeasuredTime};
 use fullpipe_units::{Bytes, Span, Time};
 

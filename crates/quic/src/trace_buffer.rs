@@ -2,7 +2,7 @@
 //! without a lock or a system call. When it is full the oldest rows give way, and it says how many.
 
 use fullpipe_cc::{Controller, Observer, Transition};
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{FlowRow, TransitionRow};
 use fullpipe_units::{Bytes, Span, Time};
 

@@ -9,8 +9,8 @@ use fullpipe_emulator::{
 };
 use fullpipe_path::{EcnCodepoint as OnPath, Serialiser};
 use fullpipe_scenario::{Error, Scenario};
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::{FlowMeter, LinkRow};
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::{Rate, Rng, Span, Time};
 use noq_proto::EcnCodepoint;
 

@@ -6,7 +6,7 @@ use fullpipe_cc::{Config, Decision, Recovery, RecoveryCause, RecoveryOwner, Regi
 use fullpipe_quic::Record;
 use fullpipe_quic::virtual_time::Virtual;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Rate, Rng, Span};
 use proptest::prelude::*;
 

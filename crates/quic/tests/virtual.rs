@@ -2,8 +2,8 @@
 
 use fullpipe_quic::virtual_time;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::Data;
+use fullpipe_trace::{Run, TraceLevel};
 
 fn scenario(path: &str, flow: &str) -> Scenario {
     let text =

@@ -11,7 +11,6 @@
 mod app;
 mod app_schedule;
 mod buffer;
-mod elements;
 mod enums;
 mod error;
 mod expect;
@@ -37,7 +36,6 @@ mod workload;
 
 pub use app::{App, On};
 pub use buffer::Buffer;
-pub use elements::Element;
 pub use error::Error;
 pub use expect::{Comparison, Expectation, Measured, Over};
 pub use fullpipe_units::ParamValue;

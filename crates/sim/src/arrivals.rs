@@ -13,11 +13,11 @@ use fullpipe_trace::{FlowMeter, MeasuredTime, Transfer, WorkloadMeter, WorkloadS
 use fullpipe_units::Time;
 use fullpipe_workload::Arrival;
 
-use crate::algorithms::{Algorithms, choose};
 use crate::build;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
 use crate::flow::{AnySender, Flow, LazyTimer, Transitions};
-use crate::slowdown::Servers;
+use fullpipe_setup::Servers;
+use fullpipe_setup::{Algorithms, choose};
 
 /// No more are under way at once, of all workloads: some gigabyte. Who would be one more is turned
 /// away.

@@ -12,8 +12,6 @@ use fullpipe_tcp::{
 use fullpipe_trace::{FlowMeter, MeasuredTime};
 use fullpipe_units::{Bytes, Draw, Rate, Rng, Span, Time};
 
-use crate::TraceLevel;
-use crate::algorithms::{Algorithms, choose};
 use crate::arrivals::Workloads;
 use crate::engine::Simulation;
 use crate::event_queue::{EventKind, EventQueue, FlowKey};
@@ -23,6 +21,8 @@ use crate::in_flight::InFlight;
 use crate::link::{Element, Managed, NetworkLink};
 use crate::observe::Measurement;
 use crate::reverse::ReverseHop;
+use fullpipe_setup::{Algorithms, choose, elements};
+use fullpipe_trace::TraceLevel;
 
 /// So many arriving flows at once the event queue is laid out for.
 const UNDER_WAY: usize = 512;
@@ -217,10 +217,10 @@ fn network_link(
     link: &fullpipe_scenario::Link,
     window: MeasuredTime,
 ) -> NetworkLink {
-    let element = match scenario.element(index) {
-        fullpipe_scenario::Element::Constant(link) => Element::Constant(link),
-        fullpipe_scenario::Element::Varying(link) => Element::Varying(link),
-        fullpipe_scenario::Element::Managed(link) => Element::Managed(Box::new(Managed::new(
+    let element = match elements::link(scenario, index) {
+        fullpipe_setup::Element::Constant(link) => Element::Constant(link),
+        fullpipe_setup::Element::Varying(link) => Element::Varying(link),
+        fullpipe_setup::Element::Managed(link) => Element::Managed(Box::new(Managed::new(
             *link,
             window,
             scenario.flows.len() + scenario.workloads.len(),
@@ -228,9 +228,6 @@ fn network_link(
     };
     NetworkLink::new(link, element, window, scenario.path.rtt)
 }
-
-/// The link of `[path]` among the links.
-pub(crate) const BOTTLENECK: usize = 0;
 
 /// A flow's own link to the network.
 fn access_rate(scenario: &Scenario) -> Rate {
@@ -423,9 +420,9 @@ pub(crate) fn wire(
     let losses: Box<[_]> = spec
         .route
         .iter()
-        .map(|link| scenario.loss(spec, *link))
+        .map(|link| elements::loss(scenario, spec, *link))
         .collect();
-    let back = |link: &usize| ReverseHop::new(*link, scenario.ack_loss(spec, *link));
+    let back = |link: &usize| ReverseHop::new(*link, elements::ack_loss(scenario, spec, *link));
     let reverse_route: Box<[_]> = spec.reverse_route.iter().map(back).collect();
     FlowPath {
         access: Serialiser::new(access_rate(scenario)),
@@ -433,19 +430,19 @@ pub(crate) fn wire(
         last_entry: Time::ZERO,
         route: spec.route.iter().copied().collect(),
         in_flights: spec.route.iter().map(|_| InFlight::default()).collect(),
-        line: scenario.line(spec),
+        line: elements::line(scenario, spec),
         reordered: BTreeMap::new(),
         arrivals: LazyTimer::default(),
-        hazards: Impairments::new(losses, scenario.copies(spec)),
+        hazards: Impairments::new(losses, elements::copies(scenario, spec)),
         acks_in_flight: (0..=reverse_route.len())
             .map(|_| InFlight::default())
             .collect(),
         blocks: (0..=reverse_route.len()).map(|_| VecDeque::new()).collect(),
         reverse_route,
-        reverse_line: scenario.reverse_line(spec),
+        reverse_line: elements::reverse_line(scenario, spec),
         reverse_hazards: Impairments::new(
-            Box::new([scenario.reverse_loss(spec)]),
-            scenario.reverse_copies(spec),
+            Box::new([elements::reverse_loss(scenario, spec)]),
+            elements::reverse_copies(scenario, spec),
         ),
         delayed_ack: LazyTimer::default(),
         host,

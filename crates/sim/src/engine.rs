@@ -9,13 +9,14 @@ use fullpipe_trace::{FlowSummary, LinkSummary, Summary, jain};
 use fullpipe_units::{Span, Time};
 
 use crate::arrivals::Workloads;
+use crate::build;
 use crate::event_queue::{Event, EventKind, FlowKey};
 use crate::flow::{AnySender, Flow, ForwardPath, Network};
 use crate::link::Sent;
 use crate::observe::Measurement;
 use crate::prefetch::prefetch;
 use crate::slab::WaitingAck;
-use crate::{Run, TraceLevel, build};
+use fullpipe_trace::{Run, TraceLevel};
 
 /// A run in progress.
 #[derive(Debug)]

@@ -4,8 +4,8 @@ use fullpipe_scenario::{Change, Flow, Link, Path, Scenario};
 use fullpipe_tcp::SMSS;
 use fullpipe_units::{Bytes, Rate, Span};
 
-use crate::TraceLevel;
 use crate::observe::LINK_INTERVAL;
+use fullpipe_trace::TraceLevel;
 
 /// Of each segment in flight: its record, its share of a burst, its ACK on the way; twice, since
 /// rings and queues double when they grow.

@@ -4,10 +4,10 @@ use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{ActiveRow, FlowRow, Recorder, Trace, Transfer};
 use fullpipe_units::{Span, Time};
 
-use crate::TraceLevel;
 use crate::arrivals::Workloads;
 use crate::event_queue::{EventKind, FlowKey};
 use crate::flow::{Flow, Network};
+use fullpipe_trace::TraceLevel;
 
 /// Links are sampled this often when flows are at every ACK.
 pub(crate) const LINK_INTERVAL: Span = Span::from_millis(1);

@@ -2,8 +2,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::{Data, FlowSummary, Table};
+use fullpipe_trace::{Run, TraceLevel};
 use proptest::prelude::*;
 
 const PATH: &str = "[path]\nrate = \"10mbit\"\nrtt = \"40ms\"\nbuffer = \"4bdp\"\n";

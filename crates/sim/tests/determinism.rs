@@ -2,7 +2,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
+use fullpipe_trace::{Run, TraceLevel};
 use proptest::prelude::*;
 
 fn scenario(text: &str) -> Scenario {
@@ -110,7 +111,7 @@ fn without_randomness_the_seed_does_not_matter() {
         Scenario::parse_with(text, "test.toml", &[], Some(seed)).expect("a valid scenario")
     });
     assert_eq!(hash(&run(&seeds[0], false)), hash(&run(&seeds[1], false)));
-    assert!(!fullpipe_sim::is_random(&seeds[0], &Registry::default()));
+    assert!(!fullpipe_setup::is_random(&seeds[0], &Registry::default()));
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn with_randomness_of_any_kind_the_seed_matters() {
         "[[flow]]",
         "[[path.change]]\nat = \"1s\"\nrtt = \"20ms\"\n[[flow]]",
     );
-    assert!(!fullpipe_sim::is_random(
+    assert!(!fullpipe_setup::is_random(
         &scenario(plain),
         &Registry::default()
     ));
@@ -163,7 +164,7 @@ fn with_randomness_of_any_kind_the_seed_matters() {
                 .expect("a valid scenario")
         });
         assert!(
-            fullpipe_sim::is_random(&seeds[0], &Registry::default()),
+            fullpipe_setup::is_random(&seeds[0], &Registry::default()),
             "{key}"
         );
         assert_ne!(

@@ -7,7 +7,8 @@ use fullpipe_scenario::Scenario;
 use fullpipe_scenario::quantities::{
     FLOW, LIMITS, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD,
 };
-use fullpipe_sim::{TraceLevel, run};
+use fullpipe_sim::run;
+use fullpipe_trace::TraceLevel;
 use serde_json::Value as Json;
 
 /// What of a run is no measure of it.

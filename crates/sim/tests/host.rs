@@ -3,8 +3,9 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{TraceLevel, run};
+use fullpipe_sim::run;
 use fullpipe_trace::FlowSummary;
+use fullpipe_trace::TraceLevel;
 
 /// A loopback of 4 us, one flow of `cc` between two programs.
 fn flow(cc: &str, host: &str, path: &str) -> FlowSummary {

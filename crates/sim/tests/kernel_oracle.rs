@@ -11,8 +11,8 @@ use std::sync::LazyLock;
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::Trace;
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Span;
 use toml::{Table, Value};
 

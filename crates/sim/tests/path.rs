@@ -3,8 +3,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::{Data, Summary};
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Span;
 
 use crate::transitions::entered;

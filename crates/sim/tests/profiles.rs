@@ -2,7 +2,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Scenario, profiles};
-use fullpipe_sim::{Run, Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
+use fullpipe_trace::{Run, TraceLevel};
 
 fn run(profile: &str, duration: &str) -> (Scenario, Run) {
     let text = format!(

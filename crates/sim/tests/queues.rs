@@ -2,7 +2,7 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::TraceLevel;
+use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{FlowSummary, Summary};
 
 const PATH: &str = "rate = \"10mbit\"\nrtt = \"40ms\"";

@@ -2,8 +2,9 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{TraceLevel, run};
+use fullpipe_sim::run;
 use fullpipe_trace::Summary;
+use fullpipe_trace::TraceLevel;
 
 /// A run of 180 s at 20 Mbit/s and 40 ms with a buffer of 400 ms; figures are those of the last 60
 /// s.

@@ -3,7 +3,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, Scenario};
-use fullpipe_sim::{TraceLevel, run};
+use fullpipe_sim::run;
+use fullpipe_trace::TraceLevel;
 use fullpipe_trace::{Data, Summary};
 use fullpipe_units::Span;
 
@@ -237,7 +238,7 @@ fn a_resolved_scenario_leaves_nothing_to_defaults() {
     let flows = "[[flow]]\ncc = \"cubic\"\n[[flow]]\ncc = \"bbr1\"\nparams = { cwnd_gain = 2.5 }\n";
     let text = format!("duration = \"5s\"\n[path]\n{PATH}\n{flows}");
     let scenario = Scenario::parse(&text, "test.toml").expect("a valid scenario");
-    let written = fullpipe_sim::resolved(&scenario, &Registry::default()).to_toml();
+    let written = fullpipe_setup::resolved(&scenario, &Registry::default()).to_toml();
     for line in [
         "slow_start = \"hystart++\"",
         "beta = 0.7",

@@ -2,7 +2,8 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 fn simulation(text: &str, level: TraceLevel) -> Simulation {

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Library, Scenario, Template};
-use fullpipe_sim::{Run, Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
 use fullpipe_trace::{Data, Table, WorkloadSummary};
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::{Bytes, Span, Time};
 use fullpipe_workload::{Chunk, Flows};
 
@@ -399,7 +400,7 @@ fn start_jitter_is_of_flows_that_do_not_arrive() {
             );
             given(&text, flows.clone())
         });
-        let random = fullpipe_sim::is_random(&scenarios[0], &Registry::default());
+        let random = fullpipe_setup::is_random(&scenarios[0], &Registry::default());
         let hashes = scenarios.map(|scenario| run(&scenario).trace.expect("traced").hash());
         assert_eq!(random, hashes[0] != hashes[1], "{more} {rest}");
         random

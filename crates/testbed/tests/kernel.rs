@@ -243,7 +243,7 @@ fn the_flows_that_arrive_are_the_simulators_and_are_measured_alike() {
     let simulated = fullpipe_sim::run(
         &scenario,
         &fullpipe_cc::Registry::default(),
-        fullpipe_sim::TraceLevel::Every(Span::from_millis(10)),
+        fullpipe_trace::TraceLevel::Every(Span::from_millis(10)),
     )
     .expect("it runs");
     let traces =

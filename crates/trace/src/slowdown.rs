@@ -6,7 +6,7 @@ use serde::Serialize;
 
 /// A flow that arrived within the time that counts.
 #[derive(Clone, Copy, Debug)]
-pub struct Run {
+pub struct Completion {
     /// What it carries.
     pub bytes: Bytes,
     /// How long it would have taken alone.
@@ -68,8 +68,8 @@ pub struct Slowdown {
 
 impl Slowdowns {
     /// Of these flows.
-    pub fn of(flows: &[Run]) -> Slowdowns {
-        let decade = |flow: &Run| flow.bytes.get().max(1).ilog10();
+    pub fn of(flows: &[Completion]) -> Slowdowns {
+        let decade = |flow: &Completion| flow.bytes.get().max(1).ilog10();
         let last = flows.iter().map(decade).max();
         let decades = last.map_or(0..0, |last| 0..last + 1).filter_map(|power| {
             let of_it = || flows.iter().filter(|flow| decade(flow) == power);
@@ -84,12 +84,12 @@ impl Slowdowns {
 
 impl Decade {
     /// None without a flow.
-    fn of<'a, I: Iterator<Item = &'a Run>>(
+    fn of<'a, I: Iterator<Item = &'a Completion>>(
         from_bytes: u64,
         flows: impl Fn() -> I,
     ) -> Option<Decade> {
         let complete = || flows().filter_map(|flow| Some((flow, flow.took?)));
-        let over = |flow: &Run, took: Span| took.as_secs_f64() / flow.alone.as_secs_f64();
+        let over = |flow: &Completion, took: Span| took.as_secs_f64() / flow.alone.as_secs_f64();
         let served = |by: fn(&Served) -> Span| {
             Slowdown::of(
                 complete()

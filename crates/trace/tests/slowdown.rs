@@ -1,15 +1,15 @@
 //! Slowdowns by decade, by hand.
 
-use fullpipe_trace::slowdown::{Run, Served, Slowdown, Slowdowns};
+use fullpipe_trace::slowdown::{Completion, Served, Slowdown, Slowdowns};
 use fullpipe_units::{Bytes, Span};
 
-fn run(bytes: u64, took: Option<u64>, served: Option<(u64, u64)>) -> Run {
+fn run(bytes: u64, took: Option<u64>, served: Option<(u64, u64)>) -> Completion {
     let ms = Span::from_millis;
     let served = served.map(|(srpt, ps)| Served {
         srpt: ms(srpt),
         ps: ms(ps),
     });
-    Run {
+    Completion {
         bytes: Bytes::new(bytes),
         alone: ms(10),
         took: took.map(ms),

@@ -4,8 +4,8 @@ mod delay_aimd;
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, Scenario};
-use fullpipe_sim::{Run, TraceLevel};
 use fullpipe_trace::{Data, Trace};
+use fullpipe_trace::{Run, TraceLevel};
 use fullpipe_units::Span;
 
 const SCENARIO: &str = include_str!("../scenario.toml");

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::{Column, Values};
 use fullpipe_cc::{Descriptor, Registry};
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Simulation, Socket, TraceLevel};
+use fullpipe_sim::{Simulation, Socket};
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Span, Time};
 
 /// Samples are half an RTT apart, or this part of the time that the download has taken so far, if

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 use crate::{Column, Values, Work, quantity};
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, ParamValue, Scenario};
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Rng, nearest};
 
 use super::paths::Population;

@@ -7,7 +7,8 @@ use std::thread;
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::{Error, Scenario, Template};
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
+use fullpipe_trace::TraceLevel;
 use fullpipe_units::{Bytes, Rng, Span};
 
 use super::axis::{Axis, Range, split};
@@ -463,7 +464,7 @@ impl Plan {
                     };
                     kept.0 == other.0
                 });
-                if !fullpipe_sim::is_random(&scenario, registry) {
+                if !fullpipe_setup::is_random(&scenario, registry) {
                     let problem = "nothing in this scenario is random: every repetition would be the same run";
                     let fix = "leave out start_jitter and send_jitter, which --repeat then sets, or do without --repeat";
                     return Err(self.within(point, self.template.error("", "", problem, fix)));

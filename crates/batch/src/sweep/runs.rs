@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use fullpipe_sim::{Simulation, TraceLevel};
+use fullpipe_sim::Simulation;
 use fullpipe_trace::Summary;
+use fullpipe_trace::TraceLevel;
 
 use super::plan::Plan;
 use crate::pool::{Running, Work, start};

@@ -506,7 +506,7 @@ mod tests {
         for flow in ["cc = \"cubic\"", as_linux, "cc = \"bbr1\""] {
             let scenario = Scenario::parse(&text(flow), "test.toml").expect("a scenario");
             let written =
-                fullpipe_sim::resolved(&scenario, &fullpipe_cc::Registry::default()).to_toml();
+                fullpipe_setup::resolved(&scenario, &fullpipe_cc::Registry::default()).to_toml();
             assert!(written.contains("[flow.params]"), "{written}");
             let mut plans = [plan_of(&written), plan(flow)].map(|plan| plan.expect("a plan"));
             // The default window is no limit of the plan's; written out it is one, which nothing

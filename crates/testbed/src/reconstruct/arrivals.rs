@@ -2,7 +2,7 @@
 //! same meter.
 
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::Servers;
+use fullpipe_setup::Servers;
 use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{ActiveRow, MeasuredTime, Transfer, WorkloadMeter, WorkloadSummary};
 use fullpipe_units::{Span, Time};

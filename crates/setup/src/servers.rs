@@ -1,7 +1,7 @@
 //! Slowdowns of the flows that arrived, beside what two servers would have made of the same flows.
 
 use fullpipe_scenario::{Link, Scenario};
-use fullpipe_trace::slowdown::{Run, Served, Slowdowns};
+use fullpipe_trace::slowdown::{Completion, Served, Slowdowns};
 use fullpipe_trace::{MeasuredTime, Transfer};
 use fullpipe_units::{Bytes, Span, Time};
 use fullpipe_workload::{Chunk, Jobs};
@@ -50,7 +50,7 @@ impl Servers {
         let served = self
             .0
             .map(|mut jobs| (jobs.shortest_remaining_first(), jobs.shared()));
-        let mut runs: Vec<Vec<Run>> = vec![Vec::new(); workloads];
+        let mut runs: Vec<Vec<Completion>> = vec![Vec::new(); workloads];
         for (row, transfer) in transfers
             .iter()
             .enumerate()
@@ -66,7 +66,7 @@ impl Servers {
                 completion,
                 ..
             } = *transfer;
-            runs[transfer.workload as usize].push(Run {
+            runs[transfer.workload as usize].push(Completion {
                 bytes,
                 alone,
                 took: completion,

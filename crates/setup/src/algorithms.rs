@@ -42,17 +42,19 @@ const USUAL: &str = "cubic";
 
 /// What a flow runs, with its parameters.
 #[derive(Debug)]
-pub(crate) struct Algorithms {
-    pub(crate) sender: (&'static Descriptor, Config),
-    pub(crate) receiver: Option<(&'static WindowDescriptor, Config)>,
+pub struct Algorithms {
+    /// Of its sender.
+    pub sender: (&'static Descriptor, Config),
+    /// Of its receiver, if one steers the window.
+    pub receiver: Option<(&'static WindowDescriptor, Config)>,
 }
 
 /// What `spec` asks for; `cc = "rledbat"` is short for that receiver over CUBIC.
-pub(crate) fn choose(
-    scenario: &Scenario,
-    spec: &Flow,
-    registry: &Registry,
-) -> Result<Algorithms, Error> {
+///
+/// # Errors
+/// When there is no such algorithm, it needs what the simulated endpoint does not give, or it
+/// refuses a parameter.
+pub fn choose(scenario: &Scenario, spec: &Flow, registry: &Registry) -> Result<Algorithms, Error> {
     let receiver = spec
         .receiver
         .as_ref()

@@ -1,0 +1,15 @@
+//! What every runner needs of a scenario before it can begin: the elements of its path, the
+//! algorithms of its flows, and the servers that arriving flows are compared with. So no runner
+//! depends on another.
+
+mod algorithms;
+pub mod elements;
+mod is_random;
+mod rates;
+mod servers;
+
+pub use algorithms::{Algorithms, PROVIDES, Runner, choose, controller, resolved};
+pub use elements::Element;
+pub use is_random::is_random;
+pub use rates::rate_over_time;
+pub use servers::Servers;

@@ -10,6 +10,13 @@ pub struct Trace {
     pub tables: Vec<Table>,
 }
 
+impl Trace {
+    /// The table of that name.
+    pub fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+}
+
 /// Columns of one length.
 #[derive(Clone, Debug)]
 pub struct Table {
@@ -17,6 +24,13 @@ pub struct Table {
     pub name: &'static str,
     /// Its columns.
     pub columns: Vec<Column>,
+}
+
+impl Table {
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
 }
 
 /// One column.
@@ -28,6 +42,28 @@ pub struct Column {
     pub unit: Cow<'static, str>,
     /// Its values.
     pub data: Data,
+}
+
+impl Column {
+    /// The word of a row; none where the row has no word, or the column none at all.
+    pub fn label(&self, row: usize) -> Option<&str> {
+        match &self.data {
+            Data::Label { codes, labels } => {
+                let code = codes.get(row)?;
+                labels.get(usize::from(*code)).map(String::as_str)
+            }
+            _ => None,
+        }
+    }
+
+    /// The words of all rows that have one, in order.
+    pub fn labels(&self) -> impl Iterator<Item = &str> {
+        let rows = match &self.data {
+            Data::Label { codes, .. } => codes.len(),
+            _ => 0,
+        };
+        (0..rows).filter_map(|row| self.label(row))
+    }
 }
 
 /// The values of a column.

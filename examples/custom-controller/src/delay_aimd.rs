@@ -4,13 +4,12 @@
 //! Once a round trip it compares the round's smallest RTT with the connection's: the difference is
 //! the standing queue.
 
-use fullpipe_cc::common::round::RoundCounter;
-use fullpipe_cc::common::window::loss_window;
-use fullpipe_cc::{
-    Ack, AnyController, Config, Context, Controller, Decision, Descriptor, Domain, Field, Lost,
-    Param, Recovery, RecoveryOwner, Signals, Specification, Transition,
+use fullpipe::cc::common::round::RoundCounter;
+use fullpipe::cc::common::window::loss_window;
+use fullpipe::cc::{
+    AnyController, Config, Domain, Field, Param, RecoveryOwner, Signals, Specification, Transition,
 };
-use fullpipe_units::{Bytes, Span};
+use fullpipe::prelude::*;
 
 /// What the algorithm says of itself: scenario keys, error messages and trace columns come from
 /// here.

@@ -2,11 +2,8 @@
 
 mod delay_aimd;
 
-use fullpipe_cc::Registry;
-use fullpipe_scenario::{Error, Scenario};
-use fullpipe_trace::{Data, Trace};
-use fullpipe_trace::{Run, TraceLevel};
-use fullpipe_units::Span;
+use fullpipe::prelude::*;
+use fullpipe::{Error, conformance};
 
 const SCENARIO: &str = include_str!("../scenario.toml");
 
@@ -44,11 +41,11 @@ fn main() -> Result<(), Error> {
     }
     // BBR's own test cases judge what a controller declares; one that is no BBR has none of its
     // states.
-    let cases = fullpipe_conformance::run(&registry(), "delayaimd", &[])?;
-    let skipped = cases.count(fullpipe_conformance::Verdict::Skipped);
+    let cases = conformance::run(&registry(), "delayaimd", &[])?;
+    let skipped = cases.count(conformance::Verdict::Skipped);
     println!(
         "BBR's test cases: {} met, {skipped} skipped: {}",
-        cases.count(fullpipe_conformance::Verdict::Met),
+        cases.count(conformance::Verdict::Met),
         why(&cases)
     );
     Ok(())
@@ -60,7 +57,7 @@ fn registry() -> Registry {
 }
 
 /// Why the first condition could not be measured.
-fn why(cases: &fullpipe_conformance::Report) -> &str {
+fn why(cases: &conformance::Report) -> &str {
     cases.outcomes[0]
         .judged()
         .next()
@@ -73,7 +70,7 @@ fn compare(flows: [&str; 2]) -> Result<Run, Error> {
     let set = |(number, cc): (usize, &str)| (format!("flow.{number}.cc"), cc.to_owned());
     let overrides: Vec<_> = flows.into_iter().enumerate().map(set).collect();
     let scenario = Scenario::parse_with(SCENARIO, "scenario.toml", &overrides, None)?;
-    fullpipe_sim::run(
+    fullpipe::run(
         &scenario,
         &registry(),
         TraceLevel::Every(Span::from_millis(100)),
@@ -82,26 +79,18 @@ fn compare(flows: [&str; 2]) -> Result<Run, Error> {
 
 /// How often the trace's table of transitions has that reason.
 fn transitions(trace: &Trace, reason: &str) -> usize {
-    let table = trace
-        .tables
-        .iter()
-        .find(|table| table.name == "transitions");
-    let column =
-        table.and_then(|table| table.columns.iter().find(|column| column.name == "reason"));
-    let Some(Data::Label { codes, labels }) = column.map(|column| &column.data) else {
-        return 0;
-    };
-    codes
-        .iter()
-        .filter(|code| labels[usize::from(**code)] == reason)
-        .count()
+    let reasons = trace
+        .table("transitions")
+        .and_then(|table| table.column("reason"));
+    reasons.map_or(0, |column| {
+        column.labels().filter(|found| *found == reason).count()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fullpipe_cc::Descriptor;
-    use fullpipe_cc::algo::bbr::BBR3;
+    use fullpipe::cc::algo::bbr::BBR3;
 
     #[test]
     fn alone_it_fills_the_link_and_keeps_the_queue_short() -> Result<(), Error> {
@@ -119,7 +108,7 @@ mod tests {
     #[test]
     fn bbrs_test_cases_run_for_it_and_for_a_bbr_of_ones_own() -> Result<(), Error> {
         assert_eq!(
-            why(&fullpipe_conformance::run(&registry(), "delayaimd", &[])?),
+            why(&conformance::run(&registry(), "delayaimd", &[])?),
             "delayaimd has no state startup"
         );
         // Declares what BBRv3 does, under a name of its own: what a changed copy of it would be.
@@ -127,7 +116,7 @@ mod tests {
             name: "ourbbr",
             ..BBR3
         };
-        let report = fullpipe_conformance::run(&registry().with(&OURS), "ourbbr", &[])?;
+        let report = conformance::run(&registry().with(&OURS), "ourbbr", &[])?;
         assert!(report.is_met(), "{report}");
         Ok(())
     }
@@ -141,8 +130,8 @@ mod tests {
         );
         let scenario =
             Scenario::parse(&text, "scenario.toml").expect("parameters are checked by the runner");
-        let refused = fullpipe_sim::run(&scenario, &registry(), TraceLevel::Off)
-            .expect_err("there is no taget");
+        let refused =
+            fullpipe::run(&scenario, &registry(), TraceLevel::Off).expect_err("there is no taget");
         assert!(refused.fix().contains("target"), "{refused}");
     }
 }

@@ -9,9 +9,10 @@ use toml::Value as Toml;
 
 use crate::error::Error;
 use crate::model::{PACKET, Scenario};
-use crate::quantities::{Dimension, FLOW, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD};
+use crate::quantities::{FLOW, LINK, Metrics, RUN, WORKLOAD};
 use crate::raw_value::{ReadValue, Refusal};
 use crate::values::is_decimal;
+use fullpipe_trace::metrics::{Dimension, Form, Metric};
 
 /// Conditions as they are written.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -289,11 +290,14 @@ impl Scenario {
         let Some((metric, dimension)) = find(metric, metrics) else {
             let known = all_names(metrics);
             let known: Vec<&str> = known.iter().map(String::as_str).collect();
-            let fix = match metrics.distributed.iter().find(|known| same(known, metric)) {
+            let distributed = metrics
+                .all()
+                .find(|known| !known.statistics().is_empty() && same(known.name, metric));
+            let fix = match distributed {
                 Some(known) => {
                     format!(
                         "say which value of it: {metric}.{}",
-                        statistics(known).join(&format!(", {metric}."))
+                        known.statistics().join(&format!(", {metric}."))
                     )
                 }
                 None => one_of(metric, &known),
@@ -408,39 +412,26 @@ fn quantile(text: &str) -> Result<Over, Refusal> {
 /// A metric by its name in `metrics.json`, or by that without the unit at its end: its column, and
 /// what it is measured in.
 fn find(text: &str, metrics: Metrics) -> Option<(String, Dimension)> {
-    let Metrics {
-        all,
-        distributed,
-        limits,
-    } = metrics;
     let Some((base, statistic)) = text.split_once('.') else {
-        let (name, dimension) = all
-            .iter()
-            .find(|(known, _)| same(known, text) && !distributed.contains(known))
-            .copied()?;
-        return Some((name.to_owned(), dimension));
+        let one = |known: &&Metric| known.form == Form::One && same(known.name, text);
+        let metric = metrics.all().find(one)?;
+        return Some((metric.name.to_owned(), metric.dimension));
     };
-    if base == "limited_by" && limits.contains(&statistic) {
+    if base == "limited_by" && metrics.limits().contains(&statistic) {
         return Some((text.to_owned(), Dimension::Share));
     }
-    let (name, dimension) = all
-        .iter()
-        .find(|(known, _)| same(known, base) && distributed.contains(known))
-        .copied()?;
+    let metric = metrics
+        .all()
+        .find(|known| known.statistics().contains(&statistic) && same(known.name, base))?;
     // Slowdowns have others by size, and of servers.
-    let whose = if name == "slowdown" { ".all.flows" } else { "" };
-    statistics(name)
-        .contains(&statistic)
-        .then(|| (format!("{name}{whose}.{statistic}"), dimension))
-}
-
-/// The values of a distribution.
-fn statistics(metric: &str) -> &'static [&'static str] {
-    if metric == "slowdown" {
-        SLOWDOWN
-    } else {
-        STATISTICS
-    }
+    let whose = match metric.form {
+        Form::Slowdowns => ".all.flows",
+        _ => "",
+    };
+    Some((
+        format!("{}{whose}.{statistic}", metric.name),
+        metric.dimension,
+    ))
 }
 
 fn same(known: &str, given: &str) -> bool {
@@ -456,17 +447,17 @@ fn bare(metric: &str) -> &str {
 }
 
 fn all_names(metrics: Metrics) -> Vec<String> {
-    let names = metrics.all.iter().flat_map(|(name, _)| {
-        let of = |statistic: &&str| format!("{}.{statistic}", bare(name));
-        match metrics.distributed.contains(name) {
-            true => statistics(name).iter().map(of).collect(),
-            false => vec![bare(name).to_owned()],
+    let names = metrics.all().flat_map(|metric| {
+        let name = bare(metric.name);
+        match metric.statistics() {
+            [] => vec![name.to_owned()],
+            several => several.iter().map(|of| format!("{name}.{of}")).collect(),
         }
     });
     names
         .chain(
             metrics
-                .limits
+                .limits()
                 .iter()
                 .map(|limit| format!("limited_by.{limit}")),
         )

@@ -8,7 +8,8 @@ use std::process::Command;
 /// their options. A new crate is added here, with its reason.
 const ALLOWED: [(&str, &[&str]); 17] = [
     ("units", &[]),
-    ("scenario", &["units", "path", "workload"]),
+    // It knows which queues and impairments, models of arrivals and metrics exist.
+    ("scenario", &["units", "path", "trace", "workload"]),
     ("path", &["units"]),
     ("cc", &["units"]),
     ("trace", &["units"]),

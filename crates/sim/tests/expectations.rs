@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_scenario::quantities::{
-    FLOW, LIMITS, LINK, Metrics, RUN, SLOWDOWN, STATISTICS, WORKLOAD,
-};
+use fullpipe_scenario::quantities::{FLOW, LIMITS, LINK, Metrics, RUN, WORKLOAD};
 use fullpipe_sim::run;
 use fullpipe_trace::TraceLevel;
+use fullpipe_trace::metrics::{Form, SLOWDOWN, STATISTICS};
 use serde_json::Value as Json;
 
 /// What of a run is no measure of it.
@@ -40,11 +39,7 @@ fn names(value: &Json) -> BTreeSet<String> {
 }
 
 fn known(metrics: Metrics) -> BTreeSet<String> {
-    metrics
-        .all
-        .iter()
-        .map(|(name, _)| (*name).to_owned())
-        .collect()
+    metrics.all().map(|metric| metric.name.to_owned()).collect()
 }
 
 fn set(names: &[&str]) -> BTreeSet<String> {
@@ -70,12 +65,11 @@ fn every_metric_of_a_run_can_be_expected_and_nothing_else() {
         // `host` is a limit here, and given there.
         let limits = of["limited_by"].as_object().unwrap();
         assert_eq!(limits.keys().cloned().collect::<BTreeSet<_>>(), set(LIMITS));
-        for distributed in metrics
-            .distributed
-            .iter()
-            .filter(|name| **name != "slowdown")
+        for metric in metrics
+            .all()
+            .filter(|metric| metric.form == Form::Distribution)
         {
-            assert_eq!(names(&of[distributed]), set(STATISTICS), "{distributed}");
+            assert_eq!(names(&of[metric.name]), set(STATISTICS), "{}", metric.name);
         }
     }
     assert_eq!(names(&link["queue_delay_s"]), set(STATISTICS));

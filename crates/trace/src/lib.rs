@@ -6,6 +6,7 @@
 pub mod handover;
 mod histogram;
 mod meter;
+pub mod metrics;
 mod recorder;
 mod run;
 pub mod slowdown;
@@ -15,8 +16,9 @@ mod workload;
 
 pub use histogram::{Histogram, Sampler};
 pub use meter::{FlowCounters, FlowMeter, LinkMeter, MeasuredTime, PerFlowCounters, Response};
+pub use metrics::{FlowSummary, LinkSummary, Summary, WorkloadSummary};
 pub use recorder::{ActiveRow, FlowRow, LinkRow, Recorder, TransitionRow};
 pub use run::{Run, TraceLevel};
-pub use summary::{Distribution, FlowSummary, LinkSummary, Summary, jain};
+pub use summary::{Distribution, jain};
 pub use table::{Column, Data, Table, Trace};
-pub use workload::{Transfer, WorkloadMeter, WorkloadSummary};
+pub use workload::{Transfer, WorkloadMeter};

@@ -1,11 +1,9 @@
-//! The metrics of a run, as `--json` prints them: SI units, `null` where there is no sample.
-
-use std::collections::BTreeMap;
+//! From meters to metrics: SI units, none where there is no sample.
 
 use fullpipe_units::Span;
 use serde::{Deserialize, Serialize};
 
-use crate::{FlowMeter, Histogram, LinkMeter, WorkloadSummary};
+use crate::{FlowMeter, FlowSummary, Histogram, LinkMeter, LinkSummary};
 
 /// A distribution of durations, in seconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,41 +34,6 @@ impl From<&Histogram> for Distribution {
             max: seconds(histogram.max()),
         }
     }
-}
-
-/// One flow's metrics.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FlowSummary {
-    /// Its name in the scenario.
-    pub name: String,
-    /// Its algorithm.
-    pub cc: String,
-    /// In-order application bytes over the time it was active, bit/s.
-    pub goodput_bps: f64,
-    /// Round-trip times, one sample an ACK.
-    pub rtt_s: Distribution,
-    /// Time spent waiting in queues, one sample a packet delivered.
-    pub queue_delay_s: Distribution,
-    /// Data packets sent, retransmissions included.
-    pub sent: u64,
-    /// Data packets sent again.
-    pub retransmits: u64,
-    /// `retransmits / sent`.
-    pub loss_fraction: f64,
-    /// Its data packets that queues or policers dropped or chance lost.
-    pub drops: u64,
-    /// Its data packets that queues marked CE.
-    pub marks: u64,
-    /// Its ACKs that links of its way back dropped or lost.
-    pub ack_drops: u64,
-    /// From SYN to the last byte; `null` for a flow that did not end.
-    pub completion_s: Option<f64>,
-    /// Answers that its client got.
-    pub responses: u64,
-    /// Their times, from the request to the last byte.
-    pub response_s: Distribution,
-    /// Share of its active time that each limit held.
-    pub limited_by: BTreeMap<&'static str, f64>,
 }
 
 impl FlowSummary {
@@ -121,39 +84,6 @@ impl FlowSummary {
     }
 }
 
-/// One link's metrics.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LinkSummary {
-    /// Its name.
-    pub name: String,
-    /// Share of the time it was sending.
-    pub utilisation: f64,
-    /// Queueing delay over time.
-    pub queue_delay_s: Distribution,
-    /// Share of the time in which that is one RTT of the path at most.
-    pub queue_within_1_rtt: Option<f64>,
-    /// Share of the time in which that is two RTTs of the path at most.
-    pub queue_within_2_rtts: Option<f64>,
-    /// Data packets that its queue dropped.
-    pub drops: u64,
-    /// Data packets that chance lost on it.
-    pub losses: u64,
-    /// Data packets that its policer dropped.
-    pub policed: u64,
-    /// Copies of data packets that came to it.
-    pub duplicates: u64,
-    /// Data packets that its queue marked CE.
-    pub marks: u64,
-    /// Data packets that left it, in the whole run.
-    pub packets: u64,
-    /// ACKs that left it, in the whole run.
-    pub acks: u64,
-    /// ACKs that its queue or its policer dropped or chance lost on it.
-    pub ack_drops: u64,
-    /// ACKs that waited in its queue and were replaced by later ones.
-    pub acks_filtered: u64,
-}
-
 impl LinkSummary {
     /// From its meter.
     pub fn new(name: String, meter: &LinkMeter) -> LinkSummary {
@@ -175,39 +105,6 @@ impl LinkSummary {
             acks_filtered: meter.acks_filtered,
         }
     }
-}
-
-/// The metrics of a run.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Summary {
-    /// Version of the program that made it.
-    pub version: &'static str,
-    /// What it was run on: "sim", or the name of another runner.
-    pub runner: String,
-    /// What a runner says of the machine, in words by name; nothing of a simulation, which depends
-    /// on none.
-    pub host: BTreeMap<String, String>,
-    /// What spoils the run, a sentence each.
-    pub warnings: Vec<String>,
-    /// Seed of the run.
-    pub seed: u64,
-    /// Its length.
-    pub duration_s: f64,
-    /// What was before does not count.
-    pub measure_from_s: f64,
-    /// The flows, in the scenario's order.
-    pub flows: Vec<FlowSummary>,
-    /// The workloads, in the scenario's order; left out where there are none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub workloads: Vec<WorkloadSummary>,
-    /// The links; the bottleneck first.
-    pub links: Vec<LinkSummary>,
-    /// Jain's fairness index of the goodputs of the responsive flows; `null` without any.
-    pub jain: Option<f64>,
-    /// Data packets that left the bottleneck, in the whole run.
-    pub packets: u64,
-    /// Steps of the simulation.
-    pub events: u64,
 }
 
 /// Jain's fairness index: (Σx)² / (n·Σx²); none for no flow, 1 when all are zero.

@@ -1,13 +1,10 @@
 //! What is measured of flows that arrive: of all of a workload together, and a row for each that is
 //! complete.
 
-use std::collections::BTreeMap;
-
 use fullpipe_units::{Bytes, Rate, Span, Time};
-use serde::Serialize;
 
 use crate::slowdown::Slowdowns;
-use crate::{Distribution, FlowCounters, FlowMeter, Histogram, MeasuredTime};
+use crate::{Distribution, FlowCounters, FlowMeter, Histogram, MeasuredTime, WorkloadSummary};
 
 /// A flow that has arrived: some 50 bytes, since there may be a million.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,53 +149,6 @@ impl WorkloadMeter {
             self.most = self.most.max(self.active);
         }
     }
-}
-
-/// A workload's metrics.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct WorkloadSummary {
-    /// Its name in the scenario.
-    pub name: String,
-    /// Its algorithm.
-    pub cc: String,
-    /// In-order application bytes of all its flows over the time that counts, bit/s.
-    pub goodput_bps: f64,
-    /// Flows that arrived.
-    pub arrived: u64,
-    /// Of these, those that found so many under way that they were turned away.
-    pub refused: u64,
-    /// Flows that were complete: their last byte came while it counted.
-    pub completed: u64,
-    /// Flows under way at the end.
-    pub unfinished: u64,
-    /// What the complete ones carried.
-    pub completed_bytes: u64,
-    /// Their times from SYN to the last byte.
-    pub completion_s: Distribution,
-    /// By how much longer they took than they would have alone, by size.
-    pub slowdown: Slowdowns,
-    /// Flows under way at once, in the mean over time.
-    pub concurrent: f64,
-    /// The most at once.
-    pub most_concurrent: u64,
-    /// Round-trip times, one sample an ACK, of all flows.
-    pub rtt_s: Distribution,
-    /// Time spent waiting in queues, one sample a packet delivered.
-    pub queue_delay_s: Distribution,
-    /// Data packets sent, retransmissions included.
-    pub sent: u64,
-    /// Data packets sent again.
-    pub retransmits: u64,
-    /// `retransmits / sent`.
-    pub loss_fraction: f64,
-    /// Their data packets that queues or policers dropped or chance lost.
-    pub drops: u64,
-    /// Their data packets that queues marked CE.
-    pub marks: u64,
-    /// Their ACKs that links of the way back dropped or lost.
-    pub ack_drops: u64,
-    /// Share of the flows' time that each limit held.
-    pub limited_by: BTreeMap<&'static str, f64>,
 }
 
 impl WorkloadSummary {

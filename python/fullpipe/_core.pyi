@@ -46,6 +46,7 @@ __all__ = [
     "link",
     "measured",
     "memory_needed",
+    "metrics",
     "namespaces_refused",
     "populations",
     "profiles",
@@ -203,6 +204,27 @@ class Key(TypedDict):
     default: str | None
     examples: list[str]
     meaning: str
+
+@type_check_only
+class Metric(TypedDict):
+    """A metric of a `run`, a `flow`, a `workload` or a `link`.
+
+    `kind` is its type in Rust; `form` is `fact`, `one`, `distribution`, `slowdowns` or `shares`, with
+    the names of its values in `statistics`; `better` is 1 where more is better, -1 where less is,
+    else 0; `shown` has each view that shows it by default, with the statistic.
+    """
+
+    of: str
+    name: str
+    kind: str
+    unit: str
+    dimension: str
+    form: str
+    statistics: list[str]
+    words: str
+    better: int
+    shown: list[tuple[str, str]]
+    definition: str
 
 @type_check_only
 class Condition(TypedDict):
@@ -981,6 +1003,9 @@ def algorithms() -> list[Algorithm]:
 
 def impairments() -> list[Impairment]:
     """What a path may do to packets, besides queueing and carrying them."""
+
+def metrics() -> list[Metric]:
+    """The metrics of a run, of flows, workloads and links, in the order of `docs/metrics.md`."""
 
 def profiles() -> list[Profile]:
     """The paths that have a name."""

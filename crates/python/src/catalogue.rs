@@ -119,6 +119,25 @@ struct Given {
 }
 
 #[derive(IntoPyObject)]
+pub(crate) struct Metric {
+    /// What it is of: `run`, `flow`, `workload`, `link`.
+    of: &'static str,
+    name: &'static str,
+    /// Its type in Rust.
+    kind: &'static str,
+    unit: &'static str,
+    dimension: &'static str,
+    /// `fact`, `one`, `distribution`, `slowdowns` or `shares`.
+    form: &'static str,
+    statistics: Vec<&'static str>,
+    words: &'static str,
+    better: i8,
+    /// Each view that shows it by default, with the statistic.
+    shown: Vec<(&'static str, &'static str)>,
+    definition: &'static str,
+}
+
+#[derive(IntoPyObject)]
 pub(crate) struct Key {
     key: String,
     kind: String,
@@ -196,10 +215,41 @@ pub(crate) fn scenario_keys() -> Vec<Key> {
         .collect()
 }
 
+/// The metrics of a run, of flows, workloads and links, in the order of `docs/metrics.md`.
+#[pyfunction]
+pub(crate) fn metrics() -> Vec<Metric> {
+    fullpipe_trace::metrics::TABLES
+        .iter()
+        .flat_map(|(of, table)| table.iter().map(|metric| Metric::from((*of, metric))))
+        .collect()
+}
+
 /// The JSON schema of a scenario, as text.
 #[pyfunction]
 pub(crate) fn schema() -> String {
     fullpipe_scenario::schema()
+}
+
+impl From<(&'static str, &'static fullpipe_trace::metrics::Metric)> for Metric {
+    fn from((of, metric): (&'static str, &'static fullpipe_trace::metrics::Metric)) -> Metric {
+        Metric {
+            of,
+            name: metric.name,
+            kind: metric.kind,
+            unit: metric.dimension.unit(),
+            dimension: metric.dimension.name(),
+            form: metric.form.name(),
+            statistics: metric.statistics().to_vec(),
+            words: metric.words,
+            better: metric.better,
+            shown: metric
+                .shown
+                .iter()
+                .map(|shown| (shown.view, shown.statistic))
+                .collect(),
+            definition: metric.definition.trim(),
+        }
+    }
 }
 
 impl From<&'static fullpipe_path::Descriptor> for Queue {

@@ -30,7 +30,9 @@ mod _core {
     #[pymodule_export]
     use crate::capture::{CaptureRun, capture, capture_head};
     #[pymodule_export]
-    use crate::catalogue::{algorithms, impairments, profiles, queues, scenario_keys, schema};
+    use crate::catalogue::{
+        algorithms, impairments, metrics, profiles, queues, scenario_keys, schema,
+    };
     #[pymodule_export]
     use crate::conformance::{conformance_case, conformance_cases};
     #[pymodule_export]

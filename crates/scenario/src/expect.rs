@@ -375,7 +375,7 @@ impl Scenario {
                 Some(count) => Ok((count, "")),
                 None => refuse(format!("{text:?} is not a number"), "write it like \"100\""),
             },
-            Dimension::Share => match (times("%"), times("")) {
+            Dimension::Share | Dimension::Index => match (times("%"), times("")) {
                 // Shifting the point in the text gives the float nearest to what was written.
                 (Some(_), _) => {
                     let number = text.trim_end_matches('%').trim();

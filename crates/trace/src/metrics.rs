@@ -27,11 +27,27 @@ pub enum Dimension {
     Factor,
     /// Bytes.
     Volume,
-    /// A share or an index, from 0 to 1.
+    /// A share, from 0 to 1.
     Share,
+    /// An index, from 0 to 1, that nobody tells in percent.
+    Index,
 }
 
 impl Dimension {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Dimension::Rate => "rate",
+            Dimension::Time => "time",
+            Dimension::Packets => "packets",
+            Dimension::Count => "count",
+            Dimension::Factor => "factor",
+            Dimension::Volume => "volume",
+            Dimension::Share => "share",
+            Dimension::Index => "index",
+        }
+    }
+
     /// The SI unit in `metrics.json`; `"1"` for a share, empty for a count.
     pub fn unit(self) -> &'static str {
         match self {
@@ -39,7 +55,7 @@ impl Dimension {
             Dimension::Time => "s",
             Dimension::Packets => "packets",
             Dimension::Volume => "B",
-            Dimension::Share | Dimension::Factor => "1",
+            Dimension::Share | Dimension::Index | Dimension::Factor => "1",
             Dimension::Count => "",
         }
     }
@@ -60,14 +76,25 @@ pub enum Form {
     Shares,
 }
 
-/// Where a metric is shown by default.
+impl Form {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Fact => "fact",
+            Form::One => "one",
+            Form::Distribution => "distribution",
+            Form::Slowdowns => "slowdowns",
+            Form::Shares => "shares",
+        }
+    }
+}
+
+/// Where a metric is shown by default, in the order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// The table or picture: `report`, `spread`, `maps` and `differences` of a report, `compare`,
     /// `sweep`.
     pub view: &'static str,
-    /// Its place there, the first is 1.
-    pub place: u8,
     /// Which value of a distribution; empty for a metric of one value.
     pub statistic: &'static str,
 }
@@ -157,13 +184,9 @@ impl Metric {
     }
 }
 
-/// In `view`, at `place`; of a distribution this value.
-const fn at(view: &'static str, place: u8, statistic: &'static str) -> Shown {
-    Shown {
-        view,
-        place,
-        statistic,
-    }
+/// In `view`; of a distribution this value.
+const fn at(view: &'static str, statistic: &'static str) -> Shown {
+    Shown { view, statistic }
 }
 
 /// A struct and the table of its fields: each field is a row, whose doc comment is the definition.
@@ -191,7 +214,7 @@ macro_rules! metrics {
     };
 }
 
-use Dimension::{Count, Factor, Packets, Rate, Share, Time, Volume};
+use Dimension::{Count, Factor, Index, Packets, Rate, Share, Time, Volume};
 
 metrics! {
     /// The metrics of a run.
@@ -222,11 +245,11 @@ metrics! {
         /// (Σ x)² / (n · Σ x²) over the `goodput_bps` x of the n responsive flows (`cc` other than
         /// `"none"`); 1 when all are equal, 1/n when one has everything; 1 when all are zero, `null`
         /// without such a flow.
-        jain: Option<f64> = Metric::one(Share, "Jain's index").more_is_better().shown(&[
-            at("spread", 7, ""),
-            at("maps", 2, ""),
-            at("differences", 6, ""),
-            at("sweep", 4, ""),
+        jain: Option<f64> = Metric::one(Index, "Jain's index").more_is_better().shown(&[
+            at("spread", ""),
+            at("maps", ""),
+            at("differences", ""),
+            at("sweep", ""),
         ]),
         /// Whole run: data packets whose last bit left the bottleneck before the end.
         packets: u64 = Metric::one(Packets, "packets"),
@@ -251,46 +274,46 @@ metrics! {
         /// transfer that was over before `measure_from`. For `cc = "none"`: payload bytes that
         /// arrived, as there is no order to wait for.
         goodput_bps: f64 = Metric::one(Rate, "goodput").more_is_better().shown(&[
-            at("report", 1, ""),
-            at("spread", 1, ""),
-            at("maps", 1, ""),
-            at("differences", 1, ""),
-            at("compare", 1, ""),
-            at("sweep", 1, ""),
+            at("report", ""),
+            at("spread", ""),
+            at("maps", ""),
+            at("differences", ""),
+            at("compare", ""),
+            at("sweep", ""),
         ]),
         /// One sample an ACK that yields one, see below.
         rtt_s: Distribution = Metric::delays("RTT").shown(&[
-            at("report", 2, "mean"),
-            at("report", 3, "p95"),
-            at("spread", 4, "mean"),
+            at("report", "mean"),
+            at("report", "p95"),
+            at("spread", "mean"),
         ]),
         /// One sample a packet that reached the receiver, retransmissions and duplicates included:
         /// the sum over all links of (first bit out − arrival at the queue). The packet's own
         /// transmission is not in it; a packet that was dropped has no sample.
         queue_delay_s: Distribution = Metric::delays("queueing delay").shown(&[
-            at("report", 4, "mean"),
-            at("report", 5, "p95"),
-            at("spread", 2, "p95"),
-            at("spread", 3, "mean"),
-            at("maps", 3, "p95"),
-            at("differences", 2, "p95"),
-            at("compare", 2, "p95"),
-            at("sweep", 2, "mean"),
+            at("report", "mean"),
+            at("report", "p95"),
+            at("spread", "p95"),
+            at("spread", "mean"),
+            at("maps", "p95"),
+            at("differences", "p95"),
+            at("compare", "p95"),
+            at("sweep", "mean"),
         ]),
         /// Data packets that left the sender, retransmissions and loss probes included, SYN not.
         sent: u64 = Metric::one(Packets, "sent packets"),
         /// Those of them that had been sent before, needed or not.
         retransmits: u64 = Metric::one(Packets, "retransmissions")
             .less_is_better()
-            .shown(&[at("sweep", 3, "")]),
+            .shown(&[at("sweep", "")]),
         /// `retransmits` / `sent`; 0 when nothing was sent. It is what the sender believes it lost,
         /// as users of TCP statistics know it.
         loss_fraction: f64 = Metric::one(Share, "retransmitted share").less_is_better().shown(&[
-            at("report", 6, ""),
-            at("spread", 5, ""),
-            at("maps", 4, ""),
-            at("differences", 3, ""),
-            at("compare", 3, ""),
+            at("report", ""),
+            at("spread", ""),
+            at("maps", ""),
+            at("differences", ""),
+            at("compare", ""),
         ]),
         /// Its data packets that a queue or a policer dropped or chance lost. It is what the network
         /// lost.
@@ -302,9 +325,9 @@ metrics! {
         ack_drops: u64 = Metric::one(Packets, "dropped ACKs").less_is_better(),
         /// Whole run: last byte at the receiver − first SYN; `null` for a flow that did not end.
         completion_s: Option<f64> = Metric::one(Time, "completion time").less_is_better().shown(&[
-            at("report", 7, ""),
-            at("spread", 6, ""),
-            at("differences", 4, ""),
+            at("report", ""),
+            at("spread", ""),
+            at("differences", ""),
         ]),
         /// Answers whose last byte arrived within the window, of a flow whose
         /// [application](models/endpoint.md#applications) asks for some; 0 for others.
@@ -350,7 +373,7 @@ metrics! {
         slowdown: Slowdowns = Metric::one(Factor, "slowdown")
             .form(Form::Slowdowns)
             .less_is_better()
-            .shown(&[at("report", 8, "mean"), at("differences", 5, "mean")]),
+            .shown(&[at("report", "mean"), at("differences", "mean")]),
         /// Mean over the window of how many are under way: from the SYN until the sender knows that
         /// everything has arrived.
         concurrent: f64 = Metric::one(Count, "concurrent flows"),
@@ -388,11 +411,11 @@ metrics! {
         /// retransmissions, SYNs and ACKs count. By a mahimahi trace: bytes used / bytes offered.
         utilisation: f64 = Metric::one(Share, "utilisation")
             .more_is_better()
-            .shown(&[at("report", 1, ""), at("differences", 7, "")]),
+            .shown(&[at("report", ""), at("maps", ""), at("differences", "")]),
         /// Weighted by time: at each instant of the window the waiting time of the packet being
         /// sent, or that a shaper holds back to be sent next; zero when there is none.
         queue_delay_s: Distribution = Metric::delays("queueing delay")
-            .shown(&[at("report", 2, "p50"), at("report", 3, "p99")]),
+            .shown(&[at("report", "p50"), at("report", "p99")]),
         /// Share of the window in which that is at most `path.rtt`, as it is at the start: so long
         /// the RTT of a flow without a delay of its own is twice its least at most. Exact, not out of
         /// the histogram; an idle link is within. `null` where nothing could be sent.
@@ -426,3 +449,11 @@ metrics! {
         acks_filtered: u64 = Metric::one(Packets, "filtered ACKs"),
     }
 }
+
+/// All tables, each with the name of what its metrics are of.
+pub const TABLES: [(&str, &[Metric]); 4] = [
+    ("run", RUN),
+    ("flow", FLOW),
+    ("workload", WORKLOAD),
+    ("link", LINK),
+];

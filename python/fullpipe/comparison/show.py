@@ -11,7 +11,7 @@ from rich.text import Text
 
 from fullpipe.report import values
 from fullpipe.report.panels import differences
-from fullpipe.stats import mean, sentences
+from fullpipe.stats import is_shown, mean, sentences
 from fullpipe.stats.compare import least_pairs
 from fullpipe.table import NONE, digits, make_table, number_columns, rate_unit
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fullpipe.sweeps.plan import Recipe
 
 _WIDE = 110
-_COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction")
 _COLUMNS = (
     # heading, column, scale, whether its interval needs a wide table (the last has none), whether
     # it does itself
@@ -110,7 +109,7 @@ def _say(groups: Sequence[Group], kept: Kept, seeds: int, console: Console) -> N
 
 def _compared(groups: Sequence[Group], kept: Kept) -> list[Compared]:
     return differences.compared(
-        groups, [each for each in values.metrics(kept) if each.column in _COMPARED]
+        groups, [each for each in values.metrics(kept) if is_shown(each.column, "compare")]
     )
 
 

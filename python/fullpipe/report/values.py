@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe.report.kept import RUNNER, short
-from fullpipe.stats import quantity
+from fullpipe.stats import columns_shown, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from fullpipe.stats import Quantity
 
 _MOST_FLOWS = 7
-_FLOW_METRICS = (
-    "goodput_bps",
-    "rtt_s.mean",
-    "rtt_s.p95",
-    "queue_delay_s.mean",
-    "queue_delay_s.p95",
-    "loss_fraction",
-    "completion_s",
-    "slowdown.all.flows.mean",
-)
-_LINK_METRICS = ("utilisation", "queue_delay_s.p50", "queue_delay_s.p99")
 _MOST_LINKS = 3
 
 
@@ -67,7 +56,7 @@ class Group:
 
 def metrics(kept: Kept) -> list[Quantity]:
     """What the results have any number of: of flows, then of whole runs."""
-    columns = [name for name in _FLOW_METRICS if _known(kept.rows, name)]
+    columns = [name for name in columns_shown("report") if _known(kept.rows, name)]
     columns += run_metrics(kept)
     return [found for found in map(quantity, columns) if found is not None]
 
@@ -79,7 +68,11 @@ def run_metrics(kept: Kept) -> list[str]:
         name.split(".")[1] for name in kept.rows.columns if name.startswith("link.")
     )
     shown = ["jain"] if several and _known(kept.rows, "jain") else []
-    shown += [f"link.{link}.{name}" for link in list(links)[:_MOST_LINKS] for name in _LINK_METRICS]
+    shown += [
+        f"link.{link}.{name}"
+        for link in list(links)[:_MOST_LINKS]
+        for name in columns_shown("report", links=True)
+    ]
     shown = [name for name in shown if _known(kept.rows, name)]
     if _known(kept.rows, "queue_delay_s.p95"):  # the flows' own say more
         shown = [name for name in shown if "queue_delay" not in name]

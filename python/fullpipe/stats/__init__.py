@@ -14,7 +14,7 @@ from fullpipe.stats.fairness import (
     rates_per_window,
 )
 from fullpipe.stats.interval import Interval, bootstrap, mean, median, medians, share, student
-from fullpipe.stats.quantity import Quantity, quantity
+from fullpipe.stats.quantity import Quantity, columns_shown, is_shown, quantity
 from fullpipe.stats.sequential import Rule, RuleError, enough, parse_rule
 from fullpipe.stats.words import sentences
 
@@ -30,9 +30,11 @@ __all__ = [
     "adjusted",
     "bootstrap",
     "cdf",
+    "columns_shown",
     "convergence",
     "ellipse",
     "enough",
+    "is_shown",
     "jain",
     "jain_over_time",
     "mean",

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from fullpipe import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 
 class Quantity(NamedTuple):
@@ -29,68 +35,105 @@ _STATISTICS = {
     "max": "greatest",
 }
 
-_PLAIN = {
-    "goodput_bps": ("goodput", "Mbit/s", 1e-6, 1),
-    "loss_fraction": ("retransmitted share", "%", 100.0, -1),
-    "retransmits": ("retransmissions", "packets", 1.0, -1),
-    "drops": ("dropped packets", "packets", 1.0, -1),
-    "marks": ("marked packets", "packets", 1.0, 0),
-    "sent": ("sent packets", "packets", 1.0, 0),
-    "completion_s": ("completion time", "s", 1.0, -1),
-    "slowdown.all.flows.mean": ("mean slowdown", "", 1.0, -1),
-    "jain": ("Jain's index", "", 1.0, 1),
+_SHOWN_IN = {
+    "rate": ("Mbit/s", 1e-6),
+    "time": ("s", 1.0),
+    "packets": ("packets", 1.0),
+    "volume": ("B", 1.0),
+    "share": ("%", 100.0),
+}
+"""Unit and scale by dimension; others are plain numbers."""
+
+_OF_SEVERAL = {
     "min_max": ("least over most goodput", "", 1.0, 1),
-    "utilisation": ("utilisation", "%", 100.0, 1),
-    "queue_within_1_rtt": ("share of time with a queue of 1 RTT or less", "%", 100.0, 1),
-    "queue_within_2_rtts": ("share of time with a queue of 2 RTTs or less", "%", 100.0, 1),
-    "losses": ("randomly lost packets", "packets", 1.0, 0),
-    "policed": ("policed packets", "packets", 1.0, -1),
-    "duplicates": ("duplicated packets", "packets", 1.0, 0),
-    "ack_drops": ("dropped ACKs", "packets", 1.0, -1),
-    "acks": ("ACKs", "packets", 1.0, 0),
-    "acks_filtered": ("filtered ACKs", "packets", 1.0, 0),
-    "packets": ("packets", "packets", 1.0, 0),
     "convergence_s": ("convergence time", "s", 1.0, -1),
 }
+"""What `stats.fairness` computes from a run's flows: no metric of a run."""
 
-_OF_LINKS = (
-    "utilisation|queue_within_1_rtt|queue_within_2_rtts"
-    "|drops|losses|policed|duplicates|marks|packets|acks|ack_drops|acks_filtered"
-)
 
-_DISTRIBUTIONS = {"rtt_s": "RTT", "queue_delay_s": "queueing delay"}
+@functools.cache
+def _quantities() -> Mapping[tuple[bool, str], Quantity]:
+    """By whether it is of a link, and the column."""
+    found: dict[tuple[bool, str], Quantity] = {
+        (False, column): Quantity(column, *rest) for column, rest in _OF_SEVERAL.items()
+    }
+    for metric in _core.metrics():
+        for column, statistic in _columns(metric):
+            unit, scale = _SHOWN_IN.get(metric["dimension"], ("", 1.0))
+            if metric["form"] == "distribution":
+                unit, scale = ("ms", 1e3)
+            words = f"{_STATISTICS[statistic]} {metric['words']}" if statistic else metric["words"]
+            found.setdefault(
+                (metric["of"] == "link", column),
+                Quantity(column, words, unit, scale, metric["better"]),
+            )
+    return found
 
-SHORT = {
-    "goodput": "goodput_bps",
-    "jain": "jain",
-    "retransmits": "retransmits",
-    "loss": "loss_fraction",
-    "drops": "drops",
-    "completion": "completion_s",
-    **{
-        f"{short}.{statistic}": f"{short}_s.{statistic}"
-        for short in ("rtt", "queue_delay")
-        for statistic in _STATISTICS
-    },
-}
-"""Names without units, for those who type them."""
+
+def _columns(metric: _core.Metric) -> Iterator[tuple[str, str]]:
+    """Each column of a data set that it has, with the statistic."""
+    name, form = metric["name"], metric["form"]
+    inner = f"{name}.all.flows" if form == "slowdowns" else name
+    if form == "one":
+        yield name, ""
+    for statistic in metric["statistics"]:
+        yield f"{inner}.{statistic}", statistic
 
 
 def quantity(column: str) -> Quantity | None:
     """What a column is: `goodput_bps`, `rtt_s.p95`, `link.bottleneck.utilisation`; None when it is no metric."""
-    link = re.fullmatch(rf"link\.(.+?)\.(queue_delay_s\.\w+|{_OF_LINKS})", column)
-    inner = link[2] if link else column
-    whose = f" at {link[1]}" if link else ""
-    if inner in _PLAIN:
-        words, unit, scale, better = _PLAIN[inner]
-        return Quantity(column, words + whose, unit, scale, better)
-    base, _, statistic = inner.partition(".")
-    if base in _DISTRIBUTIONS and statistic in _STATISTICS:
+    base, _, limit = column.partition(".")
+    if base == "limited_by" and limit:
         return Quantity(
-            column, f"{_STATISTICS[statistic]} {_DISTRIBUTIONS[base]}{whose}", "ms", 1e3, -1
+            column, f"share of time limited by {limit.replace('_', ' ')}", "%", 100.0, 0
         )
-    if base == "limited_by" and statistic:
-        return Quantity(
-            column, f"share of time limited by {statistic.replace('_', ' ')}", "%", 100.0, 0
-        )
+    for of_link in (False, True):
+        if (found := _quantities().get((of_link, column))) is not None:
+            return found
+    if column.startswith("link."):
+        for (of_link, inner), known in _quantities().items():
+            name = column.removeprefix("link.").removesuffix(f".{inner}")
+            if of_link and name and column == f"link.{name}.{inner}":
+                return known._replace(column=column, words=f"{known.words} at {name}")
     return None
+
+
+@functools.cache
+def columns_shown(view: str, *, links: bool = False) -> tuple[str, ...]:
+    """The columns that a view shows by default: of flows and runs, or of a link (without its name).
+
+    Views: `report`, `spread`, `maps`, `differences`, `compare`, `sweep`.
+    """
+    order = ("link",) if links else ("flow", "workload", "run")
+    metrics = sorted(
+        (metric for metric in _core.metrics() if metric["of"] in order),
+        key=lambda metric: order.index(metric["of"]),
+    )
+    return tuple(
+        column
+        for metric in metrics
+        for at, wanted in metric["shown"]
+        for column, statistic in _columns(metric)
+        if at == view and wanted == statistic
+    )
+
+
+def is_shown(column: str, view: str) -> bool:
+    """Whether a view shows that column by default, of a flow, of the run or of a link."""
+    if column.startswith("link."):
+        return column.endswith(tuple(f".{name}" for name in columns_shown(view, links=True)))
+    return column in columns_shown(view)
+
+
+@functools.cache
+def short_names() -> Mapping[str, str]:
+    """Names without units, for those who type them, and the columns that they stand for."""
+    found: dict[str, str] = {}
+    metrics = [metric for of in ("flow", "run") for metric in _core.metrics() if metric["of"] == of]
+    for one in (True, False):
+        for metric in metrics:
+            if (metric["form"] == "one") is one:
+                for column, statistic in _columns(metric):
+                    bare = re.sub(r"_(bps|s|fraction)$", "", metric["name"])
+                    found.setdefault(f"{bare}.{statistic}" if statistic else bare, column)
+    return found

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple
 
 from fullpipe.stats.interval import student
-from fullpipe.stats.quantity import SHORT, quantity
+from fullpipe.stats.quantity import quantity, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,10 +65,11 @@ def parse_rule(text: str) -> Rule:
         raise RuleError(
             f"{text!r}: {limit} is out of range\n  fix: write more than 0% and less than 100%"
         )
-    metric = SHORT.get(name, name)
+    short = short_names()
+    metric = short.get(name, name)
     if quantity(metric) is None:
-        near = get_close_matches(name, SHORT, n=1, cutoff=0.5)
-        fix = f"did you mean {near[0]}?" if near else f"name one of {', '.join(list(SHORT)[:6])}, …"
+        near = get_close_matches(name, short, n=1, cutoff=0.5)
+        fix = f"did you mean {near[0]}?" if near else f"name one of {', '.join(list(short)[:6])}, …"
         raise RuleError(f"{text!r}: no metric {name!r}\n  fix: {fix}")
     return Rule(text, metric, within)
 

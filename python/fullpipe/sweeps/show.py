@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
+from fullpipe.stats import columns_shown
 from fullpipe.table import NONE, digits, make_table, narrow, number_columns, rate_unit
 
 if TYPE_CHECKING:
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from fullpipe.sweeps.dataset import Sweep
 
 _MOST_LINES = 60
-_SHOWN = ("goodput_bps", "queue_delay_s.mean", "retransmits", "jain")
 
 
 def summary(sweep: Sweep) -> pl.DataFrame:
@@ -28,7 +28,7 @@ def summary(sweep: Sweep) -> pl.DataFrame:
     keys = [key for key in sweep.axes if key in sweep.points.columns]
     statistics = [
         pl.col(metric).quantile(at, "linear").alias(f"{metric}{name}")
-        for metric in _SHOWN
+        for metric in columns_shown("sweep")
         for at, name in ((0.5, ""), (0.25, ".p25"), (0.75, ".p75"))
     ]
     grouped = sweep.scan().group_by("point", "flow_index", "flow", "cc", "runner", *keys)

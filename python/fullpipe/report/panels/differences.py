@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.report.model import Finding, Number, Section, Table
 from fullpipe.report.values import shown, titled
-from fullpipe.stats import adjusted, paired, sentences
+from fullpipe.stats import adjusted, is_shown, paired, sentences
 from fullpipe.stats.compare import LEVEL, least_pairs
 from fullpipe.stats.words import Compared, digits
 
@@ -20,23 +20,13 @@ if TYPE_CHECKING:
     from fullpipe.report.values import Group
     from fullpipe.stats import Quantity
 
-_COMPARED = (
-    "goodput_bps",
-    "queue_delay_s.p95",
-    "loss_fraction",
-    "completion_s",
-    "slowdown.all.flows.mean",
-    "jain",
-)
 _EACH_WITH_EACH = 4
 _MOST_SENTENCES = 12
 
 
 def compared(groups: Sequence[Group], metrics: Sequence[Quantity]) -> list[Compared]:
     """Contenders at the same place, metric by metric: the same flow in other runs, and the flows of the same runs."""
-    wanted = [
-        each for each in metrics if each.column in _COMPARED or each.column.endswith(".utilisation")
-    ]
+    wanted = [each for each in metrics if is_shown(each.column, "differences")]
     found = []
     for one, other in _pairs(groups):
         for quantity in wanted:

@@ -10,6 +10,7 @@ import numpy as np
 
 from fullpipe.report.kept import short
 from fullpipe.report.model import Heat, Section
+from fullpipe.stats import is_shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from fullpipe.report.values import Group
     from fullpipe.stats import Quantity
 
-_SHOWN = ("goodput_bps", "jain", "queue_delay_s.p95", "loss_fraction")
 _MOST_VALUES = 24
 _MOST_CONTENDERS = 6
 _LEAST_FILLED = 0.5
@@ -28,9 +28,7 @@ _LEAST_FILLED = 0.5
 def section(kept: Kept, groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | None:
     """A map a metric and contender over the first two keys that were swept; of one key, over it and the contenders."""
     axes = [axis for axis in kept.axes if not axis.is_cc and 1 < len(axis.values) <= _MOST_VALUES]
-    wanted = [
-        each for each in metrics if each.column in _SHOWN or each.column.endswith(".utilisation")
-    ]
+    wanted = [each for each in metrics if is_shown(each.column, "maps")]
     if len(axes) >= 2:
         first, second = next(iter(combinations(axes, 2)))
         blocks = [heat for metric in wanted for heat in _over_two(groups, metric, first, second)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from fullpipe.report.model import Cloud, Clouds, Line, Lines, Section
 from fullpipe.report.values import titled
-from fullpipe.stats import cdf, ellipse, quantity
+from fullpipe.stats import cdf, ellipse, is_shown, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,15 +18,6 @@ if TYPE_CHECKING:
     from fullpipe.report.values import Group
     from fullpipe.stats import Quantity
 
-_SHOWN = (
-    "goodput_bps",
-    "queue_delay_s.p95",
-    "queue_delay_s.mean",
-    "rtt_s.mean",
-    "loss_fraction",
-    "completion_s",
-    "jain",
-)
 _LEAST_RUNS = 3
 _MOST_LINES = 7
 _MOST_CLOUDS = 6
@@ -45,7 +36,7 @@ def section(groups: Sequence[Group], metrics: Sequence[Quantity]) -> Section | N
     blocks: list[Block] = [
         chart
         for metric in metrics
-        if metric.column in _SHOWN and (chart := _chart(some, metric, pooled)) is not None
+        if is_shown(metric.column, "spread") and (chart := _chart(some, metric, pooled)) is not None
     ]
     blocks += _clouds(some)
     note = (

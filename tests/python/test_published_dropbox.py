@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fullpipe.cli import app
-from fullpipe.fleet.population.fill import fill
+from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import measures, published, show, study
 from fullpipe.reproduce.reader import PublishedError
@@ -102,10 +102,10 @@ def test_where_no_window_limits_there_is_nothing_to_compare(done: study.Outcome)
 def test_a_rival_takes_its_share(
     small: published.Study, tmp_path: Path, done: study.Outcome
 ) -> None:
-    recipes = study.recipes(small)
-    assert 'name = "rival"' in recipes["shared"].text and "rival" not in recipes[""].text
+    specs = study.specs(small)
+    assert 'name = "rival"' in specs["shared"].text and "rival" not in specs[""].text
     with Counter(silent=True) as counter:
-        fill(recipes["shared"], tmp_path / "shared", counter, command="test")
+        execute(specs["shared"], tmp_path / "shared", counter, command="test")
     shared = measures.arms(tmp_path / "shared", small.least_bytes)["cubic-linux"]["throughput"]
     alone = measures.first(done.arms, 10)["cubic-linux"]["throughput"]
     assert np.median(shared) < 0.75 * np.median(alone)

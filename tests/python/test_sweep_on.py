@@ -18,8 +18,8 @@ from fullpipe.report.build import build
 from fullpipe.report.kept import read
 from fullpipe.report.model import Table, Timeline
 from fullpipe.runners import runner
-from fullpipe.sweeps import elsewhere
-from fullpipe.sweeps.plan import Recipe
+from fullpipe.sweeps import other_runners
+from fullpipe.sweeps.spec import SweepSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,10 +129,10 @@ def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
     ended = SCENARIO.replace('cc = "', 'bytes = "10kB"\ncc = "').replace(
         'duration = "', 'duration = "600s" # "'
     )
-    recipe = Recipe(ended, "mine.toml", repeat=3)
-    todo = elsewhere.jobs(recipe, {"timed": [(0, 3)]}, [runner(TIMED)])
-    said: list[elsewhere.Left] = []
-    for _ in elsewhere.one_by_one(recipe, todo, lambda *_: "off", said.append):
+    spec = SweepSpec(ended, "mine.toml", repeat=3)
+    todo = other_runners.jobs(spec, {"timed": [(0, 3)]}, [runner(TIMED)])
+    said: list[other_runners.Left] = []
+    for _ in other_runners.one_by_one(spec, todo, lambda *_: "off", said.append):
         pass
     assert {left.seconds for left in said if left.runs == 0} == {None}, "600 s are a deadline"
     later = [left.seconds for left in said if left.runs == 2]

@@ -11,10 +11,10 @@ import polars as pl
 from fullpipe import _core
 from fullpipe.checks.judge import Judged, judged
 from fullpipe.run import parse, read
-from fullpipe.sweeps import elsewhere
+from fullpipe.sweeps import other_runners
 from fullpipe.sweeps.engines import Step, cores, local
-from fullpipe.sweeps.fill import SHARD_S
-from fullpipe.sweeps.plan import Recipe, refuse_too_large
+from fullpipe.sweeps.execute import SHARD_S
+from fullpipe.sweeps.spec import SweepSpec, refuse_too_large
 from fullpipe.sweeps.store import series
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Subject(NamedTuple):
     """A scenario of which something is expected."""
 
     scenario: _core.Scenario
-    recipe: Recipe
+    spec: SweepSpec
 
 
 class Checked(NamedTuple):
@@ -95,16 +95,16 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
     if not scenario.expectations():
         return None
     # what its [sweep] varies is left as it is above
-    recipe = Recipe(text, file, repeat=repeat, seed=seed, points=[[]])
+    spec = SweepSpec(text, file, repeat=repeat, seed=seed, points=[[]])
     try:
-        recipe.plan  # noqa: B018  (made here, to be refused here)
+        spec.plan  # noqa: B018  (made here, to be refused here)
     except _core.ScenarioError:
         if scenario.is_random or repeat == 1:
             raise
         # It says that it has no jitter: one run is all there is.
-        recipe = Recipe(text, file, repeat=1, seed=seed, points=[[]])
-        recipe.plan  # noqa: B018
-    return Subject(scenario, recipe)
+        spec = SweepSpec(text, file, repeat=1, seed=seed, points=[[]])
+        spec.plan  # noqa: B018
+    return Subject(scenario, spec)
 
 
 def check(
@@ -115,20 +115,20 @@ def check(
     Raises:
         ScenarioError: When a runner refuses a scenario; nothing has run then.
     """
-    for _, recipe in subjects:
+    for _, spec in subjects:
         for runner in runners:
             if runner.name == "sim":
-                refuse_too_large(recipe, cores())
+                refuse_too_large(spec, cores())
             else:
-                elsewhere.refuse(recipe, [runner], lambda _: "off")
-    counter.begin(sum(subject.recipe.plan.runs for subject in subjects) * len(runners), 0)
+                other_runners.refuse(spec, [runner], lambda _: "off")
+    counter.begin(sum(subject.spec.plan.runs for subject in subjects) * len(runners), 0)
     runs = packets = 0
-    for scenario, recipe in subjects:
+    for scenario, spec in subjects:
         for runner in runners:
             start = time.perf_counter()
             frames: list[pl.DataFrame] = []
             done = moved = 0
-            for step in _steps(recipe, runner, counter, runs, packets):
+            for step in _steps(spec, runner, counter, runs, packets):
                 done, moved = step.runs, step.packets
                 counter.show(runs + done, packets + moved)
                 if step.shard:
@@ -139,15 +139,15 @@ def check(
                     )
             runs, packets = runs + done, packets + moved
             rows = pl.concat(frames, how="diagonal_relaxed")
-            settings = [f"{key}={jitter}" for key, jitter, _ in recipe.plan.added_jitter]
+            settings = [f"{key}={jitter}" for key, jitter, _ in spec.plan.added_jitter]
             wall_s = time.perf_counter() - start
             found = list(judged(scenario, rows))
             yield Checked(
-                recipe.file,
+                spec.file,
                 scenario.title or "",
                 found,
                 settings,
-                recipe.plan.runs,
+                spec.plan.runs,
                 wall_s,
                 runner.name,
                 len(runners) > 1,
@@ -155,26 +155,26 @@ def check(
 
 
 def _steps(
-    recipe: Recipe, runner: Runner, counter: Counter, runs: int, packets: int
+    spec: SweepSpec, runner: Runner, counter: Counter, runs: int, packets: int
 ) -> Iterator[Step]:
     """All runs of a scenario, as an engine has them."""
-    whole = [(0, recipe.plan.runs)]
+    whole = [(0, spec.plan.runs)]
     if runner.name == "sim":
-        with closing(local(recipe, whole, cores(), SHARD_S)) as steps:
+        with closing(local(spec, whole, cores(), SHARD_S)) as steps:
             yield from steps
         return
-    todo = elsewhere.jobs(recipe, {runner.name: whole}, [runner])
+    todo = other_runners.jobs(spec, {runner.name: whole}, [runner])
 
-    def level(_job: elsewhere.Job, _scenario: _core.Scenario) -> str:
+    def level(_job: other_runners.Job, _scenario: _core.Scenario) -> str:
         return "off"
 
-    def tick(left: elsewhere.Left) -> None:
+    def tick(left: other_runners.Left) -> None:
         counter.show(runs + left.runs, packets + left.packets, left.seconds)
 
     if runner.real_time:
-        finished = elsewhere.one_by_one(recipe, todo, level, tick)
+        finished = other_runners.one_by_one(spec, todo, level, tick)
     else:
-        finished = elsewhere.side_by_side(recipe, todo, cores(), level, tick)
+        finished = other_runners.side_by_side(spec, todo, cores(), level, tick)
     moved = 0
     with closing(finished):
         for number, each in enumerate(finished, 1):

@@ -91,7 +91,7 @@ def sweep_command(
     """
     from fullpipe.run import read
     from fullpipe.sweeps.command import sweep
-    from fullpipe.sweeps.plan import Recipe
+    from fullpipe.sweeps.spec import SweepSpec
 
     if most is not None and until is None:
         fail(
@@ -105,7 +105,7 @@ def sweep_command(
             text, file = read(scenario)
         except FileNotFoundError:
             fail(no_such_file(scenario))
-        recipe = Recipe(
+        spec = SweepSpec(
             text,
             file,
             given=[setting(text) for text in set_ or []],
@@ -115,9 +115,9 @@ def sweep_command(
             seed=seed,
         )
         try:
-            rule = asked(until, recipe, most) if until is not None else None
+            rule = asked(until, spec, most) if until is not None else None
             holds = sweep(
-                recipe,
+                spec,
                 out=out,
                 trace=trace,
                 engine=engine.value,

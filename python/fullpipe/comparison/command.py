@@ -9,7 +9,7 @@ from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Counter
 from fullpipe.sweeps.api import command_line
-from fullpipe.sweeps.fill import fill
+from fullpipe.sweeps.execute import execute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +42,9 @@ def compare(
     kept_there = f"what is finished is kept in {directory}, and the same command goes on from there"
     runs = packets = 0
     with stoppable(lambda: counter.at, kept_there), counter:
-        for part, recipe in comparison.recipes:
-            done, moved = fill(
-                recipe,
+        for part, spec in comparison.specs:
+            done, moved = execute(
+                spec,
                 directory / part,
                 counter,
                 command=command_line(),
@@ -60,6 +60,6 @@ def compare(
             print(records(kept))
             return
         console = Console(highlight=False)
-        show(kept, comparison.recipes[0][1], console)
-        for line in facts(kept, comparison.recipes[0][1], runs, packets, wall_s):
+        show(kept, comparison.specs[0][1], console)
+        for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
             console.print(line, markup=False, soft_wrap=True)

@@ -13,7 +13,7 @@ from rich.text import Text
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.report import write_report
-from fullpipe.reproduce import keep, show, show_claims, unfinished
+from fullpipe.reproduce import checkpoint, save, show, show_claims
 from fullpipe.reproduce import published as tables
 from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.study import count_runs, records, study
@@ -69,9 +69,9 @@ def reproduce(
         return _of_a_fleet(file, seeds, cases, out, as_json, variants, runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     others = variants_of(published) if variants else []
-    about = unfinished.about(published, seeds, cases, variants, runner)
+    about = checkpoint.about(published, seeds, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
-    so_far = unfinished.Unfinished(target, about, f"--out {out}" if out else str(target))
+    so_far = checkpoint.Checkpoint(target, about, f"--out {out}" if out else str(target))
     runs = sum(
         count_runs(each, runner) for each in (published, *(variant for _, variant in others))
     )
@@ -94,14 +94,14 @@ def reproduce(
         rows = [
             (name, study(variant, advance, runner, so_far.of(name))) for name, variant in others
         ]
-        keep.keep(published, done, aside)
-        drawings = keep.drawings(published, done, aside, runner)
+        save.save(published, done, aside)
+        drawings = save.drawings(published, done, aside, runner)
         drawing = bar.add_task("drawing", total=len(drawings))
         for draw in drawings:
             draw()
             bar.advance(drawing)
         if rows:
-            keep.keep_variants(rows, aside)
+            save.save_variants(rows, aside)
     with stoppable(lambda: "before its report was made", kept=f"all the rest is in {target}"):
         write_report(target)
     with printing():
@@ -161,6 +161,6 @@ def _free(name: str, about: Mapping[str, str] | None = None) -> Path:
     number = 1
     while True:
         target = _RESULTS / f"{name}-{number:03}"
-        if not target.exists() and unfinished.begun(target) in (None, about):
+        if not target.exists() and checkpoint.begun(target) in (None, about):
             return target
         number += 1

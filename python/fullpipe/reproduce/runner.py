@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from fullpipe.metrics import Metrics
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
     from fullpipe.runners import Runner
 
     Tick = Callable[[], object]
@@ -77,7 +77,7 @@ class Sample:
     values: Mapping[tuple[str, int], float]
 
 
-def sample(ran: Ran, wanted: Iterable[tuple[str, int]]) -> Sample:
+def sample(ran: RunView, wanted: Iterable[tuple[str, int]]) -> Sample:
     """Takes the numbers that are wanted of a run, which may be forgotten then."""
     return Sample(ran.metrics, {(name, flow): MEASURES[name](ran, flow) for name, flow in wanted})
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from fullpipe.run import read, toml_value
 from fullpipe.runners import chosen
 from fullpipe.sweeps.dataset import Sweep
-from fullpipe.sweeps.fill import fill
-from fullpipe.sweeps.plan import Recipe
+from fullpipe.sweeps.execute import execute
+from fullpipe.sweeps.spec import SweepSpec
 
 if TYPE_CHECKING:
     import os
@@ -88,7 +88,7 @@ def sweep(
     if callable(axes):
         points = [[(key, toml_value(value)) for key, value in point.items()] for point in axes()]
         axes = None
-    recipe = Recipe(
+    spec = SweepSpec(
         text,
         file,
         fixed=[(key, toml_value(value)) for key, value in (set or {}).items()],
@@ -100,13 +100,13 @@ def sweep(
         points=points,
         controllers=controllers or {},
     )
-    rule = asked(until, recipe, most) if until is not None else None
+    rule = asked(until, spec, most) if until is not None else None
     directory = (
-        Path(out) if out is not None else usual_directory(rule.first(recipe) if rule else recipe)
+        Path(out) if out is not None else usual_directory(rule.first(spec) if rule else spec)
     )
     with Counter(silent=True) as counter:
-        fill(
-            recipe,
+        execute(
+            spec,
             directory,
             counter,
             command="fullpipe.sweep()",
@@ -119,10 +119,10 @@ def sweep(
     return Sweep(directory)
 
 
-def usual_directory(recipe: Recipe) -> Path:
+def usual_directory(spec: SweepSpec) -> Path:
     """Where a sweep goes that is told no directory: the same one when it is called again."""
-    name = "text" if recipe.file == "<text>" else Path(recipe.file).stem
-    return Path("results") / f"{name}-{recipe.identity[:8]}"
+    name = "text" if spec.file == "<text>" else Path(spec.file).stem
+    return Path("results") / f"{name}-{spec.identity[:8]}"
 
 
 def command_line() -> str:

@@ -12,19 +12,19 @@ from fullpipe.progress import Counter
 from fullpipe.sweeps.api import command_line, usual_directory
 from fullpipe.sweeps.dataset import Sweep
 from fullpipe.sweeps.engines import NoRayError
-from fullpipe.sweeps.fill import fill
+from fullpipe.sweeps.execute import execute
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe.runners import Runner
-    from fullpipe.sweeps.plan import Recipe
+    from fullpipe.sweeps.spec import SweepSpec
     from fullpipe.sweeps.until import Until
 
 
 def sweep(
-    recipe: Recipe,
+    spec: SweepSpec,
     *,
     out: Path | None,
     trace: str | None,
@@ -47,13 +47,13 @@ def sweep(
     from fullpipe.sweeps.until import verdict
 
     start = time.perf_counter()
-    directory = out or usual_directory(until.first(recipe) if until else recipe)
+    directory = out or usual_directory(until.first(spec) if until else spec)
     counter = Counter()
     kept = f"what is finished is kept in {directory}, and the same command goes on from there"
     try:
         with stoppable(lambda: counter.at, kept), counter:
-            runs, packets = fill(
-                recipe,
+            runs, packets = execute(
+                spec,
                 directory,
                 counter,
                 command=command_line(),
@@ -76,7 +76,7 @@ def sweep(
         return holds
     console = Console(highlight=False)
     show(done, console)
-    plan = replace(recipe, repeat=len(done.seeds)).plan if until else recipe.plan
+    plan = replace(spec, repeat=len(done.seeds)).plan if until else spec.plan
     for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
         console.print(line, markup=False, soft_wrap=True)
     for line in warnings(done):

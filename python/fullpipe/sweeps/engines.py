@@ -12,7 +12,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fullpipe.sweeps.plan import build
+from fullpipe.sweeps.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -56,10 +56,10 @@ class Planned(Protocol):
 
 
 def local(
-    recipe: Planned, ranges: Ranges, threads: int, shard_s: float
+    spec: Planned, ranges: Ranges, threads: int, shard_s: float
 ) -> Generator[Step, None, None]:
     """On threads of this process; a shard is about `shard_s` of work."""
-    running = recipe.plan.start(ranges, threads, shard_s)
+    running = spec.plan.start(ranges, threads, shard_s)
     try:
         while (shard := running.next(_LOOK_UP_S)) is not False:
             yield Step(running.runs, running.packets, shard)
@@ -71,7 +71,7 @@ class NoRayError(RuntimeError):
     """Ray is not installed."""
 
 
-def on_ray(recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
+def on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
     """On a Ray cluster: the one that the program or RAY_ADDRESS names, or one that is started on this machine.
 
     A task is a range of runs of about `shard_s`. One that is lost with its worker is run again by Ray.
@@ -89,18 +89,18 @@ def on_ray(recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, N
     if ours:
         ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
     try:
-        yield from _tasks(ray, recipe, ranges, shard_s)
+        yield from _tasks(ray, spec, ranges, shard_s)
     finally:
         if ours:
             ray.shutdown()
 
 
-def _tasks(ray, recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
+def _tasks(ray, spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
     task = ray.remote(num_cpus=1, max_retries=-1)(_task)
     # The fields alone, since a plan can't be sent; what the scenario takes from files is found from
     # anywhere.
-    file = os.path.abspath(recipe.file)  # noqa: PTH100  (no link is followed)
-    shipped = ray.put(replace(recipe, file=file))  # type: ignore[type-var]
+    file = os.path.abspath(spec.file)  # noqa: PTH100  (no link is followed)
+    shipped = ray.put(replace(spec, file=file))  # type: ignore[type-var]
     left = [*reversed(ranges)]
     pending: list[object] = []
     runs, packets, seconds = 0, 0, 0.0
@@ -110,7 +110,7 @@ def _tasks(ray, recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[St
             while left and len(pending) < 2 * max(1, int(ray.cluster_resources().get("CPU", 1))):
                 first, end = left.pop()
                 some = min(end - first, math.ceil(shard_s * runs / seconds) if seconds else 1)
-                pending.append(task.remote(shipped, recipe.identity, build(), first, first + some))
+                pending.append(task.remote(shipped, spec.identity, build(), first, first + some))
                 if first + some < end:
                     left.append((first + some, end))
             done, pending = ray.wait(pending, timeout=_LOOK_UP_S)
@@ -128,7 +128,7 @@ _PLANS: dict[str, _core.SweepPlan | _core.FleetPlan] = {}
 
 
 def _task(
-    recipe: Planned, identity: str, expected: str, first: int, end: int
+    spec: Planned, identity: str, expected: str, first: int, end: int
 ) -> tuple[tuple[int, int, _Rows], int, float]:
     """Runs a range in a worker; the shard, the packets that it moved, and the seconds that it took."""
     if build() != expected:
@@ -137,7 +137,7 @@ def _task(
         )
     if identity not in _PLANS:
         _PLANS.clear()
-        _PLANS[identity] = recipe.plan
+        _PLANS[identity] = spec.plan
     start = time.perf_counter()
     running = _PLANS[identity].start([(first, end)], 1, _ENDLESS_S)
     while not (shard := running.next(_LOOK_UP_S)):

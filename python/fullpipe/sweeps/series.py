@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.run import Run
-    from fullpipe.sweeps.plan import Recipe
+    from fullpipe.sweeps.spec import SweepSpec
 
 FEW = 12
 """Of so many points at most a run each is recorded without being asked."""
@@ -23,7 +23,7 @@ _TABLES = ("links", "flows")
 
 
 def record(
-    recipe: Recipe, directory: Path, level: str, threads: int, tick: Callable[[], object]
+    spec: SweepSpec, directory: Path, level: str, threads: int, tick: Callable[[], object]
 ) -> None:
     """Records what is not there yet; `level` is that of :func:`fullpipe.run`, or `auto`.
 
@@ -31,17 +31,17 @@ def record(
         ScenarioError: When `level` is none.
         OSError: When it can't be written.
     """
-    seed, _ = recipe.plan.seeds
+    seed, _ = spec.plan.seeds
 
     def one(point: int) -> None:
-        scenario = load(recipe.plan.scenarios(point, point + 1)[0], controllers=recipe.controllers)
+        scenario = load(spec.plan.scenarios(point, point + 1)[0], controllers=spec.controllers)
         done = run(scenario, trace=suited_interval(scenario) if level == "auto" else level)
-        keep(done, directory, point)
+        save(done, directory, point)
         tick()
 
     missing = [
         point
-        for point in range(recipe.plan.points)
+        for point in range(spec.plan.points)
         if not series_file(directory, point, seed, "flows", "sim").exists()
     ]
     executor = ThreadPoolExecutor(max_workers=threads)
@@ -53,7 +53,7 @@ def record(
         executor.shutdown(cancel_futures=True)
 
 
-def keep(run: Run, directory: Path, point: int) -> None:
+def save(run: Run, directory: Path, point: int) -> None:
     """Writes what was recorded of a run.
 
     Raises:

@@ -17,14 +17,14 @@ import polars as pl
 
 from fullpipe import __version__, _core
 from fullpipe.results import fresh_directory, write_parquet
-from fullpipe.sweeps.plan import FORMAT, build
+from fullpipe.sweeps.spec import FORMAT, build
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from fullpipe._core import _Rows
-    from fullpipe.sweeps.plan import Recipe
+    from fullpipe.sweeps.spec import SweepSpec
 
 _SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})(?:-([a-z0-9-]+))?\.parquet")
 
@@ -35,7 +35,7 @@ class Store:
     def __init__(
         self,
         directory: Path,
-        recipe: Recipe,
+        spec: SweepSpec,
         command: str,
         called: str,
         runners: Sequence[str] = ("sim",),
@@ -46,20 +46,20 @@ class Store:
             FileExistsError: When there is something else.
             OSError: When it can't be written.
         """
-        self.directory, self.recipe, self.runners = directory, recipe, list(runners)
+        self.directory, self.spec, self.runners = directory, spec, list(runners)
         if not (directory / "sweep.json").exists():
             with fresh_directory(directory, called) as aside:
                 (aside / "runs").mkdir()
-                (aside / "scenario.toml").write_text(recipe.text, encoding="utf-8")
+                (aside / "scenario.toml").write_text(spec.text, encoding="utf-8")
                 write_parquet(
-                    _points(recipe).with_columns(
-                        pl.Series("scenario", recipe.scenarios(), dtype=pl.String)
+                    _points(spec).with_columns(
+                        pl.Series("scenario", spec.scenarios(), dtype=pl.String)
                     ),
                     aside / "points.parquet",
                 )
                 write_json(aside / "sweep.json", self._description(command))
         kept = json.loads((directory / "sweep.json").read_text(encoding="utf-8"))
-        if kept.get("identity") != recipe.identity:
+        if kept.get("identity") != spec.identity:
             why = (
                 f"by another build of fullpipe ({kept.get('version')}, {kept.get('build')}), whose runs may differ"
                 if kept.get("build") != build()
@@ -69,9 +69,9 @@ class Store:
                 f"{called} holds a sweep {why}; name a new directory, results are never overwritten"
             )
         self.runners = list(dict.fromkeys([*kept["runners"], *runners]))
-        if len(kept["seeds"]) < recipe.plan.seeds[1] or self.runners != kept["runners"]:
+        if len(kept["seeds"]) < spec.plan.seeds[1] or self.runners != kept["runners"]:
             write_json(directory / "sweep.json", self._description(command))
-        self._points = _points(recipe)
+        self._points = _points(spec)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -87,7 +87,7 @@ class Store:
 
     def missing(self, runner: str = "sim") -> list[tuple[int, int]]:
         """Ranges of run numbers that no shard of a runner has, each with the number behind its last."""
-        return gaps(self._shards(runner), self.recipe.plan.runs)
+        return gaps(self._shards(runner), self.spec.plan.runs)
 
     def add(
         self,
@@ -103,7 +103,7 @@ class Store:
             OSError: When it can't be written.
         """
         whose = "" if runner == "sim" else f"-{runner}"
-        name = f"{first:07}-{end:07}-{self.recipe.identity}{whose}.parquet"
+        name = f"{first:07}-{end:07}-{self.spec.identity}{whose}.parquet"
         aside = self.directory / "runs" / f".{name}"
         try:
             write_parquet(
@@ -132,22 +132,22 @@ class Store:
         )
 
     def _description(self, command: str) -> dict[str, Any]:
-        plan = self.recipe.plan
+        plan = self.spec.plan
         first, count = plan.seeds
         return {
             "format": FORMAT,
             "version": __version__,
             "build": build(),
-            "identity": self.recipe.identity,
+            "identity": self.spec.identity,
             "command": command,
-            "file": self.recipe.file,
-            "scenario": self.recipe.text,
+            "file": self.spec.file,
+            "scenario": self.spec.text,
             "mode": plan.mode,
             "axes": [
                 {"key": key, "values": [plain(value) for value in values], "unit": unit(values)}
                 for key, values in plan.axes
             ],
-            "zip": list(self.recipe.together),
+            "zip": list(self.spec.together),
             "seeds": list(range(first, first + count)),
             "points": plan.points,
             "runners": self.runners,
@@ -204,9 +204,9 @@ def unit(values: Sequence[str]) -> str | None:
     return units.pop() if len(units) == 1 else None
 
 
-def _points(recipe: Recipe) -> pl.DataFrame:
+def _points(spec: SweepSpec) -> pl.DataFrame:
     """A row a point: its number, each varied key as written, and as a number where its values have one unit."""
-    plan = recipe.plan
+    plan = spec.plan
     columns = [pl.Series("point", range(plan.points), dtype=pl.Int64)]
     for axis, (key, values) in enumerate(plan.axes):
         places = pl.Series(plan.places(axis), dtype=pl.UInt32)

@@ -16,9 +16,9 @@ import polars as pl
 
 from fullpipe import __version__
 from fullpipe.fleet import store as tables
-from fullpipe.fleet.population.recipe import FORMAT, Recipe
+from fullpipe.fleet.population.spec import FORMAT, PopulationSpec
 from fullpipe.results import fresh_directory, scan_parquet, write_parquet
-from fullpipe.sweeps.plan import build
+from fullpipe.sweeps.spec import build
 from fullpipe.sweeps.store import alone, gaps, series
 
 if TYPE_CHECKING:
@@ -42,22 +42,22 @@ _NOT_COLUMNS = ("day", "first_s", "last_s", "done", "request_time_s")
 class Store:
     """The directory of one population, opened to be filled."""
 
-    def __init__(self, directory: Path, recipe: Recipe, command: str, called: str) -> None:
+    def __init__(self, directory: Path, spec: PopulationSpec, command: str, called: str) -> None:
         """Makes the directory, or opens the one that is there.
 
         Raises:
             FileExistsError: When there is something else.
             OSError: When it can't be written.
         """
-        self.directory, self.recipe = directory, recipe
+        self.directory, self.spec = directory, spec
         if not (directory / ABOUT).exists():
             with fresh_directory(directory, called) as aside:
                 for folder in ("shards", "paths"):
                     (aside / folder).mkdir()
-                (aside / "population.toml").write_text(recipe.text, encoding="utf-8")
+                (aside / "population.toml").write_text(spec.text, encoding="utf-8")
                 self._describe(aside, command)
         kept = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
-        if kept.get("identity") != recipe.identity:
+        if kept.get("identity") != spec.identity:
             why = (
                 f"simulated by another build of fullpipe ({kept.get('version')}, {kept.get('build')}), whose may differ"
                 if kept.get("build") != build()
@@ -66,7 +66,7 @@ class Store:
             raise FileExistsError(
                 f"{called} holds paths {why}; name a new directory, results are never overwritten"
             )
-        if kept["paths"] < recipe.paths:
+        if kept["paths"] < spec.paths:
             self._describe(directory, command)
 
     def alone(self) -> AbstractContextManager[None]:
@@ -83,7 +83,7 @@ class Store:
         for file in self.directory.glob("*/**/*.parquet"):
             if _SHARD.fullmatch(file.stem.lstrip(".")) and file.stem not in known:
                 file.unlink()
-        return gaps(self._shards(), self.recipe.paths)
+        return gaps(self._shards(), self.spec.paths)
 
     def add(self, first: int, end: int, rows: _Rows) -> None:
         """Writes a shard.
@@ -94,7 +94,7 @@ class Store:
         self._counted.unlink(missing_ok=True)
         part = f"{first:07}-{end:07}"
         drawn = pl.DataFrame(
-            [series(name, column) for name, column in self.recipe.plan.paths(first, end).items()]
+            [series(name, column) for name, column in self.spec.plan.paths(first, end).items()]
         )
         write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
         frame = _named(pl.DataFrame([series(name, column) for name, column in rows.items()]))
@@ -137,27 +137,27 @@ class Store:
                 yield int(found[1]), int(found[2])
 
     def _describe(self, directory: Path, command: str) -> None:
-        recipe = self.recipe
+        spec = self.spec
         about: dict[str, Any] = {
             "format": FORMAT,
             "version": __version__,
             "build": build(),
-            "identity": recipe.identity,
+            "identity": spec.identity,
             "command": command,
-            "population": recipe.file,
-            "title": recipe.plan.title,
-            "arms": list(recipe.arms),
-            "paths": recipe.paths,
-            "seed": recipe.seed,
-            "changes": dict(recipe.changes),
+            "population": spec.file,
+            "title": spec.plan.title,
+            "arms": list(spec.arms),
+            "paths": spec.paths,
+            "seed": spec.seed,
+            "changes": dict(spec.changes),
         }
         aside = directory / f".{ABOUT}"
         aside.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
         aside.replace(directory / ABOUT)
 
 
-def opened(directory: Path) -> Recipe:
-    """The recipe of what a directory holds.
+def opened(directory: Path) -> PopulationSpec:
+    """The spec of what a directory holds.
 
     Raises:
         FileNotFoundError: When it holds no simulated paths.
@@ -170,7 +170,9 @@ def opened(directory: Path) -> Recipe:
     about = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
     text = (directory / "population.toml").read_text(encoding="utf-8")
     changes = list(about["changes"].items())
-    return Recipe(text, about["population"], about["arms"], about["paths"], about["seed"], changes)
+    return PopulationSpec(
+        text, about["population"], about["arms"], about["paths"], about["seed"], changes
+    )
 
 
 def paths(directory: Path) -> pl.LazyFrame:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.fleet.population.fill import fill
-from fullpipe.fleet.population.recipe import Recipe, population
+from fullpipe.fleet.population.execute import execute
+from fullpipe.fleet.population.spec import PopulationSpec, population
 from fullpipe.reproduce.estimate import Estimate
 from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE, arms, first, lower_loss
 from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
@@ -74,7 +74,7 @@ class Outcome:
         return [judged.verdict for judged in self.claims]
 
 
-def recipes(study: Study, paths: int | None = None) -> dict[str, Recipe]:
+def specs(study: Study, paths: int | None = None) -> dict[str, PopulationSpec]:
     """What is simulated: the population itself, by an empty name, and other assumptions by theirs.
 
     Args:
@@ -91,8 +91,8 @@ def recipes(study: Study, paths: int | None = None) -> dict[str, Recipe]:
     def with_flows(flows: str) -> str:
         return text.replace(scenario, scenario + flows, 1)
 
-    return {"": Recipe(text, file, study.arms, whole)} | {
-        each.name: Recipe(with_flows(each.flows), file, study.arms, few, changes=each.set)
+    return {"": PopulationSpec(text, file, study.arms, whole)} | {
+        each.name: PopulationSpec(with_flows(each.flows), file, study.arms, few, changes=each.set)
         for each in study.assumptions
     }
 
@@ -107,9 +107,9 @@ def run(study: Study, directory: Path, counter: Counter, paths: int | None = Non
     judged = {}
     found: dict[str, Arm] = {}
     fewer = min(paths or study.paths, study.fewer)
-    for name, recipe in recipes(study, paths).items():
+    for name, spec in specs(study, paths).items():
         folder = directory / "fleets" / (name or study.preset)
-        fill(recipe, folder, counter, command=f"fullpipe reproduce {study.name}")
+        execute(spec, folder, counter, command=f"fullpipe reproduce {study.name}")
         connections = arms(folder, study.least_bytes)
         judged[name] = _all(study, connections)
         found = connections if not name else found

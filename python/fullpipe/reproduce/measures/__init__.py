@@ -26,9 +26,9 @@ from fullpipe.reproduce.measures import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
-    Measure = Callable[[Ran, int], float]
+    Measure = Callable[[RunView, int], float]
 
 
 def _named(measures: Iterable[Measure]) -> dict[str, Measure]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from fullpipe._core import _Rows
     from fullpipe.runners import Runner
-    from fullpipe.sweeps.plan import Recipe
+    from fullpipe.sweeps.spec import SweepSpec
 
 _LOOK_UP_S = 0.1
 
@@ -68,26 +68,26 @@ class Left(NamedTuple):
 
 
 def jobs(
-    recipe: Recipe, missing: Mapping[str, Sequence[tuple[int, int]]], runners: Sequence[Runner]
+    spec: SweepSpec, missing: Mapping[str, Sequence[tuple[int, int]]], runners: Sequence[Runner]
 ) -> list[Job]:
     """What is to be run in which order: repetition by repetition, and in each of them shuffled by the sweep's identity.
 
     Args:
-        recipe: The sweep.
+        spec: The sweep.
         missing: The runs that are not there yet, of each runner, as ranges of numbers.
         runners: All of the same kind: real-time ones, or none.
     """
-    points, found = recipe.plan.points, []
+    points, found = spec.plan.points, []
     wanted = {
         name: {number for first, end in ranges for number in range(first, end)}
         for name, ranges in missing.items()
     }
-    for repetition in range(recipe.plan.seeds[1]):
+    for repetition in range(spec.plan.seeds[1]):
         block = [
             (runner, repetition * points + point) for point in range(points) for runner in runners
         ]
         if any(runner.real_time for runner in runners):
-            random.Random(f"{recipe.identity} {repetition}").shuffle(block)
+            random.Random(f"{spec.identity} {repetition}").shuffle(block)
         found += [
             Job(runner, number, repetition * len(block) + at)
             for at, (runner, number) in enumerate(block)
@@ -96,33 +96,32 @@ def jobs(
 
 
 def refuse(
-    recipe: Recipe, runners: Sequence[Runner], level: Callable[[_core.Scenario], str]
+    spec: SweepSpec, runners: Sequence[Runner], level: Callable[[_core.Scenario], str]
 ) -> None:
     """Shows every point to every runner, before the first run.
 
     Raises:
         ScenarioError: When one of them refuses it.
     """
-    for point in range(recipe.plan.points):
-        scenario = _scenario(recipe, point)
+    for point in range(spec.plan.points):
+        scenario = _scenario(spec, point)
         for runner in runners:
             runner.refuse(scenario, level(scenario))
 
 
 def one_by_one(
-    recipe: Recipe,
+    spec: SweepSpec,
     todo: Sequence[Job],
     level: Callable[[Job, _core.Scenario], str],
     tick: Callable[[Left], object],
 ) -> Generator[Finished, None, None]:
     """Runs jobs one after the other, in this thread; `tick` is told how far they are."""
     scenarios = {
-        point: _scenario(recipe, point)
-        for point in {job.number % recipe.plan.points for job in todo}
+        point: _scenario(spec, point) for point in {job.number % spec.plan.points for job in todo}
     }
     durations = {point: scenario.duration_s for point, scenario in scenarios.items()}
     by_itself = any(_ends_by_itself(scenario) for scenario in scenarios.values())
-    left_s = sum(durations[job.number % recipe.plan.points] for job in todo)
+    left_s = sum(durations[job.number % spec.plan.points] for job in todo)
     packets, start = 0, time.monotonic()
     done_s = 0.0
 
@@ -139,8 +138,8 @@ def one_by_one(
             tick(left(number, at_s))
 
         progress(0.0, 0.0, 0)
-        finished = _run(recipe, job, level, progress)
-        duration_s = durations[job.number % recipe.plan.points]
+        finished = _run(spec, job, level, progress)
+        duration_s = durations[job.number % spec.plan.points]
         left_s, done_s = left_s - duration_s, done_s + duration_s
         packets += finished.run.metrics["packets"]
         yield finished
@@ -148,7 +147,7 @@ def one_by_one(
 
 
 def side_by_side(
-    recipe: Recipe,
+    spec: SweepSpec,
     todo: Sequence[Job],
     threads: int,
     level: Callable[[Job, _core.Scenario], str],
@@ -162,7 +161,7 @@ def side_by_side(
             raise KeyboardInterrupt
 
     executor = ThreadPoolExecutor(max_workers=threads)
-    pending = {executor.submit(_run, recipe, job, level, look) for job in todo}
+    pending = {executor.submit(_run, spec, job, level, look) for job in todo}
     runs = packets = 0
     try:
         while pending:
@@ -178,14 +177,14 @@ def side_by_side(
 
 
 def _run(
-    recipe: Recipe,
+    spec: SweepSpec,
     job: Job,
     level: Callable[[Job, _core.Scenario], str],
     progress: Callable[[float, float, int], object],
 ) -> Finished:
-    points, (seed, _) = recipe.plan.points, recipe.plan.seeds
+    points, (seed, _) = spec.plan.points, spec.plan.seeds
     point = job.number % points
-    scenario = _scenario(recipe, point, seed + job.number // points)
+    scenario = _scenario(spec, point, seed + job.number // points)
     began = datetime.now(UTC)
     result = job.runner.execute(scenario, level(job, scenario), progress)
     return Finished(job, Run(scenario, result), _core.rows([(point, result.metrics_json())]), began)
@@ -196,10 +195,10 @@ def _ends_by_itself(scenario: _core.Scenario) -> bool:
     return all("bytes" in flow for flow in tomllib.loads(scenario.to_toml()).get("flow", [{}]))
 
 
-def _scenario(recipe: Recipe, point: int, seed: int | None = None) -> _core.Scenario:
+def _scenario(spec: SweepSpec, point: int, seed: int | None = None) -> _core.Scenario:
     """The scenario of a run. A real sender's jitter is its own: what was added to have seeds differ is left out."""
-    text = recipe.plan.scenarios(point, point + 1)[0]
-    added = {key: "0s" for key, _, _ in recipe.plan.added_jitter if key == "send_jitter"}
+    text = spec.plan.scenarios(point, point + 1)[0]
+    added = {key: "0s" for key, _, _ in spec.plan.added_jitter if key == "send_jitter"}
     return parse(
-        text, f"{recipe.file}, point {point}", seed=seed, set=added, controllers=recipe.controllers
+        text, f"{spec.file}, point {point}", seed=seed, set=added, controllers=spec.controllers
     )

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, Any
 from fullpipe import __version__
 from fullpipe.reproduce.runner import Sample
 from fullpipe.results import parents
-from fullpipe.sweeps.plan import build
+from fullpipe.sweeps.spec import build
 from fullpipe.sweeps.store import alone, write_json
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def begun(target: Path) -> Mapping[str, str] | None:
         return None
 
 
-class Unfinished:
+class Checkpoint:
     """Keeps the finished runs of a study while it goes on, and has those of before.
 
     As a context it keeps other processes from the same study. It vanishes when its block ends well,
@@ -106,7 +106,7 @@ class Unfinished:
             self._file.flush()
             self._runs += 1
 
-    def __enter__(self) -> Unfinished:
+    def __enter__(self) -> Checkpoint:
         with ExitStack() as inside:
             inside.enter_context(parents(self._directory.resolve()))
             self._directory.mkdir(exist_ok=True)
@@ -161,7 +161,7 @@ def _text(file: Path) -> str:
 class Part:
     """A :class:`fullpipe.reproduce.runner.Keeper` of the published tables, or of a variant of them."""
 
-    whole: Unfinished
+    whole: Checkpoint
     name: str
 
     def get(self, job: Job, seed: int) -> Sample | None:

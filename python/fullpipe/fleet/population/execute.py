@@ -11,15 +11,15 @@ from fullpipe.sweeps.engines import cores, local, on_ray
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fullpipe.fleet.population.recipe import Recipe
+    from fullpipe.fleet.population.spec import PopulationSpec
     from fullpipe.progress import Counter
 
 SHARD_S = 10.0
 """What is lost when all is killed: about so much work. A shard is some files, so it is longer than a sweep's."""
 
 
-def fill(
-    recipe: Recipe,
+def execute(
+    spec: PopulationSpec,
     directory: Path,
     counter: Counter,
     *,
@@ -36,17 +36,17 @@ def fill(
         FileExistsError: When the directory holds something else.
         OSError: When it can't be written.
     """
-    store = Store(directory, recipe, command, called or str(directory))
+    store = Store(directory, spec, command, called or str(directory))
     done = packets = 0
     with store.alone():
         missing = store.missing()
         if missing:
             left = sum(end - first for first, end in missing)
-            counter.begin(recipe.paths, recipe.paths - left, "paths")
+            counter.begin(spec.paths, spec.paths - left, "paths")
             if engine == "ray":
-                steps = on_ray(recipe, missing, SHARD_S)
+                steps = on_ray(spec, missing, SHARD_S)
             else:
-                steps = local(recipe, missing, threads or cores(), SHARD_S)
+                steps = local(spec, missing, threads or cores(), SHARD_S)
             with closing(steps):
                 for step in steps:
                     done, packets = step.runs, step.packets

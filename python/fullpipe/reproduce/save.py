@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fullpipe.runners import Runner
 
 
-def keep(published: Published, study: Study, directory: Path) -> None:
+def save(published: Published, study: Study, directory: Path) -> None:
     """Writes everything but pictures.
 
     Raises:
@@ -103,7 +103,7 @@ def _picture(picture: Picture, study: Study, file: Path, runner: Runner) -> None
     draw(picture, study.samples, runner).savefig(file)
 
 
-def keep_variants(rows: Sequence[tuple[str, Study]], directory: Path) -> None:
+def save_variants(rows: Sequence[tuple[str, Study]], directory: Path) -> None:
     """Writes the cells of each variant.
 
     Raises:

@@ -11,13 +11,13 @@ import pytest
 
 from fullpipe.reproduce import published
 from fullpipe.reproduce.claims import judge
-from fullpipe.reproduce.estimate import paired_ratio
 from fullpipe.reproduce.pictures import DRAWINGS
 from fullpipe.reproduce.pictures.draw import draw
-from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import study
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.estimate import paired_ratio
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
 from hand_made import run_of
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from fullpipe.cli import app
 from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import measures, published, show, study
-from fullpipe.reproduce.reader import PublishedError
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
 
 FILE = Path(__file__).parents[2] / "published" / "dropbox-2019.toml"
 

@@ -13,7 +13,7 @@ from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.draw import draw
 from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import study
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 from hand_made import run_of
 
 if TYPE_CHECKING:

@@ -14,13 +14,14 @@ import polars as pl
 import pytest
 
 from conftest import interrupt
+from fullpipe.batch.repeated import Setup
 from fullpipe.reproduce import published
 from fullpipe.reproduce.groups import Point
-from fullpipe.reproduce.runner import Setup, sample
+from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import Outcome, Study, records, study
 from fullpipe.reproduce.study import judge as judge_samples
 from fullpipe.reproduce.tables import Case, Cell, Metric, Tolerance
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 from hand_made import Ran, run_of
 from test_published import GOOD
 

@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.sweeps import spec as sweep_spec
+from fullpipe.batch import spec as sweep_spec
 from fullpipe.sweeps.store import plain
 
 if TYPE_CHECKING:
@@ -241,7 +241,7 @@ def test_another_sweep_or_build_is_not_mixed_in(
     commented = base.with_name("commented.toml")
     commented.write_text(f"{BASE}# comments decide nothing\n")
     package.sweep(commented, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
-    for module in ("fullpipe.sweeps.spec", "fullpipe.sweeps.store"):
+    for module in ("fullpipe.batch.spec", "fullpipe.batch.store"):
         monkeypatch.setattr(f"{module}.build", lambda: "0123456789abcdef")
     with pytest.raises(FileExistsError, match="by another build of fullpipe"):
         package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")

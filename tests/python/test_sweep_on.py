@@ -14,17 +14,18 @@ import pytest
 
 import fullpipe as package
 from conftest import SCENARIO
+from fullpipe.batch import other_runners
+from fullpipe.batch.spec import SweepSpec
 from fullpipe.report.build import build
 from fullpipe.report.kept import read
 from fullpipe.report.model import Table, Timeline
 from fullpipe.runners import runner
-from fullpipe.sweeps import other_runners
-from fullpipe.sweeps.spec import SweepSpec
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
+    from fullpipe.batch.pool import Step
 
 AXES = {"path.buffer": ["1bdp", "2bdp", "4bdp", "8bdp"]}
 BOTH = "sim,own_runners:Other"
@@ -130,12 +131,12 @@ def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
         'duration = "', 'duration = "600s" # "'
     )
     spec = SweepSpec(ended, "mine.toml", repeat=3)
-    todo = other_runners.jobs(spec, {"timed": [(0, 3)]}, [runner(TIMED)])
-    said: list[other_runners.Left] = []
-    for _ in other_runners.one_by_one(spec, todo, lambda *_: "off", said.append):
-        pass
-    assert {left.seconds for left in said if left.runs == 0} == {None}, "600 s are a deadline"
-    later = [left.seconds for left in said if left.runs == 2]
+    todo = other_runners.turns(spec, {"timed": [(0, 3)]}, [runner(TIMED)])
+    said: list[Step] = []
+    for step in other_runners.steps(spec, todo, show=said.append):
+        said.append(step)  # noqa: PERF402  (some are shown meanwhile)
+    assert {step.left_s for step in said if step.runs == 0} == {None}, "600 s are a deadline"
+    later = [step.left_s for step in said if step.runs == 2]
     assert all(seconds is not None and 0 <= seconds < 5 for seconds in later)
 
 

@@ -12,8 +12,6 @@ import pytest
 from rich.console import Console
 
 import fullpipe
-from fullpipe.reproduce.reader import PublishedError
-from fullpipe.reproduce.verdict import Verdict
 from fullpipe.runners import RunnerError, _uml_boot, uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
@@ -21,6 +19,8 @@ from fullpipe.validate.cells import Close
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
 from fullpipe.validate.judge import judge
 from fullpipe.validate.traces import keep_traces
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from fullpipe.runners import Progress, Result
@@ -185,7 +185,7 @@ def test_what_a_runner_can_not_do_is_skipped_and_said(capsys: pytest.CaptureFixt
     run, left = outcomes_of(known, two, 2, Elsewhere())
     assert (run.verdict, left.verdict) == (Verdict.MET, Verdict.SKIPPED)
     assert met([run, left])
-    show.show([run, left], show.sides("elsewhere"), Console())
+    show.show([run, left], show.sides(Elsewhere()), Console())
     said = capsys.readouterr().out
     assert "recorded|elsewhere. goodput" in said
     assert "Skipped\nbbr-20m-20ms-2bdp: bbr-20m-20ms-2bdp: there is no bbr here" in said

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from fullpipe import _core
+from fullpipe.batch import other_runners
+from fullpipe.batch.pool import cores, drain, pooled
+from fullpipe.batch.spec import SweepSpec, refuse_too_large
+from fullpipe.batch.store import frame
 from fullpipe.checks.judge import Judged, judged
 from fullpipe.run import parse, read
-from fullpipe.sweeps import other_runners
-from fullpipe.sweeps.engines import Step, cores, local
-from fullpipe.sweeps.execute import SHARD_S
-from fullpipe.sweeps.spec import SweepSpec, refuse_too_large
-from fullpipe.sweeps.store import series
+from fullpipe.runners import is_simulator, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from fullpipe.batch.pool import Step
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
+
+
+_SHARD_S = 1.0
+"""A shard is about so much work: progress is shown in between."""
 
 
 class Subject(NamedTuple):
@@ -57,7 +61,7 @@ class Checked(NamedTuple):
             "fullpipe",
             "run",
             self.file,
-            *([] if self.runner == "sim" else ["--on", self.runner]),
+            *option(self.runner),
             "--seed",
             str(seed),
             *(part for s in self.settings for part in ("--set", s)),
@@ -117,66 +121,44 @@ def check(
     """
     for _, spec in subjects:
         for runner in runners:
-            if runner.name == "sim":
+            if is_simulator(runner):
                 refuse_too_large(spec, cores())
             else:
                 other_runners.refuse(spec, [runner], lambda _: "off")
     counter.begin(sum(subject.spec.plan.runs for subject in subjects) * len(runners), 0)
     runs = packets = 0
-    for scenario, spec in subjects:
+    for subject in subjects:
         for runner in runners:
             start = time.perf_counter()
-            frames: list[pl.DataFrame] = []
-            done = moved = 0
-            for step in _steps(spec, runner, counter, runs, packets):
-                done, moved = step.runs, step.packets
-                counter.show(runs + done, packets + moved)
-                if step.shard:
-                    frames.append(
-                        pl.DataFrame(
-                            [series(name, column) for name, column in step.shard[2].items()]
-                        )
-                    )
+            rows, done, moved = _measured(subject.spec, runner, counter, runs, packets)
             runs, packets = runs + done, packets + moved
-            rows = pl.concat(frames, how="diagonal_relaxed")
-            settings = [f"{key}={jitter}" for key, jitter, _ in spec.plan.added_jitter]
-            wall_s = time.perf_counter() - start
-            found = list(judged(scenario, rows))
+            plan, wall_s = subject.spec.plan, time.perf_counter() - start
             yield Checked(
-                spec.file,
-                scenario.title or "",
-                found,
-                settings,
-                spec.plan.runs,
+                subject.spec.file,
+                subject.scenario.title or "",
+                list(judged(subject.scenario, rows)),
+                [f"{key}={jitter}" for key, jitter, _ in plan.added_jitter],
+                plan.runs,
                 wall_s,
                 runner.name,
                 len(runners) > 1,
             )
 
 
-def _steps(
+def _measured(
     spec: SweepSpec, runner: Runner, counter: Counter, runs: int, packets: int
-) -> Iterator[Step]:
-    """All runs of a scenario, as an engine has them."""
+) -> tuple[pl.DataFrame, int, int]:
+    """The rows of all runs of a scenario, how many runs these are, and the packets that they moved."""
+    frames: list[pl.DataFrame] = []
+
+    def show(step: Step) -> None:
+        counter.show(runs + step.runs, packets + step.packets, step.left_s)
+
     whole = [(0, spec.plan.runs)]
-    if runner.name == "sim":
-        with closing(local(spec, whole, cores(), SHARD_S)) as steps:
-            yield from steps
-        return
-    todo = other_runners.jobs(spec, {runner.name: whole}, [runner])
-
-    def level(_job: other_runners.Job, _scenario: _core.Scenario) -> str:
-        return "off"
-
-    def tick(left: other_runners.Left) -> None:
-        counter.show(runs + left.runs, packets + left.packets, left.seconds)
-
-    if runner.real_time:
-        finished = other_runners.one_by_one(spec, todo, level, tick)
+    if is_simulator(runner):
+        steps = pooled(spec, whole, _SHARD_S)
     else:
-        finished = other_runners.side_by_side(spec, todo, cores(), level, tick)
-    moved = 0
-    with closing(finished):
-        for number, each in enumerate(finished, 1):
-            moved += each.run.metrics["packets"]
-            yield Step(number, moved, (each.job.number, each.job.number + 1, each.rows))
+        todo = other_runners.turns(spec, {runner.name: whole}, [runner])
+        steps = other_runners.steps(spec, todo, show=show)
+    done, moved = drain(steps, show, lambda shard: frames.append(frame(shard.rows)))
+    return pl.concat(frames, how="diagonal_relaxed"), done, moved

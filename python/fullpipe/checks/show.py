@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 from rich.text import Text
 
+from fullpipe.runners import option
 from fullpipe.table import NONE, digits, rate_unit
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def show(checked: Checked, console: Console) -> None:
 def _called(checked: Checked) -> str:
     return (
         f"{checked.file} on {checked.runner}"
-        if checked.one_of or checked.runner != "sim"
+        if checked.one_of or option(checked.runner)
         else checked.file
     )
 

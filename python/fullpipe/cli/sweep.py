@@ -89,9 +89,9 @@ def sweep_command(
 
     For example: fullpipe sweep scenarios/ten-cubic.toml --set path.buffer=0.25bdp,1bdp,8bdp --repeat 30
     """
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.run import read
     from fullpipe.sweeps.command import sweep
-    from fullpipe.sweeps.spec import SweepSpec
 
     if most is not None and until is None:
         fail(

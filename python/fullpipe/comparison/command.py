@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from fullpipe.batch.store import command_line
 from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line
-from fullpipe.sweeps.execute import execute
+from fullpipe.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,14 +43,10 @@ def compare(
     runs = packets = 0
     with stoppable(lambda: counter.at, kept_there), counter:
         for part, spec in comparison.specs:
-            done, moved = execute(
-                spec,
-                directory / part,
-                counter,
-                command=command_line(),
-                called=f"{called}, {part},",
-                runners=runners,
+            execution = Execution(
+                directory / part, counter, command_line(), f"{called}, {part},", runners=runners
             )
+            done, moved = execution.run(spec)
             runs, packets = runs + done, packets + moved
         kept = read(directory)
         draw(kept, directory / "picture.png")

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import __version__
+from fullpipe.batch.spec import SweepSpec
 from fullpipe.results import fresh_directory
-from fullpipe.sweeps.spec import SweepSpec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.sweeps.spec import Pairs
+    from fullpipe.batch.spec import Pairs
 
     Texts = Mapping[str, str]
 

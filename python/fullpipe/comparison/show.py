@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.report.kept import Kept
     from fullpipe.report.values import Group
     from fullpipe.stats import Interval
     from fullpipe.stats.words import Compared
-    from fullpipe.sweeps.spec import SweepSpec
 
 _WIDE = 110
 _COMPARED = ("goodput_bps", "queue_delay_s.p95", "loss_fraction")

@@ -6,17 +6,17 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.estimate import COMPARE, OVER_RUNS, Estimate, estimate, rise
 from fullpipe.reproduce.groups import points_of
 from fullpipe.reproduce.measures import MEASURES, OF_WORKLOADS, TRACED
-from fullpipe.reproduce.verdict import Verdict, distance
+from fullpipe.verdicts.estimate import COMPARE, OVER_RUNS, Estimate, estimate, rise
+from fullpipe.verdicts.judged import Verdict, distance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fullpipe.reproduce.groups import Group, Point
-    from fullpipe.reproduce.reader import Json, Reader, Table
     from fullpipe.reproduce.runner import Sample
+    from fullpipe.verdicts.reader import Json, Reader, Table
 
 _KEYS = (
     "case",
@@ -50,7 +50,7 @@ class Claim:
             is there.
         measure: One of :data:`fullpipe.reproduce.measures.MEASURES`.
         flow: The flow that is measured, from 0.
-        over: What the runs come to, one of :data:`fullpipe.reproduce.estimate.OVER_RUNS`.
+        over: What the runs come to, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
         compare: How two groups are compared, or "rise" for the steps of a sweep; None for a group
             by itself.
         of: The points of one group, or of each of two.

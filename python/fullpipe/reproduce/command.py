@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -10,17 +11,22 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from fullpipe import __version__
+from fullpipe.batch import checkpoint
+from fullpipe.batch.spec import build
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.report import write_report
-from fullpipe.reproduce import checkpoint, save, show, show_claims
 from fullpipe.reproduce import published as tables
-from fullpipe.reproduce.reader import PublishedError
+from fullpipe.reproduce import save, show, show_claims
+from fullpipe.reproduce.runner import Stored
 from fullpipe.reproduce.study import count_runs, records, study
 from fullpipe.reproduce.study import variants as variants_of
-from fullpipe.reproduce.verdict import Verdict
 from fullpipe.results import fresh_directory
+from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +55,7 @@ def reproduce(
         seeds: Runs of each case; None for as many as the file says.
         cases: Only cases that fit one of these patterns, as `fnmatch` reads them; all when empty.
         out: Where to keep the results; None for a numbered directory in `results/`.
-        as_json: Print only the list of :class:`fullpipe.reproduce.verdict.Record`.
+        as_json: Print only the list of :class:`fullpipe.verdicts.judged.Record`.
         variants: Count the cells that each variant of the file meets, too.
         runner: What it runs on; what it refuses is skipped, with its reason.
 
@@ -63,13 +69,13 @@ def reproduce(
         OSError: When the file can't be read or `out` can't be written.
     """
     start = time.perf_counter()
-    simulated = runner.name == "sim"
+    simulated = is_simulator(runner)
     file = tables.find(name, runner.name)
     if tables.is_of_a_fleet(file):
         return _of_a_fleet(file, seeds, cases, out, as_json, variants, runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     others = variants_of(published) if variants else []
-    about = checkpoint.about(published, seeds, cases, variants, runner)
+    about = _about(published, seeds, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
     so_far = checkpoint.Checkpoint(target, about, f"--out {out}" if out else str(target))
     runs = sum(
@@ -90,9 +96,10 @@ def reproduce(
         fresh_directory(target, called=None if out is None else f"--out {out}") as aside,
         bar,
     ):
-        done = study(published, advance, runner, so_far.of(""))
+        done = study(published, advance, runner, Stored(so_far, ""))
         rows = [
-            (name, study(variant, advance, runner, so_far.of(name))) for name, variant in others
+            (name, study(variant, advance, runner, Stored(so_far, name)))
+            for name, variant in others
         ]
         save.save(published, done, aside)
         drawings = save.drawings(published, done, aside, runner)
@@ -123,6 +130,21 @@ def reproduce(
     return Verdict.MISSED not in done.verdicts
 
 
+def _about(
+    published: Published, seeds: int | None, cases: Sequence[str], variants: bool, runner: Runner
+) -> dict[str, str]:
+    """What is run, in words that an error can have: what differs in nothing of it has the same runs."""
+    content = hashlib.sha256(published.file.read_bytes()).hexdigest()[:16]
+    return {
+        "the file": f"{published.name}, {content}",
+        "fullpipe": f"{__version__}, {build()}",
+        "--on": runner.name,
+        "--seeds": str(seeds or "the file's"),
+        "--case": ", ".join(cases) or "all",
+        "--variants": "yes" if variants else "no",
+    }
+
+
 def _of_a_fleet(
     file: Path,
     seeds: int | None,
@@ -134,7 +156,7 @@ def _of_a_fleet(
 ) -> bool:
     from fullpipe.reproduce.fleet.command import reproduce
 
-    if seeds is not None or variants or runner.name != "sim":
+    if seeds is not None or variants or not is_simulator(runner):
         asked = (
             "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
         )

@@ -12,6 +12,7 @@ from fullpipe.reproduce.measures.link import lost
 from fullpipe.reproduce.pictures import BRIEF
 from fullpipe.reproduce.study import records
 from fullpipe.results import plain_path, write_parquet
+from fullpipe.runners import is_simulator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from fullpipe.batch.repeated import Setup
     from fullpipe.metrics import Distribution, Metrics
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.runner import Setup
     from fullpipe.reproduce.study import Study
     from fullpipe.runners import Runner
 
@@ -53,7 +54,7 @@ def drawings(
     published: Published, study: Study, directory: Path, runner: Runner
 ) -> list[Callable[[], object]]:
     """What is to be drawn, each as a call that writes one file; on other runners what takes no long runs."""
-    if runner.name != "sim":
+    if not is_simulator(runner):
         drawn = [
             each
             for each in published.pictures

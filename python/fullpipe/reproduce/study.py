@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.reproduce import claims
-from fullpipe.reproduce.estimate import Estimate, estimate
-from fullpipe.reproduce.runner import Job, Sample, level, sampled
-from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
-from fullpipe.runners import RunnerError
+from fullpipe.reproduce.runner import Sample, level, sampled
+from fullpipe.runners import RunnerError, is_simulator
 from fullpipe.runners.sim import RUNNER
+from fullpipe.verdicts.estimate import Estimate, estimate
+from fullpipe.verdicts.judged import Record, Verdict, distance, finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.claims import Claim, Samples
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.runner import Keeper, Tick, Wanted
+    from fullpipe.reproduce.runner import Stored, Tick, Wanted
     from fullpipe.reproduce.tables import Case, Cell
     from fullpipe.runners import Runner
 
@@ -109,14 +109,14 @@ def study(
     published: Published,
     tick: Tick = lambda: None,
     runner: Runner = RUNNER,
-    keeper: Keeper | None = None,
+    stored: Stored | None = None,
 ) -> Study:
     """Runs every case whose algorithms exist and every point of a claim or picture, and judges them.
 
     Args:
         published: What to run; :meth:`Published.only` and :meth:`Published.with_seeds` make it less.
-        tick: Called after each run, from any thread.
-        keeper: Is told of each run; what it has is not run.
+        tick: Called after each run.
+        stored: Stores each run; what it has is not run.
         runner: What it runs on. Cases and claims that need what another than the simulator refuses are skipped.
 
     Raises:
@@ -129,9 +129,7 @@ def study(
         raise RunnerError(
             f"--on {runner.name}: nothing of {published.name} can be run there: {reasons}\n  fix: run it on sim"
         )
-    jobs = [Job(point.name, point.setup, point.seeds, those) for point, those in wanted.items()]
-    runs = sampled(jobs, tick, runner, keeper)
-    samples = dict(zip(wanted, runs, strict=True))
+    samples = sampled(wanted, tick, runner, stored)
     return Study(
         tuple(
             judge(case, samples.get(case.point, ()), refused.get(case.point, ""))
@@ -150,7 +148,7 @@ def _claimed(claim: Claim, samples: Samples, refused: Mapping[Point, str]) -> li
 def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], dict[Point, str]]:
     """What is run and what is wanted of it; and of what the runner refuses, why."""
     wanted = _wanted(published)
-    if runner.name == "sim":
+    if is_simulator(runner):
         return wanted, {}
     refused = {}
     for point, those in wanted.items():

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from fullpipe.batch.repeated import Setup
 from fullpipe.reproduce.decode import Decoder
-from fullpipe.reproduce.estimate import OVER_RUNS
 from fullpipe.reproduce.groups import Point
 from fullpipe.reproduce.measures import MEASURES, TRACED
-from fullpipe.reproduce.reader import merged
-from fullpipe.reproduce.runner import Setup
+from fullpipe.verdicts.estimate import OVER_RUNS
+from fullpipe.verdicts.reader import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fullpipe.reproduce.groups import Group
-    from fullpipe.reproduce.reader import Json, Reader, Table
+    from fullpipe.verdicts.reader import Json, Reader, Table
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Tolerance:
 class Metric:
     """A column: `measure` is one of :data:`fullpipe.reproduce.measures.MEASURES`, `flow` counts from 0.
 
-    `over` is what the runs come to, one of :data:`fullpipe.reproduce.estimate.OVER_RUNS`.
+    `over` is what the runs come to, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
     `report` is why the column is printed and not judged; None when it is judged.
     """
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[float, float, int], object]
 
+SIMULATOR = "sim"
+"""What commands use without `--on`."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
@@ -64,7 +66,10 @@ class Missing(NamedTuple):
 
 
 class Runner(Protocol):
-    """Something that runs scenarios."""
+    """Something that runs scenarios.
+
+    The simulator alone says `is_simulator = True`, too: see :func:`is_simulator`.
+    """
 
     @property
     def name(self) -> str:
@@ -103,6 +108,16 @@ class Runner(Protocol):
             ScenarioError: When it turns out that it can't.
             KeyboardInterrupt: On Ctrl-C; nothing is left behind.
         """
+
+
+def is_simulator(runner: Runner) -> bool:
+    """Whether it is the simulator: its runs go side by side in the core's pool, and need no clock and no stack."""
+    return bool(getattr(runner, "is_simulator", False))
+
+
+def option(name: str) -> list[str]:
+    """What a command says to use the runner of a name: nothing for the simulator."""
+    return [] if name == SIMULATOR else ["--on", name]
 
 
 class RunnerError(ValueError):
@@ -154,7 +169,7 @@ def names() -> list[str]:
         each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_")
     )
     found = sorted(name.replace("_", "-") for name in modules)
-    return sorted(found, key=lambda name: name != "sim")
+    return sorted(found, key=lambda name: name != SIMULATOR)
 
 
 def _named(name: str) -> Runner:

@@ -7,19 +7,20 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.store import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line, usual_directory
+from fullpipe.sweeps.api import usual_directory
 from fullpipe.sweeps.dataset import Sweep
-from fullpipe.sweeps.engines import NoRayError
-from fullpipe.sweeps.execute import execute
+from fullpipe.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.runners import Runner
-    from fullpipe.sweeps.spec import SweepSpec
     from fullpipe.sweeps.until import Until
 
 
@@ -52,11 +53,10 @@ def sweep(
     kept = f"what is finished is kept in {directory}, and the same command goes on from there"
     try:
         with stoppable(lambda: counter.at, kept), counter:
-            runs, packets = execute(
-                spec,
+            execution = Execution(
                 directory,
                 counter,
-                command=command_line(),
+                command_line(),
                 called=f"--out {out}" if out else None,
                 trace=trace,
                 engine=engine,
@@ -64,6 +64,7 @@ def sweep(
                 until=until,
                 runners=runners,
             )
+            runs, packets = execution.run(spec)
     except NoRayError as error:
         fail(error)
     wall_s = time.perf_counter() - start

@@ -1,98 +1,85 @@
-"""Fills the directory of a sweep: what is missing, on the runners that are asked for."""
+"""Executes what is missing in the directory of a sweep, on the runners that are asked for."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fullpipe import memory
+from fullpipe.batch import other_runners
+from fullpipe.batch.pool import ENGINES, Step, cores, drain, pooled
+from fullpipe.batch.spec import refuse_too_large
 from fullpipe.results import suited_interval
 from fullpipe.run import load
-from fullpipe.runners import RunnerError
+from fullpipe.runners import RunnerError, is_simulator
 from fullpipe.runners.sim import RUNNER
-from fullpipe.sweeps import other_runners
-from fullpipe.sweeps.engines import cores
-from fullpipe.sweeps.spec import refuse_too_large
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe import _core
+    from fullpipe.batch.pool import Shard
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
-    from fullpipe.sweeps.spec import SweepSpec
     from fullpipe.sweeps.store import Store
     from fullpipe.sweeps.until import Until
 
-ENGINES = ("local", "ray")
 SHARD_S = 1.0
 """What is lost when all is killed: about so much work."""
 
 
-def execute(
-    spec: SweepSpec,
-    directory: Path,
-    counter: Counter,
-    *,
-    command: str,
-    called: str | None = None,
-    trace: str | None = None,
-    engine: str = "local",
-    threads: int | None = None,
-    until: Until | None = None,
-    runners: Sequence[Runner] = (RUNNER,),
-) -> tuple[int, int]:
-    """Runs what is missing in a directory; gives how many runs that were, and how many packets they moved.
-
-    With `until` it adds repetitions to the spec's, batch by batch.
-
-    Raises:
-        What :func:`sweep` raises; NoRayError when Ray is asked for and not installed.
-    """
-    runs = packets = 0
-    for step in until.steps(spec, directory) if until else [spec]:
-        execution = _Execution(
-            step, directory, counter, command, called, trace, engine, threads, until, runners
-        )
-        done, moved = execution.run()
-        runs, packets = runs + done, packets + moved
-    return runs, packets
-
-
 @dataclass(frozen=True)
-class _Execution:
-    """What :func:`execute` is told, for one batch of repetitions."""
+class Execution:
+    """How a sweep is executed.
 
-    spec: SweepSpec
+    Attributes:
+        directory: Where its shards are stored.
+        counter: Shows how far it is.
+        command: What was typed or called, for the directory's `sweep.json`.
+        called: What errors call the directory.
+        trace: The level of the runs of the first seed; None for one that suits when there are few points.
+        engine: One of :data:`fullpipe.batch.pool.ENGINES`.
+        threads: How many runs go on side by side; None for one a core.
+        until: A rule; repetitions are added, batch by batch, until it holds.
+        runners: What it runs on.
+    """
+
     directory: Path
     counter: Counter
     command: str
-    called: str | None
-    trace: str | None
-    engine: str
-    threads: int | None
-    until: Until | None
-    runners: Sequence[Runner]
+    called: str | None = None
+    trace: str | None = None
+    engine: str = "local"
+    threads: int | None = None
+    until: Until | None = None
+    runners: Sequence[Runner] = (RUNNER,)
 
-    def run(self) -> tuple[int, int]:
-        from fullpipe.sweeps import other_runners
+    def run(self, spec: SweepSpec) -> tuple[int, int]:
+        """Executes what is missing; gives how many runs that were, and how many packets they moved.
+
+        Raises:
+            What :func:`fullpipe.sweep` raises; NoRayError when Ray is asked for and not installed.
+        """
+        runs = packets = 0
+        for step in self.until.steps(spec, self.directory) if self.until else [spec]:
+            done, moved = self._batch(step)
+            runs, packets = runs + done, packets + moved
+        return runs, packets
+
+    def _batch(self, spec: SweepSpec) -> tuple[int, int]:
+        """All of a sweep, or one batch of repetitions."""
         from fullpipe.sweeps.series import FEW, record
         from fullpipe.sweeps.store import Store
 
         if self.engine not in ENGINES:
             raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}")
-        spec = self.spec
-        simulator = [runner for runner in self.runners if runner.name == "sim"]
+        simulator = any(map(is_simulator, self.runners))
         # Those on a machine's clock last, when nothing else goes on.
         others = [
-            [
-                runner
-                for runner in self.runners
-                if runner not in simulator and runner.real_time is kind
-            ]
-            for kind in (False, True)
+            [each for each in self.runners if not is_simulator(each) and each.real_time is clock]
+            for clock in (False, True)
         ]
         if any(others) and self.engine != "local":
             raise RunnerError(
@@ -100,98 +87,68 @@ class _Execution:
             )
         recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
         if simulator:
-            refuse_too_large(spec, self._threads)
-            if self.trace:
-                memory.refuse_too_large(
-                    load(next(spec.scenarios()), controllers=spec.controllers), self.trace
-                )
+            self._refuse_too_large(spec)
         for some in others:
             other_runners.refuse(spec, some, lambda scenario: _level(recorded, scenario))
-        store = Store(
-            self.directory,
-            spec,
-            self.command,
-            self.called or str(self.directory),
-            [each.name for each in self.runners],
-        )
+        called, names = self.called or str(self.directory), [each.name for each in self.runners]
+        store = Store(self.directory, spec, self.command, called, names)
         runs = packets = 0
         with store.alone():
             if simulator:
                 runs, packets = self._simulate(store)
                 if recorded != "off":
-                    record(spec, self.directory, recorded, self._threads, self.counter.recorded)
+                    threads = self.threads or cores()
+                    record(spec, self.directory, recorded, threads, self.counter.recorded)
             for some in others:
                 done, moved = self._run(store, some, recorded) if some else (0, 0)
                 runs, packets = runs + done, packets + moved
         return runs, packets
 
-    @property
-    def _threads(self) -> int:
-        return self.threads or cores()
+    def _refuse_too_large(self, spec: SweepSpec) -> None:
+        refuse_too_large(spec, self.threads or cores())
+        if self.trace:
+            first = load(next(spec.scenarios()), controllers=spec.controllers)
+            memory.refuse_too_large(first, self.trace)
 
     def _simulate(self, store: Store) -> tuple[int, int]:
-        from fullpipe.sweeps.engines import local, on_ray
-
-        spec, missing = self.spec, store.missing()
-        runs = packets = 0
-        if missing:
-            self._begin(spec.plan.runs, sum(end - first for first, end in missing), "running")
-            if self.engine == "ray":
-                engine = on_ray(spec, missing, SHARD_S)
-            else:
-                engine = local(spec, missing, self._threads, SHARD_S)
-            with closing(engine) as steps:
-                for step in steps:
-                    runs, packets = step.runs, step.packets
-                    self.counter.show(runs, packets)
-                    if step.shard:
-                        store.add(*step.shard)
-                        if self.until:  # soon, not behind the whole batch
-                            self.until.refuse_unknown(list(step.shard[2]))
-        return runs, packets
+        spec, missing = store.spec, store.missing()
+        if not missing:
+            return 0, 0
+        self._begin(spec, spec.plan.runs, sum(end - first for first, end in missing), "running")
+        steps = pooled(spec, missing, SHARD_S, engine=self.engine, threads=self.threads)
+        return drain(steps, self._show, lambda shard: self._add(store, shard))
 
     def _run(self, store: Store, runners: Sequence[Runner], recorded: str) -> tuple[int, int]:
         """The runs on others than the simulator, all of them on a machine's clock or none."""
-        from fullpipe.sweeps.series import save
-
-        spec, points = self.spec, self.spec.plan.points
-        todo = other_runners.jobs(
-            spec, {runner.name: store.missing(runner.name) for runner in runners}, runners
-        )
+        spec = store.spec
+        missing = {runner.name: store.missing(runner.name) for runner in runners}
+        todo = other_runners.turns(spec, missing, runners)
         if not todo:
             return 0, 0
-        self._begin(
-            spec.plan.runs * len(runners),
-            len(todo),
-            f"on {', '.join(each.name for each in runners)}",
-        )
+        names = ", ".join(each.name for each in runners)
+        self._begin(spec, spec.plan.runs * len(runners), len(todo), f"on {names}")
 
-        def level(job: other_runners.Job, scenario: _core.Scenario) -> str:
-            return _level(recorded, scenario) if job.number < points else "off"  # of the first seed
+        def level(number: int, scenario: _core.Scenario) -> str:
+            return _level(recorded, scenario) if number < spec.plan.points else "off"
 
-        def tick(left: other_runners.Left) -> None:
-            self.counter.show(left.runs, left.packets, left.seconds)
+        steps = other_runners.steps(spec, todo, level=level, threads=self.threads, show=self._show)
+        return drain(steps, self._show, lambda shard: self._add(store, shard))
 
-        if runners[0].real_time:
-            finished = other_runners.one_by_one(spec, todo, level, tick)
-        else:
-            finished = other_runners.side_by_side(spec, todo, self._threads, level, tick)
-        runs = packets = 0
-        with closing(finished):
-            for each in finished:
-                runs, packets = runs + 1, packets + each.run.metrics["packets"]
-                if each.run.has_trace:  # before the row, with which the run is done
-                    save(each.run, self.directory, each.job.number % points)
-                store.add(
-                    each.job.number, each.job.number + 1, each.rows, each.job.runner.name, each.more
-                )
-                if self.until:
-                    self.until.refuse_unknown(list(each.rows))
-        return runs, packets
-
-    def _begin(self, total: int, missing: int, what: str) -> None:
-        about = f"{self.spec.plan.seeds[1]} repetitions" if self.until else what
+    def _begin(self, spec: SweepSpec, total: int, missing: int, what: str) -> None:
+        about = f"{spec.plan.seeds[1]} repetitions" if self.until else what
         self.counter.begin(total, total - missing, about)
+
+    def _show(self, step: Step) -> None:
+        self.counter.show(step.runs, step.packets, step.left_s)
+
+    def _add(self, store: Store, shard: Shard) -> None:
+        from fullpipe.sweeps.series import save
+
+        if shard.run and shard.run.has_trace:  # before the row, with which the run is done
+            save(shard.run, self.directory, shard.first % store.spec.plan.points)
+        store.add(shard)
+        if self.until:  # soon, not behind the whole batch
+            self.until.refuse_unknown(list(shard.rows))
 
 
 def _level(recorded: str, scenario: _core.Scenario) -> str:

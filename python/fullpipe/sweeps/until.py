@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from fullpipe.runners import SIMULATOR
 from fullpipe.stats import Rule, RuleError, enough, parse_rule, student
 from fullpipe.stats.sequential import LEAST
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.sweeps.dataset import Sweep
-    from fullpipe.sweeps.spec import SweepSpec
 
 MOST = 1000
 """Repetitions of each point, when nothing else is said."""
@@ -38,7 +39,7 @@ class Miss(NamedTuple):
     point: int
     flow: str
     share: float | None
-    runner: str = "sim"
+    runner: str = SIMULATOR
 
 
 class Until(NamedTuple):

@@ -10,13 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.reader import PublishedError, Reader
-from fullpipe.reproduce.runner import Setup
+from fullpipe.batch.repeated import Setup
+from fullpipe.verdicts.reader import PublishedError, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.reproduce.reader import Json, Table
+    from fullpipe.verdicts.reader import Json, Table
 
 FILE = Path(__file__).resolve().parents[3] / "tests" / "oracle" / "cells.toml"
 

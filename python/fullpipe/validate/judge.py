@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.reproduce.estimate import Estimate, estimate
-from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+from fullpipe.verdicts.estimate import Estimate, estimate
+from fullpipe.verdicts.judged import Record, Verdict, distance, finite
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

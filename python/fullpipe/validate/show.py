@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from rich.text import Text
 
 from fullpipe.reproduce.show import STYLES
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.runners import is_simulator
+from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from fullpipe.reproduce.estimate import Estimate
+    from fullpipe.runners import Runner
     from fullpipe.validate.judge import CellOutcome, Judged
+    from fullpipe.verdicts.estimate import Estimate
 
 _COLUMNS = {"goodput": 10, "RTT": 10, "queue p95": 11, "resent": 11}
 _NAME = 30
@@ -29,9 +31,12 @@ class Sides(NamedTuple):
     ours: str
 
 
-def sides(runner: str) -> Sides:
+SIMULATED = Sides("Linux", "fullpipe")
+
+
+def sides(runner: Runner) -> Sides:
     """Of what was recorded, and of what a runner did."""
-    return Sides("Linux", "fullpipe") if runner == "sim" else Sides("recorded", runner)
+    return SIMULATED if is_simulator(runner) else Sides("recorded", runner.name)
 
 
 def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None:

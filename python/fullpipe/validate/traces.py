@@ -9,7 +9,7 @@ from fullpipe.progress import counting
 from fullpipe.report import write_report
 from fullpipe.results import fresh_directory, write_runs
 from fullpipe.run import Run
-from fullpipe.runners import chosen
+from fullpipe.runners import SIMULATOR, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from fullpipe.runners import Runner
     from fullpipe.validate.cells import Cell
+
+
+_BOTH = (SIMULATOR, "uml")
 
 
 def keep_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
@@ -30,7 +33,7 @@ def keep_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[
         FileExistsError: When there is something in the directory.
         OSError: When it can't be written.
     """
-    runners = [*chosen("sim,uml"), *([runner] if runner.name not in ("sim", "uml") else [])]
+    runners = [*chosen(_BOTH), *([runner] if runner.name not in _BOTH else [])]
     bar = counting()
     running = bar.add_task("tracing", total=len(cells) * len(runners))
     with (

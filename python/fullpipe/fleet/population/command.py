@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.store import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line
-from fullpipe.sweeps.engines import NoRayError
 
 if TYPE_CHECKING:
     from pathlib import Path

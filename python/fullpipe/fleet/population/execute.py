@@ -1,12 +1,11 @@
-"""Fills a fleet directory with simulated paths: what is missing, on threads here or on Ray."""
+"""Executes what is missing in a fleet directory of simulated paths, on threads here or on Ray."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
+from fullpipe.batch.pool import drain, pooled
 from fullpipe.fleet.population.store import Store
-from fullpipe.sweeps.engines import cores, local, on_ray
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,19 +38,12 @@ def execute(
     store = Store(directory, spec, command, called or str(directory))
     done = packets = 0
     with store.alone():
-        missing = store.missing()
-        if missing:
+        if missing := store.missing():
             left = sum(end - first for first, end in missing)
             counter.begin(spec.paths, spec.paths - left, "paths")
-            if engine == "ray":
-                steps = on_ray(spec, missing, SHARD_S)
-            else:
-                steps = local(spec, missing, threads or cores(), SHARD_S)
-            with closing(steps):
-                for step in steps:
-                    done, packets = step.runs, step.packets
-                    counter.show(done, packets)
-                    if step.shard:
-                        store.add(*step.shard)
+            steps = pooled(spec, missing, SHARD_S, engine=engine, threads=threads)
+            done, packets = drain(
+                steps, lambda step: counter.show(step.runs, step.packets), store.add
+            )
         store.finish()
     return done, packets

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.sweeps.spec import build
+from fullpipe.batch.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,8 @@ from rich.console import Console
 from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import published, show, study
-from fullpipe.reproduce.verdict import Verdict
 from fullpipe.results import fresh_directory
+from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

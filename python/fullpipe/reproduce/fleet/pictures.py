@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
 from fullpipe.reproduce.show_claims import digits
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,13 +12,13 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE
-from fullpipe.reproduce.reader import PublishedError, Reader
+from fullpipe.verdicts.reader import PublishedError, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.reproduce.reader import Json, Table
+    from fullpipe.verdicts.reader import Json, Table
 
 _KEYS = ("name", "title", "source", "fleet", "claim", "silent", "assumption")
 _CLAIM = (

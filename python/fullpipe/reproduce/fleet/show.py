@@ -10,7 +10,7 @@ from rich.text import Text
 
 from fullpipe.reproduce.show import STYLES, sums
 from fullpipe.reproduce.show_claims import digits
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,9 +11,9 @@ import numpy as np
 
 from fullpipe.fleet.population.execute import execute
 from fullpipe.fleet.population.spec import PopulationSpec, population
-from fullpipe.reproduce.estimate import Estimate
 from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE, arms, first, lower_loss
-from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+from fullpipe.verdicts.estimate import Estimate
+from fullpipe.verdicts.judged import Record, Verdict, distance, finite
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

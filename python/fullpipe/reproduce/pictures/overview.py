@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from fullpipe.reproduce.show import runs_each
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -19,14 +19,14 @@ from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import fresh_directory, suited_interval, write_run
 from fullpipe.run import load, run
+from fullpipe.verdicts.judged import Verdict, write_table
+from fullpipe.verdicts.show import line, row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from fullpipe._core import Condition, ConformanceCase, Scene
-
-_STYLES = {"met": "green", "missed": "bold red", "report": "yellow", "skipped": "dim"}
 
 
 class RefusedError(ValueError):
@@ -177,8 +177,8 @@ def _show_scene(scene: Scene, console: Console) -> None:
             told = why
         if verdict == "skipped":
             continue
-        line = Text(_line(condition["condition"], _measured(condition), condition["demanded"]))
-        console.print(line.append(verdict, style=_STYLES[verdict]))
+        text = _line(condition["condition"], _measured(condition), condition["demanded"])
+        console.print(line(text, Verdict(verdict)))
         if verdict != "met" and not why:
             console.print(
                 Padding(Text(condition["because"], style="dim"), (0, 0, 0, 6), expand=False)
@@ -223,13 +223,8 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
                     if condition["why"]
                     else condition["verdict"]
                 )
-                cells = (
-                    condition["condition"],
-                    _measured(condition),
-                    condition["demanded"],
-                    verdict,
-                )
-                lines.append(f"| {' | '.join(cells)} | {condition['because']} |")
+                cells = (condition["condition"], _measured(condition), condition["demanded"])
+                lines.append(row((*cells, verdict, condition["because"])))
             lines.append("")
     return "\n".join(lines)
 
@@ -237,10 +232,7 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
 def _keep_table(
     algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path
 ) -> None:
-    (directory / "table.md").write_text(markdown(algorithm, params, cases), encoding="utf-8")
-    (directory / "table.json").write_text(
-        json.dumps(records(cases), indent=1) + "\n", encoding="utf-8"
-    )
+    write_table(directory, markdown(algorithm, params, cases), records(cases))
 
 
 def _keep_run(scene: Scene, directory: Path) -> None:

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
-    from fullpipe.reproduce.claims import Claim, Judged
+    from fullpipe.reproduce.claims import Claim
+    from fullpipe.verdicts.judged import Judged
 
 GOOD = """\
 name = "small"
@@ -218,7 +219,7 @@ def test_a_malformed_file_is_refused(tmp_path: Path, old: str, new: str, words: 
         assert word in message
 
 
-def _judged(claim: Claim, *goodputs: list[tuple[float, ...]]) -> list[Judged]:
+def _judged(claim: Claim, *goodputs: list[tuple[float, ...]]) -> list[Judged[Claim]]:
     """The verdicts on a claim, from the flows' goodputs of each run of each of its points."""
     wanted = [(claim.measure, claim.flow)]
     samples = {

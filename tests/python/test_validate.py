@@ -100,9 +100,9 @@ def test_the_page_says_what_comes_out(outcomes: list[CellOutcome]) -> None:
     assert len(rows) > 5
     for head, *shown in rows:
         (found,) = (each for each in outcomes if f"`{each.cell.name}`" in head)
-        first = {each.name.removesuffix(f" {found.cell.flows[0]}"): each for each in found.judged}
+        first = {each.metric.removesuffix(f" {found.cell.flows[0]}"): each for each in found.judged}
         for name, words in zip(("goodput", "RTT", "queue p95", "resent"), shown, strict=True):
-            those = [show.digits(each.value) for each in (first[name].kernel, first[name].ours)]
+            those = [show.digits(each.value) for each in (first[name].subject, first[name].ours)]
             assert [*map(float, words.split("&"))] == [*map(float, those)], (head, name)
 
 
@@ -158,7 +158,7 @@ def test_of_several_flows_their_sum_counts_and_who_has_how_much_of_it() -> None:
     kernel = [[numbers(12e6), numbers(6e6)]]
     assert judge(of, kernel, [[numbers(12.5e6), numbers(5.5e6)]], close).verdict is Verdict.MET
     missed = judge(of, kernel, [[numbers(6e6), numbers(12e6)]], close)
-    assert [each.name for each in missed.judged if each.verdict is Verdict.MISSED] == [
+    assert [each.metric for each in missed.judged if each.verdict is Verdict.MISSED] == [
         "share of cubic"
     ]
 

@@ -12,7 +12,7 @@ from fullpipe.batch import other_runners
 from fullpipe.batch.pool import cores, drain, pooled
 from fullpipe.batch.spec import SweepSpec, refuse_too_large
 from fullpipe.batch.store import frame
-from fullpipe.checks.judge import Judged, judged
+from fullpipe.checks.judge import judged
 from fullpipe.run import parse, read
 from fullpipe.runners import is_simulator, option
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.batch.pool import Step
+    from fullpipe.checks.judge import Condition
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
+    from fullpipe.verdicts.judged import Judged
 
 
 _SHARD_S = 1.0
@@ -41,7 +43,7 @@ class Checked(NamedTuple):
 
     file: str
     title: str
-    judged: Sequence[Judged]
+    judged: Sequence[Judged[Condition]]
     settings: Sequence[str]
     """Of `--set`, that make a plain run one of these repetitions."""
     runs: int

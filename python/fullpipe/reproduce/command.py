@@ -19,21 +19,25 @@ from fullpipe.progress import counting
 from fullpipe.report import write_report
 from fullpipe.reproduce import published as tables
 from fullpipe.reproduce import save, show, show_claims
+from fullpipe.reproduce.fleet.command import reproduce as of_a_fleet
 from fullpipe.reproduce.runner import Stored
-from fullpipe.reproduce.study import count_runs, records, study
+from fullpipe.reproduce.study import count_runs, study
 from fullpipe.reproduce.study import variants as variants_of
 from fullpipe.results import fresh_directory
 from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
-from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.judged import Verdict, records
 from fullpipe.verdicts.reader import PublishedError
+from fullpipe.verdicts.show import sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.study import Study
+    from fullpipe.reproduce.study import StudyOutcome
     from fullpipe.runners import Runner
+
+    Rows = Sequence[tuple[str, StudyOutcome]]
 
 _RESULTS = Path("results")
 
@@ -69,20 +73,42 @@ def reproduce(
         OSError: When the file can't be read or `out` can't be written.
     """
     start = time.perf_counter()
-    simulated = is_simulator(runner)
     file = tables.find(name, runner.name)
+    called = None if out is None else f"--out {out}"
     if tables.is_of_a_fleet(file):
-        return _of_a_fleet(file, seeds, cases, out, as_json, variants, runner)
+        _refuse_for_a_fleet(file, seeds, variants, runner)
+        target = out or _free(file.stem.split("-")[0])
+        return of_a_fleet(file, target, cases=cases, called=called, as_json=as_json)
+    simulated = is_simulator(runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     others = variants_of(published) if variants else []
     about = _about(published, seeds, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
-    so_far = checkpoint.Checkpoint(target, about, f"--out {out}" if out else str(target))
-    runs = sum(
-        count_runs(each, runner) for each in (published, *(variant for _, variant in others))
-    )
+    so_far = checkpoint.Checkpoint(target, about, called or str(target))
+    done, rows = _executed(published, others, runner, so_far, target, called)
+    with stoppable(lambda: "before its report was made", kept=f"all the rest is in {target}"):
+        write_report(target)
+    with printing():
+        if as_json:
+            print(json.dumps(records(done.judged)))
+        else:
+            _show(published, done, rows, target, start)
+    return Verdict.MISSED not in done.verdicts
+
+
+def _executed(
+    published: Published,
+    others: Sequence[tuple[str, Published]],
+    runner: Runner,
+    so_far: checkpoint.Checkpoint,
+    target: Path,
+    called: str | None,
+) -> tuple[StudyOutcome, Rows]:
+    """Runs a study and its variants, and writes what came of them."""
+    runs = sum(count_runs(each, runner) for each in (published, *(each for _, each in others)))
     bar = counting()
-    running = bar.add_task("simulating" if simulated else f"on {runner.name}", total=runs)
+    doing = "simulating" if is_simulator(runner) else f"on {runner.name}"
+    running = bar.add_task(doing, total=runs)
 
     def advance() -> None:
         bar.advance(running)
@@ -93,7 +119,7 @@ def reproduce(
     with (
         stoppable(where, lambda: so_far.kept),
         so_far,
-        fresh_directory(target, called=None if out is None else f"--out {out}") as aside,
+        fresh_directory(target, called) as aside,
         bar,
     ):
         done = study(published, advance, runner, Stored(so_far, ""))
@@ -109,25 +135,7 @@ def reproduce(
             bar.advance(drawing)
         if rows:
             save.save_variants(rows, aside)
-    with stoppable(lambda: "before its report was made", kept=f"all the rest is in {target}"):
-        write_report(target)
-    with printing():
-        if as_json:
-            print(json.dumps(records(done)))
-        else:
-            console = Console(highlight=False)
-            _show(published, done, console)
-            if rows:
-                show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
-            seconds = time.perf_counter() - start
-            there = [name for name in ("overview.png", "pictures/") if (target / name).exists()]
-            look = f" or {there[0]}" if there else ""
-            console.print(
-                f"Look at {target}/report.html{look}; table.md and more beside it ({seconds:.1f} s)",
-                markup=False,
-                soft_wrap=True,
-            )
-    return Verdict.MISSED not in done.verdicts
+    return done, rows
 
 
 def _about(
@@ -145,17 +153,7 @@ def _about(
     }
 
 
-def _of_a_fleet(
-    file: Path,
-    seeds: int | None,
-    cases: Sequence[str],
-    out: Path | None,
-    as_json: bool,
-    variants: bool,
-    runner: Runner,
-) -> bool:
-    from fullpipe.reproduce.fleet.command import reproduce
-
+def _refuse_for_a_fleet(file: Path, seeds: int | None, variants: bool, runner: Runner) -> None:
     if seeds is not None or variants or not is_simulator(runner):
         asked = (
             "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
@@ -163,19 +161,26 @@ def _of_a_fleet(
         raise PublishedError(
             f"{asked}: {file} is a study of a fleet of simulated paths\n  fix: leave it out"
         )
-    called = None if out is None else f"--out {out}"
-    return reproduce(
-        file, out or _free(file.stem.split("-")[0]), cases=cases, called=called, as_json=as_json
-    )
 
 
-def _show(published: Published, done: Study, console: Console) -> None:
+def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, start: float) -> None:
+    console = Console(highlight=False)
     console.print(published.title, style="bold", markup=False)
     if done.outcomes:
         show.show(done.outcomes, console)
     if done.claims:
         show_claims.show(done.claims, console)
-    console.print(Text(show.sums(done.verdicts, done.close), style="bold"))
+    console.print(Text(sums(done.judged), style="bold"))
+    if rows:
+        show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
+    there = [name for name in ("overview.png", "pictures/") if (target / name).exists()]
+    look = f" or {there[0]}" if there else ""
+    seconds = time.perf_counter() - start
+    console.print(
+        f"Look at {target}/report.html{look}; table.md and more beside it ({seconds:.1f} s)",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _free(name: str, about: Mapping[str, str] | None = None) -> Path:

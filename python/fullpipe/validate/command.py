@@ -22,9 +22,9 @@ from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells as read_cells
 from fullpipe.validate import recorded, show
-from fullpipe.validate.judge import judge, records, skipped
+from fullpipe.validate.judge import judge, skipped
 from fullpipe.validate.traces import keep_traces
-from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.judged import Verdict, records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,7 +91,7 @@ def validate(
         out.write_text("\n".join(_page(outcomes, both)), encoding="utf-8")
     with printing():
         if as_json:
-            print(json.dumps(records(outcomes)))
+            print(json.dumps(records(each for outcome in outcomes for each in outcome.judged)))
         else:
             console = Console(highlight=False)
             show.show(outcomes, both, console)
@@ -136,7 +136,7 @@ def met(outcomes: Sequence[CellOutcome]) -> bool:
     return verdicts.count(Verdict.MET) >= ENOUGH * len(verdicts)
 
 
-class _Ran(NamedTuple):
+class _RunNumbers(NamedTuple):
     """What is kept of a run."""
 
     numbers: list[FlowNumbers]
@@ -162,8 +162,10 @@ def outcomes_of(
     bar = counting()
     running = bar.add_task(doing, total=None)
 
-    def reduced(run: Run) -> _Ran:
-        return _Ran(recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"])
+    def reduced(run: Run) -> _RunNumbers:
+        return _RunNumbers(
+            recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"]
+        )
 
     def runs(cell: Cell) -> int:
         return seeds if runner.real_time or cell.setup.scenario(1).is_random else 1

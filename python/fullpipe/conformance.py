@@ -33,7 +33,7 @@ class RefusedError(ValueError):
     """There is no such algorithm or parameter; the text says which, and how to mend it."""
 
 
-class Record(TypedDict):
+class ConditionRecord(TypedDict):
     """A condition as `--json` prints it, in its unit.
 
     `tolerance` is the least and the most that is allowed, None without such a bound; `measured` is
@@ -64,7 +64,7 @@ def conformance(
         params: Parameters of it.
         seed: The seed of everything random.
         out: Where to keep scenarios, traces and pictures, if at all.
-        as_json: Print only the list of :class:`Record`.
+        as_json: Print only the list of :class:`ConditionRecord`.
 
     Returns:
         Whether no condition was missed.
@@ -126,10 +126,10 @@ def _run(section: str, algorithm: str, params: Mapping[str, str], seed: int) -> 
         raise RefusedError(f"{setting}: {error.problem}\n  fix: {error.fix}") from error
 
 
-def records(cases: Sequence[ConformanceCase]) -> list[Record]:
+def records(cases: Sequence[ConformanceCase]) -> list[ConditionRecord]:
     """The conditions as `--json` prints them."""
     return [
-        Record(
+        ConditionRecord(
             case=scene["name"],
             condition=condition["condition"],
             unit=condition["unit"],

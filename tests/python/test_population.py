@@ -20,7 +20,7 @@ from fullpipe.cli import app
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.execute import execute
 from fullpipe.fleet.population.spec import PopulationSpec, population
-from fullpipe.fleet.population.store import Store, opened, paths
+from fullpipe.fleet.population.store import PopulationStore, opened, paths
 from fullpipe.progress import Counter
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def test_counters_that_were_not_finished_are_made_again(fleet: Path, tmp_path: P
     killed = tmp_path / "killed"
     filled(killed, spec(paths=10))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "finish", lambda _: None)
+        patch.setattr(PopulationStore, "finish", lambda _: None)
         assert filled(killed, spec())[0] == PATHS - 10
     assert filled(killed, spec()) == (0, 0)
     assert_frame_equal(rows(killed, "counters"), rows(fleet, "counters"))

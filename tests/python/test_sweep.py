@@ -46,9 +46,9 @@ main()
 # And a slow disk, so that there is time to kill it in the middle.
 SLOW_DISK = """\
 import time
-from fullpipe.sweeps.store import Store
-add = Store.add
-Store.add = lambda *given, **named: (add(*given, **named), time.sleep(0.5))
+from fullpipe.sweeps.store import SweepStore
+add = SweepStore.add
+SweepStore.add = lambda *given, **named: (add(*given, **named), time.sleep(0.5))
 """
 BUFFERS = "path.buffer=0.5bdp,1bdp,8bdp"
 

@@ -130,7 +130,7 @@ def gaps(shards: Iterable[tuple[int, int]], runs: int) -> list[tuple[int, int]]:
     return [*ranges, (at, runs)] if at < runs else ranges
 
 
-def frame(rows: _Rows) -> pl.DataFrame:
+def as_frame(rows: _Rows) -> pl.DataFrame:
     """The rows of a shard."""
     return pl.DataFrame([_series(name, column) for name, column in rows.items()])
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fullpipe.batch.spec import SweepSpec
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
-    from fullpipe.sweeps.store import Store
+    from fullpipe.sweeps.store import SweepStore
     from fullpipe.sweeps.until import Until
 
 SHARD_S = 1.0
@@ -71,7 +71,7 @@ class Execution:
     def _batch(self, spec: SweepSpec) -> tuple[int, int]:
         """All of a sweep, or one batch of repetitions."""
         from fullpipe.sweeps.series import FEW, record
-        from fullpipe.sweeps.store import Store
+        from fullpipe.sweeps.store import SweepStore
 
         if self.engine not in ENGINES:
             raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}")
@@ -91,7 +91,7 @@ class Execution:
         for some in others:
             other_runners.refuse(spec, some, lambda scenario: _level(recorded, scenario))
         called, names = self.called or str(self.directory), [each.name for each in self.runners]
-        store = Store(self.directory, spec, self.command, called, names)
+        store = SweepStore(self.directory, spec, self.command, called, names)
         runs = packets = 0
         with store.alone():
             if simulator:
@@ -110,7 +110,7 @@ class Execution:
             first = load(next(spec.scenarios()), controllers=spec.controllers)
             memory.refuse_too_large(first, self.trace)
 
-    def _simulate(self, store: Store) -> tuple[int, int]:
+    def _simulate(self, store: SweepStore) -> tuple[int, int]:
         spec, missing = store.spec, store.missing()
         if not missing:
             return 0, 0
@@ -118,7 +118,7 @@ class Execution:
         steps = pooled(spec, missing, SHARD_S, engine=self.engine, threads=self.threads)
         return drain(steps, self._show, lambda shard: self._add(store, shard))
 
-    def _run(self, store: Store, runners: Sequence[Runner], recorded: str) -> tuple[int, int]:
+    def _run(self, store: SweepStore, runners: Sequence[Runner], recorded: str) -> tuple[int, int]:
         """The runs on others than the simulator, all of them on a machine's clock or none."""
         spec = store.spec
         missing = {runner.name: store.missing(runner.name) for runner in runners}
@@ -141,7 +141,7 @@ class Execution:
     def _show(self, step: Step) -> None:
         self.counter.show(step.runs, step.packets, step.left_s)
 
-    def _add(self, store: Store, shard: Shard) -> None:
+    def _add(self, store: SweepStore, shard: Shard) -> None:
         from fullpipe.sweeps.series import save
 
         if shard.run and shard.run.has_trace:  # before the row, with which the run is done

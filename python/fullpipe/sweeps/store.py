@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.batch import store
 from fullpipe.batch.spec import FORMAT
+from fullpipe.batch.store import Store, as_frame, gaps, header, write_whole
 from fullpipe.results import write_parquet
 from fullpipe.runners import SIMULATOR
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _SHARD = re.compile(r"(\d+)-(\d+)-([0-9a-f]{16})(?:-([a-z0-9-]+))?\.parquet")
 
 
-class Store(store.Store):
+class SweepStore(Store):
     """The directory of one sweep, opened to be filled."""
 
     ABOUT = "sweep.json"
@@ -72,7 +72,7 @@ class Store(store.Store):
 
     def missing(self, runner: str = SIMULATOR) -> list[tuple[int, int]]:
         """Ranges of run numbers that no shard of a runner has, each with the number behind its last."""
-        return store.gaps(self._shards(runner), self.spec.plan.runs)
+        return gaps(self._shards(runner), self.spec.plan.runs)
 
     def add(self, shard: Shard) -> None:
         """Writes a shard.
@@ -83,9 +83,7 @@ class Store(store.Store):
         whose = "" if shard.runner == SIMULATOR else f"-{shard.runner}"
         name = f"{shard.first:07}-{shard.end:07}-{self.spec.identity}{whose}.parquet"
         more = {key: pl.lit(value) for key, value in shard.more.items()}
-        store.write_whole(
-            self._frame(shard.rows).with_columns(**more), self.directory / "runs" / name
-        )
+        write_whole(self._frame(shard.rows).with_columns(**more), self.directory / "runs" / name)
 
     def _shards(self, runner: str) -> Iterator[tuple[int, int]]:
         for file in (self.directory / "runs").iterdir():
@@ -94,7 +92,7 @@ class Store(store.Store):
 
     def _frame(self, rows: _Rows) -> pl.DataFrame:
         """A shard's rows, with what was varied behind point and seed."""
-        frame = store.frame(rows)
+        frame = as_frame(rows)
         varied = self._points.drop("point")[frame["point"]]
         return pl.concat(
             [frame.select("point", "seed"), varied, frame.drop("point", "seed")], how="horizontal"
@@ -110,7 +108,7 @@ class Store(store.Store):
         plan = self.spec.plan
         first, count = plan.seeds
         return {
-            **store.header(self.spec.identity, FORMAT, self._command),
+            **header(self.spec.identity, FORMAT, self._command),
             "file": self.spec.file,
             "scenario": self.spec.text,
             "mode": plan.mode,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -96,7 +96,37 @@ def draw_up(options: CompareOptions) -> Plan:
             "name one that `fleet ingest` or `fleet simulate` made",
             file=f"{options.directory}",
         )
-    rows, spans = {}, []
+    rows, cc, facts = _looked_through(options)
+    arms = _arms(options, rows)
+    some = (
+        pl.concat([frame.select("arm", "host") for frame in rows.values()])
+        .filter(pl.col("arm").is_in(arms))
+        .unique()
+    )
+    nested = len(some) == some["host"].n_unique()
+    unit, why = _unit(options, rows, facts, nested)
+    start, step, times = _times(rows)
+    return Plan(
+        options,
+        arms,
+        tuple(some["host"].unique().sort().to_list()),
+        unit,
+        why,
+        nested,
+        _by_rtt(facts),
+        _by_column(options, arms) if options.by != "rtt" else None,
+        start,
+        step,
+        times,
+        rows,
+        cc,
+    )
+
+
+def _looked_through(
+    options: CompareOptions,
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, dict[str, Any]]:
+    """Of each table the rows by arm and host, connections by arm and cc, and facts about all connections."""
     queries = []
     for table in TABLES:
         keep = big_enough(table, options.min_bytes)
@@ -135,38 +165,19 @@ def draw_up(options: CompareOptions) -> Plan:
     except pl.exceptions.ComputeError as error:
         fix = "was it copied whole? Copy it again, or make it again"
         raise refusal(f"a table can't be read: {error}", fix, file=f"{options.directory}") from None
-    for table, frame in zip(TABLES, tables, strict=True):
-        rows[table] = frame
-        spans += [frame["start"].min(), frame["end"].max()]
-    arms = _arms(options, rows)
-    some = (
-        pl.concat([frame.select("arm", "host") for frame in rows.values()])
-        .filter(pl.col("arm").is_in(arms))
-        .unique()
-    )
-    nested = len(some) == some["host"].n_unique()
-    unit, why = _unit(options, rows, facts.row(0, named=True), nested)
-    known = [each for each in spans if isinstance(each, datetime)]
+    return dict(zip(TABLES, tables, strict=True)), cc, facts.row(0, named=True)
+
+
+def _times(rows: dict[str, pl.DataFrame]) -> tuple[datetime | None, int, int]:
+    """When the first row is of, how long a span of time is, and how many spans there are."""
+    ends = [end for frame in rows.values() for end in (frame["start"].min(), frame["end"].max())]
+    known = [each for each in ends if isinstance(each, datetime)]
     start = min(known, default=None)
     length = (max(known) - start).total_seconds() * 1e6 if start else 0.0
     step = next(
         (each for each in _STEPS if length / each < _MOST_TIMES), int(length / _MOST_TIMES) + 1
     )
-    return Plan(
-        options,
-        arms,
-        tuple(some["host"].unique().sort().to_list()),
-        unit,
-        why,
-        nested,
-        _by_rtt(facts.row(0, named=True)),
-        _by_column(options, arms) if options.by != "rtt" else None,
-        start,
-        step,
-        int(length // step) + 1,
-        rows,
-        cc,
-    )
+    return start, step, int(length // step) + 1
 
 
 def _arms(options: CompareOptions, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:

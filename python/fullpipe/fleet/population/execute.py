@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fullpipe.batch.pool import drain, pooled
-from fullpipe.fleet.population.store import Store
+from fullpipe.fleet.population.store import PopulationStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def execute(
         FileExistsError: When the directory holds something else.
         OSError: When it can't be written.
     """
-    store = Store(directory, spec, command, called or str(directory))
+    store = PopulationStore(directory, spec, command, called or str(directory))
     done = packets = 0
     with store.alone():
         if missing := store.missing():

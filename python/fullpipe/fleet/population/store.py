@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fullpipe.batch import store
+from fullpipe.batch.store import Store, as_frame, gaps, header
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.spec import FORMAT, PopulationSpec
 from fullpipe.results import scan_parquet, write_parquet
@@ -36,7 +36,7 @@ _INTERVAL = "30m"
 _NOT_COLUMNS = ("day", "first_s", "last_s", "done", "request_time_s")
 
 
-class Store(store.Store):
+class PopulationStore(Store):
     """The directory of one population, opened to be filled."""
 
     ABOUT = ABOUT
@@ -61,7 +61,7 @@ class Store(store.Store):
         for file in self.directory.glob("*/**/*.parquet"):
             if _SHARD.fullmatch(file.stem.lstrip(".")) and file.stem not in known:
                 file.unlink()
-        return store.gaps(self._shards(), self.spec.paths)
+        return gaps(self._shards(), self.spec.paths)
 
     def add(self, shard: Shard) -> None:
         """Writes a shard.
@@ -71,9 +71,9 @@ class Store(store.Store):
         """
         self._counted.unlink(missing_ok=True)
         part = f"{shard.first:07}-{shard.end:07}"
-        drawn = store.frame(self.spec.plan.paths(shard.first, shard.end))
+        drawn = as_frame(self.spec.plan.paths(shard.first, shard.end))
         write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
-        frame = _named(store.frame(shard.rows))
+        frame = _named(as_frame(shard.rows))
         tables.write(self.directory, "requests", _requests(frame), part)
         tables.write(self.directory, "connections", frame.drop(_NOT_COLUMNS), part)
         (self.directory / "shards" / part).touch()
@@ -120,7 +120,7 @@ class Store(store.Store):
     def _description(self) -> dict[str, Any]:
         spec = self.spec
         return {
-            **store.header(spec.identity, FORMAT, self._command),
+            **header(spec.identity, FORMAT, self._command),
             "population": spec.file,
             "title": spec.plan.title,
             "arms": list(spec.arms),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
+import sys
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
@@ -111,3 +113,8 @@ def refuse_too_large(spec: SweepSpec, threads: int) -> None:
     )
     fix = "use fewer threads, or lower path.rate, path.rtt, path.buffer or the number of flows"
     raise refusal(problem, fix, file=spec.file)
+
+
+def command_line() -> str:
+    """What was typed."""
+    return shlex.join(["fullpipe", *sys.argv[1:]])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -174,8 +172,3 @@ def read_json(path: Path) -> dict[str, Any]:
     """
     read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return read
-
-
-def command_line() -> str:
-    """What was typed."""
-    return shlex.join(["fullpipe", *sys.argv[1:]])

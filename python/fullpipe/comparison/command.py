@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from fullpipe.batch.store import command_line
+from fullpipe.batch.spec import command_line
 from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Counter

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.batch.store import command_line
+from fullpipe.batch.spec import command_line
 from fullpipe.errors import stoppable
 from fullpipe.fleet.ingest import Ingest, Options
 from fullpipe.fleet.sources import streams

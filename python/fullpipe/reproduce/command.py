@@ -19,7 +19,6 @@ from fullpipe.progress import counting
 from fullpipe.report import write_report
 from fullpipe.reproduce import published as tables
 from fullpipe.reproduce import save, show, show_claims
-from fullpipe.reproduce.fleet.command import reproduce as of_a_fleet
 from fullpipe.reproduce.runner import Stored
 from fullpipe.reproduce.study import count_runs, study
 from fullpipe.reproduce.study import variants as variants_of
@@ -76,6 +75,8 @@ def reproduce(
     file = tables.find(name, runner.name)
     called = None if out is None else f"--out {out}"
     if tables.is_of_a_fleet(file):
+        from fullpipe.reproduce.fleet.command import reproduce as of_a_fleet
+
         _refuse_for_a_fleet(file, seeds, variants, runner)
         target = out or _free(file.stem.split("-")[0])
         return of_a_fleet(file, target, cases=cases, called=called, as_json=as_json)

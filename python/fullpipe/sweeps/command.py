@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from fullpipe.batch.pool import NoRayError
-from fullpipe.batch.store import command_line
+from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.progress import Counter
 from fullpipe.sweeps.api import usual_directory

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe.batch.pool import NoRayError
-from fullpipe.batch.store import command_line
+from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.execute import execute

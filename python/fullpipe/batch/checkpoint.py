@@ -11,6 +11,7 @@ import shutil
 from contextlib import ExitStack
 from typing import IO, TYPE_CHECKING, Any
 
+from fullpipe.batch import kept_in
 from fullpipe.batch.store import alone, read_json, write_json
 from fullpipe.results import parents
 
@@ -61,7 +62,7 @@ class Checkpoint:
         """What is kept when it is stopped, in words."""
         if not self._runs:
             return "nothing kept"
-        return f"what is finished is kept in {self._directory}, and the same command goes on from there"
+        return kept_in(self._directory)
 
     def get(self, key: Key) -> dict[str, Any] | None:
         """What a run of before came to."""

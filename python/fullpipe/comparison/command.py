@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from fullpipe.batch import kept_in
 from fullpipe.batch.spec import command_line
 from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
@@ -39,9 +40,8 @@ def compare(
     called = f"--out {out}" if out else str(directory)
     open_directory(directory, comparison, command_line(), called)
     counter = Counter()
-    kept_there = f"what is finished is kept in {directory}, and the same command goes on from there"
     runs = packets = 0
-    with stoppable(lambda: counter.at, kept_there), counter:
+    with stoppable(lambda: counter.at, kept_in(directory)), counter:
         for part, spec in comparison.specs:
             execution = Execution(
                 directory / part, counter, command_line(), f"{called}, {part},", runners=runners

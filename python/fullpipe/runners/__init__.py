@@ -66,10 +66,7 @@ class Missing(NamedTuple):
 
 
 class Runner(Protocol):
-    """Something that runs scenarios.
-
-    The simulator alone says `is_simulator = True`, too: see :func:`is_simulator`.
-    """
+    """Something that runs scenarios."""
 
     @property
     def name(self) -> str:
@@ -111,8 +108,10 @@ class Runner(Protocol):
 
 
 def is_simulator(runner: Runner) -> bool:
-    """Whether it is the simulator: its runs go side by side in the core's pool, and need no clock and no stack."""
-    return bool(getattr(runner, "is_simulator", False))
+    """Whether it is the simulator itself, whose runs the core's pool makes; a class derived from it is not."""
+    from fullpipe.runners.sim import RUNNER
+
+    return runner is RUNNER
 
 
 def option(name: str) -> list[str]:

@@ -18,7 +18,6 @@ class Simulator:
     name = SIMULATOR
     about = "the simulator: virtual time, bit for bit the same for a scenario and a seed"
     real_time = False
-    is_simulator = True
 
     def missing(self) -> None:
         """It is always there."""

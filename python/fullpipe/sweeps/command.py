@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fullpipe.batch import kept_in
 from fullpipe.batch.pool import NoRayError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
@@ -50,9 +51,8 @@ def sweep(
     start = time.perf_counter()
     directory = out or usual_directory(until.first(spec) if until else spec)
     counter = Counter()
-    kept = f"what is finished is kept in {directory}, and the same command goes on from there"
     try:
-        with stoppable(lambda: counter.at, kept), counter:
+        with stoppable(lambda: counter.at, kept_in(directory)), counter:
             execution = Execution(
                 directory,
                 counter,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.batch import kept_in
 from fullpipe.batch.pool import NoRayError
 from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
@@ -33,9 +34,8 @@ def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | Non
 
     start = time.perf_counter()
     counter = Counter(of="paths")
-    kept = f"what is finished is kept in {out}, and the same command goes on from there"
     try:
-        with stoppable(lambda: counter.at, kept), counter:
+        with stoppable(lambda: counter.at, kept_in(out)), counter:
             done, packets = execute(
                 spec,
                 out,

@@ -1,0 +1,85 @@
+"""How jobs are executed: their order, what is handed over when one fails, and that none goes on unwatched."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from fullpipe.batch.checkpoint import Checkpoint, begun
+from fullpipe.batch.executor import blocks, on_threads
+from fullpipe.runners import is_simulator, runner
+from fullpipe.runners.sim import Simulator
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fullpipe.runners import Progress
+
+
+def test_each_repetition_of_all_comes_before_the_next_of_any() -> None:
+    assert list(blocks(2, [1, 2])) == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    shuffled = list(blocks(9, [1, 2], lambda repetition: f"sweep {repetition}"))
+    first, second = ([item for one, item in shuffled if one == repetition] for repetition in (1, 2))
+    assert sorted(first) == sorted(second) == list(range(9))
+    assert first != second
+    assert shuffled == list(blocks(9, [1, 2], lambda repetition: f"sweep {repetition}"))
+    assert shuffled[9:] == list(blocks(9, [2], lambda repetition: f"sweep {repetition}")), (
+        "the order does not hang on what is done already"
+    )
+
+
+def test_what_is_done_is_handed_over_before_a_failure() -> None:
+    both = threading.Barrier(2)
+
+    def fine(_: Progress) -> str:
+        both.wait(10)
+        return "fine"
+
+    def broken(_: Progress) -> str:
+        both.wait(10)
+        raise ValueError("broken")
+
+    found = []
+    with pytest.raises(ValueError, match="broken"):
+        for each in on_threads([broken, fine], 2):
+            found.append(each)  # noqa: PERF402  (until it raises)
+    assert found in ([(1, "fine")], []), "fine was done, or was not yet"
+
+
+def test_closing_ends_jobs_that_go_on() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(progress: Progress) -> None:
+        begun.set()
+        try:
+            while True:
+                progress(0.0, 1.0, 0)
+        finally:
+            ended.set()
+
+    jobs = on_threads([lambda _: None, endless], 2)
+    next(jobs)
+    assert begun.wait(10)
+    jobs.close()
+    assert ended.is_set()
+
+
+def test_a_checkpoint_has_what_was_stored_and_vanishes_in_the_end(tmp_path: Path) -> None:
+    target, about = tmp_path / "out", {"--seeds": "2"}
+    with pytest.raises(KeyboardInterrupt), Checkpoint(target, about, "out") as first:
+        first.add(("a", 1), {"value": 7})
+        raise KeyboardInterrupt
+    assert begun(target) == about
+    with pytest.raises(FileExistsError, match="--seeds was 2, not 3"):
+        Checkpoint(target, {"--seeds": "3"}, "out").__enter__()
+    with Checkpoint(target, about, "out") as again:
+        assert again.get(("a", 1)) == {"value": 7}
+        assert again.get(("a", 2)) is None
+    assert not any(tmp_path.iterdir())
+
+
+def test_only_the_simulator_itself_is_taken_for_it() -> None:
+    assert is_simulator(runner("sim"))
+    assert not is_simulator(type("Mine", (Simulator,), {"name": "mine"})())

@@ -20,8 +20,8 @@ from fullpipe.reproduce.groups import Point
 from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import CaseOutcome, StudyOutcome, study
 from fullpipe.reproduce.study import judge as judge_samples
-from fullpipe.reproduce.tables import Case, Cell, Metric, Tolerance
-from fullpipe.verdicts.judged import Verdict, records
+from fullpipe.reproduce.tables import Case, Cell, Metric
+from fullpipe.verdicts.judged import Tolerance, Verdict, records
 from hand_made import Ran, run_of
 from test_published import GOOD
 

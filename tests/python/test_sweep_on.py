@@ -131,7 +131,7 @@ def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
         'duration = "', 'duration = "600s" # "'
     )
     spec = SweepSpec(ended, "mine.toml", repeat=3)
-    todo = other_runners.turns(spec, {"timed": [(0, 3)]}, [runner(TIMED)])
+    todo = other_runners.schedule(spec, {"timed": [(0, 3)]}, [runner(TIMED)])
     said: list[Step] = []
     for step in other_runners.steps(spec, todo, show=said.append):
         said.append(step)  # noqa: PERF402  (some are shown meanwhile)

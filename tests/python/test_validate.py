@@ -15,11 +15,10 @@ import fullpipe
 from fullpipe.runners import RunnerError, _uml_boot, uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
-from fullpipe.validate.cells import Close
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
 from fullpipe.validate.judge import judge
 from fullpipe.validate.traces import keep_traces
-from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.judged import Tolerance, Verdict
 from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
@@ -128,10 +127,10 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 
 
 def test_whichever_rule_allows_more_decides() -> None:
-    assert Close(relative=0.1, absolute=1.0).interval(5.0) == (4.0, 6.0)
-    assert Close(relative=0.1, absolute=1.0).interval(50.0) == (45.0, 55.0)
-    assert Close(factor=2.0, absolute=10.0).interval(4.0) == (-6.0, 14.0)
-    assert Close(factor=2.0, absolute=10.0).interval(100.0) == (50.0, 200.0)
+    assert Tolerance(relative=0.1, absolute=1.0).interval(5.0) == (4.0, 6.0)
+    assert Tolerance(relative=0.1, absolute=1.0).interval(50.0) == (45.0, 55.0)
+    assert Tolerance(factor=2.0, absolute=10.0).interval(4.0) == (-6.0, 14.0)
+    assert Tolerance(factor=2.0, absolute=10.0).interval(100.0) == (50.0, 200.0)
 
 
 def test_a_number_that_is_off_misses_its_cell_and_says_by_how_much() -> None:

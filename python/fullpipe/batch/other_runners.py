@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Level = Callable[[int, _core.Scenario], str]
 
 
-class Turn(NamedTuple):
+class ScheduledRun(NamedTuple):
     """A run that is to be made.
 
     Attributes:
@@ -43,9 +43,9 @@ class Turn(NamedTuple):
     order: int
 
 
-def turns(
+def schedule(
     spec: SweepSpec, missing: Mapping[str, Sequence[tuple[int, int]]], runners: Sequence[Runner]
-) -> list[Turn]:
+) -> list[ScheduledRun]:
     """What is to be run in which order: repetition by repetition, and in each of them shuffled by the sweep's identity.
 
     Args:
@@ -61,10 +61,12 @@ def turns(
     clocked = any(runner.real_time for runner in runners)
     key = (lambda repetition: f"{spec.identity} {repetition}") if clocked else None
     found = (
-        Turn(runners[item % len(runners)], repetition * points + item // len(runners), order)
+        ScheduledRun(
+            runners[item % len(runners)], repetition * points + item // len(runners), order
+        )
         for order, (repetition, item) in enumerate(blocks(points * len(runners), repetitions, key))
     )
-    return [turn for turn in found if turn.number in wanted[turn.runner.name]]
+    return [run for run in found if run.number in wanted[run.runner.name]]
 
 
 def refuse(
@@ -83,7 +85,7 @@ def refuse(
 
 def steps(
     spec: SweepSpec,
-    todo: Sequence[Turn],
+    todo: Sequence[ScheduledRun],
     *,
     level: Level = lambda _number, _scenario: "off",
     threads: int | None = None,
@@ -98,21 +100,21 @@ def steps(
         threads: How many side by side, on runners that allow it; None for one a core.
         show: Is shown steps between those that it yields: how far a run is.
     """
-    if any(turn.runner.real_time for turn in todo):
+    if any(run.runner.real_time for run in todo):
         yield from _one_by_one(spec, todo, level, show)
     else:
         yield from _side_by_side(spec, todo, level, threads or cores(), show)
 
 
 def _one_by_one(
-    spec: SweepSpec, todo: Sequence[Turn], level: Level, show: Callable[[Step], object]
+    spec: SweepSpec, todo: Sequence[ScheduledRun], level: Level, show: Callable[[Step], object]
 ) -> Generator[Step, None, None]:
     """In this thread."""
     points = spec.plan.points
-    scenarios = {point: _scenario(spec, point) for point in {turn.number % points for turn in todo}}
+    scenarios = {point: _scenario(spec, point) for point in {run.number % points for run in todo}}
     durations = {point: scenario.duration_s for point, scenario in scenarios.items()}
     unknown = any(_ends_by_itself(scenario) for scenario in scenarios.values())
-    rest_s = sum(durations[turn.number % points] for turn in todo)
+    rest_s = sum(durations[run.number % points] for run in todo)
     packets, start, done_s = 0, time.monotonic(), 0.0
 
     def at(runs: int, at_s: float) -> Step:
@@ -123,45 +125,45 @@ def _one_by_one(
         left_s = max(rest_s - at_s + more_s * (len(todo) - runs), 0)
         return Step(runs, packets, left_s=left_s)
 
-    for number, turn in enumerate(todo):
+    for number, run in enumerate(todo):
 
         def progress(at_s: float, _all: float, _events: int, number: int = number) -> None:
             show(at(number, at_s))
 
         progress(0.0, 0.0, 0)
-        shard, moved = _run(spec, turn, level, progress)
-        duration_s = durations[turn.number % points]
+        shard, moved = _run(spec, run, level, progress)
+        duration_s = durations[run.number % points]
         rest_s, done_s, packets = rest_s - duration_s, done_s + duration_s, packets + moved
         yield at(number + 1, 0.0)._replace(shard=shard)
 
 
 def _side_by_side(
     spec: SweepSpec,
-    todo: Sequence[Turn],
+    todo: Sequence[ScheduledRun],
     level: Level,
     threads: int,
     show: Callable[[Step], object],
 ) -> Generator[Step, None, None]:
     runs = packets = 0
-    calls = [partial(_run, spec, turn, level) for turn in todo]
+    calls = [partial(_run, spec, run, level) for run in todo]
     with closing(on_threads(calls, threads, lambda: show(Step(runs, packets)))) as done:
         for _, (shard, moved) in done:
             runs, packets = runs + 1, packets + moved
             yield Step(runs, packets, shard)
 
 
-def _run(spec: SweepSpec, turn: Turn, level: Level, progress: Progress) -> tuple[Shard, int]:
+def _run(spec: SweepSpec, run: ScheduledRun, level: Level, progress: Progress) -> tuple[Shard, int]:
     """A run as a shard, and the packets that it moved."""
     points, (seed, _) = spec.plan.points, spec.plan.seeds
-    point = turn.number % points
-    scenario = _scenario(spec, point, seed + turn.number // points)
+    point = run.number % points
+    scenario = _scenario(spec, point, seed + run.number // points)
     began = datetime.now(UTC)
-    result = turn.runner.execute(scenario, level(turn.number, scenario), progress)
+    result = run.runner.execute(scenario, level(run.number, scenario), progress)
     rows = _core.rows([(point, result.metrics_json())])
-    run = Run(scenario, result)
-    more = {"order": turn.order, "began": began}
-    shard = Shard(turn.number, turn.number + 1, rows, turn.runner.name, more, run)
-    return shard, run.metrics["packets"]
+    finished = Run(scenario, result)
+    more = {"order": run.order, "began": began}
+    shard = Shard(run.number, run.number + 1, rows, run.runner.name, more, finished)
+    return shard, finished.metrics["packets"]
 
 
 def _ends_by_itself(scenario: _core.Scenario) -> bool:

@@ -31,11 +31,10 @@ class Store(ABC):
 
     ABOUT: ClassVar[str]
     """The JSON file that says what is run; with it the directory is one of these."""
-    HOLDS: ClassVar[str]
-    """What an error calls that which another build made: "a sweep by" it, "whose runs may differ"."""
-    DIFFERS: ClassVar[str]
-    OF_ANOTHER: ClassVar[str]
-    """What an error calls that which another specification made."""
+    OTHER_BUILD: ClassVar[str]
+    """What an error says that it holds when another build made it; {} is which."""
+    OTHER_SPEC: ClassVar[str]
+    """What an error says that it holds when something else was specified."""
 
     def __init__(self, directory: Path, identity: str, called: str) -> None:
         """Makes the directory, or opens the one that is there.
@@ -53,9 +52,9 @@ class Store(ABC):
         if self.about.get("identity") != identity:
             made_by = f"{self.about.get('version')}, {self.about.get('build')}"
             what = (
-                f"{self.HOLDS} another build of fullpipe ({made_by}), {self.DIFFERS}"
+                self.OTHER_BUILD.format(made_by)
                 if self.about.get("build") != build()
-                else self.OF_ANOTHER
+                else self.OTHER_SPEC
             )
             raise FileExistsError(
                 f"{called} holds {what}; name a new directory, results are never overwritten"

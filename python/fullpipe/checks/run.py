@@ -160,7 +160,7 @@ def _measured(
     if is_simulator(runner):
         steps = pooled(spec, whole, _SHARD_S)
     else:
-        todo = other_runners.turns(spec, {runner.name: whole}, [runner])
+        todo = other_runners.schedule(spec, {runner.name: whole}, [runner])
         steps = other_runners.steps(spec, todo, show=show)
     done, moved = drain(steps, show, lambda shard: frames.append(as_frame(shard.rows)))
     return pl.concat(frames, how="diagonal_relaxed"), done, moved

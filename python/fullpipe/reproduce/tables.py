@@ -14,6 +14,7 @@ from fullpipe.reproduce.decode import Decoder
 from fullpipe.reproduce.groups import Point
 from fullpipe.reproduce.measures import MEASURES, TRACED
 from fullpipe.verdicts.estimate import OVER_RUNS
+from fullpipe.verdicts.judged import Tolerance
 from fullpipe.verdicts.reader import merged
 
 if TYPE_CHECKING:
@@ -21,27 +22,6 @@ if TYPE_CHECKING:
 
     from fullpipe.reproduce.groups import Group
     from fullpipe.verdicts.reader import Json, Reader, Table
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far from a published value ours may be, in the column's unit.
-
-    Either the larger of `absolute` and `relative` times the published value, or, with `factor`,
-    between the published value over and times it; then zero may be up to `zero`.
-    """
-
-    absolute: float = 0.0
-    relative: float = 0.0
-    factor: float | None = None
-    zero: float = 0.0
-
-    def interval(self, published: float) -> tuple[float, float]:
-        """The least and the greatest value that is close enough, both included."""
-        if self.factor is None:
-            distance = max(self.absolute, self.relative * abs(published))
-            return published - distance, published + distance
-        return (published / self.factor, published * self.factor) if published else (0.0, self.zero)
 
 
 @dataclass(frozen=True)

@@ -122,7 +122,7 @@ class Execution:
         """The runs on others than the simulator, all of them on a machine's clock or none."""
         spec = store.spec
         missing = {runner.name: store.missing(runner.name) for runner in runners}
-        todo = other_runners.turns(spec, missing, runners)
+        todo = other_runners.schedule(spec, missing, runners)
         if not todo:
             return 0, 0
         names = ", ".join(each.name for each in runners)

@@ -34,8 +34,8 @@ class SweepStore(Store):
     """The directory of one sweep, opened to be filled."""
 
     ABOUT = "sweep.json"
-    HOLDS, DIFFERS = "a sweep by", "whose runs may differ"
-    OF_ANOTHER = "a sweep of another scenario or other points"
+    OTHER_BUILD = "a sweep by another build of fullpipe ({}), whose runs may differ"
+    OTHER_SPEC = "a sweep of another scenario or other points"
 
     def __init__(
         self,

@@ -13,8 +13,9 @@ from fullpipe.verdicts.judged import Judged, Verdict, held
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fullpipe.validate.cells import Cell, Close
+    from fullpipe.validate.cells import Cell
     from fullpipe.validate.recorded import FlowNumbers
+    from fullpipe.verdicts.judged import Tolerance
 
     Repeat = Sequence[FlowNumbers]
 
@@ -81,7 +82,7 @@ def quantities(cell: Cell) -> list[Quantity]:
 
 
 def judge(
-    cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Close]
+    cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Tolerance]
 ) -> CellOutcome:
     """Compares the repeats of a cell."""
     return CellOutcome(
@@ -91,7 +92,7 @@ def judge(
 
 
 def skipped(
-    cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Close], reason: str
+    cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Tolerance], reason: str
 ) -> CellOutcome:
     """A cell that was not run."""
     ours, came_to = Estimate(math.nan), (Verdict.SKIPPED, None, reason)
@@ -104,7 +105,11 @@ def skipped(
 
 
 def _judged(
-    cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close
+    cell: Cell,
+    quantity: Quantity,
+    kernel: Sequence[Repeat],
+    ours: Sequence[Repeat],
+    close: Tolerance,
 ) -> Judged[Estimate]:
     theirs = estimate("mean", [quantity.of(repeat) for repeat in kernel])
     mine = estimate("mean", [quantity.of(repeat) for repeat in ours])

@@ -33,6 +33,29 @@ class Verdict(StrEnum):
     """Not run."""
 
 
+@dataclass(frozen=True)
+class Tolerance:
+    """How far from a value ours may be, in its unit: whichever of its rules allows more.
+
+    Attributes:
+        absolute: So far.
+        relative: So many times the value.
+        factor: Between the value over it and times it.
+        zero: So much where the value is zero.
+    """
+
+    absolute: float = 0.0
+    relative: float = 0.0
+    factor: float = 1.0
+    zero: float = 0.0
+
+    def interval(self, value: float) -> Within:
+        """The least and the greatest value that is close enough, both included."""
+        distance = max(self.absolute, self.relative * abs(value))
+        low, high = min(value - distance, value / self.factor), value + distance
+        return low, max(high, value * self.factor, self.zero if value == 0 else high)
+
+
 class Record(TypedDict):
     """A judged number as `--json` prints it, in the units of the published value.
 

@@ -40,8 +40,8 @@ class PopulationStore(Store):
     """The directory of one population, opened to be filled."""
 
     ABOUT = ABOUT
-    HOLDS, DIFFERS = "paths simulated by", "whose may differ"
-    OF_ANOTHER = "paths of another population, other arms or another seed"
+    OTHER_BUILD = "paths simulated by another build of fullpipe ({}), whose may differ"
+    OTHER_SPEC = "paths of another population, other arms or another seed"
 
     def __init__(self, directory: Path, spec: PopulationSpec, command: str, called: str) -> None:
         """Makes the directory, or opens the one that is there.

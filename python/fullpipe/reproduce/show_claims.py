@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -11,13 +11,19 @@ from fullpipe.verdicts.judged import Verdict
 from fullpipe.verdicts.show import confidence, digits, interval, line, row, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
     from fullpipe.reproduce.claims import Claim
+    from fullpipe.reproduce.statement import Statement
     from fullpipe.verdicts.judged import Judged
 
+HEAD = (
+    "| case | metric | published | ours | close enough | verdict | because |",
+    "|---|---|---|--:|--:|---|---|",
+)
+"""Of a table of claims in Markdown."""
 _INDENT = 2
 _LABEL = 16
 
@@ -26,21 +32,31 @@ def show(judged: Sequence[Judged[Claim]], console: Console) -> None:
     """Prints what a claim says, a line a verdict on it, and why ours misses where it is known."""
     runs = runs_each(point.seeds for each in judged for point in each.subject.points)
     console.print(f"{runs} a point; ours [95 % confidence], what is close enough, verdict")
-    before: str | None = None
+    claims = []
     for claim, verdicts in _by_claim(judged):
+        labels = [each.case.removeprefix(claim.case).strip() for each in verdicts]
+        wide = max(_LABEL, *map(len, labels))
+        labelled = [f"{label:<{wide}} " for label in labels]
+        claims.append((claim, [*zip(labelled, verdicts, strict=True)]))
+    show_verdicts(claims, console)
+    console.print()
+
+
+def show_verdicts(
+    claims: Iterable[tuple[Statement, Sequence[tuple[str, Judged[Any]]]]], console: Console
+) -> None:
+    """Prints claims, those of a case below its name: a line a verdict with its label, and why ours misses."""
+    before: str | None = None
+    for claim, verdicts in claims:
         if claim.case != before:
             console.print(Text(f"\n{claim.case}", style="bold"))
         before = claim.case
         wrapped(f"{claim.metric}; published: {_text(claim.published)}", _INDENT, console)
-        labels = [each.case.removeprefix(claim.case).strip() for each in verdicts]
-        wide = max(_LABEL, *map(len, labels))
-        for each, label in zip(verdicts, labels, strict=True):
+        for label, each in verdicts:
             ours = f"{digits(each.ours.value):>7} {confidence(each.ours):<18}"
-            text = f"    {label:<{wide}} {ours} {interval(claim.within):<12} "
-            console.print(line(text, each.verdict))
-        missed = any(each.verdict is Verdict.MISSED for each in verdicts)
+            console.print(line(f"    {label}{ours} {interval(claim.within):<12} ", each.verdict))
+        missed = any(each.verdict is Verdict.MISSED for _, each in verdicts)
         wrapped(claim.because(missed=missed), 2 * _INDENT, console, "dim")
-    console.print()
 
 
 def markdown(judged: Sequence[Judged[Claim]]) -> list[str]:
@@ -49,8 +65,7 @@ def markdown(judged: Sequence[Judged[Claim]]) -> list[str]:
         f"{runs_each(point.seeds for each in judged for point in each.subject.points)} a point (seeds 1, 2 and so on). "
         "In brackets the 95 % confidence interval of ours over the seeds.",
         "",
-        "| case | metric | published | ours | close enough | verdict | because |",
-        "|---|---|---|--:|--:|---|---|",
+        *HEAD,
     ]
     for claim, verdicts in _by_claim(judged):
         for number, each in enumerate(verdicts):

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.verdicts.judged import Verdict
-from fullpipe.verdicts.show import confidence, digits, interval, line, row, sums, wrapped
+from fullpipe.reproduce.show_claims import HEAD, show_verdicts
+from fullpipe.verdicts.show import confidence, digits, interval, row, sums, wrapped
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,16 +29,7 @@ def show(study: FleetStudy, outcome: FleetOutcome, console: Console) -> None:
     console.print(
         f"{paths:,} paths; ours [95 % confidence], what is close enough, verdict", markup=False
     )
-    before = ""
-    for each in outcome.claims:
-        claim = each.subject
-        if claim.case != before:
-            console.print(Text(f"\n{claim.case}", style="bold"))
-        before = claim.case
-        wrapped(f"{claim.metric}; published: {claim.published}", 2, console)
-        ours = f"{digits(each.ours.value):>7} {confidence(each.ours):<18}"
-        console.print(line(f"    {ours} {interval(claim.within):<12} ", each.verdict))
-        wrapped(claim.because(missed=each.verdict is Verdict.MISSED), 4, console, "dim")
+    show_verdicts([(each.subject, [("", each)]) for each in outcome.claims], console)
     for case, metric, why in study.silent:
         console.print(Text(f"\n{case}", style="bold"))
         wrapped(f"{metric}: not for a simulation to say. {why}", 2, console)
@@ -76,10 +67,7 @@ def markdown(study: FleetStudy, outcome: FleetOutcome) -> str:
         sums(outcome.claims) + ".",
         "",
     ]
-    lines += [
-        "| case | metric | published | ours | close enough | verdict | because |",
-        "|---|---|---|--:|--:|---|---|",
-    ]
+    lines += HEAD
     for each in outcome.claims:
         claim = each.subject
         because = claim.report or (f"{each.reason}: {claim.note}" if each.reason else claim.why)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,6 +48,27 @@ def test_what_is_done_is_handed_over_before_a_failure() -> None:
         for each in on_threads([broken, fine], 2):
             found.append(each)  # noqa: PERF402  (until it raises)
     assert found in ([(1, "fine")], []), "fine was done, or was not yet"
+
+
+def test_a_result_that_was_handed_over_is_forgotten() -> None:
+    class Result:
+        pass
+
+    turn = threading.Semaphore(0)
+
+    def job(_: Progress) -> Result:
+        turn.acquire(timeout=10)
+        return Result()
+
+    jobs = on_threads([job] * 3, 1)
+    there = []
+    for _ in range(2):
+        turn.release()
+        there.append(weakref.ref(next(jobs)[1]))
+    gc.collect()
+    assert there[0]() is None
+    turn.release()
+    jobs.close()
 
 
 def test_closing_ends_jobs_that_go_on() -> None:

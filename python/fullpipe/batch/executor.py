@@ -70,7 +70,7 @@ def on_threads(
             # does not end a wait.
             done, pending = wait(pending, timeout=_LOOK_UP_S, return_when=FIRST_COMPLETED)
             for each in sorted(done, key=lambda job: (job.exception() is not None, numbers[job])):
-                yield numbers[each], each.result()
+                yield numbers.pop(each), each.result()  # nothing holds a result for longer
             tick()
     finally:
         ended.set()

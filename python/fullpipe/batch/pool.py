@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 _LOOK_UP_S = 0.1
 _ENDLESS_S = 1e9
-
-
 ENGINES = ("local", "ray")
 
 

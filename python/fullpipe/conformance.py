@@ -89,10 +89,10 @@ def conformance(
         simulating = bar.track(sections, description="simulating")
         cases.extend(_run(section, algorithm, params, seed) for section in simulating)
         if aside:
-            _keep_table(algorithm, params, cases, aside)
+            _save_table(algorithm, params, cases, aside)
             scenes = [scene for case in cases for scene in case["scenes"]]
             for scene in bar.track(scenes, description="drawing"):
-                _keep_run(scene, aside)
+                _save_run(scene, aside)
     with printing():
         if as_json:
             print(json.dumps(records(cases)))
@@ -246,13 +246,13 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
     return "\n".join(lines)
 
 
-def _keep_table(
+def _save_table(
     algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path
 ) -> None:
     write_table(directory, markdown(algorithm, params, cases), records(cases))
 
 
-def _keep_run(scene: Scene, directory: Path) -> None:
+def _save_run(scene: Scene, directory: Path) -> None:
     """Writes a run as `fullpipe run --out` keeps it."""
     scenario = load(scene["scenario"])
     (directory / scene["name"]).mkdir()

@@ -17,7 +17,7 @@ from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
 from fullpipe.validate.judge import judge
-from fullpipe.validate.traces import keep_traces
+from fullpipe.validate.traces import save_traces
 from fullpipe.verdicts.judged import Tolerance, Verdict
 from fullpipe.verdicts.reader import PublishedError
 
@@ -218,7 +218,7 @@ def test_traces_need_the_oracle_and_say_so_before_anything_runs(
 ) -> None:
     monkeypatch.setattr(_uml_boot, "kernel", lambda: None)
     with pytest.raises(RunnerError, match=r"has not been built\n  fix: run make oracle"):
-        keep_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
+        save_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
     assert not list(tmp_path.iterdir())
 
 
@@ -226,7 +226,7 @@ def test_traces_need_the_oracle_and_say_so_before_anything_runs(
     uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
 )
 def test_traces_of_a_cell_are_one_page_with_both(tmp_path: Path) -> None:
-    (page,) = keep_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
+    (page,) = save_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
     assert page == tmp_path / "traces" / "reno-10m-20ms-2bdp-5s" / "report.html"
     for runner in ("sim", "uml"):
         assert (page.parent / runner / "trace.parquet").exists()

@@ -86,7 +86,7 @@ def repeat(
     jobs: Sequence[Repeated[T]],
     tick: Callable[[], object] = lambda: None,
     runner: Runner = RUNNER,
-    keep: Callable[[int, int, T], object] = lambda _number, _seed, _made: None,
+    save: Callable[[int, int, T], object] = lambda _number, _seed, _made: None,
 ) -> list[tuple[T, ...]]:
     """Runs each setup with all of its seeds: on all cores, or on a machine's clock one at a time, in shuffled blocks.
 
@@ -94,7 +94,7 @@ def repeat(
         jobs: What to run.
         tick: Called after each run.
         runner: What they run on.
-        keep: Is handed what was made of each run as soon as it is there: the number of its job, its seed and that.
+        save: Is handed what was made of each run as soon as it is there: the number of its job, its seed and that.
 
     Returns:
         What was made of each job's runs, in the order of its seeds.
@@ -105,7 +105,7 @@ def repeat(
     made: list[dict[int, T]] = [{} for _ in jobs]
     with closing(_made(jobs, runner)) as runs:
         for number, seed, each in runs:
-            keep(number, seed, each)
+            save(number, seed, each)
             made[number][seed] = each
             tick()
     return [tuple(those[seed] for seed in sorted(those)) for those in made]

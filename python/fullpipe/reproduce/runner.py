@@ -92,7 +92,7 @@ def sampled(
                     runs[seed] = made
                     tick()
 
-    def keep(number: int, seed: int, made: Sample) -> None:
+    def save(number: int, seed: int, made: Sample) -> None:
         if stored:
             stored.add(*points[number], seed, made)
         known[number][seed] = made
@@ -106,7 +106,7 @@ def sampled(
         )
         for (point, those), runs in zip(points, known, strict=True)
     ]
-    repeat(jobs, tick, runner, keep)
+    repeat(jobs, tick, runner, save)
     return {
         point: tuple(runs[seed] for seed in sorted(runs))
         for (point, _), runs in zip(points, known, strict=True)

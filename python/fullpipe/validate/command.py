@@ -23,7 +23,7 @@ from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells as read_cells
 from fullpipe.validate import recorded, show
 from fullpipe.validate.judge import judge, skipped
-from fullpipe.validate.traces import keep_traces
+from fullpipe.validate.traces import save_traces
 from fullpipe.verdicts.judged import Verdict, records
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def validate(
     pages: list[Path] = []
     if traces is not None:
         refused = _refused(chosen, runner)
-        pages = keep_traces([cell for cell in chosen if cell.name not in refused], runner, traces)
+        pages = save_traces([cell for cell in chosen if cell.name not in refused], runner, traces)
     outcomes = outcomes_of(known, chosen, seeds, runner)
     both = show.sides(runner)
     if out is not None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BOTH = (SIMULATOR, "uml")
 
 
-def keep_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
+def save_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
     """Runs each cell with its first seed on the simulator, on Linux in simulated time, and on a runner that is neither.
 
     Returns:

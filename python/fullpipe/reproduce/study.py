@@ -175,10 +175,9 @@ def judge(case: Case, runs: tuple[Sample, ...], refused: str = "") -> CaseOutcom
 
 def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...], refused: str) -> Judged[Cell]:
     metric, within = cell.metric, cell.tolerance.interval(cell.published)
-    ours, came_to = Estimate(math.nan), _skipped(case, refused)
-    if runs:
-        ours = estimate(metric.over, [run.values[metric.measure, metric.flow] for run in runs])
-        came_to = _held(cell, ours, within, runs)
+    values = [run.values[metric.measure, metric.flow] for run in runs]
+    ours = estimate(metric.over, values) if runs else Estimate(math.nan)
+    came_to = _held(cell, ours, within, runs) if runs else _skipped(case, refused)
     return Judged(cell, case.name, metric.name, cell.published, ours, within, *came_to)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections import Counter
 from contextlib import nullcontext
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Literal, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from rich.console import Console
 from rich.padding import Padding
@@ -19,6 +20,9 @@ from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.results import fresh_directory, suited_interval, write_run
 from fullpipe.run import load, run
+from fullpipe.verdicts.estimate import Estimate
+from fullpipe.verdicts.judged import Judged, Verdict, finite, write_table
+from fullpipe.verdicts.show import line, row
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,14 +30,12 @@ if TYPE_CHECKING:
 
     from fullpipe._core import Condition, ConformanceCase, Scene
 
-_STYLES = {"met": "green", "missed": "bold red", "report": "yellow", "skipped": "dim"}
-
 
 class RefusedError(ValueError):
     """There is no such algorithm or parameter; the text says which, and how to mend it."""
 
 
-class Record(TypedDict):
+class ConditionRecord(TypedDict):
     """A condition as `--json` prints it, in its unit.
 
     `tolerance` is the least and the most that is allowed, None without such a bound; `measured` is
@@ -45,7 +47,7 @@ class Record(TypedDict):
     unit: str
     measured: float | None
     tolerance: tuple[float | None, float | None]
-    verdict: Literal["met", "missed", "report", "skipped"]
+    verdict: str
     because: str
 
 
@@ -64,7 +66,7 @@ def conformance(
         params: Parameters of it.
         seed: The seed of everything random.
         out: Where to keep scenarios, traces and pictures, if at all.
-        as_json: Print only the list of :class:`Record`.
+        as_json: Print only the list of :class:`ConditionRecord`.
 
     Returns:
         Whether no condition was missed.
@@ -87,10 +89,10 @@ def conformance(
         simulating = bar.track(sections, description="simulating")
         cases.extend(_run(section, algorithm, params, seed) for section in simulating)
         if aside:
-            _keep_table(algorithm, params, cases, aside)
+            _save_table(algorithm, params, cases, aside)
             scenes = [scene for case in cases for scene in case["scenes"]]
             for scene in bar.track(scenes, description="drawing"):
-                _keep_run(scene, aside)
+                _save_run(scene, aside)
     with printing():
         if as_json:
             print(json.dumps(records(cases)))
@@ -126,21 +128,41 @@ def _run(section: str, algorithm: str, params: Mapping[str, str], seed: int) -> 
         raise RefusedError(f"{setting}: {error.problem}\n  fix: {error.fix}") from error
 
 
-def records(cases: Sequence[ConformanceCase]) -> list[Record]:
+def records(cases: Sequence[ConformanceCase]) -> list[ConditionRecord]:
     """The conditions as `--json` prints them."""
     return [
-        Record(
-            case=scene["name"],
-            condition=condition["condition"],
-            unit=condition["unit"],
-            measured=condition["measured"],
-            tolerance=(condition["least"], condition["most"]),
-            verdict=condition["verdict"],
-            because=condition["because"],
+        ConditionRecord(
+            case=each.case,
+            condition=each.metric,
+            unit=each.subject["unit"],
+            measured=finite(each.ours.value),
+            tolerance=(finite(each.within[0]), finite(each.within[1])),
+            verdict=each.verdict.value,
+            because=each.subject["because"],
         )
         for case in cases
         for scene in case["scenes"]
-        for condition in scene["conditions"]
+        for each in judged(scene)
+    ]
+
+
+def judged(scene: Scene) -> list[Judged[Condition]]:
+    """The conditions of a run, which the core has judged."""
+    return [
+        Judged(
+            each,
+            scene["name"],
+            each["condition"],
+            each["demanded"],
+            Estimate(math.nan if each["measured"] is None else each["measured"]),
+            (
+                -math.inf if each["least"] is None else each["least"],
+                math.inf if each["most"] is None else each["most"],
+            ),
+            Verdict(each["verdict"]),
+            reason=each["why"],
+        )
+        for each in scene["conditions"]
     ]
 
 
@@ -170,19 +192,18 @@ def show(
 def _show_scene(scene: Scene, console: Console) -> None:
     """A line a condition that is judged or reported; why one could not be measured stands above it, once."""
     told = ""
-    for condition in scene["conditions"]:
-        verdict, why = condition["verdict"], condition["why"]
-        if why and why != told:
-            console.print(Text(f"  {verdict}: {why}", style="dim"), soft_wrap=True)
-            told = why
-        if verdict == "skipped":
+    for each in judged(scene):
+        if each.reason and each.reason != told:
+            text = f"  {each.verdict.value}: {each.reason}"
+            console.print(Text(text, style="dim"), soft_wrap=True)
+            told = each.reason
+        if each.verdict is Verdict.SKIPPED:
             continue
-        line = Text(_line(condition["condition"], _measured(condition), condition["demanded"]))
-        console.print(line.append(verdict, style=_STYLES[verdict]))
-        if verdict != "met" and not why:
-            console.print(
-                Padding(Text(condition["because"], style="dim"), (0, 0, 0, 6), expand=False)
-            )
+        text = _line(each.metric, _measured(each.subject), each.subject["demanded"])
+        console.print(line(text, each.verdict))
+        if not each.met and not each.reason:
+            because = Text(each.subject["because"], style="dim")
+            console.print(Padding(because, (0, 0, 0, 6), expand=False))
 
 
 def _title(algorithm: str, params: Mapping[str, str]) -> str:
@@ -217,33 +238,21 @@ def markdown(algorithm: str, params: Mapping[str, str], cases: Sequence[Conforma
                 "| condition | measured | demanded | verdict | from |",
                 "|---|--:|--:|---|---|",
             ]
-            for condition in scene["conditions"]:
-                verdict = (
-                    f"{condition['verdict']}: {condition['why']}"
-                    if condition["why"]
-                    else condition["verdict"]
-                )
-                cells = (
-                    condition["condition"],
-                    _measured(condition),
-                    condition["demanded"],
-                    verdict,
-                )
-                lines.append(f"| {' | '.join(cells)} | {condition['because']} |")
+            for each in judged(scene):
+                verdict = each.verdict.value + (f": {each.reason}" if each.reason else "")
+                cells = (each.metric, _measured(each.subject), each.subject["demanded"])
+                lines.append(row((*cells, verdict, each.subject["because"])))
             lines.append("")
     return "\n".join(lines)
 
 
-def _keep_table(
+def _save_table(
     algorithm: str, params: Mapping[str, str], cases: Sequence[ConformanceCase], directory: Path
 ) -> None:
-    (directory / "table.md").write_text(markdown(algorithm, params, cases), encoding="utf-8")
-    (directory / "table.json").write_text(
-        json.dumps(records(cases), indent=1) + "\n", encoding="utf-8"
-    )
+    write_table(directory, markdown(algorithm, params, cases), records(cases))
 
 
-def _keep_run(scene: Scene, directory: Path) -> None:
+def _save_run(scene: Scene, directory: Path) -> None:
     """Writes a run as `fullpipe run --out` keeps it."""
     scenario = load(scene["scenario"])
     (directory / scene["name"]).mkdir()

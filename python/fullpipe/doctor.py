@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from fullpipe import __version__, _core
+from fullpipe.batch.pool import cores
 from fullpipe.runners import every
-from fullpipe.sweeps.engines import cores
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

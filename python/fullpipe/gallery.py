@@ -176,10 +176,7 @@ def _expected(done: Run) -> list[tuple[str, str, bool]]:
     if not done.scenario.expectations():
         return []
     rows = pl.DataFrame(rows_of(done.metrics), infer_schema_length=None)
-    return [
-        (f"{each.condition} ({each.of})" if each.of else each.condition, measured(each), each.met)
-        for each in judged(done.scenario, rows)
-    ]
+    return [(each.subject.name, measured(each), each.met) for each in judged(done.scenario, rows)]
 
 
 def _picture(done: Run) -> tuple[bytes, tuple[int, int]]:

@@ -11,20 +11,21 @@ import pytest
 
 from fullpipe.reproduce import published
 from fullpipe.reproduce.claims import judge
-from fullpipe.reproduce.estimate import paired_ratio
 from fullpipe.reproduce.pictures import DRAWINGS
 from fullpipe.reproduce.pictures.draw import draw
-from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import study
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.estimate import paired_ratio
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
 from hand_made import run_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
-    from fullpipe.reproduce.claims import Claim, Judged
+    from fullpipe.reproduce.claims import Claim
+    from fullpipe.verdicts.judged import Judged
 
 GOOD = """\
 name = "small"
@@ -218,7 +219,7 @@ def test_a_malformed_file_is_refused(tmp_path: Path, old: str, new: str, words: 
         assert word in message
 
 
-def _judged(claim: Claim, *goodputs: list[tuple[float, ...]]) -> list[Judged]:
+def _judged(claim: Claim, *goodputs: list[tuple[float, ...]]) -> list[Judged[Claim]]:
     """The verdicts on a claim, from the flows' goodputs of each run of each of its points."""
     wanted = [(claim.measure, claim.flow)]
     samples = {

@@ -14,8 +14,8 @@ from fleet_made import START, write_fleet
 from fullpipe.cli import app
 from fullpipe.fleet import store
 from fullpipe.fleet.compare.analysis import analyse
+from fullpipe.fleet.compare.options import read
 from fullpipe.fleet.compare.page import page
-from fullpipe.fleet.compare.wish import read
 from fullpipe.report import Form
 from fullpipe.report.model import Number, Table
 from fullpipe.report.write import make

@@ -18,9 +18,9 @@ from typer.testing import CliRunner
 import fullpipe
 from fullpipe.cli import app
 from fullpipe.fleet import store as tables
-from fullpipe.fleet.population.fill import fill
-from fullpipe.fleet.population.recipe import Recipe, population
-from fullpipe.fleet.population.store import Store, opened, paths
+from fullpipe.fleet.population.execute import execute
+from fullpipe.fleet.population.spec import PopulationSpec, population
+from fullpipe.fleet.population.store import PopulationStore, opened, paths
 from fullpipe.progress import Counter
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ ARMS = ("cubic", "bbr1")
 PATHS = 24
 
 
-def recipe(**changed: object) -> Recipe:
+def spec(**changed: object) -> PopulationSpec:
     text, file = population("edge-2019")
-    return Recipe(**{"text": text, "file": file, "arms": ARMS, "paths": PATHS, **changed})  # type: ignore[arg-type]
+    return PopulationSpec(**{"text": text, "file": file, "arms": ARMS, "paths": PATHS, **changed})  # type: ignore[arg-type]
 
 
-def filled(directory: Path, made: Recipe, threads: int = 2) -> tuple[int, int]:
+def filled(directory: Path, made: PopulationSpec, threads: int = 2) -> tuple[int, int]:
     with Counter(silent=True) as counter:
-        return fill(made, directory, counter, command="test", threads=threads)
+        return execute(made, directory, counter, command="test", threads=threads)
 
 
 def rows(directory: Path, table: str) -> pl.DataFrame:
@@ -51,7 +51,7 @@ def rows(directory: Path, table: str) -> pl.DataFrame:
 @pytest.fixture(scope="module")
 def fleet(tmp_path_factory: pytest.TempPathFactory) -> Path:
     directory = tmp_path_factory.mktemp("population") / "fleet"
-    assert filled(directory, recipe())[0] == PATHS
+    assert filled(directory, spec())[0] == PATHS
     return directory
 
 
@@ -96,10 +96,10 @@ def test_paths_are_there_as_they_were_drawn(fleet: Path) -> None:
 
 
 def test_what_is_there_is_not_run_again_and_more_is_added(fleet: Path, tmp_path: Path) -> None:
-    assert filled(fleet, recipe()) == (0, 0)
+    assert filled(fleet, spec()) == (0, 0)
     grown = tmp_path / "grown"
-    filled(grown, recipe(paths=10))
-    assert filled(grown, recipe(), threads=1)[0] == PATHS - 10
+    filled(grown, spec(paths=10))
+    assert filled(grown, spec(), threads=1)[0] == PATHS - 10
     for table in ("connections", "requests", "counters"):
         assert_frame_equal(rows(grown, table), rows(fleet, table))
     assert json.loads((grown / "simulate.json").read_text())["paths"] == PATHS
@@ -107,29 +107,29 @@ def test_what_is_there_is_not_run_again_and_more_is_added(fleet: Path, tmp_path:
 
 def test_a_shard_without_its_name_is_made_again(fleet: Path, tmp_path: Path) -> None:
     killed = tmp_path / "killed"
-    filled(killed, recipe(paths=10))
+    filled(killed, spec(paths=10))
     for name in (killed / "shards").iterdir():
         name.unlink()
-    assert filled(killed, recipe())[0] == PATHS
+    assert filled(killed, spec())[0] == PATHS
     assert_frame_equal(rows(killed, "connections"), rows(fleet, "connections"))
 
 
 def test_counters_that_were_not_finished_are_made_again(fleet: Path, tmp_path: Path) -> None:
     killed = tmp_path / "killed"
-    filled(killed, recipe(paths=10))
+    filled(killed, spec(paths=10))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "finish", lambda _: None)
-        assert filled(killed, recipe())[0] == PATHS - 10
-    assert filled(killed, recipe()) == (0, 0)
+        patch.setattr(PopulationStore, "finish", lambda _: None)
+        assert filled(killed, spec())[0] == PATHS - 10
+    assert filled(killed, spec()) == (0, 0)
     assert_frame_equal(rows(killed, "counters"), rows(fleet, "counters"))
 
 
 # Some seconds of work in short shards.
 SLOWLY = """
 import sys
-from fullpipe.fleet.population import fill
+from fullpipe.fleet.population import execute
 from fullpipe.cli import main
-fill.SHARD_S = 0.05
+execute.SHARD_S = 0.05
 sys.argv = ["fullpipe", "fleet", "simulate", "--paths", "1500", "--cc", "cubic,bbr1", "--threads", "1", "--out", "edge"]
 main()
 """
@@ -165,14 +165,14 @@ def test_it_goes_on_where_a_signal_has_ended_it_without_loss_or_doubles(tmp_path
     )
     stopped, whole = tmp_path / "edge", tmp_path / "whole"
     assert json.loads((stopped / "simulate.json").read_text())["paths"] == 1500
-    filled(whole, recipe(paths=1500))
+    filled(whole, spec(paths=1500))
     for table in ("connections", "requests", "counters"):
         assert_frame_equal(rows(stopped, table), rows(whole, table))
     assert_frame_equal(paths(stopped).sort("pair").collect(), paths(whole).sort("pair").collect())
 
 
 def test_another_population_is_refused_the_directory(fleet: Path) -> None:
-    for other in (recipe(seed=2), recipe(arms=("cubic",)), recipe(changes=[("path.loss", "0%")])):
+    for other in (spec(seed=2), spec(arms=("cubic",)), spec(changes=[("path.loss", "0%")])):
         with pytest.raises(
             FileExistsError, match="of another population, other arms or another seed"
         ):
@@ -191,7 +191,7 @@ def test_a_path_by_itself_is_what_it_was_in_the_fleet(fleet: Path) -> None:
         row["data_segs_out"],
         row["retrans_total_packets"],
     )
-    assert opened(fleet).identity == recipe().identity
+    assert opened(fleet).identity == spec().identity
 
 
 def test_what_is_wrong_is_said(fleet: Path, tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fullpipe.reproduce import published
-from fullpipe.reproduce.reader import PublishedError
-from fullpipe.reproduce.tables import Tolerance
+from fullpipe.verdicts.judged import Tolerance
+from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,34 +11,36 @@ import pytest
 from typer.testing import CliRunner
 
 from fullpipe.cli import app
-from fullpipe.fleet.population.fill import fill
+from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import measures, published, show, study
-from fullpipe.reproduce.reader import PublishedError
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
 
 FILE = Path(__file__).parents[2] / "published" / "dropbox-2019.toml"
 
 
 @pytest.fixture(scope="module")
-def asked() -> published.Study:
+def asked() -> published.FleetStudy:
     return published.load(FILE)
 
 
 @pytest.fixture(scope="module")
-def small(asked: published.Study) -> published.Study:
+def small(asked: published.FleetStudy) -> published.FleetStudy:
     some = [each for each in asked.assumptions if each.name in ("no-windows", "shared")]
     return replace(asked, paths=40, fewer=10, assumptions=tuple(some))
 
 
-def outcome(of: published.Study, directory: Path) -> study.Outcome:
+def outcome(of: published.FleetStudy, directory: Path) -> study.FleetOutcome:
     directory.mkdir()
     with Counter(silent=True) as counter:
         return study.run(of, directory, counter)
 
 
 @pytest.fixture(scope="module")
-def done(small: published.Study, tmp_path_factory: pytest.TempPathFactory) -> study.Outcome:
+def done(
+    small: published.FleetStudy, tmp_path_factory: pytest.TempPathFactory
+) -> study.FleetOutcome:
     return outcome(small, tmp_path_factory.mktemp("dropbox") / "first")
 
 
@@ -46,7 +48,7 @@ def arm(**columns: list[float]) -> dict[str, np.ndarray]:
     return {name: np.array(values, dtype=float) for name, values in columns.items()}
 
 
-def test_all_cases_are_judged_or_silent_with_a_reason(asked: published.Study) -> None:
+def test_all_cases_are_judged_or_silent_with_a_reason(asked: published.FleetStudy) -> None:
     cases = {claim.case for claim in asked.claims} | {case for case, _, _ in asked.silent}
     assert cases == {f"D{number}" for number in range(1, 20)}
     assert all(claim.why for claim in asked.claims) and all(why for _, _, why in asked.silent)
@@ -80,39 +82,39 @@ def test_ranks_of_what_rises_together_are_one() -> None:
 
 
 def test_each_claim_has_a_number_with_its_interval(
-    small: published.Study, done: study.Outcome
+    small: published.FleetStudy, done: study.FleetOutcome
 ) -> None:
     assert len(done.claims) == len(small.claims) == len(done.fewer)
     assert {len(arm["loss"]) for arm in done.arms.values()} == {40}
     for judged in done.claims:
-        if judged.claim.measure != "envelope":  # of which there are too few
-            assert judged.ours.low <= judged.ours.value <= judged.ours.high, judged.claim.metric
+        if judged.subject.measure != "envelope":  # of which there are too few
+            assert judged.ours.low <= judged.ours.value <= judged.ours.high, judged.subject.metric
     text = show.markdown(small, done)
     assert all(claim.metric in text for claim in small.claims)
 
 
-def test_where_no_window_limits_there_is_nothing_to_compare(done: study.Outcome) -> None:
+def test_where_no_window_limits_there_is_nothing_to_compare(done: study.FleetOutcome) -> None:
     limited = [
-        each for each in done.assumptions["no-windows"] if each.claim.measure == "window_limited"
+        each for each in done.assumptions["no-windows"] if each.subject.measure == "window_limited"
     ]
     assert [each.verdict for each in limited] == [Verdict.SKIPPED] * 2
     assert not any(each.sure for each in limited), "it turns nothing"
 
 
 def test_a_rival_takes_its_share(
-    small: published.Study, tmp_path: Path, done: study.Outcome
+    small: published.FleetStudy, tmp_path: Path, done: study.FleetOutcome
 ) -> None:
-    recipes = study.recipes(small)
-    assert 'name = "rival"' in recipes["shared"].text and "rival" not in recipes[""].text
+    specs = study.specs(small)
+    assert 'name = "rival"' in specs["shared"].text and "rival" not in specs[""].text
     with Counter(silent=True) as counter:
-        fill(recipes["shared"], tmp_path / "shared", counter, command="test")
+        execute(specs["shared"], tmp_path / "shared", counter, command="test")
     shared = measures.arms(tmp_path / "shared", small.least_bytes)["cubic-linux"]["throughput"]
     alone = measures.first(done.arms, 10)["cubic-linux"]["throughput"]
     assert np.median(shared) < 0.75 * np.median(alone)
 
 
 def test_the_same_again_is_the_same(
-    small: published.Study, done: study.Outcome, tmp_path: Path
+    small: published.FleetStudy, done: study.FleetOutcome, tmp_path: Path
 ) -> None:
     again = outcome(replace(small, assumptions=()), tmp_path / "again")
     assert [repr(each) for each in again.claims] == [repr(each) for each in done.claims]

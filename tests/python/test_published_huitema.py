@@ -13,7 +13,7 @@ from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.draw import draw
 from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import study
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 from hand_made import run_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def test_the_ratios_of_before_after_and_cubic() -> None:
     file = published.load(published.find("huitema"))
     done = study(file.only(["H2/H1", "H3/H2", "H4"]).with_seeds(8))
-    assert {judged.claim.metric: judged.verdict for judged in done.claims} == dict.fromkeys(
+    assert {judged.subject.metric: judged.verdict for judged in done.claims} == dict.fromkeys(
         (
             "BBR before / CUBIC",
             "BBR after / before",

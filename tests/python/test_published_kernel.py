@@ -11,7 +11,7 @@ import fullpipe
 from fullpipe.reproduce import published
 from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.draw import draw
-from fullpipe.reproduce.reader import PublishedError
+from fullpipe.verdicts.reader import PublishedError
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "published/kernel-2026.toml"

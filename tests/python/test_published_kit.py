@@ -14,7 +14,7 @@ from fullpipe.reproduce.measures import OF_WORKLOADS
 from fullpipe.reproduce.pictures.draw import draw
 from fullpipe.reproduce.runner import sample
 from fullpipe.reproduce.study import study
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

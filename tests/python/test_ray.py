@@ -18,8 +18,8 @@ from polars.testing import assert_frame_equal
 
 import fullpipe as package
 from fullpipe.fleet import store as tables
-from fullpipe.fleet.population.fill import fill
-from fullpipe.fleet.population.recipe import Recipe, population
+from fullpipe.fleet.population.execute import execute
+from fullpipe.fleet.population.spec import PopulationSpec, population
 from fullpipe.fleet.population.store import paths
 from fullpipe.fleet.schema import DAY_OF
 from fullpipe.progress import Counter
@@ -98,12 +98,12 @@ def test_every_row_is_there_and_the_same_though_a_worker_is_killed(tmp_path: Pat
 @pytest.mark.usefixtures("cluster")
 def test_a_fleet_is_the_same_on_a_cluster_and_goes_on_there(tmp_path: Path) -> None:
     text, file = population("edge-2019")
-    recipe = Recipe(text, file, ("cubic", "bbr3"), paths=60)
+    spec = PopulationSpec(text, file, ("cubic", "bbr3"), paths=60)
 
     def filled(directory: Path, number: int, engine: str) -> tuple[int, int]:
         with Counter(silent=True) as counter:
-            return fill(
-                replace(recipe, paths=number), directory, counter, command="test", engine=engine
+            return execute(
+                replace(spec, paths=number), directory, counter, command="test", engine=engine
             )
 
     begun = filled(tmp_path / "ray", 20, "local")

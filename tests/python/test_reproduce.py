@@ -14,13 +14,14 @@ import polars as pl
 import pytest
 
 from conftest import interrupt
+from fullpipe.batch.repeated import Setup
 from fullpipe.reproduce import published
 from fullpipe.reproduce.groups import Point
-from fullpipe.reproduce.runner import Setup, sample
-from fullpipe.reproduce.study import Outcome, Study, records, study
+from fullpipe.reproduce.runner import sample
+from fullpipe.reproduce.study import CaseOutcome, StudyOutcome, study
 from fullpipe.reproduce.study import judge as judge_samples
-from fullpipe.reproduce.tables import Case, Cell, Metric, Tolerance
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.reproduce.tables import Case, Cell, Metric
+from fullpipe.verdicts.judged import Tolerance, Verdict, records
 from hand_made import Ran, run_of
 from test_published import GOOD
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _POINT = Point("c", "", Setup("", "small.toml"), 1)
 
 
-def judge(case: Case, runs: tuple[Ran, ...]) -> Outcome:
+def judge(case: Case, runs: tuple[Ran, ...]) -> CaseOutcome:
     """The verdicts on a case, from runs made by hand."""
     wanted = {(cell.metric.measure, cell.metric.flow) for cell in case.cells}
     if any(cell.same_winner for cell in case.cells):
@@ -63,7 +64,7 @@ def test_the_edges_of_a_tolerance_are_inside(ours: float | None, verdict: Verdic
 
 def test_no_sample_is_null_in_json() -> None:
     case = _case("rtt_mean_ms", 40, Tolerance(absolute=6))
-    (record,) = records(Study((judge(case, (run_of(1, rtt_ms=None),)),), (), {}))
+    (record,) = records(StudyOutcome((judge(case, (run_of(1, rtt_ms=None),)),), (), {}).judged)
     assert record["ours"] is None
     assert record["verdict"] == "missed"
 
@@ -92,7 +93,8 @@ def test_no_runs_are_skipped() -> None:
     )
     outcome = judge(case, ())
     assert (outcome.runs, outcome.jain) == ((), None)
-    assert (outcome.cells[0].verdict, outcome.cells[0].ours) == (Verdict.SKIPPED, None)
+    assert outcome.cells[0].verdict is Verdict.SKIPPED
+    assert math.isnan(outcome.cells[0].ours.value)
     assert "not-built" in outcome.cells[0].reason
 
 
@@ -124,7 +126,7 @@ def test_one_row_of_the_microsoft_table() -> None:
     assert len(ticks) == 2
     assert [first["seed"], second["seed"]] == [1, 2]
     assert first["flows"] != second["flows"]
-    mbps, rtt, loss = records(done)
+    mbps, rtt, loss = records(done.judged)
     assert list(mbps) == ["case", "metric", "published", "ours", "tolerance", "verdict"]
     assert (mbps["case"], mbps["metric"], mbps["published"]) == (
         "30s_40Mbps_4ms_200pkt_0loss_CUBIC",

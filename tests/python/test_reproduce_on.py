@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 from fullpipe.reproduce.published import find, is_of_a_fleet, load
-from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.study import study
-from fullpipe.reproduce.verdict import Verdict
 from fullpipe.runners import runner
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from conftest import Fullpipe

@@ -16,7 +16,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import fullpipe as package
-from fullpipe.sweeps import plan
+from fullpipe.batch import spec as sweep_spec
 from fullpipe.sweeps.store import plain
 
 if TYPE_CHECKING:
@@ -38,17 +38,17 @@ cc = "bbr1"
 LONG = BASE.replace('"500ms"', '"5s"').replace("10mbit", "1gbit")
 # The command with shards of a few runs.
 SHORT_SHARDS = """\
-import fullpipe.sweeps.fill
+import fullpipe.sweeps.execute
 from fullpipe.cli import main
-fullpipe.sweeps.fill.SHARD_S = 0.05
+fullpipe.sweeps.execute.SHARD_S = 0.05
 main()
 """
 # And a slow disk, so that there is time to kill it in the middle.
 SLOW_DISK = """\
 import time
-from fullpipe.sweeps.store import Store
-add = Store.add
-Store.add = lambda *given, **named: (add(*given, **named), time.sleep(0.5))
+from fullpipe.sweeps.store import SweepStore
+add = SweepStore.add
+SweepStore.add = lambda *given, **named: (add(*given, **named), time.sleep(0.5))
 """
 BUFFERS = "path.buffer=0.5bdp,1bdp,8bdp"
 
@@ -241,7 +241,7 @@ def test_another_sweep_or_build_is_not_mixed_in(
     commented = base.with_name("commented.toml")
     commented.write_text(f"{BASE}# comments decide nothing\n")
     package.sweep(commented, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
-    for module in ("fullpipe.sweeps.plan", "fullpipe.sweeps.store"):
+    for module in ("fullpipe.batch.spec", "fullpipe.batch.store"):
         monkeypatch.setattr(f"{module}.build", lambda: "0123456789abcdef")
     with pytest.raises(FileExistsError, match="by another build of fullpipe"):
         package.sweep(base, {"path.rtt": ["10ms", "20ms"]}, out=tmp_path / "out")
@@ -358,12 +358,12 @@ def test_what_reads_parquet_opens_it(base: Path, tmp_path: Path) -> None:
 
 
 def test_the_build_is_part_of_the_identity(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    recipe = plan.Recipe(BASE, "base.toml", repeat=3)
-    assert plan.Recipe(BASE, "base.toml", repeat=5).identity == recipe.identity
-    assert plan.Recipe(BASE, "base.toml", repeat=1).identity != recipe.identity, (
+    spec = sweep_spec.SweepSpec(BASE, "base.toml", repeat=3)
+    assert sweep_spec.SweepSpec(BASE, "base.toml", repeat=5).identity == spec.identity
+    assert sweep_spec.SweepSpec(BASE, "base.toml", repeat=1).identity != spec.identity, (
         "one run has no jitter added"
     )
-    assert plan.Recipe(BASE, "base.toml", repeat=3, seed=2).identity != recipe.identity
-    monkeypatch.setattr(plan, "build", lambda: "0123456789abcdef")
-    assert plan.Recipe(BASE, "base.toml", repeat=3).identity != recipe.identity
+    assert sweep_spec.SweepSpec(BASE, "base.toml", repeat=3, seed=2).identity != spec.identity
+    monkeypatch.setattr(sweep_spec, "build", lambda: "0123456789abcdef")
+    assert sweep_spec.SweepSpec(BASE, "base.toml", repeat=3).identity != spec.identity
     assert len(os.listdir(base.parent)) == 1, "nothing is written"  # noqa: PTH208

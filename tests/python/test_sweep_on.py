@@ -14,17 +14,18 @@ import pytest
 
 import fullpipe as package
 from conftest import SCENARIO
+from fullpipe.batch import other_runners
+from fullpipe.batch.spec import SweepSpec
 from fullpipe.report.build import build
 from fullpipe.report.kept import read
 from fullpipe.report.model import Table, Timeline
 from fullpipe.runners import runner
-from fullpipe.sweeps import elsewhere
-from fullpipe.sweeps.plan import Recipe
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from conftest import Fullpipe
+    from fullpipe.batch.pool import Step
 
 AXES = {"path.buffer": ["1bdp", "2bdp", "4bdp", "8bdp"]}
 BOTH = "sim,own_runners:Other"
@@ -129,13 +130,13 @@ def test_how_long_transfers_take_is_known_from_those_before(fake: Path) -> None:
     ended = SCENARIO.replace('cc = "', 'bytes = "10kB"\ncc = "').replace(
         'duration = "', 'duration = "600s" # "'
     )
-    recipe = Recipe(ended, "mine.toml", repeat=3)
-    todo = elsewhere.jobs(recipe, {"timed": [(0, 3)]}, [runner(TIMED)])
-    said: list[elsewhere.Left] = []
-    for _ in elsewhere.one_by_one(recipe, todo, lambda *_: "off", said.append):
-        pass
-    assert {left.seconds for left in said if left.runs == 0} == {None}, "600 s are a deadline"
-    later = [left.seconds for left in said if left.runs == 2]
+    spec = SweepSpec(ended, "mine.toml", repeat=3)
+    todo = other_runners.schedule(spec, {"timed": [(0, 3)]}, [runner(TIMED)])
+    said: list[Step] = []
+    for step in other_runners.steps(spec, todo, show=said.append):
+        said.append(step)  # noqa: PERF402  (some are shown meanwhile)
+    assert {step.left_s for step in said if step.runs == 0} == {None}, "600 s are a deadline"
+    later = [step.left_s for step in said if step.runs == 2]
     assert all(seconds is not None and 0 <= seconds < 5 for seconds in later)
 
 

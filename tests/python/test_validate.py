@@ -12,15 +12,14 @@ import pytest
 from rich.console import Console
 
 import fullpipe
-from fullpipe.reproduce.reader import PublishedError
-from fullpipe.reproduce.verdict import Verdict
 from fullpipe.runners import RunnerError, _uml_boot, uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
-from fullpipe.validate.cells import Close
 from fullpipe.validate.command import ENOUGH, met, outcomes_of, validate
 from fullpipe.validate.judge import judge
-from fullpipe.validate.traces import keep_traces
+from fullpipe.validate.traces import save_traces
+from fullpipe.verdicts.judged import Tolerance, Verdict
+from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from fullpipe.runners import Progress, Result
@@ -100,9 +99,9 @@ def test_the_page_says_what_comes_out(outcomes: list[CellOutcome]) -> None:
     assert len(rows) > 5
     for head, *shown in rows:
         (found,) = (each for each in outcomes if f"`{each.cell.name}`" in head)
-        first = {each.name.removesuffix(f" {found.cell.flows[0]}"): each for each in found.judged}
+        first = {each.metric.removesuffix(f" {found.cell.flows[0]}"): each for each in found.judged}
         for name, words in zip(("goodput", "RTT", "queue p95", "resent"), shown, strict=True):
-            those = [show.digits(each.value) for each in (first[name].kernel, first[name].ours)]
+            those = [show.digits(each.value) for each in (first[name].subject, first[name].ours)]
             assert [*map(float, words.split("&"))] == [*map(float, those)], (head, name)
 
 
@@ -128,10 +127,10 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
 
 
 def test_whichever_rule_allows_more_decides() -> None:
-    assert Close(relative=0.1, absolute=1.0).interval(5.0) == (4.0, 6.0)
-    assert Close(relative=0.1, absolute=1.0).interval(50.0) == (45.0, 55.0)
-    assert Close(factor=2.0, absolute=10.0).interval(4.0) == (-6.0, 14.0)
-    assert Close(factor=2.0, absolute=10.0).interval(100.0) == (50.0, 200.0)
+    assert Tolerance(relative=0.1, absolute=1.0).interval(5.0) == (4.0, 6.0)
+    assert Tolerance(relative=0.1, absolute=1.0).interval(50.0) == (45.0, 55.0)
+    assert Tolerance(factor=2.0, absolute=10.0).interval(4.0) == (-6.0, 14.0)
+    assert Tolerance(factor=2.0, absolute=10.0).interval(100.0) == (50.0, 200.0)
 
 
 def test_a_number_that_is_off_misses_its_cell_and_says_by_how_much() -> None:
@@ -158,7 +157,7 @@ def test_of_several_flows_their_sum_counts_and_who_has_how_much_of_it() -> None:
     kernel = [[numbers(12e6), numbers(6e6)]]
     assert judge(of, kernel, [[numbers(12.5e6), numbers(5.5e6)]], close).verdict is Verdict.MET
     missed = judge(of, kernel, [[numbers(6e6), numbers(12e6)]], close)
-    assert [each.name for each in missed.judged if each.verdict is Verdict.MISSED] == [
+    assert [each.metric for each in missed.judged if each.verdict is Verdict.MISSED] == [
         "share of cubic"
     ]
 
@@ -185,7 +184,7 @@ def test_what_a_runner_can_not_do_is_skipped_and_said(capsys: pytest.CaptureFixt
     run, left = outcomes_of(known, two, 2, Elsewhere())
     assert (run.verdict, left.verdict) == (Verdict.MET, Verdict.SKIPPED)
     assert met([run, left])
-    show.show([run, left], show.sides("elsewhere"), Console())
+    show.show([run, left], show.sides(Elsewhere()), Console())
     said = capsys.readouterr().out
     assert "recorded|elsewhere. goodput" in said
     assert "Skipped\nbbr-20m-20ms-2bdp: bbr-20m-20ms-2bdp: there is no bbr here" in said
@@ -219,7 +218,7 @@ def test_traces_need_the_oracle_and_say_so_before_anything_runs(
 ) -> None:
     monkeypatch.setattr(_uml_boot, "kernel", lambda: None)
     with pytest.raises(RunnerError, match=r"has not been built\n  fix: run make oracle"):
-        keep_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
+        save_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
     assert not list(tmp_path.iterdir())
 
 
@@ -227,7 +226,7 @@ def test_traces_need_the_oracle_and_say_so_before_anything_runs(
     uml.RUNNER.missing() is not None, reason="user-mode Linux has not been built: make oracle"
 )
 def test_traces_of_a_cell_are_one_page_with_both(tmp_path: Path) -> None:
-    (page,) = keep_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
+    (page,) = save_traces([cell("reno-10m-20ms-2bdp-5s")], SIMULATOR, tmp_path / "traces")
     assert page == tmp_path / "traces" / "reno-10m-20ms-2bdp-5s" / "report.html"
     for runner in ("sim", "uml"):
         assert (page.parent / runner / "trace.parquet").exists()

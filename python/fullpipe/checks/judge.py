@@ -6,8 +6,11 @@ import math
 import operator
 from typing import TYPE_CHECKING, NamedTuple
 
+from fullpipe.verdicts.estimate import Estimate
+from fullpipe.verdicts.judged import Judged, Verdict
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping
 
     import polars as pl
 
@@ -21,10 +24,10 @@ _HOLDS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-class Judged(NamedTuple):
-    """A condition on one metric of one flow, workload or link, with what came of it."""
+class Condition(NamedTuple):
+    """A condition on one metric of one flow, workload or link."""
 
-    condition: str
+    text: str
     """As it is written in the scenario."""
     of: str
     """What it is about: `flow a`, `workload web`, or empty where the condition names one."""
@@ -32,19 +35,15 @@ class Judged(NamedTuple):
     """Of the repetitions; None when each of them has to meet it."""
     unit: str
     bound: float
-    measured: float
-    """The quantile, or the repetition that is worst. NaN where there is no such number."""
-    least: float
-    most: float
-    """Of all repetitions that have the number."""
-    met: bool
-    failed: Sequence[int]
-    """The seeds that do not meet it, the worst first: replay the first of them."""
-    seeds: int
+
+    @property
+    def name(self) -> str:
+        """What it says, and what it is about."""
+        return f"{self.text} ({self.of})" if self.of else self.text
 
 
-def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged]:
-    """Judges each condition.
+def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged[Condition]]:
+    """Judges each condition: ours is its quantile of the repetitions, or the one that is worst.
 
     Args:
         scenario: Whose conditions they are.
@@ -56,7 +55,8 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged]:
     ]
     for text, quantile, comparison, measured in scenario.expectations():
         for flow, column, bound, unit in measured:
-            own = rows.filter(flow_index=flow or 0)
+            # Of seeds that miss it alike, the least is named, in whatever order they ran.
+            own = rows.filter(flow_index=flow or 0).sort("seed")
             # Slowdowns of a workload of which nothing was complete are in no row.
             there = (
                 own[column].cast(float).fill_null(math.nan)
@@ -65,23 +65,17 @@ def judged(scenario: _core.Scenario, rows: pl.DataFrame) -> Iterator[Judged]:
             )
             values = dict(zip(own["seed"], there, strict=True))
             whose = names[flow] if flow is not None and len(measured) > 1 else ""
-            yield _judge(text, whose, quantile, comparison, bound, unit, values)
+            condition = Condition(text, whose, quantile, unit, bound)
+            yield _judge(condition, comparison, values)
 
 
-def _judge(
-    text: str,
-    whose: str,
-    quantile: float | None,
-    comparison: str,
-    bound: float,
-    unit: str,
-    values: Mapping[int, float],
-) -> Judged:
+def _judge(condition: Condition, comparison: str, values: Mapping[int, float]) -> Judged[Condition]:
     # A number that is not there meets no bound, so it is worse than any.
     sign = 1 if comparison in (">=", ">") else -1
     worst_first = sorted(
         values, key=lambda seed: -math.inf if math.isnan(values[seed]) else sign * values[seed]
     )
+    bound, quantile = condition.bound, condition.quantile
     failed = [seed for seed in worst_first if not _HOLDS[comparison](values[seed], bound)]
     if quantile is None:
         measured = values[worst_first[0]]
@@ -89,16 +83,16 @@ def _judge(
         ascending = [values[seed] for seed in (worst_first if sign > 0 else reversed(worst_first))]
         measured = ascending[max(math.ceil(round(quantile * len(ascending), 9)) - 1, 0)]
     there = [value for value in values.values() if not math.isnan(value)]
+    met = _HOLDS[comparison](measured, bound)
     return Judged(
-        text,
-        whose,
-        quantile,
-        unit,
+        condition,
+        condition.of,
+        condition.text,
         bound,
-        measured,
-        min(there, default=math.nan),
-        max(there, default=math.nan),
-        _HOLDS[comparison](measured, bound),
-        failed,
-        len(values),
+        Estimate(measured, min(there, default=math.nan), max(there, default=math.nan)),
+        (bound, math.inf) if sign > 0 else (-math.inf, bound),
+        Verdict.MET if met else Verdict.MISSED,
+        met,
+        runs=len(values),
+        failed=failed,
     )

@@ -3,33 +3,39 @@
 from __future__ import annotations
 
 import time
-from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.checks.judge import Judged, judged
+from fullpipe.batch import other_runners
+from fullpipe.batch.pool import cores, drain, pooled
+from fullpipe.batch.spec import SweepSpec, refuse_too_large
+from fullpipe.batch.store import as_frame
+from fullpipe.checks.judge import judged
 from fullpipe.run import parse, read
-from fullpipe.sweeps import elsewhere
-from fullpipe.sweeps.engines import Step, cores, local
-from fullpipe.sweeps.fill import SHARD_S
-from fullpipe.sweeps.plan import Recipe, refuse_too_large
-from fullpipe.sweeps.store import series
+from fullpipe.runners import is_simulator, option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
+    from fullpipe.batch.pool import Step
+    from fullpipe.checks.judge import Condition
     from fullpipe.progress import Counter
     from fullpipe.runners import Runner
+    from fullpipe.verdicts.judged import Judged
+
+
+_SHARD_S = 1.0
+"""A shard is about so much work: progress is shown in between."""
 
 
 class Subject(NamedTuple):
     """A scenario of which something is expected."""
 
     scenario: _core.Scenario
-    recipe: Recipe
+    spec: SweepSpec
 
 
 class Checked(NamedTuple):
@@ -37,7 +43,7 @@ class Checked(NamedTuple):
 
     file: str
     title: str
-    judged: Sequence[Judged]
+    judged: Sequence[Judged[Condition]]
     settings: Sequence[str]
     """Of `--set`, that make a plain run one of these repetitions."""
     runs: int
@@ -57,7 +63,7 @@ class Checked(NamedTuple):
             "fullpipe",
             "run",
             self.file,
-            *([] if self.runner == "sim" else ["--on", self.runner]),
+            *option(self.runner),
             "--seed",
             str(seed),
             *(part for s in self.settings for part in ("--set", s)),
@@ -95,16 +101,16 @@ def _subject(path: Path, repeat: int, seed: int | None) -> Subject | None:
     if not scenario.expectations():
         return None
     # what its [sweep] varies is left as it is above
-    recipe = Recipe(text, file, repeat=repeat, seed=seed, points=[[]])
+    spec = SweepSpec(text, file, repeat=repeat, seed=seed, points=[[]])
     try:
-        recipe.plan  # noqa: B018  (made here, to be refused here)
+        spec.plan  # noqa: B018  (made here, to be refused here)
     except _core.ScenarioError:
         if scenario.is_random or repeat == 1:
             raise
         # It says that it has no jitter: one run is all there is.
-        recipe = Recipe(text, file, repeat=1, seed=seed, points=[[]])
-        recipe.plan  # noqa: B018
-    return Subject(scenario, recipe)
+        spec = SweepSpec(text, file, repeat=1, seed=seed, points=[[]])
+        spec.plan  # noqa: B018
+    return Subject(scenario, spec)
 
 
 def check(
@@ -115,68 +121,46 @@ def check(
     Raises:
         ScenarioError: When a runner refuses a scenario; nothing has run then.
     """
-    for _, recipe in subjects:
+    for _, spec in subjects:
         for runner in runners:
-            if runner.name == "sim":
-                refuse_too_large(recipe, cores())
+            if is_simulator(runner):
+                refuse_too_large(spec, cores())
             else:
-                elsewhere.refuse(recipe, [runner], lambda _: "off")
-    counter.begin(sum(subject.recipe.plan.runs for subject in subjects) * len(runners), 0)
+                other_runners.refuse(spec, [runner], lambda _: "off")
+    counter.begin(sum(subject.spec.plan.runs for subject in subjects) * len(runners), 0)
     runs = packets = 0
-    for scenario, recipe in subjects:
+    for subject in subjects:
         for runner in runners:
             start = time.perf_counter()
-            frames: list[pl.DataFrame] = []
-            done = moved = 0
-            for step in _steps(recipe, runner, counter, runs, packets):
-                done, moved = step.runs, step.packets
-                counter.show(runs + done, packets + moved)
-                if step.shard:
-                    frames.append(
-                        pl.DataFrame(
-                            [series(name, column) for name, column in step.shard[2].items()]
-                        )
-                    )
+            rows, done, moved = _measured(subject.spec, runner, counter, runs, packets)
             runs, packets = runs + done, packets + moved
-            rows = pl.concat(frames, how="diagonal_relaxed")
-            settings = [f"{key}={jitter}" for key, jitter, _ in recipe.plan.added_jitter]
-            wall_s = time.perf_counter() - start
-            found = list(judged(scenario, rows))
+            plan, wall_s = subject.spec.plan, time.perf_counter() - start
             yield Checked(
-                recipe.file,
-                scenario.title or "",
-                found,
-                settings,
-                recipe.plan.runs,
+                subject.spec.file,
+                subject.scenario.title or "",
+                list(judged(subject.scenario, rows)),
+                [f"{key}={jitter}" for key, jitter, _ in plan.added_jitter],
+                plan.runs,
                 wall_s,
                 runner.name,
                 len(runners) > 1,
             )
 
 
-def _steps(
-    recipe: Recipe, runner: Runner, counter: Counter, runs: int, packets: int
-) -> Iterator[Step]:
-    """All runs of a scenario, as an engine has them."""
-    whole = [(0, recipe.plan.runs)]
-    if runner.name == "sim":
-        with closing(local(recipe, whole, cores(), SHARD_S)) as steps:
-            yield from steps
-        return
-    todo = elsewhere.jobs(recipe, {runner.name: whole}, [runner])
+def _measured(
+    spec: SweepSpec, runner: Runner, counter: Counter, runs: int, packets: int
+) -> tuple[pl.DataFrame, int, int]:
+    """The rows of all runs of a scenario, how many runs these are, and the packets that they moved."""
+    frames: list[pl.DataFrame] = []
 
-    def level(_job: elsewhere.Job, _scenario: _core.Scenario) -> str:
-        return "off"
+    def show(step: Step) -> None:
+        counter.show(runs + step.runs, packets + step.packets, step.left_s)
 
-    def tick(left: elsewhere.Left) -> None:
-        counter.show(runs + left.runs, packets + left.packets, left.seconds)
-
-    if runner.real_time:
-        finished = elsewhere.one_by_one(recipe, todo, level, tick)
+    whole = [(0, spec.plan.runs)]
+    if is_simulator(runner):
+        steps = pooled(spec, whole, _SHARD_S)
     else:
-        finished = elsewhere.side_by_side(recipe, todo, cores(), level, tick)
-    moved = 0
-    with closing(finished):
-        for number, each in enumerate(finished, 1):
-            moved += each.run.metrics["packets"]
-            yield Step(number, moved, (each.job.number, each.job.number + 1, each.rows))
+        todo = other_runners.schedule(spec, {runner.name: whole}, [runner])
+        steps = other_runners.steps(spec, todo, show=show)
+    done, moved = drain(steps, show, lambda shard: frames.append(as_frame(shard.rows)))
+    return pl.concat(frames, how="diagonal_relaxed"), done, moved

@@ -10,7 +10,9 @@ from xml.etree import ElementTree as ET
 
 from rich.text import Text
 
+from fullpipe.runners import option
 from fullpipe.table import NONE, digits, rate_unit
+from fullpipe.verdicts.show import line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +20,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from fullpipe.checks.judge import Judged
+    from fullpipe.checks.judge import Condition
     from fullpipe.checks.run import Checked
+    from fullpipe.verdicts.judged import Judged
 
-_STYLES = {True: "green", False: "bold red"}
 _CONDITION, _MEASURED = 42, 24
 
 
@@ -30,12 +32,12 @@ def show(checked: Checked, console: Console) -> None:
     how_often = "1 run" if checked.runs == 1 else f"{checked.runs} repetitions"
     console.print(Text.assemble((_called(checked), "bold"), f", {how_often}"), soft_wrap=True)
     for each in checked.judged:
-        condition = f"{each.condition} ({each.of})" if each.of else each.condition
+        condition = each.subject.name
         if len(condition) > _CONDITION:
             console.print(Text(f"  {condition}"), soft_wrap=True)
             condition = ""
-        line = Text(f"  {condition:<{_CONDITION}} {measured(each):>{_MEASURED}}  ")
-        console.print(line.append(_word(each.met), style=_STYLES[each.met]))
+        text = f"  {condition:<{_CONDITION}} {measured(each):>{_MEASURED}}  "
+        console.print(line(text, each.verdict))
         if not each.met:
             console.print(Text(f"    {reason(each)}:"), soft_wrap=True)
             console.print(Text(f"    {shlex.join(checked.replay(each.failed[0]))}"), soft_wrap=True)
@@ -44,7 +46,7 @@ def show(checked: Checked, console: Console) -> None:
 def _called(checked: Checked) -> str:
     return (
         f"{checked.file} on {checked.runner}"
-        if checked.one_of or checked.runner != "sim"
+        if checked.one_of or option(checked.runner)
         else checked.file
     )
 
@@ -54,56 +56,53 @@ def sums(all_checked: Sequence[Checked], without: int) -> str:
     judged = [each for checked in all_checked for each in checked.judged]
     missed = sum(not each.met for each in judged)
     files = {checked.file for checked in all_checked}
-    line = (
+    said = (
         f"{len(judged) - missed} of {len(judged)} conditions met in {_count(len(files), 'scenario')}, "
         f"{sum(checked.runs for checked in all_checked):,} runs"
     )
-    return f"{line}; {_count(without, 'scenario')} without any" if without else line
+    return f"{said}; {_count(without, 'scenario')} without any" if without else said
 
 
-def measured(each: Judged) -> str:
+def measured(each: Judged[Condition]) -> str:
     """The range of the repetitions, or the quantile of them."""
-    if each.quantile is not None:
-        return f"{_quantile(each.quantile)} {_shown(each, each.measured)}"
-    if math.isnan(each.least):
+    quantile, ours = each.subject.quantile, each.ours
+    if quantile is not None:
+        return f"{_quantile(quantile)} {_shown(each, ours.value)}"
+    if math.isnan(ours.least):
         return NONE
     scale, unit = _scale(each)
-    low, high = digits(each.least * scale), digits(each.most * scale)
+    low, high = digits(ours.least * scale), digits(ours.most * scale)
     return f"{low if low == high else f'{low} – {high}'}{unit}"
 
 
-def reason(each: Judged) -> str:
+def reason(each: Judged[Condition]) -> str:
     """In how many repetitions, and how far off."""
     how_often = (
-        f"{len(each.failed)} of {each.seeds} repetitions miss it" if each.seeds > 1 else "missed"
+        f"{len(each.failed)} of {each.runs} repetitions miss it" if each.runs > 1 else "missed"
     )
     seed = each.failed[0]
-    if math.isnan(each.measured):
+    if math.isnan(each.ours.value):
         return f"{how_often}, with seed {seed} there is no such number"
     return f"{how_often}, seed {seed} the most"
 
 
 def records(all_checked: Sequence[Checked]) -> str:
     """A JSON list, one object a condition, in SI units."""
-
-    def number(value: float) -> float | None:
-        return None if math.isnan(value) else value
-
     return json.dumps(
         [
             {
                 "file": checked.file,
                 "runner": checked.runner,
-                "condition": each.condition,
-                "of": each.of,
-                "quantile": each.quantile,
-                "bound": each.bound,
-                "measured": number(each.measured),
-                "least": number(each.least),
-                "most": number(each.most),
-                "unit": each.unit,
-                "repetitions": each.seeds,
-                "verdict": _word(each.met),
+                "condition": each.subject.text,
+                "of": each.subject.of,
+                "quantile": each.subject.quantile,
+                "bound": each.subject.bound,
+                "measured": _number(each.ours.value),
+                "least": _number(each.ours.least),
+                "most": _number(each.ours.most),
+                "unit": each.subject.unit,
+                "repetitions": each.runs,
+                "verdict": each.verdict.value,
                 "failed_seeds": list(each.failed),
                 "replay": shlex.join(checked.replay(each.failed[0])) if each.failed else None,
             }
@@ -132,10 +131,9 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
             time=f"{checked.wall_s:.3f}",
         )
         for each in checked.judged:
-            name = f"{each.condition} ({each.of})" if each.of else each.condition
             share = f"{checked.wall_s / len(checked.judged):.3f}"
             case = ET.SubElement(
-                suite, "testcase", classname=_called(checked), name=name, time=share
+                suite, "testcase", classname=_called(checked), name=each.subject.name, time=share
             )
             if not each.met:
                 failure = ET.SubElement(
@@ -148,23 +146,23 @@ def write_junit(all_checked: Sequence[Checked], path: Path) -> None:
     )
 
 
-def _word(met: bool) -> str:
-    return "met" if met else "missed"
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else value
 
 
 def _quantile(share: float) -> str:
     return "median" if share == 0.5 else f"p{share * 100:g}"
 
 
-def _shown(each: Judged, value: float) -> str:
+def _shown(each: Judged[Condition], value: float) -> str:
     scale, unit = _scale(each)
     return NONE if math.isnan(value) else f"{digits(value * scale)}{unit}"
 
 
-def _scale(each: Judged) -> tuple[float, str]:
+def _scale(each: Judged[Condition]) -> tuple[float, str]:
     """What a number is shown in, by the larger of it and its bound."""
-    largest = max(each.bound, 0 if math.isnan(each.most) else each.most)
-    match each.unit:
+    largest = max(each.subject.bound, 0 if math.isnan(each.ours.most) else each.ours.most)
+    match each.subject.unit:
         case "bit/s":
             unit, worth = rate_unit([largest])
             return 1 / worth, f" {unit}"
@@ -175,7 +173,7 @@ def _scale(each: Judged) -> tuple[float, str]:
         case "B":
             return 1e-6, " MB"
         case _:
-            return (100, " %") if "%" in each.condition else (1, "")
+            return (100, " %") if "%" in each.subject.text else (1, "")
 
 
 def _count(number: int, what: str) -> str:

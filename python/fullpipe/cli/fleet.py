@@ -206,10 +206,10 @@ def compare_command(
     For example: fullpipe fleet compare fleet/ --by country --out results/fleet
     """
     from fullpipe.fleet.compare.command import compare
-    from fullpipe.fleet.compare.wish import read
+    from fullpipe.fleet.compare.options import read
 
     with kindly():
-        wish = read(
+        options = read(
             directory,
             min_bytes=min_bytes,
             by=by,
@@ -218,7 +218,7 @@ def compare_command(
             effect=effect,
             ratio=ratio,
         )
-        compare(wish, out=out, form=form, as_json=as_json)
+        compare(options, out=out, form=form, as_json=as_json)
 
 
 fleet.command("simulate")(simulate_command)

@@ -57,7 +57,7 @@ def simulate_command(
     For example: fullpipe fleet simulate --paths 10000 --cc cubic,bbr1,bbr3 --out fleet
     """
     from fullpipe.fleet.population.command import simulate
-    from fullpipe.fleet.population.recipe import Recipe, population
+    from fullpipe.fleet.population.spec import PopulationSpec, population
 
     with kindly():
         try:
@@ -67,7 +67,7 @@ def simulate_command(
         arms = [name.strip() for name in cc.split(",") if name.strip()]
         changes = [setting(each) for each in set_ or []]
         simulate(
-            Recipe(text, file, arms, paths, seed, changes),
+            PopulationSpec(text, file, arms, paths, seed, changes),
             out,
             engine=engine.value,
             threads=threads,
@@ -93,11 +93,11 @@ def path_command(
 
     with kindly():
         try:
-            recipe = opened(directory)
+            spec = opened(directory)
         except FileNotFoundError as error:
             fail(error)
-        if arm is not None and arm not in recipe.arms:
-            fail(f"--arm {arm}: not in {directory}\n  fix: it has {', '.join(recipe.arms)}")
-        if number >= recipe.paths:
-            fail(f"{number}: {directory} has {recipe.paths:,} paths\n  fix: count from 0")
-        print(recipe.plan.scenario(number, recipe.arms.index(arm) if arm else 0), end="")
+        if arm is not None and arm not in spec.arms:
+            fail(f"--arm {arm}: not in {directory}\n  fix: it has {', '.join(spec.arms)}")
+        if number >= spec.paths:
+            fail(f"{number}: {directory} has {spec.paths:,} paths\n  fix: count from 0")
+        print(spec.plan.scenario(number, spec.arms.index(arm) if arm else 0), end="")

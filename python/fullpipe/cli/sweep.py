@@ -89,9 +89,9 @@ def sweep_command(
 
     For example: fullpipe sweep scenarios/ten-cubic.toml --set path.buffer=0.25bdp,1bdp,8bdp --repeat 30
     """
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.run import read
     from fullpipe.sweeps.command import sweep
-    from fullpipe.sweeps.plan import Recipe
 
     if most is not None and until is None:
         fail(
@@ -105,7 +105,7 @@ def sweep_command(
             text, file = read(scenario)
         except FileNotFoundError:
             fail(no_such_file(scenario))
-        recipe = Recipe(
+        spec = SweepSpec(
             text,
             file,
             given=[setting(text) for text in set_ or []],
@@ -115,9 +115,9 @@ def sweep_command(
             seed=seed,
         )
         try:
-            rule = asked(until, recipe, most) if until is not None else None
+            rule = asked(until, spec, most) if until is not None else None
             holds = sweep(
-                recipe,
+                spec,
                 out=out,
                 trace=trace,
                 engine=engine.value,

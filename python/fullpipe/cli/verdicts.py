@@ -75,7 +75,7 @@ def reproduce_command(
     For example: fullpipe reproduce microsoft
     """
     from fullpipe.reproduce.command import reproduce
-    from fullpipe.reproduce.reader import PublishedError
+    from fullpipe.verdicts.reader import PublishedError
 
     try:
         with kindly():
@@ -142,8 +142,8 @@ def validate_command(
 
     For example: fullpipe validate --cell 'cubic-*'
     """
-    from fullpipe.reproduce.reader import PublishedError
     from fullpipe.validate.command import validate
+    from fullpipe.verdicts.reader import PublishedError
 
     try:
         with kindly():

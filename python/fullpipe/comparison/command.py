@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from fullpipe.batch import kept_in
+from fullpipe.batch.spec import command_line
 from fullpipe.comparison.plan import open_directory
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line
-from fullpipe.sweeps.fill import fill
+from fullpipe.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,18 +40,13 @@ def compare(
     called = f"--out {out}" if out else str(directory)
     open_directory(directory, comparison, command_line(), called)
     counter = Counter()
-    kept_there = f"what is finished is kept in {directory}, and the same command goes on from there"
     runs = packets = 0
-    with stoppable(lambda: counter.at, kept_there), counter:
-        for part, recipe in comparison.recipes:
-            done, moved = fill(
-                recipe,
-                directory / part,
-                counter,
-                command=command_line(),
-                called=f"{called}, {part},",
-                runners=runners,
+    with stoppable(lambda: counter.at, kept_in(directory)), counter:
+        for part, spec in comparison.specs:
+            execution = Execution(
+                directory / part, counter, command_line(), f"{called}, {part},", runners=runners
             )
+            done, moved = execution.run(spec)
             runs, packets = runs + done, packets + moved
         kept = read(directory)
         draw(kept, directory / "picture.png")
@@ -60,6 +56,6 @@ def compare(
             print(records(kept))
             return
         console = Console(highlight=False)
-        show(kept, comparison.recipes[0][1], console)
-        for line in facts(kept, comparison.recipes[0][1], runs, packets, wall_s):
+        show(kept, comparison.specs[0][1], console)
+        for line in facts(kept, comparison.specs[0][1], runs, packets, wall_s):
             console.print(line, markup=False, soft_wrap=True)

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import __version__
+from fullpipe.batch.spec import SweepSpec
 from fullpipe.results import fresh_directory
-from fullpipe.sweeps.plan import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from fullpipe.sweeps.plan import Pairs
+    from fullpipe.batch.spec import Pairs
 
     Texts = Mapping[str, str]
 
@@ -40,11 +40,11 @@ class Comparison:
     """What `compare` was asked for."""
 
     algorithms: Sequence[str]
-    alone: Recipe
-    together: Recipe
+    alone: SweepSpec
+    together: SweepSpec
 
     @property
-    def recipes(self) -> tuple[tuple[str, Recipe], ...]:
+    def specs(self) -> tuple[tuple[str, SweepSpec], ...]:
         """Both parts, by name."""
         return tuple(zip(PARTS, (self.alone, self.together), strict=True))
 
@@ -52,7 +52,7 @@ class Comparison:
     def usual_directory(self) -> Path:
         """Where it goes that is told no directory: the same one when it is called again."""
         identity = hashlib.sha256(
-            "".join(recipe.identity for _, recipe in self.recipes).encode()
+            "".join(spec.identity for _, spec in self.specs).encode()
         ).hexdigest()
         return Path("results") / f"compare-{identity[:8]}"
 
@@ -101,7 +101,7 @@ def plan(
     )
     made = Comparison(
         algorithms,
-        Recipe(
+        SweepSpec(
             alone,
             "compare",
             settings,
@@ -109,10 +109,10 @@ def plan(
             repeat=repeat,
             seed=seed,
         ),
-        Recipe(together, "compare", settings, repeat=repeat, seed=seed, points=[[]]),
+        SweepSpec(together, "compare", settings, repeat=repeat, seed=seed, points=[[]]),
     )
-    for _, recipe in made.recipes:
-        recipe.plan  # noqa: B018  (made here, to be refused here)
+    for _, spec in made.specs:
+        spec.plan  # noqa: B018  (made here, to be refused here)
     return made
 
 

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.report.kept import Kept
     from fullpipe.report.values import Group
     from fullpipe.stats import Interval
     from fullpipe.stats.words import Compared
-    from fullpipe.sweeps.plan import Recipe
 
 _WIDE = 110
 _COLUMNS = (
@@ -39,12 +39,12 @@ _COLUMNS = (
 _STYLES = {1: "green", 0: "", -1: "red"}
 
 
-def show(kept: Kept, recipe: Recipe, console: Console) -> None:
+def show(kept: Kept, spec: SweepSpec, console: Console) -> None:
     """Prints the table and the sentences."""
     groups = values.groups(kept)
     seeds = len({seed for point in kept.points.values() for seed in point.seeds})
     console.print(Text(kept.title, style="bold"), soft_wrap=True)
-    console.print(Text(_path(recipe)), soft_wrap=True)
+    console.print(Text(_path(spec)), soft_wrap=True)
     unit, scale = rate_unit(value for group in groups for value in group.of("goodput_bps"))
     wide = console.width >= _WIDE
     table = make_table("")
@@ -113,14 +113,14 @@ def _compared(groups: Sequence[Group], kept: Kept) -> list[Compared]:
     )
 
 
-def facts(kept: Kept, recipe: Recipe, runs: int, packets: int, wall_s: float) -> Iterator[str]:
+def facts(kept: Kept, spec: SweepSpec, runs: int, packets: int, wall_s: float) -> Iterator[str]:
     """What was done, and where it is."""
     yield (
         f"{runs:,} runs, {packets:,} packets in {wall_s:.2f} s"
         if runs
         else "nothing to run: it was there already"
     )
-    added = [f"{key} {jitter}" for key, jitter, _ in recipe.plan.added_jitter]
+    added = [f"{key} {jitter}" for key, jitter, _ in spec.plan.added_jitter]
     if added:
         yield f"set for repetitions to differ: {', '.join(added)}"
     yield f"kept in {kept.directory}, with picture.png; for a page of it: fullpipe report {kept.directory}"
@@ -150,9 +150,9 @@ def records(kept: Kept) -> str:
     return json.dumps({"rows": rows, "sentences": told})
 
 
-def _path(recipe: Recipe) -> str:
+def _path(spec: SweepSpec) -> str:
     """Of the path what matters most."""
-    written = tomllib.loads(next(recipe.scenarios()))
+    written = tomllib.loads(next(spec.scenarios()))
     path, size = written["path"], written["flow"][0].get("bytes")
     times = (
         f"{size} each, for {written['duration']} at most"

@@ -10,12 +10,12 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
+from fullpipe.batch.spec import command_line
 from fullpipe.errors import stoppable
 from fullpipe.fleet.ingest import Ingest, Options
 from fullpipe.fleet.sources import streams
 from fullpipe.progress import reading
 from fullpipe.refusal import refusal
-from fullpipe.sweeps.api import command_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

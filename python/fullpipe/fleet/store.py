@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.batch.store import write_whole
 from fullpipe.fleet.derive import conform, types
 from fullpipe.fleet.schema import DAY_OF
-from fullpipe.results import scan_parquet, write_parquet
+from fullpipe.results import scan_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,13 +50,7 @@ def write(directory: Path, table: str, frame: pl.DataFrame, part: str) -> list[P
     ).items():
         folder = directory / table / f"arm={arm}" / f"day={of_day}"
         folder.mkdir(parents=True, exist_ok=True)
-        aside = folder / f".{part}.parquet"
-        try:
-            write_parquet(rows.drop("_day"), aside)
-            files.append(aside.rename(folder / f"{part}.parquet"))
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
+        files.append(write_whole(rows.drop("_day"), folder / f"{part}.parquet"))
     return files
 
 

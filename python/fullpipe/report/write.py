@@ -57,10 +57,10 @@ def write_report(directory: Path, form: Form = Form.HTML, out: Path | None = Non
 def _report(directory: Path) -> Report:
     if any((directory / each).exists() for each in _FLEET):
         from fullpipe.fleet.compare.analysis import analyse
+        from fullpipe.fleet.compare.options import CompareOptions
         from fullpipe.fleet.compare.page import page
-        from fullpipe.fleet.compare.wish import Wish
 
-        return page(analyse(Wish(directory)))
+        return page(analyse(CompareOptions(directory)))
     from fullpipe.report.build import build
 
     return build(directory)

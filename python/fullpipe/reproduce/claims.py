@@ -6,32 +6,21 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.estimate import COMPARE, OVER_RUNS, Estimate, estimate, rise
 from fullpipe.reproduce.groups import points_of
 from fullpipe.reproduce.measures import MEASURES, OF_WORKLOADS, TRACED
-from fullpipe.reproduce.verdict import Verdict, distance
+from fullpipe.reproduce.statement import KEYS, Statement, read_statement
+from fullpipe.verdicts.estimate import COMPARE, OVER_RUNS, Estimate, estimate, rise
+from fullpipe.verdicts.judged import Judged, Verdict, held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fullpipe.reproduce.groups import Group, Point
-    from fullpipe.reproduce.reader import Json, Reader, Table
     from fullpipe.reproduce.runner import Sample
+    from fullpipe.verdicts.judged import CameTo
+    from fullpipe.verdicts.reader import Reader, Table
 
-_KEYS = (
-    "case",
-    "metric",
-    "published",
-    "measure",
-    "flow",
-    "over",
-    "compare",
-    "of",
-    "within",
-    "why",
-    "report",
-    "note",
-)
+_KEYS = (*KEYS, "measure", "flow", "over", "compare", "of")
 _COMPARISONS = (*COMPARE, "rise")
 _PAIRED = ("wins", "paired_ratio")
 
@@ -40,38 +29,23 @@ Samples = dict["Point", tuple["Sample", ...]]
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A claim of a source.
+class Claim(Statement):
+    """A claim on groups of runs.
 
     Attributes:
-        case: What it belongs to, like `K1`.
-        metric: What it is about, in words with the unit.
-        published: As printed at the source: a number, or words where only a picture or a direction
-            is there.
         measure: One of :data:`fullpipe.reproduce.measures.MEASURES`.
         flow: The flow that is measured, from 0.
-        over: What the runs come to, one of :data:`fullpipe.reproduce.estimate.OVER_RUNS`.
+        over: What the runs come to, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
         compare: How two groups are compared, or "rise" for the steps of a sweep; None for a group
             by itself.
         of: The points of one group, or of each of two.
-        within: The least and the greatest value that agrees.
-        why: Where that interval comes from.
-        report: Why it is printed and not judged; None when it is judged.
-        note: What is known of why ours misses, or empty.
     """
 
-    case: str
-    metric: str
-    published: float | str
     measure: str
     flow: int
     over: str
     compare: str | None
     of: tuple[tuple[Point, ...], ...]
-    within: tuple[float, float]
-    why: str
-    report: str | None
-    note: str
 
     @property
     def points(self) -> list[Point]:
@@ -79,20 +53,7 @@ class Claim:
         return [point for points in self.of for point in points]
 
 
-@dataclass(frozen=True)
-class Judged:
-    """A claim at one point of a sweep, or the whole of it, with what came of it."""
-
-    claim: Claim
-    case: str
-    ours: Estimate
-    verdict: Verdict
-    inside: bool | None
-    """Whether ours is close enough; None where nothing says what is."""
-    reason: str
-
-
-def judge(claim: Claim, samples: Samples) -> list[Judged]:
+def judge(claim: Claim, samples: Samples) -> list[Judged[Claim]]:
     """Compares runs with a claim: one verdict, or one a point when it is about each point of a sweep."""
 
     def values(point: Point) -> list[float]:
@@ -121,21 +82,19 @@ def judge(claim: Claim, samples: Samples) -> list[Judged]:
     ]
 
 
-def skipped(claim: Claim, reason: str) -> Judged:
+def skipped(claim: Claim, reason: str) -> Judged[Claim]:
     """A claim that was not run."""
-    return Judged(claim, claim.case, Estimate(math.nan), Verdict.SKIPPED, None, reason)
+    return _with(claim, "", Estimate(math.nan), (Verdict.SKIPPED, None, reason))
 
 
-def _judged(claim: Claim, label: str, ours: Estimate) -> Judged:
-    low, high = claim.within
-    inside = low <= ours.value <= high  # False for NaN
+def _judged(claim: Claim, label: str, ours: Estimate) -> Judged[Claim]:
+    """A claim at one point of a sweep, or the whole of it."""
+    return _with(claim, label, ours, held(ours, claim.within, claim.report))
+
+
+def _with(claim: Claim, label: str, ours: Estimate, came_to: CameTo) -> Judged[Claim]:
     case = f"{claim.case} {label}".strip()
-    if claim.report is not None:
-        close = inside if math.isfinite(low) or math.isfinite(high) else None
-        return Judged(claim, case, ours, Verdict.REPORT, close, claim.report)
-    if not inside:
-        return Judged(claim, case, ours, Verdict.MISSED, False, distance(ours.value, low, high))
-    return Judged(claim, case, ours, Verdict.MET, True, "")
+    return Judged(claim, case, claim.metric, claim.published, ours, claim.within, *came_to)
 
 
 def read_claims(reader: Reader, raw: Table, groups: Mapping[str, Group]) -> tuple[Claim, ...]:
@@ -178,7 +137,7 @@ class _Claims:
     def claim(self, keys: Table, where: str) -> Claim:
         read = self.reader
         read.only(keys, f"{where}.", _KEYS)
-        case = read.text(keys.get("case"), f"{where}.case")
+        statement = read_statement(read, keys, where)
         measure = read.one_of(keys.get("measure"), f"{where}.measure", tuple(MEASURES))
         compare = (
             read.one_of(keys["compare"], f"{where}.compare", _COMPARISONS)
@@ -186,9 +145,7 @@ class _Claims:
             else None
         )
         claim = Claim(
-            case=case,
-            metric=read.text(keys.get("metric"), f"{where}.metric"),
-            published=self._published(keys.get("published"), f"{where}.published"),
+            **vars(statement),
             measure=measure,
             flow=read.whole(keys.get("flow", 1), f"{where}.flow") - 1,
             over=read.one_of(keys.get("over", "mean"), f"{where}.over", tuple(OVER_RUNS)),
@@ -197,31 +154,9 @@ class _Claims:
                 points_of(read, self.groups, each, f"{where}.of")
                 for each in read.texts(keys.get("of"), f"{where}.of")
             ),
-            within=self._within(keys, where),
-            why=read.text(keys.get("why"), f"{where}.why").strip(),
-            report=read.text(keys["report"], f"{where}.report") if "report" in keys else None,
-            note=read.text(keys["note"], f"{where}.note") if "note" in keys else "",
         )
         self._check(claim, keys, where)
         return claim
-
-    def _published(self, value: Json | None, where: str) -> float | str:
-        if isinstance(value, str):
-            return self.reader.text(value, where)
-        return self.reader.number(value, where, -math.inf)
-
-    def _within(self, keys: Table, claim: str) -> tuple[float, float]:
-        value, where = keys.get("within"), f"{claim}.within"
-        if value is None and "report" in keys:
-            return -math.inf, math.inf
-        fix = "write [least, greatest]; -inf or inf leaves a side open"
-        if not isinstance(value, list) or len(value) != 2:
-            problem = "is missing" if value is None else "is no pair of numbers"
-            self.reader.refuse(where, value, problem, fix)
-        low, high = value
-        if not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high:
-            self.reader.refuse(where, value, "is no interval", fix)
-        return float(low), float(high)
 
     def _check(self, claim: Claim, keys: Table, where: str) -> None:
         """What one key says has to fit to the others."""

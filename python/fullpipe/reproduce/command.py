@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from pathlib import Path
@@ -10,24 +11,32 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.text import Text
 
+from fullpipe import __version__
+from fullpipe.batch import checkpoint
+from fullpipe.batch.spec import build
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
 from fullpipe.report import write_report
-from fullpipe.reproduce import keep, show, show_claims, unfinished
 from fullpipe.reproduce import published as tables
-from fullpipe.reproduce.reader import PublishedError
-from fullpipe.reproduce.study import count_runs, records, study
+from fullpipe.reproduce import save, show, show_claims
+from fullpipe.reproduce.runner import Stored
+from fullpipe.reproduce.study import count_runs, study
 from fullpipe.reproduce.study import variants as variants_of
-from fullpipe.reproduce.verdict import Verdict
 from fullpipe.results import fresh_directory
+from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER
+from fullpipe.verdicts.judged import Verdict, records
+from fullpipe.verdicts.reader import PublishedError
+from fullpipe.verdicts.show import sums
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.study import Study
+    from fullpipe.reproduce.study import StudyOutcome
     from fullpipe.runners import Runner
+
+    Rows = Sequence[tuple[str, StudyOutcome]]
 
 _RESULTS = Path("results")
 
@@ -49,7 +58,7 @@ def reproduce(
         seeds: Runs of each case; None for as many as the file says.
         cases: Only cases that fit one of these patterns, as `fnmatch` reads them; all when empty.
         out: Where to keep the results; None for a numbered directory in `results/`.
-        as_json: Print only the list of :class:`fullpipe.reproduce.verdict.Record`.
+        as_json: Print only the list of :class:`fullpipe.verdicts.judged.Record`.
         variants: Count the cells that each variant of the file meets, too.
         runner: What it runs on; what it refuses is skipped, with its reason.
 
@@ -63,20 +72,44 @@ def reproduce(
         OSError: When the file can't be read or `out` can't be written.
     """
     start = time.perf_counter()
-    simulated = runner.name == "sim"
     file = tables.find(name, runner.name)
+    called = None if out is None else f"--out {out}"
     if tables.is_of_a_fleet(file):
-        return _of_a_fleet(file, seeds, cases, out, as_json, variants, runner)
+        from fullpipe.reproduce.fleet.command import reproduce as of_a_fleet
+
+        _refuse_for_a_fleet(file, seeds, variants, runner)
+        target = out or _free(file.stem.split("-")[0])
+        return of_a_fleet(file, target, cases=cases, called=called, as_json=as_json)
+    simulated = is_simulator(runner)
     published = tables.load(file, real=not simulated).only(cases).with_seeds(seeds)
     others = variants_of(published) if variants else []
-    about = unfinished.about(published, seeds, cases, variants, runner)
+    about = _about(published, seeds, cases, variants, runner)
     target = out or _free(published.name if simulated else f"{published.name}-{runner.name}", about)
-    so_far = unfinished.Unfinished(target, about, f"--out {out}" if out else str(target))
-    runs = sum(
-        count_runs(each, runner) for each in (published, *(variant for _, variant in others))
-    )
+    so_far = checkpoint.Checkpoint(target, about, called or str(target))
+    done, rows = _executed(published, others, runner, so_far, target, called)
+    with stoppable(lambda: "before its report was made", kept=f"all the rest is in {target}"):
+        write_report(target)
+    with printing():
+        if as_json:
+            print(json.dumps(records(done.judged)))
+        else:
+            _show(published, done, rows, target, start)
+    return Verdict.MISSED not in done.verdicts
+
+
+def _executed(
+    published: Published,
+    others: Sequence[tuple[str, Published]],
+    runner: Runner,
+    so_far: checkpoint.Checkpoint,
+    target: Path,
+    called: str | None,
+) -> tuple[StudyOutcome, Rows]:
+    """Runs a study and its variants, and writes what came of them."""
+    runs = sum(count_runs(each, runner) for each in (published, *(each for _, each in others)))
     bar = counting()
-    running = bar.add_task("simulating" if simulated else f"on {runner.name}", total=runs)
+    doing = "simulating" if is_simulator(runner) else f"on {runner.name}"
+    running = bar.add_task(doing, total=runs)
 
     def advance() -> None:
         bar.advance(running)
@@ -87,73 +120,68 @@ def reproduce(
     with (
         stoppable(where, lambda: so_far.kept),
         so_far,
-        fresh_directory(target, called=None if out is None else f"--out {out}") as aside,
+        fresh_directory(target, called) as aside,
         bar,
     ):
-        done = study(published, advance, runner, so_far.of(""))
+        done = study(published, advance, runner, Stored(so_far, ""))
         rows = [
-            (name, study(variant, advance, runner, so_far.of(name))) for name, variant in others
+            (name, study(variant, advance, runner, Stored(so_far, name)))
+            for name, variant in others
         ]
-        keep.keep(published, done, aside)
-        drawings = keep.drawings(published, done, aside, runner)
+        save.save(published, done, aside)
+        drawings = save.drawings(published, done, aside, runner)
         drawing = bar.add_task("drawing", total=len(drawings))
         for draw in drawings:
             draw()
             bar.advance(drawing)
         if rows:
-            keep.keep_variants(rows, aside)
-    with stoppable(lambda: "before its report was made", kept=f"all the rest is in {target}"):
-        write_report(target)
-    with printing():
-        if as_json:
-            print(json.dumps(records(done)))
-        else:
-            console = Console(highlight=False)
-            _show(published, done, console)
-            if rows:
-                show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
-            seconds = time.perf_counter() - start
-            there = [name for name in ("overview.png", "pictures/") if (target / name).exists()]
-            look = f" or {there[0]}" if there else ""
-            console.print(
-                f"Look at {target}/report.html{look}; table.md and more beside it ({seconds:.1f} s)",
-                markup=False,
-                soft_wrap=True,
-            )
-    return Verdict.MISSED not in done.verdicts
+            save.save_variants(rows, aside)
+    return done, rows
 
 
-def _of_a_fleet(
-    file: Path,
-    seeds: int | None,
-    cases: Sequence[str],
-    out: Path | None,
-    as_json: bool,
-    variants: bool,
-    runner: Runner,
-) -> bool:
-    from fullpipe.reproduce.fleet.command import reproduce
+def _about(
+    published: Published, seeds: int | None, cases: Sequence[str], variants: bool, runner: Runner
+) -> dict[str, str]:
+    """What is run, in words that an error can have: what differs in nothing of it has the same runs."""
+    content = hashlib.sha256(published.file.read_bytes()).hexdigest()[:16]
+    return {
+        "the file": f"{published.name}, {content}",
+        "fullpipe": f"{__version__}, {build()}",
+        "--on": runner.name,
+        "--seeds": str(seeds or "the file's"),
+        "--case": ", ".join(cases) or "all",
+        "--variants": "yes" if variants else "no",
+    }
 
-    if seeds is not None or variants or runner.name != "sim":
+
+def _refuse_for_a_fleet(file: Path, seeds: int | None, variants: bool, runner: Runner) -> None:
+    if seeds is not None or variants or not is_simulator(runner):
         asked = (
             "--seeds" if seeds is not None else "--variants" if variants else f"--on {runner.name}"
         )
         raise PublishedError(
             f"{asked}: {file} is a study of a fleet of simulated paths\n  fix: leave it out"
         )
-    called = None if out is None else f"--out {out}"
-    return reproduce(
-        file, out or _free(file.stem.split("-")[0]), cases=cases, called=called, as_json=as_json
-    )
 
 
-def _show(published: Published, done: Study, console: Console) -> None:
+def _show(published: Published, done: StudyOutcome, rows: Rows, target: Path, start: float) -> None:
+    console = Console(highlight=False)
     console.print(published.title, style="bold", markup=False)
     if done.outcomes:
         show.show(done.outcomes, console)
     if done.claims:
         show_claims.show(done.claims, console)
-    console.print(Text(show.sums(done.verdicts, done.close), style="bold"))
+    console.print(Text(sums(done.judged), style="bold"))
+    if rows:
+        show.show_variants([(name, variant.outcomes) for name, variant in rows], console)
+    there = [name for name in ("overview.png", "pictures/") if (target / name).exists()]
+    look = f" or {there[0]}" if there else ""
+    seconds = time.perf_counter() - start
+    console.print(
+        f"Look at {target}/report.html{look}; table.md and more beside it ({seconds:.1f} s)",
+        markup=False,
+        soft_wrap=True,
+    )
 
 
 def _free(name: str, about: Mapping[str, str] | None = None) -> Path:
@@ -161,6 +189,6 @@ def _free(name: str, about: Mapping[str, str] | None = None) -> Path:
     number = 1
     while True:
         target = _RESULTS / f"{name}-{number:03}"
-        if not target.exists() and unfinished.begun(target) in (None, about):
+        if not target.exists() and checkpoint.begun(target) in (None, about):
             return target
         number += 1

@@ -6,13 +6,13 @@ import json
 import re
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.reader import merged
 from fullpipe.reproduce.toml import scenario_text
+from fullpipe.verdicts.reader import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from fullpipe.reproduce.reader import Json, Reader, Table
+    from fullpipe.verdicts.reader import Json, Reader, Table
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _CHECK_DECIMALS = 2

@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.reader import merged
-from fullpipe.reproduce.runner import Setup
+from fullpipe.batch.repeated import Setup
 from fullpipe.reproduce.toml import scenario_text, value_text
+from fullpipe.verdicts.reader import merged
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from fullpipe.reproduce.reader import Json, Reader, Table
+    from fullpipe.verdicts.reader import Json, Reader, Table
 
 _KEYS = ("like", "scenario", "set", "sweep", "seeds", "trace")
 

@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING
 from fullpipe.reproduce.claims import Claim, read_claims
 from fullpipe.reproduce.groups import read_groups
 from fullpipe.reproduce.pictures import read_pictures
-from fullpipe.reproduce.reader import PublishedError, Reader
 from fullpipe.reproduce.real import measured, simulated
 from fullpipe.reproduce.tables import read_tables
+from fullpipe.runners import SIMULATOR
+from fullpipe.verdicts.reader import PublishedError, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.pictures import Picture
-    from fullpipe.reproduce.reader import Table
     from fullpipe.reproduce.tables import Case
+    from fullpipe.verdicts.reader import Table
 
 DIRECTORY = Path("published")
 
@@ -124,7 +125,7 @@ def _seeded(of: tuple[tuple[Point, ...], ...], seeds: int) -> tuple[tuple[Point,
     return tuple(tuple(replace(point, seeds=seeds) for point in points) for points in of)
 
 
-def find(name: str, runner: str = "sim") -> Path:
+def find(name: str, runner: str = SIMULATOR) -> Path:
     """The file of the table of that name, or the path itself if `name` is one of a file.
 
     A study that was set up anew for a runner is called NAME-RUNNER, and is what NAME means there.

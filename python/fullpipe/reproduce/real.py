@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.reader import merged
+from fullpipe.verdicts.reader import merged
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.reader import Reader, Table
+    from fullpipe.verdicts.reader import Reader, Table
 
 _KEYS = ("scenario", "algorithms", "metrics", "exception")
 _CLAIM = ("within", "why", "report")

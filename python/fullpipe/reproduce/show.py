@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.show import line, row, sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from rich.console import Console
 
-    from fullpipe.reproduce.study import Judged, Outcome
+    from fullpipe.reproduce.study import CaseOutcome
+    from fullpipe.reproduce.tables import Cell
+    from fullpipe.verdicts.judged import Judged
 
-STYLES = {
-    Verdict.MET: "green",
-    Verdict.MISSED: "bold red",
-    Verdict.REPORT: "yellow",
-    Verdict.SKIPPED: "dim",
-}
 _COLUMNS = ("published", "ours", "least – most", "close enough", "verdict", "because")
 
 
-def show(outcomes: Sequence[Outcome], console: Console) -> None:
+def show(outcomes: Sequence[CaseOutcome], console: Console) -> None:
     """Prints a block of lines a case, then the cases that were skipped, then the notes."""
     notes = _notes(outcomes)
     runs = runs_each(len(outcome.runs) for outcome in outcomes)
@@ -46,7 +42,7 @@ def show(outcomes: Sequence[Outcome], console: Console) -> None:
         console.print(Text(f"\nSkipped: {reason}", style="bold"))
         for outcome in (outcome for outcome in skipped if outcome.cells[0].reason == reason):
             values = "  ".join(
-                f"{each.cell.metric.name} {_digits(each.cell.published)}" for each in outcome.cells
+                f"{each.metric} {_digits(each.subject.published)}" for each in outcome.cells
             )
             console.print(Text(f"{outcome.case.name:<47} {values}", style="dim"))
     console.print()
@@ -66,20 +62,7 @@ def runs_each(counts: Iterable[int]) -> str:
     )
 
 
-def sums(verdicts: Sequence[Verdict], close: int) -> str:
-    """One line: how many cells came to which verdict; `close` of those only reported are close enough."""
-    count = Counter(verdicts)
-    said = [
-        f"{count[Verdict.MET]} of {count[Verdict.MET] + count[Verdict.MISSED]} judged cells met"
-    ]
-    said.append(f"{count[Verdict.MISSED]} missed")
-    line = ", ".join(said)
-    if count[Verdict.REPORT]:
-        line += f"; {count[Verdict.REPORT]} reported, {close} of them close enough"
-    return line + (f"; {count[Verdict.SKIPPED]} skipped" if count[Verdict.SKIPPED] else "")
-
-
-def markdown(outcomes: Sequence[Outcome]) -> list[str]:
+def markdown(outcomes: Sequence[CaseOutcome]) -> list[str]:
     """The whole table as lines, skipped cells and all."""
     lines = [
         f"{runs_each(len(outcome.runs) for outcome in outcomes)} a case (seeds 1, 2 and so on); ours is the mean over "
@@ -93,34 +76,32 @@ def markdown(outcomes: Sequence[Outcome]) -> list[str]:
         for number, judged in enumerate(outcome.cells):
             case = f"`{outcome.case.name}`" if number == 0 else ""
             cells = (*_numbers(judged), judged.verdict.value, _because(judged))
-            lines.append(f"| {case} | {judged.cell.metric.name} | " + " | ".join(cells) + " |")
+            lines.append(row((case, judged.metric, *cells)))
         if outcome.jain is not None:
             lines.append(f"| | Jain | | {outcome.jain:.3f} | | | | for comparison |")
     return [*lines, ""]
 
 
-def show_variants(rows: Sequence[tuple[str, Sequence[Outcome]]], console: Console) -> None:
+def show_variants(rows: Sequence[tuple[str, Sequence[CaseOutcome]]], console: Console) -> None:
     """Prints how many cells each variant meets, and which it misses."""
     console.print(Text("\nVariants", style="bold"))
     for name, outcomes in rows:
-        verdicts = [judged.verdict for outcome in outcomes for judged in outcome.cells]
-        line = sums(verdicts, 0).partition("; ")[0]
-        console.print(Text(f"{name}: ", style="bold").append(line, style="default"))
+        said = sums(judged for outcome in outcomes for judged in outcome.cells).partition("; ")[0]
+        console.print(Text(f"{name}: ", style="bold").append(said, style="default"))
         for outcome in outcomes:
             for judged in outcome.cells:
                 if judged.verdict is Verdict.MISSED:
                     published, ours, spread, _ = _numbers(judged)
-                    what = f"{judged.cell.metric.name} {ours} ({spread}) for {published}"
+                    what = f"{judged.metric} {ours} ({spread}) for {published}"
                     console.print(Text(f"  {outcome.case.name}  {what}", style="dim"))
 
 
-def _show_case(outcome: Outcome, notes: Sequence[str], console: Console) -> None:
+def _show_case(outcome: CaseOutcome, notes: Sequence[str], console: Console) -> None:
     """A case's name, and a line a cell."""
     console.print(Text(outcome.case.name, style="bold"))
     for judged in outcome.cells:
-        line = Text(_line(judged.cell.metric.name, *_numbers(judged)))
-        line.append(judged.verdict.value, style=STYLES[judged.verdict])
-        console.print(line.append(_remark(judged, notes)))
+        text = _line(judged.metric, *_numbers(judged))
+        console.print(line(text, judged.verdict, _remark(judged, notes)))
     if outcome.jain is not None:
         console.print(
             Text(_line("Jain", "", f"{outcome.jain:.2f}", "", "", "for comparison"), style="dim")
@@ -133,19 +114,18 @@ def _line(
     return f"  {metric:<8}{published:>9} {ours:>6} {spread:>13} {close:>13}  {verdict}"
 
 
-def _numbers(judged: Judged) -> tuple[str, str, str, str]:
+def _numbers(judged: Judged[Cell]) -> tuple[str, str, str, str]:
     """Published, ours, its range over the runs, and what is close enough."""
-    low, high = judged.cell.tolerance.interval(judged.cell.published)
-    ours = judged.ours
+    ours, (low, high), skipped = judged.ours, judged.within, judged.verdict is Verdict.SKIPPED
     return (
-        _digits(judged.cell.published),
-        "–" if ours is None else _digits(ours.value),
-        "–" if ours is None else f"{_digits(ours.least)} – {_digits(ours.most)}",
+        _digits(judged.subject.published),
+        "–" if skipped else _digits(ours.value),
+        "–" if skipped else f"{_digits(ours.least)} – {_digits(ours.most)}",
         f"{_digits(low)} – {_digits(high)}",
     )
 
 
-def _remark(judged: Judged, notes: Sequence[str]) -> str:
+def _remark(judged: Judged[Cell], notes: Sequence[str]) -> str:
     """What stands behind the verdict in a terminal, short."""
     note = _note(judged)
     number = f" [{notes.index(note) + 1}]" if note else ""
@@ -154,21 +134,21 @@ def _remark(judged: Judged, notes: Sequence[str]) -> str:
     return f", {judged.reason}{number}" if judged.reason else ""
 
 
-def _because(judged: Judged) -> str:
+def _because(judged: Judged[Cell]) -> str:
     if judged.verdict is Verdict.REPORT:
         return f"{'close enough' if judged.inside else 'off'}, but {judged.reason}"
     note = f": {_note(judged)}" if _note(judged) else ""
     return f"{judged.reason}{note}" if judged.reason else "close enough"
 
 
-def _note(judged: Judged) -> str:
+def _note(judged: Judged[Cell]) -> str:
     """Why a cell is only reported, or what is known of why it was missed; else empty."""
     if judged.verdict is Verdict.REPORT:
         return judged.reason
-    return judged.cell.note if judged.verdict is Verdict.MISSED else ""
+    return judged.subject.note if judged.verdict is Verdict.MISSED else ""
 
 
-def _notes(outcomes: Iterable[Outcome]) -> list[str]:
+def _notes(outcomes: Iterable[CaseOutcome]) -> list[str]:
     """All notes, each once."""
     notes = (_note(judged) for outcome in outcomes for judged in outcome.cells)
     return list(dict.fromkeys(note for note in notes if note))

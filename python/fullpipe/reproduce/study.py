@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
 from fullpipe.reproduce import claims
-from fullpipe.reproduce.estimate import Estimate, estimate
-from fullpipe.reproduce.runner import Job, Sample, level, sampled
-from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
-from fullpipe.runners import RunnerError
+from fullpipe.reproduce.runner import Sample, level, sampled
+from fullpipe.runners import RunnerError, is_simulator
 from fullpipe.runners.sim import RUNNER
+from fullpipe.verdicts.estimate import Estimate, estimate
+from fullpipe.verdicts.judged import Judged, Verdict, held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,30 +22,20 @@ if TYPE_CHECKING:
     from fullpipe.reproduce.claims import Claim, Samples
     from fullpipe.reproduce.groups import Point
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.runner import Keeper, Tick, Wanted
+    from fullpipe.reproduce.runner import Stored, Tick, Wanted
     from fullpipe.reproduce.tables import Case, Cell
     from fullpipe.runners import Runner
+    from fullpipe.verdicts.judged import CameTo, Within
 
 _WINNER = "goodput_mbps"
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A cell with what came of it; `inside` is whether ours is close enough, None when it was not run."""
-
-    cell: Cell
-    ours: Estimate | None
-    verdict: Verdict
-    inside: bool | None
-    reason: str
-
-
-@dataclass(frozen=True)
-class Outcome:
+class CaseOutcome:
     """A case with its cells judged, and its runs in the order of the seeds; no runs when skipped."""
 
     case: Case
-    cells: tuple[Judged, ...]
+    cells: tuple[Judged[Cell], ...]
     runs: tuple[Sample, ...]
 
     @property
@@ -60,29 +51,22 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Study:
+class StudyOutcome:
     """All that came of a published file: its rows, its claims, and the runs that the claims are about."""
 
-    outcomes: tuple[Outcome, ...]
-    claims: tuple[claims.Judged, ...]
+    outcomes: tuple[CaseOutcome, ...]
+    claims: tuple[Judged[Claim], ...]
     samples: Samples
+
+    @property
+    def judged(self) -> list[Judged[Any]]:
+        """All cells and claims."""
+        return [*(cell for outcome in self.outcomes for cell in outcome.cells), *self.claims]
 
     @property
     def verdicts(self) -> list[Verdict]:
         """Those of all cells and claims."""
-        return [judged.verdict for outcome in self.outcomes for judged in outcome.cells] + [
-            judged.verdict for judged in self.claims
-        ]
-
-    @property
-    def close(self) -> int:
-        """How many of those that are only reported are close enough."""
-        cells = [
-            (judged.verdict, judged.inside) for outcome in self.outcomes for judged in outcome.cells
-        ]
-        return [*cells, *((judged.verdict, judged.inside) for judged in self.claims)].count(
-            (Verdict.REPORT, True)
-        )
+        return [each.verdict for each in self.judged]
 
 
 def missing(case: Case) -> list[str]:
@@ -109,14 +93,14 @@ def study(
     published: Published,
     tick: Tick = lambda: None,
     runner: Runner = RUNNER,
-    keeper: Keeper | None = None,
-) -> Study:
+    stored: Stored | None = None,
+) -> StudyOutcome:
     """Runs every case whose algorithms exist and every point of a claim or picture, and judges them.
 
     Args:
         published: What to run; :meth:`Published.only` and :meth:`Published.with_seeds` make it less.
-        tick: Called after each run, from any thread.
-        keeper: Is told of each run; what it has is not run.
+        tick: Called after each run.
+        stored: Stores each run; what it has is not run.
         runner: What it runs on. Cases and claims that need what another than the simulator refuses are skipped.
 
     Raises:
@@ -129,10 +113,8 @@ def study(
         raise RunnerError(
             f"--on {runner.name}: nothing of {published.name} can be run there: {reasons}\n  fix: run it on sim"
         )
-    jobs = [Job(point.name, point.setup, point.seeds, those) for point, those in wanted.items()]
-    runs = sampled(jobs, tick, runner, keeper)
-    samples = dict(zip(wanted, runs, strict=True))
-    return Study(
+    samples = sampled(wanted, tick, runner, stored)
+    return StudyOutcome(
         tuple(
             judge(case, samples.get(case.point, ()), refused.get(case.point, ""))
             for case in published.cases
@@ -142,7 +124,7 @@ def study(
     )
 
 
-def _claimed(claim: Claim, samples: Samples, refused: Mapping[Point, str]) -> list[claims.Judged]:
+def _claimed(claim: Claim, samples: Samples, refused: Mapping[Point, str]) -> list[Judged[Claim]]:
     why = dict.fromkeys(refused[point] for point in claim.points if point in refused)
     return [claims.skipped(claim, "; ".join(why))] if why else claims.judge(claim, samples)
 
@@ -150,7 +132,7 @@ def _claimed(claim: Claim, samples: Samples, refused: Mapping[Point, str]) -> li
 def _split(published: Published, runner: Runner) -> tuple[dict[Point, Wanted], dict[Point, str]]:
     """What is run and what is wanted of it; and of what the runner refuses, why."""
     wanted = _wanted(published)
-    if runner.name == "sim":
+    if is_simulator(runner):
         return wanted, {}
     refused = {}
     for point, those in wanted.items():
@@ -186,57 +168,32 @@ def _wanted(published: Published) -> dict[Point, Wanted]:
     return {point: frozenset(those) for point, those in wanted.items()}
 
 
-def judge(case: Case, runs: tuple[Sample, ...], refused: str = "") -> Outcome:
+def judge(case: Case, runs: tuple[Sample, ...], refused: str = "") -> CaseOutcome:
     """Compares the runs of a case with what was published; without runs its cells are skipped."""
-    return Outcome(case, tuple(_judged(cell, case, runs, refused) for cell in case.cells), runs)
+    return CaseOutcome(case, tuple(_judged(cell, case, runs, refused) for cell in case.cells), runs)
 
 
-def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...], refused: str) -> Judged:
-    if not runs:
-        reason = refused or f"no {' or '.join(missing(case))} here yet"
-        return Judged(cell, None, Verdict.SKIPPED, None, reason)
-    metric = cell.metric
-    ours = estimate(metric.over, [run.values[metric.measure, metric.flow] for run in runs])
-    low, high = cell.tolerance.interval(cell.published)
-    inside = low <= ours.value <= high  # False for NaN
-    winner = cell.same_winner is None or _same_winner(cell.same_winner, runs)
-    if cell.report is not None:
-        return Judged(cell, ours, Verdict.REPORT, inside and winner, cell.report)
-    if not inside:
-        return Judged(cell, ours, Verdict.MISSED, False, distance(ours.value, low, high))
-    if not winner:
-        return Judged(cell, ours, Verdict.MISSED, False, "the other flow wins")
-    return Judged(cell, ours, Verdict.MET, True, "")
+def _judged(cell: Cell, case: Case, runs: tuple[Sample, ...], refused: str) -> Judged[Cell]:
+    metric, within = cell.metric, cell.tolerance.interval(cell.published)
+    values = [run.values[metric.measure, metric.flow] for run in runs]
+    ours = estimate(metric.over, values) if runs else Estimate(math.nan)
+    came_to = _held(cell, ours, within, runs) if runs else _skipped(case, refused)
+    return Judged(cell, case.name, metric.name, cell.published, ours, within, *came_to)
+
+
+def _skipped(case: Case, refused: str) -> CameTo:
+    return Verdict.SKIPPED, None, refused or f"no {' or '.join(missing(case))} here yet"
+
+
+def _held(cell: Cell, ours: Estimate, within: Within, runs: tuple[Sample, ...]) -> CameTo:
+    verdict, inside, reason = held(ours, within, cell.report)
+    if inside and cell.same_winner and not _same_winner(cell.same_winner, runs):
+        if verdict is Verdict.REPORT:
+            return verdict, False, reason
+        return Verdict.MISSED, False, "the other flow wins"
+    return verdict, inside, reason
 
 
 def _same_winner(published: tuple[float, float], runs: tuple[Sample, ...]) -> bool:
     first, second = (fmean(run.values[_WINNER, flow] for run in runs) for flow in (0, 1))
     return (published[0] > published[1]) == (first > second)
-
-
-def records(study: Study) -> list[Record]:
-    """Cells and claims as `--json` prints them."""
-    return [
-        _record(outcome.case.name, judged) for outcome in study.outcomes for judged in outcome.cells
-    ] + [
-        Record(
-            case=judged.case,
-            metric=judged.claim.metric,
-            published=judged.claim.published,
-            ours=finite(judged.ours.value),
-            tolerance=(finite(judged.claim.within[0]), finite(judged.claim.within[1])),
-            verdict=judged.verdict.value,
-        )
-        for judged in study.claims
-    ]
-
-
-def _record(case: str, judged: Judged) -> Record:
-    return Record(
-        case=case,
-        metric=judged.cell.metric.name,
-        published=judged.cell.published,
-        ours=None if judged.ours is None else finite(judged.ours.value),
-        tolerance=judged.cell.tolerance.interval(judged.cell.published),
-        verdict=judged.verdict.value,
-    )

@@ -9,46 +9,26 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
+from fullpipe.batch.repeated import Setup
 from fullpipe.reproduce.decode import Decoder
-from fullpipe.reproduce.estimate import OVER_RUNS
 from fullpipe.reproduce.groups import Point
 from fullpipe.reproduce.measures import MEASURES, TRACED
-from fullpipe.reproduce.reader import merged
-from fullpipe.reproduce.runner import Setup
+from fullpipe.verdicts.estimate import OVER_RUNS
+from fullpipe.verdicts.judged import Tolerance
+from fullpipe.verdicts.reader import merged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from fullpipe.reproduce.groups import Group
-    from fullpipe.reproduce.reader import Json, Reader, Table
-
-
-@dataclass(frozen=True)
-class Tolerance:
-    """How far from a published value ours may be, in the column's unit.
-
-    Either the larger of `absolute` and `relative` times the published value, or, with `factor`,
-    between the published value over and times it; then zero may be up to `zero`.
-    """
-
-    absolute: float = 0.0
-    relative: float = 0.0
-    factor: float | None = None
-    zero: float = 0.0
-
-    def interval(self, published: float) -> tuple[float, float]:
-        """The least and the greatest value that is close enough, both included."""
-        if self.factor is None:
-            distance = max(self.absolute, self.relative * abs(published))
-            return published - distance, published + distance
-        return (published / self.factor, published * self.factor) if published else (0.0, self.zero)
+    from fullpipe.verdicts.reader import Json, Reader, Table
 
 
 @dataclass(frozen=True)
 class Metric:
     """A column: `measure` is one of :data:`fullpipe.reproduce.measures.MEASURES`, `flow` counts from 0.
 
-    `over` is what the runs come to, one of :data:`fullpipe.reproduce.estimate.OVER_RUNS`.
+    `over` is what the runs come to, one of :data:`fullpipe.verdicts.estimate.OVER_RUNS`.
     `report` is why the column is printed and not judged; None when it is judged.
     """
 

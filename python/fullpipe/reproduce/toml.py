@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.reproduce.reader import Json, Table
+    from fullpipe.verdicts.reader import Json, Table
 
 
 def scenario_text(comment: str, scenario: Table, flows: Sequence[Table]) -> str:

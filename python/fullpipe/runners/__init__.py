@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[float, float, int], object]
 
+SIMULATOR = "sim"
+"""What commands use without `--on`."""
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 
 
@@ -105,6 +107,18 @@ class Runner(Protocol):
         """
 
 
+def is_simulator(runner: Runner) -> bool:
+    """Whether it is the simulator itself, whose runs the core's pool makes; a class derived from it is not."""
+    from fullpipe.runners.sim import RUNNER
+
+    return runner is RUNNER
+
+
+def option(name: str) -> list[str]:
+    """What a command says to use the runner of a name: nothing for the simulator."""
+    return [] if name == SIMULATOR else ["--on", name]
+
+
 class RunnerError(ValueError):
     """There is no such runner, or it is not there; the text says which there are, or what to do."""
 
@@ -154,7 +168,7 @@ def names() -> list[str]:
         each.name for each in pkgutil.iter_modules(__path__) if not each.name.startswith("_")
     )
     found = sorted(name.replace("_", "-") for name in modules)
-    return sorted(found, key=lambda name: name != "sim")
+    return sorted(found, key=lambda name: name != SIMULATOR)
 
 
 def _named(name: str) -> Runner:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe import _core
 from fullpipe.memory import refuse_too_large
+from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
     from fullpipe.runners import Progress
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 class Simulator:
     """Runs on one thread, as fast as it goes."""
 
-    name = "sim"
+    name = SIMULATOR
     about = "the simulator: virtual time, bit for bit the same for a scenario and a seed"
     real_time = False
 

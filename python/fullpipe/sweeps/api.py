@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fullpipe.batch.spec import SweepSpec
 from fullpipe.run import read, toml_value
-from fullpipe.runners import chosen
+from fullpipe.runners import SIMULATOR, chosen
 from fullpipe.sweeps.dataset import Sweep
-from fullpipe.sweeps.fill import fill
-from fullpipe.sweeps.plan import Recipe
+from fullpipe.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     import os
@@ -39,7 +37,7 @@ def sweep(
     engine: str = "local",
     threads: int | None = None,
     controllers: Controllers | None = None,
-    on: str | Sequence[str] = "sim",
+    on: str | Sequence[str] = SIMULATOR,
 ) -> Sweep:
     """Runs a scenario at many points, each with many seeds, on all cores; what is there already is not run again.
 
@@ -88,7 +86,7 @@ def sweep(
     if callable(axes):
         points = [[(key, toml_value(value)) for key, value in point.items()] for point in axes()]
         axes = None
-    recipe = Recipe(
+    spec = SweepSpec(
         text,
         file,
         fixed=[(key, toml_value(value)) for key, value in (set or {}).items()],
@@ -100,34 +98,28 @@ def sweep(
         points=points,
         controllers=controllers or {},
     )
-    rule = asked(until, recipe, most) if until is not None else None
+    rule = asked(until, spec, most) if until is not None else None
     directory = (
-        Path(out) if out is not None else usual_directory(rule.first(recipe) if rule else recipe)
+        Path(out) if out is not None else usual_directory(rule.first(spec) if rule else spec)
     )
     with Counter(silent=True) as counter:
-        fill(
-            recipe,
+        Execution(
             directory,
             counter,
-            command="fullpipe.sweep()",
+            "fullpipe.sweep()",
             trace=trace,
             engine=engine,
             threads=threads,
             until=rule,
             runners=runners,
-        )
+        ).run(spec)
     return Sweep(directory)
 
 
-def usual_directory(recipe: Recipe) -> Path:
+def usual_directory(spec: SweepSpec) -> Path:
     """Where a sweep goes that is told no directory: the same one when it is called again."""
-    name = "text" if recipe.file == "<text>" else Path(recipe.file).stem
-    return Path("results") / f"{name}-{recipe.identity[:8]}"
-
-
-def command_line() -> str:
-    """What was typed."""
-    return shlex.join(["fullpipe", *sys.argv[1:]])
+    name = "text" if spec.file == "<text>" else Path(spec.file).stem
+    return Path("results") / f"{name}-{spec.identity[:8]}"
 
 
 def _values(values: Sequence[Setting] | str) -> list[str]:

@@ -7,24 +7,26 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from fullpipe.batch import kept_in
+from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line, usual_directory
+from fullpipe.sweeps.api import usual_directory
 from fullpipe.sweeps.dataset import Sweep
-from fullpipe.sweeps.engines import NoRayError
-from fullpipe.sweeps.fill import fill
+from fullpipe.sweeps.execute import Execution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.runners import Runner
-    from fullpipe.sweeps.plan import Recipe
     from fullpipe.sweeps.until import Until
 
 
 def sweep(
-    recipe: Recipe,
+    spec: SweepSpec,
     *,
     out: Path | None,
     trace: str | None,
@@ -47,16 +49,14 @@ def sweep(
     from fullpipe.sweeps.until import verdict
 
     start = time.perf_counter()
-    directory = out or usual_directory(until.first(recipe) if until else recipe)
+    directory = out or usual_directory(until.first(spec) if until else spec)
     counter = Counter()
-    kept = f"what is finished is kept in {directory}, and the same command goes on from there"
     try:
-        with stoppable(lambda: counter.at, kept), counter:
-            runs, packets = fill(
-                recipe,
+        with stoppable(lambda: counter.at, kept_in(directory)), counter:
+            execution = Execution(
                 directory,
                 counter,
-                command=command_line(),
+                command_line(),
                 called=f"--out {out}" if out else None,
                 trace=trace,
                 engine=engine,
@@ -64,6 +64,7 @@ def sweep(
                 until=until,
                 runners=runners,
             )
+            runs, packets = execution.run(spec)
     except NoRayError as error:
         fail(error)
     wall_s = time.perf_counter() - start
@@ -76,7 +77,7 @@ def sweep(
         return holds
     console = Console(highlight=False)
     show(done, console)
-    plan = replace(recipe, repeat=len(done.seeds)).plan if until else recipe.plan
+    plan = replace(spec, repeat=len(done.seeds)).plan if until else spec.plan
     for line in [*said, *facts(done, plan, runs, packets, wall_s)]:
         console.print(line, markup=False, soft_wrap=True)
     for line in warnings(done):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fullpipe.results import read_parquet, scan_parquet
 from fullpipe.run import parse
+from fullpipe.runners import SIMULATOR, option
 
 if TYPE_CHECKING:
     import os
@@ -59,7 +60,7 @@ class Sweep:
     @property
     def runners(self) -> list[str]:
         """What it was run on; `runner` in the rows."""
-        return list(self.about.get("runners", ["sim"]))
+        return list(self.about.get("runners", [SIMULATOR]))
 
     @property
     def points(self) -> pl.DataFrame:
@@ -99,16 +100,15 @@ class Sweep:
 
         return misses(self, rule)
 
-    def replay(self, point: int, seed: int, on: str = "sim") -> str:
+    def replay(self, point: int, seed: int, on: str = SIMULATOR) -> str:
         """The command that makes one of the runs again, or on a machine's clock another like it.
 
         Raises:
             IndexError: When there is no such point.
         """
         self._check(point)
-        runner = [] if on == "sim" else ["--on", on]
         where = ["--point", f"{point}", "--seed", f"{seed}"]
-        return shlex.join(["fullpipe", "run", str(self.directory), *runner, *where])
+        return shlex.join(["fullpipe", "run", str(self.directory), *option(on), *where])
 
     def scenario(self, point: int) -> str:
         """The whole scenario of a point as TOML, with the first seed.
@@ -158,7 +158,7 @@ class Sweep:
 
 def series_file(directory: Path, point: int, seed: int, table: str, runner: str) -> Path:
     """Where a table of a recorded run is."""
-    folder = directory / "series" / ("" if runner == "sim" else runner)
+    folder = directory / "series" / ("" if runner == SIMULATOR else runner)
     return folder / (
         f"{point}-{seed}.parquet" if table == "flows" else f"{point}-{seed}.{table}.parquet"
     )

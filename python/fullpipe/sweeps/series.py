@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import partial
 from typing import TYPE_CHECKING
 
-from fullpipe.results import suited_interval, write_parquet
+from fullpipe.batch.executor import on_threads
+from fullpipe.batch.store import write_whole
+from fullpipe.results import suited_interval
 from fullpipe.run import load, run
+from fullpipe.runners import SIMULATOR
 from fullpipe.sweeps.dataset import series_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.run import Run
-    from fullpipe.sweeps.plan import Recipe
+    from fullpipe.runners import Progress
 
 FEW = 12
 """Of so many points at most a run each is recorded without being asked."""
@@ -23,7 +27,7 @@ _TABLES = ("links", "flows")
 
 
 def record(
-    recipe: Recipe, directory: Path, level: str, threads: int, tick: Callable[[], object]
+    spec: SweepSpec, directory: Path, level: str, threads: int, tick: Callable[[], object]
 ) -> None:
     """Records what is not there yet; `level` is that of :func:`fullpipe.run`, or `auto`.
 
@@ -31,29 +35,24 @@ def record(
         ScenarioError: When `level` is none.
         OSError: When it can't be written.
     """
-    seed, _ = recipe.plan.seeds
+    seed, _ = spec.plan.seeds
 
-    def one(point: int) -> None:
-        scenario = load(recipe.plan.scenarios(point, point + 1)[0], controllers=recipe.controllers)
-        done = run(scenario, trace=suited_interval(scenario) if level == "auto" else level)
-        keep(done, directory, point)
-        tick()
+    def one(point: int, progress: Progress) -> None:
+        scenario = load(spec.plan.scenarios(point, point + 1)[0], controllers=spec.controllers)
+        wanted = suited_interval(scenario) if level == "auto" else level
+        save(run(scenario, trace=wanted, progress=progress), directory, point)
 
     missing = [
         point
-        for point in range(recipe.plan.points)
-        if not series_file(directory, point, seed, "flows", "sim").exists()
+        for point in range(spec.plan.points)
+        if not series_file(directory, point, seed, "flows", SIMULATOR).exists()
     ]
-    executor = ThreadPoolExecutor(max_workers=threads)
-    try:
-        pending = [executor.submit(one, point) for point in missing]
-        for each in pending:
-            each.result()
-    finally:
-        executor.shutdown(cancel_futures=True)
+    with closing(on_threads([partial(one, point) for point in missing], threads)) as done:
+        for _ in done:
+            tick()
 
 
-def keep(run: Run, directory: Path, point: int) -> None:
+def save(run: Run, directory: Path, point: int) -> None:
     """Writes what was recorded of a run.
 
     Raises:
@@ -62,6 +61,4 @@ def keep(run: Run, directory: Path, point: int) -> None:
     for table in _TABLES:  # the flows last: with them the point is done
         final = series_file(directory, point, run.seed, table, run.runner)
         final.parent.mkdir(exist_ok=True, parents=True)
-        aside = final.with_name(f".{final.name}")
-        write_parquet(run.trace(table), aside)
-        os.replace(aside, final)  # noqa: PTH105  (also where it exists, on every system)
+        write_whole(run.trace(table), final)

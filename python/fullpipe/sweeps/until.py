@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from fullpipe.runners import SIMULATOR
 from fullpipe.stats import Rule, RuleError, enough, parse_rule, student
 from fullpipe.stats.sequential import LEAST
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from fullpipe.batch.spec import SweepSpec
     from fullpipe.sweeps.dataset import Sweep
-    from fullpipe.sweeps.plan import Recipe
 
 MOST = 1000
 """Repetitions of each point, when nothing else is said."""
@@ -38,7 +39,7 @@ class Miss(NamedTuple):
     point: int
     flow: str
     share: float | None
-    runner: str = "sim"
+    runner: str = SIMULATOR
 
 
 class Until(NamedTuple):
@@ -55,22 +56,22 @@ class Until(NamedTuple):
     batch: int
     most: int
 
-    def first(self, recipe: Recipe) -> Recipe:
-        """The recipe with the repetitions that are looked at first."""
-        return replace(recipe, repeat=max(self.batch, LEAST))
+    def first(self, spec: SweepSpec) -> SweepSpec:
+        """The spec with the repetitions that are looked at first."""
+        return replace(spec, repeat=max(self.batch, LEAST))
 
     def more(self, repeat: int) -> int:
         """How many repetitions come behind so many."""
         return min(repeat + max(self.batch, repeat // 4), self.most)
 
-    def steps(self, recipe: Recipe, directory: Path) -> Iterator[Recipe]:
-        """The recipes to fill a directory with, one after the other; each has been filled when the next is asked for.
+    def steps(self, spec: SweepSpec, directory: Path) -> Iterator[SweepSpec]:
+        """The specs to fill a directory with, one after the other; each has been filled when the next is asked for.
 
         What is in the directory already is looked at as it is: so the same command goes on where it was.
         """
         from fullpipe.sweeps.dataset import Sweep
 
-        step = self.first(recipe)
+        step = self.first(spec)
         if (directory / "sweep.json").exists():
             about = json.loads((directory / "sweep.json").read_text(encoding="utf-8"))
             if about.get("identity") == step.identity:  # else filling it is refused
@@ -102,16 +103,16 @@ class Until(NamedTuple):
         return taken + [last] * len(left)
 
 
-def asked(text: str, recipe: Recipe, most: int | None) -> Until:
+def asked(text: str, spec: SweepSpec, most: int | None) -> Until:
     """Reads what a command or a program asks for.
 
     Raises:
         RuleError: When it can't be met.
-        ScenarioError: When the recipe is refused.
+        ScenarioError: When the spec is refused.
     """
     rule = parse_rule(text)
-    batch = recipe.plan.seeds[1]
-    if recipe.repeat is None and batch == 1:
+    batch = spec.plan.seeds[1]
+    if spec.repeat is None and batch == 1:
         batch = LEAST
     most = MOST if most is None else most
     least = max(batch, LEAST)

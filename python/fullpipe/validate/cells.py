@@ -10,35 +10,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.reader import PublishedError, Reader
-from fullpipe.reproduce.runner import Setup
+from fullpipe.batch.repeated import Setup
+from fullpipe.verdicts.judged import Tolerance
+from fullpipe.verdicts.reader import PublishedError, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from fullpipe.reproduce.reader import Json, Table
+    from fullpipe.verdicts.reader import Json, Table
 
 FILE = Path(__file__).resolve().parents[3] / "tests" / "oracle" / "cells.toml"
 
 _PATH = ("rate", "rtt", "buffer", "queue", "loss")
 _CELL = ("name", "flows", *_PATH, "duration", "live")
 METRICS = ("goodput", "rtt", "queue", "resent", "share")
-
-
-@dataclass(frozen=True)
-class Close:
-    """How far from the kernel's value ours may be, in the metric's unit: whichever of its rules allows more."""
-
-    absolute: float = 0.0
-    relative: float = 0.0
-    factor: float = 1.0
-
-    def interval(self, value: float) -> tuple[float, float]:
-        """The least and the greatest value that is close enough."""
-        distance = max(self.absolute, self.relative * abs(value))
-        return min(value - distance, value / self.factor), max(
-            value + distance, value * self.factor
-        )
 
 
 @dataclass(frozen=True)
@@ -70,7 +55,7 @@ class Cells:
     """The whole file."""
 
     cells: tuple[Cell, ...]
-    close: dict[str, Close]
+    close: dict[str, Tolerance]
     repeats: int
 
 
@@ -104,7 +89,7 @@ def load(file: Path = FILE) -> Cells:
     for name in METRICS:
         rule = reader.table(close.get(name), f"close.{name}")
         reader.only(rule, f"close.{name}.", ("absolute", "relative", "factor"))
-        rules[name] = Close(
+        rules[name] = Tolerance(
             **{key: reader.number(value, f"close.{name}.{key}", 0) for key, value in rule.items()}
         )
     return Cells(cells, rules, reader.whole(raw.get("repeats"), "repeats"))

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import json
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
-from os import cpu_count
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
 from fullpipe._core import ScenarioError
+from fullpipe.batch.executor import on_threads
+from fullpipe.batch.pool import cores
+from fullpipe.batch.repeated import Repeated, repeat
 from fullpipe.errors import printing, stoppable
 from fullpipe.progress import counting
-from fullpipe.reproduce.runner import side_by_side
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.runners import is_simulator
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells as read_cells
 from fullpipe.validate import recorded, show
-from fullpipe.validate.judge import judge, records, skipped
-from fullpipe.validate.traces import keep_traces
+from fullpipe.validate.judge import judge, skipped
+from fullpipe.validate.traces import save_traces
+from fullpipe.verdicts.judged import Verdict, records
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from fullpipe.run import Run
-    from fullpipe.runners import Runner
+    from fullpipe.runners import Progress, Runner
     from fullpipe.validate.cells import Cell, Cells
     from fullpipe.validate.judge import CellOutcome
     from fullpipe.validate.recorded import FlowNumbers
@@ -60,7 +63,7 @@ def validate(
         record: Run the kernel first, and keep what it does.
         traces: A new directory for a traced run of each cell on simulator and oracle, with a page that has both.
         out: Where to write the whole table, with intervals, as Markdown.
-        as_json: Print only the list of :class:`fullpipe.reproduce.verdict.Record`.
+        as_json: Print only the list of :class:`fullpipe.verdicts.judged.Record`.
 
     Returns:
         Whether enough of the cells are met.
@@ -77,18 +80,18 @@ def validate(
     if record:
         record_anew(known, chosen)
     if seeds is None:
-        seeds = _SEEDS if runner.name == "sim" else known.repeats
+        seeds = _SEEDS if is_simulator(runner) else known.repeats
     pages: list[Path] = []
     if traces is not None:
         refused = _refused(chosen, runner)
-        pages = keep_traces([cell for cell in chosen if cell.name not in refused], runner, traces)
+        pages = save_traces([cell for cell in chosen if cell.name not in refused], runner, traces)
     outcomes = outcomes_of(known, chosen, seeds, runner)
-    both = show.sides(runner.name)
+    both = show.sides(runner)
     if out is not None:
         out.write_text("\n".join(_page(outcomes, both)), encoding="utf-8")
     with printing():
         if as_json:
-            print(json.dumps(records(outcomes)))
+            print(json.dumps(records(each for outcome in outcomes for each in outcome.judged)))
         else:
             console = Console(highlight=False)
             show.show(outcomes, both, console)
@@ -106,7 +109,7 @@ def _page(outcomes: Sequence[CellOutcome], both: show.Sides) -> list[str]:
         if each.host
     ]
     spoiled = show.spoiled(outcomes)
-    simulated = both == show.sides("sim")
+    simulated = both == show.SIMULATED
     command = "fullpipe validate" if simulated else f"fullpipe validate --on {both.ours}"
     return [
         f"# {'The simulator' if simulated else both.ours} against Linux, number by number",
@@ -133,7 +136,7 @@ def met(outcomes: Sequence[CellOutcome]) -> bool:
     return verdicts.count(Verdict.MET) >= ENOUGH * len(verdicts)
 
 
-class _Ran(NamedTuple):
+class _RunNumbers(NamedTuple):
     """What is kept of a run."""
 
     numbers: list[FlowNumbers]
@@ -155,21 +158,23 @@ def outcomes_of(
     results = recorded.read()
     kernel = {cell.name: recorded.of(results, cell)["repeats"] for cell in chosen}
     refused = _refused(chosen, runner)
-    doing = "simulating" if runner.name == "sim" else f"running on {runner.name}"
+    doing = "simulating" if is_simulator(runner) else f"running on {runner.name}"
     bar = counting()
     running = bar.add_task(doing, total=None)
 
-    def reduced(run: Run) -> _Ran:
-        return _Ran(recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"])
+    def reduced(run: Run) -> _RunNumbers:
+        return _RunNumbers(
+            recorded.numbers(run.metrics), run.metrics["warnings"], run.metrics["host"]
+        )
 
     def runs(cell: Cell) -> int:
         return seeds if runner.real_time or cell.setup.scenario(1).is_random else 1
 
     run = [cell for cell in chosen if cell.name not in refused]
-    jobs = [(cell.setup, runs(cell), "off", reduced) for cell in run]
+    jobs = [Repeated(cell.setup, range(1, runs(cell) + 1), "off", reduced) for cell in run]
     with stoppable(lambda: f"while {doing}"), bar:
-        bar.update(running, total=sum(job[1] for job in jobs))
-        done = side_by_side(jobs, lambda: bar.advance(running), runner)
+        bar.update(running, total=sum(len(job.seeds) for job in jobs))
+        done = repeat(jobs, lambda: bar.advance(running), runner)
     ours = {cell.name: each for cell, each in zip(run, done, strict=True)}
 
     def outcome(cell: Cell) -> CellOutcome:
@@ -215,26 +220,26 @@ def record_anew(known: Cells, chosen: Sequence[Cell]) -> None:
     bar = counting()
     running = bar.add_task("recording", total=len(chosen))
 
-    def one(cell: Cell) -> tuple[Cell, list[list[FlowNumbers]]]:
+    def one(cell: Cell, progress: Progress) -> tuple[Cell, list[list[FlowNumbers]]]:
         # Without chance Linux does the same each time, to the nanosecond.
         repeats = known.repeats if cell.setup.scenario(1).is_random else 1
         scenarios = [cell.setup.scenario(seed) for seed in range(1, repeats + 1)]
-        made = uml.execute(scenarios, "off")
+        made = uml.execute(scenarios, "off", progress)
         return cell, [recorded.numbers(json.loads(each.metrics_json())) for each in made]
 
-    executor = ThreadPoolExecutor(max_workers=cpu_count() or 1)
-    with stoppable(lambda: f"after {bar.tasks[0].completed:.0f} of {len(chosen)} cells"), bar:
-        try:
-            for cell, repeats in executor.map(one, chosen):
-                results = recorded.read()
-                results["kernels"][name] = facts
-                results["cells"][cell.name] = recorded.CellNumbers(
-                    fingerprint=cell.fingerprint,
-                    kernel=name,
-                    recorded=datetime.now(UTC).date().isoformat(),
-                    repeats=repeats,
-                )
-                recorded.write(results, known.cells)
-                bar.advance(running)
-        finally:
-            executor.shutdown(cancel_futures=True)
+    with (
+        stoppable(lambda: f"after {bar.tasks[0].completed:.0f} of {len(chosen)} cells"),
+        bar,
+        closing(on_threads([partial(one, cell) for cell in chosen], cores())) as done,
+    ):
+        for _, (cell, repeats) in done:
+            results = recorded.read()
+            results["kernels"][name] = facts
+            results["cells"][cell.name] = recorded.CellNumbers(
+                fingerprint=cell.fingerprint,
+                kernel=name,
+                recorded=datetime.now(UTC).date().isoformat(),
+                repeats=repeats,
+            )
+            recorded.write(results, known.cells)
+            bar.advance(running)

@@ -7,14 +7,15 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from fullpipe.reproduce.estimate import Estimate, estimate
-from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+from fullpipe.verdicts.estimate import Estimate, estimate
+from fullpipe.verdicts.judged import Judged, Verdict, held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from fullpipe.validate.cells import Cell, Close
+    from fullpipe.validate.cells import Cell
     from fullpipe.validate.recorded import FlowNumbers
+    from fullpipe.verdicts.judged import Tolerance
 
     Repeat = Sequence[FlowNumbers]
 
@@ -31,27 +32,15 @@ class Quantity(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A quantity of a cell."""
-
-    name: str
-    kernel: Estimate
-    ours: Estimate
-    allowed: tuple[float, float]
-    verdict: Verdict
-    reason: str
-
-
-@dataclass(frozen=True)
 class CellOutcome:
-    """A cell: met when all of its quantities are.
+    """A cell: met when all of its quantities are, each judged by the kernel's number.
 
     `spoiled` are its runs on a machine's own time that say what spoiled them, each in words; `runs`
     is how many there were, and `host` what the first of them says of the machine.
     """
 
     cell: Cell
-    judged: tuple[Judged, ...]
+    judged: tuple[Judged[Estimate], ...]
     runs: int = 0
     spoiled: tuple[str, ...] = ()
     host: Mapping[str, str] = field(default_factory=dict)
@@ -93,7 +82,7 @@ def quantities(cell: Cell) -> list[Quantity]:
 
 
 def judge(
-    cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Close]
+    cell: Cell, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Mapping[str, Tolerance]
 ) -> CellOutcome:
     """Compares the repeats of a cell."""
     return CellOutcome(
@@ -103,56 +92,33 @@ def judge(
 
 
 def skipped(
-    cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Close], reason: str
+    cell: Cell, kernel: Sequence[Repeat], close: Mapping[str, Tolerance], reason: str
 ) -> CellOutcome:
     """A cell that was not run."""
-    those = [
-        (each, estimate("mean", [each.of(repeat) for repeat in kernel]))
-        for each in quantities(cell)
-    ]
-    judged = (
-        Judged(
-            each.name,
-            theirs,
-            Estimate(math.nan),
-            close[each.rule].interval(theirs.value),
-            Verdict.SKIPPED,
-            reason,
-        )
-        for each, theirs in those
-    )
+    ours, came_to = Estimate(math.nan), (Verdict.SKIPPED, None, reason)
+    judged = []
+    for each in quantities(cell):
+        theirs = estimate("mean", [each.of(repeat) for repeat in kernel])
+        within = close[each.rule].interval(theirs.value)
+        judged.append(Judged(theirs, cell.name, each.name, theirs.value, ours, within, *came_to))
     return CellOutcome(cell, tuple(judged))
 
 
 def _judged(
-    cell: Cell, quantity: Quantity, kernel: Sequence[Repeat], ours: Sequence[Repeat], close: Close
-) -> Judged:
+    cell: Cell,
+    quantity: Quantity,
+    kernel: Sequence[Repeat],
+    ours: Sequence[Repeat],
+    close: Tolerance,
+) -> Judged[Estimate]:
     theirs = estimate("mean", [quantity.of(repeat) for repeat in kernel])
     mine = estimate("mean", [quantity.of(repeat) for repeat in ours])
-    low, high = close.interval(theirs.value)
-    inside = low <= mine.value <= high  # False for NaN
-    if not inside and cell.lossy and mine.low <= theirs.high and theirs.low <= mine.high:
-        return Judged(quantity.name, theirs, mine, (low, high), Verdict.MET, "the intervals meet")
-    if not inside:
-        reason = distance(mine.value, low, high)
-        return Judged(quantity.name, theirs, mine, (low, high), Verdict.MISSED, reason)
-    return Judged(quantity.name, theirs, mine, (low, high), Verdict.MET, "")
-
-
-def records(outcomes: Sequence[CellOutcome]) -> list[Record]:
-    """As `--json` prints them."""
-    return [
-        Record(
-            case=outcome.cell.name,
-            metric=judged.name,
-            published=judged.kernel.value,
-            ours=finite(judged.ours.value),
-            tolerance=judged.allowed,
-            verdict=judged.verdict.value,
-        )
-        for outcome in outcomes
-        for judged in outcome.judged
-    ]
+    within = close.interval(theirs.value)
+    came_to = held(mine, within)
+    meet = mine.low <= theirs.high and theirs.low <= mine.high
+    if came_to[0] is Verdict.MISSED and cell.lossy and meet:
+        came_to = (Verdict.MET, False, "the intervals meet")
+    return Judged(theirs, cell.name, quantity.name, theirs.value, mine, within, *came_to)
 
 
 def _share(cell: Cell, flows: Repeat) -> float:

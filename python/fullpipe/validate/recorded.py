@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, TypedDict
 
-from fullpipe.reproduce.reader import PublishedError
 from fullpipe.validate.cells import FILE
+from fullpipe.verdicts.reader import PublishedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

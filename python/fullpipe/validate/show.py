@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from fullpipe.reproduce.show import STYLES
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.runners import is_simulator
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.show import STYLES, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import Console
 
-    from fullpipe.reproduce.estimate import Estimate
-    from fullpipe.validate.judge import CellOutcome, Judged
+    from fullpipe.runners import Runner
+    from fullpipe.validate.judge import CellOutcome
+    from fullpipe.verdicts.estimate import Estimate
+    from fullpipe.verdicts.judged import Judged
 
 _COLUMNS = {"goodput": 10, "RTT": 10, "queue p95": 11, "resent": 11}
 _NAME = 30
@@ -29,9 +32,12 @@ class Sides(NamedTuple):
     ours: str
 
 
-def sides(runner: str) -> Sides:
+SIMULATED = Sides("Linux", "fullpipe")
+
+
+def sides(runner: Runner) -> Sides:
     """Of what was recorded, and of what a runner did."""
-    return Sides("Linux", "fullpipe") if runner == "sim" else Sides("recorded", runner)
+    return SIMULATED if is_simulator(runner) else Sides("recorded", runner.name)
 
 
 def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None:
@@ -52,7 +58,7 @@ def show(outcomes: Sequence[CellOutcome], both: Sides, console: Console) -> None
     for outcome in missed:
         for judged in outcome.judged:
             if judged.verdict is Verdict.MISSED:
-                text = f"{judged.name} {interval(judged.ours)} for {interval(judged.kernel)}, {judged.reason}"
+                text = f"{judged.metric} {interval(judged.ours)} for {interval(judged.subject)}, {judged.reason}"
                 console.print(
                     Text(f"{outcome.cell.name}: ", style="bold").append(text, style="default")
                 )
@@ -91,10 +97,10 @@ def markdown(outcomes: Sequence[CellOutcome], both: Sides) -> list[str]:
     for outcome in outcomes:
         for number, judged in enumerate(outcome.judged):
             name = f"`{outcome.cell.name}`" if number == 0 else ""
-            allowed = " – ".join(digits(end) for end in judged.allowed)
+            allowed = " – ".join(digits(end) for end in judged.within)
             because = f"{judged.verdict.value}{f', {judged.reason}' if judged.reason else ''}"
-            values = f"{interval(judged.kernel)} | {interval(judged.ours)}"
-            lines.append(f"| {name} | {judged.name} | {values} | {allowed} | {because} |")
+            values = (interval(judged.subject), interval(judged.ours))
+            lines.append(row((name, judged.metric, *values, allowed, because)))
     return lines
 
 
@@ -129,7 +135,7 @@ def _show_notes(head: str, notes: Sequence[tuple[str, str]], console: Console) -
 
 
 def _show_cell(outcome: CellOutcome, console: Console) -> None:
-    by_name = {judged.name: judged for judged in outcome.judged}
+    by_name = {judged.metric: judged for judged in outcome.judged}
     algorithms = outcome.cell.algorithms
     share = next((judged for name, judged in by_name.items() if "share" in name), None)
     for number, algorithm in enumerate(algorithms):
@@ -147,10 +153,10 @@ def _show_cell(outcome: CellOutcome, console: Console) -> None:
         console.print(Text(f"{'  share':<{_NAME}}").append_text(_pair(share, _COLUMNS["goodput"])))
 
 
-def _pair(judged: Judged | None, width: int) -> Text:
+def _pair(judged: Judged[Estimate] | None, width: int) -> Text:
     if judged is None:
         return Text(" " * width)
-    text = f"{digits(judged.kernel.value)}|{digits(judged.ours.value)}"
+    text = f"{digits(judged.subject.value)}|{digits(judged.ours.value)}"
     return Text(
         f"{text:>{width}}", style="" if judged.verdict is Verdict.MET else STYLES[judged.verdict]
     )

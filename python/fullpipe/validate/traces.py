@@ -9,7 +9,7 @@ from fullpipe.progress import counting
 from fullpipe.report import write_report
 from fullpipe.results import fresh_directory, write_runs
 from fullpipe.run import Run
-from fullpipe.runners import chosen
+from fullpipe.runners import SIMULATOR, chosen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from fullpipe.validate.cells import Cell
 
 
-def keep_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
+_BOTH = (SIMULATOR, "uml")
+
+
+def save_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[Path]:
     """Runs each cell with its first seed on the simulator, on Linux in simulated time, and on a runner that is neither.
 
     Returns:
@@ -30,7 +33,7 @@ def keep_traces(cells: Sequence[Cell], runner: Runner, directory: Path) -> list[
         FileExistsError: When there is something in the directory.
         OSError: When it can't be written.
     """
-    runners = [*chosen("sim,uml"), *([runner] if runner.name not in ("sim", "uml") else [])]
+    runners = [*chosen(_BOTH), *([runner] if runner.name not in _BOTH else [])]
     bar = counting()
     running = bar.add_task("tracing", total=len(cells) * len(runners))
     with (

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from fullpipe.fleet.compare.checks import Check
     from fullpipe.fleet.compare.decide import Change, Compared
+    from fullpipe.fleet.compare.options import CompareOptions
     from fullpipe.fleet.compare.plan import Plan
-    from fullpipe.fleet.compare.wish import Wish
     from fullpipe.stats.clusters import Spread
 
 _HEADLINES = {"better": 1, "worse": -1, "higher": 0, "lower": 0}
@@ -66,7 +66,7 @@ class Analysis:
             slight = sum(each.verdict in ("same", "slight") for each in rows)
             if slight:
                 parts.append(
-                    f"{slight} of {len(rows)} metrics are the same within {self.plan.wish.effect:.0%}"
+                    f"{slight} of {len(rows)} metrics are the same within {self.plan.options.effect:.0%}"
                 )
             if open_ := sum(each.verdict == "undecided" for each in rows):
                 parts.append(f"{open_} of {len(rows)} are undecided")
@@ -98,15 +98,15 @@ class Analysis:
     def record(self) -> dict[str, Any]:
         """All numbers, for JSON; None is what is not known."""
         return {
-            "directory": f"{self.plan.wish.directory}",
+            "directory": f"{self.plan.options.directory}",
             "arms": list(self.plan.arms),
-            "min_bytes": self.plan.wish.min_bytes,
+            "min_bytes": self.plan.options.min_bytes,
             "clusters": {"unit": self.plan.unit, "why": self.plan.why},
             "rows": {
                 table: dict(zip(self.plan.arms, each, strict=True))
                 for table, each in self.numbers().items()
             },
-            "asked_effect": self.plan.wish.effect,
+            "asked_effect": self.plan.options.effect,
             "decision": [_record(each) for each in self.compared],
             "checks": [
                 {"check": each.name, "fine": each.fine, "text": each.text} for each in self.checks
@@ -115,18 +115,18 @@ class Analysis:
         }
 
 
-def analyse(wish: Wish, advance: Callable[[int], None] = lambda _: None) -> Analysis:
+def analyse(options: CompareOptions, advance: Callable[[int], None] = lambda _: None) -> Analysis:
     """Compares the arms of a fleet directory.
 
     Args:
-        wish: Which, and how.
+        options: Which, and how.
         advance: Told how many rows more were counted.
 
     Raises:
-        ScenarioError: When there is nothing to compare, or the wish names what is not there.
+        ScenarioError: When there is nothing to compare, or an option names what is not there.
         OSError: When it can't be read.
     """
-    return Analysis(Estimates(count(draw_up(wish), advance)))
+    return Analysis(Estimates(count(draw_up(options), advance)))
 
 
 def _group(rows: list[Compared], verdict: str) -> str:

@@ -114,8 +114,8 @@ def _division(estimates: Estimates) -> Check:
 
 def _expected(estimates: Estimates) -> tuple[Values, str]:
     plan = estimates.plan
-    if plan.wish.ratio:
-        parts = np.array([plan.wish.ratio[arm] for arm in plan.arms])
+    if plan.options.ratio:
+        parts = np.array([plan.options.ratio[arm] for arm in plan.arms])
         return parts / parts.sum(), "--ratio"
     if plan.nested and plan.unit != "pair":
         hosts = np.array(_hosts(estimates), dtype=float)
@@ -132,10 +132,10 @@ def _filter(estimates: Estimates) -> Check:
     shares = kept / np.maximum(seen, 1)
     text = ", ".join(f"{arm} {share:.1%}" for arm, share in zip(plan.arms, shares, strict=True))
     ratio = float(shares.max() / shares.min()) - 1 if shares.min() > 0 else math.inf
-    text = f"of {table} with at least {plan.wish.min_bytes:,} bytes there are: {text}"
-    if ratio > plan.wish.effect:
+    text = f"of {table} with at least {plan.options.min_bytes:,} bytes there are: {text}"
+    if ratio > plan.options.effect:
         text += ". An arm in which downloads are given up more often keeps the better ones: look at --min-bytes 0, too"
-    return Check("filter", ratio <= plan.wish.effect, text)
+    return Check("filter", ratio <= plan.options.effect, text)
 
 
 def _mix(estimates: Estimates, compared: Sequence[Compared]) -> Check:
@@ -242,7 +242,7 @@ def _driven(estimates: Estimates, compared: Sequence[Compared]) -> Check:
 
 def _power(estimates: Estimates, compared: Sequence[Compared]) -> Check:
     """Whether an effect as small as asked for could have been seen."""
-    name, effect = "enough data", estimates.plan.wish.effect
+    name, effect = "enough data", estimates.plan.options.effect
     known = [each for each in compared if math.isfinite(each.data) and each.change.relative]
     short = sorted((each for each in known if each.data > 1), key=lambda each: -each.data)
     if not known:

@@ -15,26 +15,26 @@ from fullpipe.results import fresh_directory
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fullpipe.fleet.compare.wish import Wish
+    from fullpipe.fleet.compare.options import CompareOptions
     from fullpipe.report import Form
 
 
-def compare(wish: Wish, *, out: Path | None, form: Form, as_json: bool) -> None:
+def compare(options: CompareOptions, *, out: Path | None, form: Form, as_json: bool) -> None:
     """Compares, prints what came of it, and makes a report of it in a new directory, if asked for.
 
     Raises:
-        ScenarioError: When there is nothing to compare, or the wish names what is not there.
+        ScenarioError: When there is nothing to compare, or an option names what is not there.
         FileExistsError: When `out` is not free.
         OSError: When something can't be read or written.
     """
     if out is None:
-        _tell(_analysed(wish), as_json, None)
+        _tell(_analysed(options), as_json, None)
         return
     with fresh_directory(out, f"--out {out}") as aside:
         from fullpipe.fleet.compare.page import page
         from fullpipe.report.write import make, name_of
 
-        analysis = _analysed(wish)
+        analysis = _analysed(options)
         (aside / "compare.json").write_text(
             json.dumps(analysis.record(), indent=1, allow_nan=False), encoding="utf-8"
         )
@@ -42,12 +42,12 @@ def compare(wish: Wish, *, out: Path | None, form: Form, as_json: bool) -> None:
     _tell(analysis, as_json, out / name_of(form))
 
 
-def _analysed(wish: Wish) -> Analysis:
+def _analysed(options: CompareOptions) -> Analysis:
     from fullpipe.progress import counting
 
     done = 0
     with stoppable(lambda: f"after {done:,} rows"):
-        plan = draw_up(wish)
+        plan = draw_up(options)
         with counting() as bar:
             task = bar.add_task("counting rows", total=sum(plan.total(table) for table in TABLES))
 

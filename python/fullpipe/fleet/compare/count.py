@@ -108,7 +108,7 @@ class _Pass:
             *(_CONNECTIONS_ONLY if table == "connections" else ()),
         ]
         self.strata = [plan.rtt if table == "connections" else WHOLE]
-        self.columns = store.scan(plan.wish.directory, table).collect_schema()
+        self.columns = store.scan(plan.options.directory, table).collect_schema()
         if plan.by and plan.by.name in self.columns and table != "counters":
             self.strata.append(plan.by)
         self.timed = [each for each in over_time(plan) if each.table == table]
@@ -138,7 +138,7 @@ class _Pass:
         return not self.by_host and self.plan.unit != "pair" and len(self.plan.hosts) <= MOST_HOSTS
 
     def run(self, advance: Callable[[int], None]) -> None:
-        rows = store.scan(self.plan.wish.directory, self.table).select(self._expressions())
+        rows = store.scan(self.plan.options.directory, self.table).select(self._expressions())
         before = 0
         for batch in rows.collect_batches(chunk_size=_ROWS, engine="streaming"):
             self._take(batch, before)
@@ -150,7 +150,7 @@ class _Pass:
         time = pl.col("last_seen" if self.table == "connections" else "time")
         since = (time - plan.start).dt.total_microseconds() // plan.step_us
         found = [
-            big_enough(self.table, plan.wish.min_bytes).alias("_keep"),
+            big_enough(self.table, plan.options.min_bytes).alias("_keep"),
             _number("arm", plan.arms).alias("_arm"),
             (since if plan.start else pl.lit(0)).cast(pl.Int32).alias("_time"),
         ]

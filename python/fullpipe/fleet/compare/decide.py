@@ -145,7 +145,7 @@ def _judged(
     each: Estimate, a: int, b: int, change: Change, p: float, estimates: Estimates
 ) -> Compared:
     plan, clusters = estimates.plan, estimates.clusters[each.metric.measure.table]
-    effect = _asked(each, change, plan.wish.effect)
+    effect = _asked(each, change, plan.options.effect)
     standard = None
     if each.standard is not None and np.isfinite(each.standard[[a, b], 0]).all():
         standard = _change(each, a, b, estimates, standard=True)

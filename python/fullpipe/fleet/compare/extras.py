@@ -79,7 +79,7 @@ def cpu(blocks: Sequence[Block]) -> Section | None:
 def histograms(analysis: Analysis) -> Section | None:
     """Those of bpftrace, with their modes; of one name all hosts together."""
     rows = (
-        store.scan(analysis.plan.wish.directory, "histograms")
+        store.scan(analysis.plan.options.directory, "histograms")
         .group_by("name", "arm", "low", "high")
         .agg(pl.col("count").sum())
         .sort("name", "arm", "low")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -231,27 +232,12 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
         ("minimum RTT, ms", 1e3),
         ("bandwidth, Mbit/s", 1e-6),
     )
+    across = tuple(math.log10(band.middle * 1e-6) for band in rates)
+    upright = tuple(math.log10(band.middle * 1e3) for band in distances)
     marked: list[Block] = []
     for each in pictures:
         assert isinstance(each, Density)
-        lines = (
-            tuple(math.log10(band.middle * 1e-6) for band in rates),
-            tuple(math.log10(b.middle * 1e3) for b in distances),
-        )
-        marked.append(
-            Density(
-                each.title,
-                each.x,
-                each.y,
-                each.middles,
-                each.counts,
-                each.size,
-                each.reach,
-                lines[0],
-                lines[1],
-                each.note,
-            )
-        )
+        marked.append(replace(each, across=across, upright=upright))
     rows = [
         (
             "distance",
@@ -270,8 +256,13 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
         )
         for band in rates
     ]
+    return marked, rows, _envelopes(estimates)
+
+
+def _envelopes(estimates: Estimates) -> list[str]:
+    """How each arm's bandwidth falls with the RTT, in words."""
     said = []
-    for arm, near in zip(plan.arms, counted.near, strict=True):
+    for arm, near in zip(estimates.plan.arms, estimates.counted.near, strict=True):
         line = envelope(near)
         if line:
             window = (
@@ -283,7 +274,7 @@ def paths(estimates: Estimates) -> tuple[list[Block], list[tuple[str, str, str, 
                 f"{arm}: over the farther half the bandwidth that 95 % stay below goes with RTT to the power of "
                 f"{line.slope:.2f} ({line.low:.2f} to {line.high:.2f}){window}."
             )
-    return marked, rows, said
+    return said
 
 
 def _round(value: float) -> int:

@@ -45,12 +45,12 @@ def page(analysis: Analysis) -> Report:
         )
         for table, numbers in analysis.numbers().items()
     ]
-    facts.append(("at least", f"{plan.wish.min_bytes:,} bytes"))
+    facts.append(("at least", f"{plan.options.min_bytes:,} bytes"))
     if plan.start:
         hours = plan.step_us * plan.times / 3.6e9
         facts.append(("from", f"{plan.start:%Y-%m-%d %H:%M} UTC, {hours:.3g} h"))
     return Report(
-        f"{plan.wish.directory.name}: {arms}",
+        f"{plan.options.directory.name}: {arms}",
         "Which arm of the fleet is better for its users: what differs, how sure that is, what may be wrong with it.",
         facts,
         analysis.findings,
@@ -124,7 +124,7 @@ def _there(blocks: Sequence[Block | None]) -> list[Block]:
 
 
 def _decision_note(analysis: Analysis) -> str:
-    effect = analysis.plan.wish.effect
+    effect = analysis.plan.options.effect
     standard = " Beside it the effect that there would be if both had the same mix of minimum RTTs."
     return (
         "A verdict other than “undecided” has a corrected p of at most 0.05, or an interval that lies within "
@@ -152,7 +152,7 @@ def _decisions(analysis: Analysis) -> list[Block]:
             *columns,
             "p, corrected",
             f"verdict on {one}",
-            f"data for {plan.wish.effect:.0%}",
+            f"data for {plan.options.effect:.0%}",
         )
         tables.append(
             Table(f"{one} against {other}", columns, [_decision(each, standard) for each in rows])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from fullpipe.fleet.compare.choices import to_choose
 from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
-    from fullpipe.fleet.compare.wish import Wish
+    from fullpipe.fleet.compare.options import CompareOptions
 
 TABLES = ("connections", "requests", "counters")
 COLUMN = {"pair": "pair", "host": "host", "net": "client_net", "client": "client"}
@@ -49,7 +49,7 @@ WHOLE = Strata("rtt", ("all",), pl.lit(0))
 class Plan:
     """All that counting needs to know."""
 
-    wish: Wish
+    options: CompareOptions
     arms: tuple[str, ...]
     hosts: tuple[str, ...]
     unit: str
@@ -83,26 +83,56 @@ def big_enough(table: str, min_bytes: int) -> pl.Expr:
     return pl.col("arm").is_not_null()
 
 
-def draw_up(wish: Wish) -> Plan:
+def draw_up(options: CompareOptions) -> Plan:
     """Looks through the directory once.
 
     Raises:
-        ScenarioError: When there is nothing to compare, or the wish names what is not there.
+        ScenarioError: When there is nothing to compare, or an option names what is not there.
         OSError: When it can't be read.
     """
-    if not wish.directory.is_dir():
+    if not options.directory.is_dir():
         raise refusal(
             "no such directory",
             "name one that `fleet ingest` or `fleet simulate` made",
-            file=f"{wish.directory}",
+            file=f"{options.directory}",
         )
-    rows, spans = {}, []
+    rows, cc, facts = _looked_through(options)
+    arms = _arms(options, rows)
+    some = (
+        pl.concat([frame.select("arm", "host") for frame in rows.values()])
+        .filter(pl.col("arm").is_in(arms))
+        .unique()
+    )
+    nested = len(some) == some["host"].n_unique()
+    unit, why = _unit(options, rows, facts, nested)
+    start, step, times = _times(rows)
+    return Plan(
+        options,
+        arms,
+        tuple(some["host"].unique().sort().to_list()),
+        unit,
+        why,
+        nested,
+        _by_rtt(facts),
+        _by_column(options, arms) if options.by != "rtt" else None,
+        start,
+        step,
+        times,
+        rows,
+        cc,
+    )
+
+
+def _looked_through(
+    options: CompareOptions,
+) -> tuple[dict[str, pl.DataFrame], pl.DataFrame, dict[str, Any]]:
+    """Of each table the rows by arm and host, connections by arm and cc, and facts about all connections."""
     queries = []
     for table in TABLES:
-        keep = big_enough(table, wish.min_bytes)
+        keep = big_enough(table, options.min_bytes)
         time = pl.col("last_seen" if table == "connections" else "time")
         queries.append(
-            store.scan(wish.directory, table)
+            store.scan(options.directory, table)
             .group_by("arm", "host")
             .agg(
                 pl.len().alias("rows"),
@@ -112,8 +142,8 @@ def draw_up(wish: Wish) -> Plan:
             )
             .sort("arm", "host")
         )
-    connections = store.scan(wish.directory, "connections")
-    big = connections.filter(big_enough("connections", wish.min_bytes))
+    connections = store.scan(options.directory, "connections")
+    big = connections.filter(big_enough("connections", options.min_bytes))
     queries.append(
         big.group_by("arm", "cc")
         .len("rows")
@@ -134,45 +164,26 @@ def draw_up(wish: Wish) -> Plan:
         *tables, cc, facts = pl.collect_all(queries, engine="streaming")
     except pl.exceptions.ComputeError as error:
         fix = "was it copied whole? Copy it again, or make it again"
-        raise refusal(f"a table can't be read: {error}", fix, file=f"{wish.directory}") from None
-    for table, frame in zip(TABLES, tables, strict=True):
-        rows[table] = frame
-        spans += [frame["start"].min(), frame["end"].max()]
-    arms = _arms(wish, rows)
-    some = (
-        pl.concat([frame.select("arm", "host") for frame in rows.values()])
-        .filter(pl.col("arm").is_in(arms))
-        .unique()
-    )
-    nested = len(some) == some["host"].n_unique()
-    unit, why = _unit(wish, rows, facts.row(0, named=True), nested)
-    known = [each for each in spans if isinstance(each, datetime)]
+        raise refusal(f"a table can't be read: {error}", fix, file=f"{options.directory}") from None
+    return dict(zip(TABLES, tables, strict=True)), cc, facts.row(0, named=True)
+
+
+def _times(rows: dict[str, pl.DataFrame]) -> tuple[datetime | None, int, int]:
+    """When the first row is of, how long a span of time is, and how many spans there are."""
+    ends = [end for frame in rows.values() for end in (frame["start"].min(), frame["end"].max())]
+    known = [each for each in ends if isinstance(each, datetime)]
     start = min(known, default=None)
     length = (max(known) - start).total_seconds() * 1e6 if start else 0.0
     step = next(
         (each for each in _STEPS if length / each < _MOST_TIMES), int(length / _MOST_TIMES) + 1
     )
-    return Plan(
-        wish,
-        arms,
-        tuple(some["host"].unique().sort().to_list()),
-        unit,
-        why,
-        nested,
-        _by_rtt(facts.row(0, named=True)),
-        _by_column(wish, arms) if wish.by != "rtt" else None,
-        start,
-        step,
-        int(length // step) + 1,
-        rows,
-        cc,
-    )
+    return start, step, int(length // step) + 1
 
 
-def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
+def _arms(options: CompareOptions, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
     """All that have something, the one that the others are compared with first."""
     found = pl.concat([frame.select("arm", "rows", "kept") for frame in rows.values()])
-    where = f"{wish.directory}"
+    where = f"{options.directory}"
     if not len(found):
         raise refusal(
             "nothing in it",
@@ -194,35 +205,35 @@ def _arms(wish: Wish, rows: dict[str, pl.DataFrame]) -> tuple[str, ...]:
             most,
             "ask for less, like --min-bytes 0",
             key="--min-bytes",
-            value=f"{wish.min_bytes}",
+            value=f"{options.min_bytes}",
             file=where,
         )
     if len(kept) < 2:
         others = sorted(set(found["arm"]) - set(kept))
-        lost = f"; nothing of {', '.join(others)} has {wish.min_bytes:,} bytes" if others else ""
+        lost = f"; nothing of {', '.join(others)} has {options.min_bytes:,} bytes" if others else ""
         fix = (
             "ask for less with --min-bytes"
             if others
             else "ingest another one beside it: --arm NAME=FILES"
         )
         raise refusal(f"one arm, {kept[0]}: nothing to compare it with{lost}", fix, file=where)
-    for name in [*([wish.against] if wish.against else []), *(wish.ratio or {})]:
+    for name in [*([options.against] if options.against else []), *(options.ratio or {})]:
         if name not in kept:
-            option = "--against" if name == wish.against else "--ratio"
+            option = "--against" if name == options.against else "--ratio"
             raise refusal("no such arm", f"there are {', '.join(kept)}", key=option, value=name)
-    if wish.ratio and (set(wish.ratio) != set(kept) or min(wish.ratio.values()) <= 0):
+    if options.ratio and (set(options.ratio) != set(kept) or min(options.ratio.values()) <= 0):
         raise refusal(
             "each arm needs its part", f"like {','.join(f'{arm}=1' for arm in kept)}", key="--ratio"
         )
     # What a fleet comes from: CUBIC, whatever is added to its name.
-    first = wish.against or min(
+    first = options.against or min(
         kept, key=lambda arm: (arm != "cubic", not arm.startswith("cubic"), arm)
     )
     return (first, *(each for each in kept if each != first))
 
 
 def _unit(
-    wish: Wish, rows: dict[str, pl.DataFrame], facts: dict[str, object], nested: bool
+    options: CompareOptions, rows: dict[str, pl.DataFrame], facts: dict[str, object], nested: bool
 ) -> tuple[str, str]:
     """What is independent of each other, and why."""
     table = "connections" if len(rows["connections"]) else "requests"
@@ -231,11 +242,11 @@ def _unit(
         if len(rows[table])
         else 0
     )
-    if wish.unit != "auto":
-        if wish.unit in ("pair", "net", "client") and facts["rows"] and not facts[wish.unit]:
+    if options.unit != "auto":
+        if options.unit in ("pair", "net", "client") and facts["rows"] and not facts[options.unit]:
             fix = "choose another, like --cluster host, or leave it out"
-            raise refusal("not every connection has one", fix, key="--cluster", value=wish.unit)
-        return wish.unit, "asked for"
+            raise refusal("not every connection has one", fix, key="--cluster", value=options.unit)
+        return options.unit, "asked for"
     if facts["pair"] and facts["rows"]:
         return "pair", "each path was tried with every arm"
     if nested and isinstance(least, int) and least >= 2:
@@ -271,17 +282,19 @@ def _ms(seconds: float) -> str:
     return f"{seconds * 1e3:.3g}"
 
 
-def _by_column(wish: Wish, arms: tuple[str, ...]) -> Strata:
+def _by_column(options: CompareOptions, arms: tuple[str, ...]) -> Strata:
     """The values of a column that are there most often; rows of which it is not known are in none."""
     there = []
     for table in ("requests", "connections"):
-        rows = store.scan(wish.directory, table)
-        if wish.by in rows.collect_schema():
-            kept = rows.filter(big_enough(table, wish.min_bytes), pl.col("arm").is_in(arms))
-            there.append(kept.select(pl.col(wish.by).cast(pl.String).alias("value")).drop_nulls())
+        rows = store.scan(options.directory, table)
+        if options.by in rows.collect_schema():
+            kept = rows.filter(big_enough(table, options.min_bytes), pl.col("arm").is_in(arms))
+            there.append(
+                kept.select(pl.col(options.by).cast(pl.String).alias("value")).drop_nulls()
+            )
     if not there:
         raise refusal(
-            "no such column", to_choose(wish.directory, wish.by), key="--by", value=wish.by
+            "no such column", to_choose(options.directory, options.by), key="--by", value=options.by
         )
     found = (
         pl.concat(there)
@@ -294,18 +307,18 @@ def _by_column(wish: Wish, arms: tuple[str, ...]) -> Strata:
     if not len(found):
         raise refusal(
             "nothing is known of it here",
-            to_choose(wish.directory, wish.by),
+            to_choose(options.directory, options.by),
             key="--by",
-            value=wish.by,
+            value=options.by,
         )
     if len(found) > _MOST_VALUES and found["rows"][0] < LEAST_ROWS:
         many = f"it has many values, and none of them {LEAST_ROWS} rows"
-        raise refusal(many, to_choose(wish.directory, ""), key="--by", value=wish.by)
+        raise refusal(many, to_choose(options.directory, ""), key="--by", value=options.by)
     values = found["value"].to_list()[:_MOST_VALUES]
     others = len(found) > _MOST_VALUES
-    text = pl.col(wish.by).cast(pl.String)
+    text = pl.col(options.by).cast(pl.String)
     number = text.replace_strict(
         values, range(len(values)), default=len(values) if others else None
     )
     code = pl.when(text.is_not_null()).then(number)
-    return Strata(wish.by, (*values, *(("all others",) if others else ())), code.cast(pl.Int32))
+    return Strata(options.by, (*values, *(("all others",) if others else ())), code.cast(pl.Int32))

@@ -24,14 +24,14 @@ _WORDS = {"slight": "too little", "unknown": "–"}
 def show(analysis: Analysis, console: Console) -> None:
     """Prints what was compared, the decision of each arm against the first, and what may be wrong."""
     plan = analysis.plan
-    console.print(f"{plan.wish.directory}: {', '.join(plan.arms)}", style="bold", markup=False)
+    console.print(f"{plan.options.directory}: {', '.join(plan.arms)}", style="bold", markup=False)
     for table, numbers in analysis.numbers().items():
         counts = ", ".join(
             f"{arm} {number:,}" for arm, number in zip(plan.arms, numbers, strict=True)
         )
         least = (
-            f" of at least {plan.wish.min_bytes:,} bytes"
-            if table != "counters" and plan.wish.min_bytes
+            f" of at least {plan.options.min_bytes:,} bytes"
+            if table != "counters" and plan.options.min_bytes
             else ""
         )
         what = "readings of counters" if table == "counters" else table

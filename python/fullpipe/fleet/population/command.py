@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from fullpipe.batch import kept_in
+from fullpipe.batch.pool import NoRayError
+from fullpipe.batch.spec import command_line
 from fullpipe.errors import fail, stoppable
 from fullpipe.fleet import store as tables
-from fullpipe.fleet.population.fill import fill
+from fullpipe.fleet.population.execute import execute
 from fullpipe.progress import Counter
-from fullpipe.sweeps.api import command_line
-from fullpipe.sweeps.engines import NoRayError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from rich.table import Table
 
-    from fullpipe.fleet.population.recipe import Recipe
+    from fullpipe.fleet.population.spec import PopulationSpec
 
 
-def simulate(recipe: Recipe, out: Path, *, engine: str, threads: int | None) -> None:
+def simulate(spec: PopulationSpec, out: Path, *, engine: str, threads: int | None) -> None:
     """Runs the paths that are missing, and prints what came of all.
 
     Raises:
@@ -33,11 +34,10 @@ def simulate(recipe: Recipe, out: Path, *, engine: str, threads: int | None) -> 
 
     start = time.perf_counter()
     counter = Counter(of="paths")
-    kept = f"what is finished is kept in {out}, and the same command goes on from there"
     try:
-        with stoppable(lambda: counter.at, kept), counter:
-            done, packets = fill(
-                recipe,
+        with stoppable(lambda: counter.at, kept_in(out)), counter:
+            done, packets = execute(
+                spec,
                 out,
                 counter,
                 command=command_line(),
@@ -49,17 +49,17 @@ def simulate(recipe: Recipe, out: Path, *, engine: str, threads: int | None) -> 
         fail(error)
     seconds = time.perf_counter() - start
     console = Console(highlight=False)
-    console.print(f"{recipe.plan.title}: {recipe.paths:,} paths\n", markup=False)
-    console.print(_table(summary(out), recipe.arms))
+    console.print(f"{spec.plan.title}: {spec.paths:,} paths\n", markup=False)
+    console.print(_table(summary(out), spec.arms))
     console.print(
-        f"{done * len(recipe.arms):,} downloads, {packets:,} packets in {seconds:.1f} s",
+        f"{done * len(spec.arms):,} downloads, {packets:,} packets in {seconds:.1f} s",
         markup=False,
     )
     console.print(
         f"kept in {out}; look at it: fullpipe fleet compare {out}", markup=False, soft_wrap=True
     )
     console.print(
-        f"a path by itself: fullpipe fleet path {out} 0 --arm {recipe.arms[0]}",
+        f"a path by itself: fullpipe fleet path {out} 0 --arm {spec.arms[0]}",
         markup=False,
         soft_wrap=True,
     )

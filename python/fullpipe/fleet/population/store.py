@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fullpipe import __version__
+from fullpipe.batch.store import Store, as_frame, gaps, header
 from fullpipe.fleet import store as tables
-from fullpipe.fleet.population.recipe import FORMAT, Recipe
-from fullpipe.results import fresh_directory, scan_parquet, write_parquet
-from fullpipe.sweeps.plan import build
-from fullpipe.sweeps.store import alone, gaps, series
+from fullpipe.fleet.population.spec import FORMAT, PopulationSpec
+from fullpipe.results import scan_parquet, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from fullpipe._core import _Rows
+    from fullpipe.batch.pool import Shard
 
 ABOUT = "simulate.json"
 _SHARD = re.compile(r"(\d+)-(\d+)")
@@ -39,43 +36,24 @@ _INTERVAL = "30m"
 _NOT_COLUMNS = ("day", "first_s", "last_s", "done", "request_time_s")
 
 
-class Store:
+class PopulationStore(Store):
     """The directory of one population, opened to be filled."""
 
-    def __init__(self, directory: Path, recipe: Recipe, command: str, called: str) -> None:
+    ABOUT = ABOUT
+    OTHER_BUILD = "paths simulated by another build of fullpipe ({}), whose may differ"
+    OTHER_SPEC = "paths of another population, other arms or another seed"
+
+    def __init__(self, directory: Path, spec: PopulationSpec, command: str, called: str) -> None:
         """Makes the directory, or opens the one that is there.
 
         Raises:
             FileExistsError: When there is something else.
             OSError: When it can't be written.
         """
-        self.directory, self.recipe = directory, recipe
-        if not (directory / ABOUT).exists():
-            with fresh_directory(directory, called) as aside:
-                for folder in ("shards", "paths"):
-                    (aside / folder).mkdir()
-                (aside / "population.toml").write_text(recipe.text, encoding="utf-8")
-                self._describe(aside, command)
-        kept = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
-        if kept.get("identity") != recipe.identity:
-            why = (
-                f"simulated by another build of fullpipe ({kept.get('version')}, {kept.get('build')}), whose may differ"
-                if kept.get("build") != build()
-                else "of another population, other arms or another seed"
-            )
-            raise FileExistsError(
-                f"{called} holds paths {why}; name a new directory, results are never overwritten"
-            )
-        if kept["paths"] < recipe.paths:
-            self._describe(directory, command)
-
-    def alone(self) -> AbstractContextManager[None]:
-        """Keeps other processes from filling the same directory.
-
-        Raises:
-            BlockingIOError: When one does so already.
-        """
-        return alone(self.directory)
+        self.spec, self._command = spec, command
+        super().__init__(directory, spec.identity, called)
+        if self.about["paths"] < spec.paths:
+            self._describe()
 
     def missing(self) -> list[tuple[int, int]]:
         """Ranges of paths that no shard has, each with the number behind its last."""
@@ -83,21 +61,19 @@ class Store:
         for file in self.directory.glob("*/**/*.parquet"):
             if _SHARD.fullmatch(file.stem.lstrip(".")) and file.stem not in known:
                 file.unlink()
-        return gaps(self._shards(), self.recipe.paths)
+        return gaps(self._shards(), self.spec.paths)
 
-    def add(self, first: int, end: int, rows: _Rows) -> None:
+    def add(self, shard: Shard) -> None:
         """Writes a shard.
 
         Raises:
             OSError: When it can't be written.
         """
         self._counted.unlink(missing_ok=True)
-        part = f"{first:07}-{end:07}"
-        drawn = pl.DataFrame(
-            [series(name, column) for name, column in self.recipe.plan.paths(first, end).items()]
-        )
+        part = f"{shard.first:07}-{shard.end:07}"
+        drawn = as_frame(self.spec.plan.paths(shard.first, shard.end))
         write_parquet(drawn, self.directory / "paths" / f"{part}.parquet")
-        frame = _named(pl.DataFrame([series(name, column) for name, column in rows.items()]))
+        frame = _named(as_frame(shard.rows))
         tables.write(self.directory, "requests", _requests(frame), part)
         tables.write(self.directory, "connections", frame.drop(_NOT_COLUMNS), part)
         (self.directory / "shards" / part).touch()
@@ -136,28 +112,26 @@ class Store:
             if found := _SHARD.fullmatch(file.name):
                 yield int(found[1]), int(found[2])
 
-    def _describe(self, directory: Path, command: str) -> None:
-        recipe = self.recipe
-        about: dict[str, Any] = {
-            "format": FORMAT,
-            "version": __version__,
-            "build": build(),
-            "identity": recipe.identity,
-            "command": command,
-            "population": recipe.file,
-            "title": recipe.plan.title,
-            "arms": list(recipe.arms),
-            "paths": recipe.paths,
-            "seed": recipe.seed,
-            "changes": dict(recipe.changes),
+    def _make(self, aside: Path) -> None:
+        for folder in ("shards", "paths"):
+            (aside / folder).mkdir()
+        (aside / "population.toml").write_text(self.spec.text, encoding="utf-8")
+
+    def _description(self) -> dict[str, Any]:
+        spec = self.spec
+        return {
+            **header(spec.identity, FORMAT, self._command),
+            "population": spec.file,
+            "title": spec.plan.title,
+            "arms": list(spec.arms),
+            "paths": spec.paths,
+            "seed": spec.seed,
+            "changes": dict(spec.changes),
         }
-        aside = directory / f".{ABOUT}"
-        aside.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-        aside.replace(directory / ABOUT)
 
 
-def opened(directory: Path) -> Recipe:
-    """The recipe of what a directory holds.
+def opened(directory: Path) -> PopulationSpec:
+    """The spec of what a directory holds.
 
     Raises:
         FileNotFoundError: When it holds no simulated paths.
@@ -170,7 +144,9 @@ def opened(directory: Path) -> Recipe:
     about = json.loads((directory / ABOUT).read_text(encoding="utf-8"))
     text = (directory / "population.toml").read_text(encoding="utf-8")
     changes = list(about["changes"].items())
-    return Recipe(text, about["population"], about["arms"], about["paths"], about["seed"], changes)
+    return PopulationSpec(
+        text, about["population"], about["arms"], about["paths"], about["seed"], changes
+    )
 
 
 def paths(directory: Path) -> pl.LazyFrame:

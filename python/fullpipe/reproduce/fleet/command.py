@@ -12,8 +12,8 @@ from rich.console import Console
 from fullpipe.errors import stoppable
 from fullpipe.progress import Counter
 from fullpipe.reproduce.fleet import published, show, study
-from fullpipe.reproduce.verdict import Verdict
 from fullpipe.results import fresh_directory
+from fullpipe.verdicts.judged import Verdict, records, write_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,14 +37,12 @@ def reproduce(
     with stoppable(lambda: counter.at), fresh_directory(target, called=called) as aside, counter:
         done = study.run(asked, aside, counter)
         shutil.copyfile(file, aside / "published.toml")
-        (aside / "table.md").write_text(show.markdown(asked, done), encoding="utf-8")
-        (aside / "table.json").write_text(
-            json.dumps(study.records(done), indent=1) + "\n", encoding="utf-8"
-        )
+        write_table(aside, show.markdown(asked, done), records(done.claims))
         _draw(asked, done, aside)
+    met = not any(each.verdict is Verdict.MISSED for each in done.claims)
     if as_json:
-        print(json.dumps(study.records(done)))
-        return Verdict.MISSED not in done.verdicts
+        print(json.dumps(records(done.claims)))
+        return met
     console = Console(highlight=False)
     show.show(asked, done, console)
     seconds = time.perf_counter() - start
@@ -53,10 +51,10 @@ def reproduce(
         markup=False,
         soft_wrap=True,
     )
-    return Verdict.MISSED not in done.verdicts
+    return met
 
 
-def _draw(asked: published.Study, done: study.Outcome, directory: Path) -> None:
+def _draw(asked: published.FleetStudy, done: study.FleetOutcome, directory: Path) -> None:
     from fullpipe.reproduce.fleet import pictures
 
     pictures.overview(asked, done, asked.drawn).savefig(directory / "overview.png")

@@ -9,21 +9,22 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter
 
-from fullpipe.reproduce.show_claims import digits
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
+from fullpipe.verdicts.show import digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fullpipe.reproduce.fleet.published import Study
-    from fullpipe.reproduce.fleet.study import Judged, Outcome
+    from fullpipe.reproduce.fleet.published import ArmClaim, FleetStudy
+    from fullpipe.reproduce.fleet.study import FleetOutcome
+    from fullpipe.verdicts.judged import Judged
 
 # Okabe and Ito's colours.
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#777777")
 _BLUE, _RED, _GREY = "#cfe3f2", "#f6d9c6", "#eeeeee"
 
 
-def overview(study: Study, outcome: Outcome, over: tuple[str, ...]) -> Figure:
+def overview(study: FleetStudy, outcome: FleetOutcome, over: tuple[str, ...]) -> Figure:
     """Loss, throughput, in flight, RTT of each arm of `over` as distributions; two clouds of BBRs' connections."""
     figure = Figure(figsize=(13, 7.6), dpi=110, layout="constrained")
     paths = len(next(iter(outcome.arms.values()))["loss"])
@@ -53,7 +54,7 @@ def overview(study: Study, outcome: Outcome, over: tuple[str, ...]) -> Figure:
     return figure
 
 
-def _tail(panel: Axes, outcome: Outcome, colours: dict[str, str]) -> None:
+def _tail(panel: Axes, outcome: FleetOutcome, colours: dict[str, str]) -> None:
     panel.set_title("Downloads that lost more", loc="left", fontsize="medium")
     for arm, colour in colours.items():
         loss = np.sort(100 * outcome.arms[arm]["loss"])
@@ -68,7 +69,7 @@ def _tail(panel: Axes, outcome: Outcome, colours: dict[str, str]) -> None:
     panel.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def _gains(panel: Axes, outcome: Outcome, colours: dict[str, str]) -> None:
+def _gains(panel: Axes, outcome: FleetOutcome, colours: dict[str, str]) -> None:
     panel.set_title(
         "Throughput beside CUBIC's, percentile by percentile", loc="left", fontsize="medium"
     )
@@ -80,7 +81,9 @@ def _gains(panel: Axes, outcome: Outcome, colours: dict[str, str]) -> None:
     panel.set(xlabel="percentile of throughput", ylabel=f"ratio to {first}")
 
 
-def _cdf(panel: Axes, outcome: Outcome, colours: dict[str, str], column: str, title: str) -> None:
+def _cdf(
+    panel: Axes, outcome: FleetOutcome, colours: dict[str, str], column: str, title: str
+) -> None:
     for arm, colour in colours.items():
         values = np.sort(outcome.arms[arm][column])
         panel.plot(values, 100 * np.arange(1, len(values) + 1) / len(values), color=colour)
@@ -89,7 +92,7 @@ def _cdf(panel: Axes, outcome: Outcome, colours: dict[str, str], column: str, ti
 
 
 def _cloud(
-    panel: Axes, outcome: Outcome, arm: str, of: tuple[str, str], titles: tuple[str, str]
+    panel: Axes, outcome: FleetOutcome, arm: str, of: tuple[str, str], titles: tuple[str, str]
 ) -> None:
     x, y = (outcome.arms[arm][name] for name in of)
     panel.set_title(f"{arm}: a download a dot, darker are more", loc="left", fontsize="medium")
@@ -108,11 +111,11 @@ def _cloud(
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def assumptions(study: Study, outcome: Outcome) -> Figure:
+def assumptions(study: FleetStudy, outcome: FleetOutcome) -> Figure:
     """A row a claim that is judged, a column an assumption: the value, blue where met, red where missed."""
     judged = [n for n, each in enumerate(outcome.claims) if each.verdict is not Verdict.REPORT]
     names = ["as it is", *outcome.assumptions]
-    columns: list[list[Judged]] = [
+    columns: list[list[Judged[ArmClaim]]] = [
         list(outcome.fewer),
         *(list(rows) for rows in outcome.assumptions.values()),
     ]
@@ -139,7 +142,9 @@ def assumptions(study: Study, outcome: Outcome) -> Figure:
     panel.set_xticks(
         range(len(names)), [name.replace("-", "\n") for name in names], fontsize="small"
     )
-    labels = [f"{outcome.claims[n].claim.case} {outcome.claims[n].claim.metric}" for n in judged]
+    labels = [
+        f"{outcome.claims[n].subject.case} {outcome.claims[n].subject.metric}" for n in judged
+    ]
     panel.set_yticks(range(len(judged)), labels, fontsize="small")
     panel.xaxis.tick_top()
     panel.tick_params(length=0)

@@ -5,52 +5,40 @@
 
 from __future__ import annotations
 
-import math
 import tomllib
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE
-from fullpipe.reproduce.reader import PublishedError, Reader
+from fullpipe.reproduce.statement import KEYS, Statement, read_statement
+from fullpipe.verdicts.reader import PublishedError, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from fullpipe.reproduce.reader import Json, Table
+    from fullpipe.verdicts.reader import Json, Table
 
 _KEYS = ("name", "title", "source", "fleet", "claim", "silent", "assumption")
-_CLAIM = (
-    "case",
-    "metric",
-    "published",
-    "measure",
-    "compare",
-    "of",
-    "within",
-    "why",
-    "report",
-    "note",
-)
+_CLAIM = (*KEYS, "measure", "compare", "of")
 _BINS = "lower_loss"
 MEASURES = (*OF_ONE, _BINS)
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A claim of the source; see :class:`fullpipe.reproduce.claims.Claim`, but `of` has names of arms."""
+class ArmClaim(Statement):
+    """A claim on arms.
 
-    case: str
-    metric: str
-    published: str
+    Attributes:
+        measure: One of :data:`MEASURES`.
+        compare: How arms are compared; None for one by itself.
+        of: Names of arms.
+    """
+
     measure: str
     compare: str | None
     of: tuple[str, ...]
-    within: tuple[float, float]
-    why: str
-    report: str | None
-    note: str
 
 
 @dataclass(frozen=True)
@@ -64,7 +52,7 @@ class Assumption:
 
 
 @dataclass(frozen=True)
-class Study:
+class FleetStudy:
     """What a file says.
 
     Attributes:
@@ -81,7 +69,7 @@ class Study:
     paths: int
     fewer: int
     least_bytes: int
-    claims: tuple[Claim, ...]
+    claims: tuple[ArmClaim, ...]
     silent: tuple[tuple[str, str, str], ...]
     assumptions: tuple[Assumption, ...]
 
@@ -92,7 +80,7 @@ class Study:
             arm for arm in self.arms if arm in ("cubic", "bbr1", "bbr2", "bbr3", "cubic-linux")
         )
 
-    def only(self, patterns: Sequence[str]) -> Study:
+    def only(self, patterns: Sequence[str]) -> FleetStudy:
         """The part of it whose cases fit one of the patterns, without other assumptions; all without a pattern.
 
         Raises:
@@ -119,7 +107,7 @@ class Study:
         )
 
 
-def load(file: Path) -> Study:
+def load(file: Path) -> FleetStudy:
     """Reads and checks a file.
 
     Raises:
@@ -134,7 +122,7 @@ def load(file: Path) -> Study:
     reader.only(fleet, "fleet.", ("preset", "arms", "paths", "fewer", "least_bytes"))
     arms = tuple(reader.texts(fleet.get("arms"), "fleet.arms"))
     read = _Read(reader, arms)
-    return Study(
+    return FleetStudy(
         name=reader.text(raw.get("name"), "name"),
         title=reader.text(raw.get("title"), "title"),
         source=reader.text(raw.get("source"), "source").strip(),
@@ -164,7 +152,7 @@ class _Read:
         self.reader = reader
         self.arms = arms
 
-    def claim(self, keys: Table, where: str) -> Claim:
+    def claim(self, keys: Table, where: str) -> ArmClaim:
         read = self.reader
         read.only(keys, f"{where}.", _CLAIM)
         measure = read.one_of(keys.get("measure"), f"{where}.measure", MEASURES)
@@ -179,37 +167,9 @@ class _Read:
             read.refuse(f"{where}.of", keys.get("of"), f"has {len(of)} arms", f"name {wanted}")
         for arm in of:
             read.one_of(arm, f"{where}.of", self.arms)
-        return Claim(
-            case=read.text(keys.get("case"), f"{where}.case"),
-            metric=read.text(keys.get("metric"), f"{where}.metric"),
-            published=read.text(keys.get("published"), f"{where}.published"),
-            measure=measure,
-            compare=compare,
-            of=of,
-            within=self._within(keys.get("within"), f"{where}.within", "report" in keys),
-            why=read.text(keys.get("why"), f"{where}.why").strip(),
-            report=read.text(keys["report"], f"{where}.report").strip()
-            if "report" in keys
-            else None,
-            note=read.text(keys["note"], f"{where}.note").strip() if "note" in keys else "",
+        return ArmClaim(
+            **vars(read_statement(read, keys, where)), measure=measure, compare=compare, of=of
         )
-
-    def _within(self, value: Json | None, where: str, report: bool) -> tuple[float, float]:
-        if value is None and report:
-            return -math.inf, math.inf
-        if not isinstance(value, list) or len(value) != 2:
-            self.reader.refuse(
-                where,
-                value,
-                "is no pair of numbers",
-                "write [least, greatest]; inf leaves a side open",
-            )
-        low, high = value
-        if not isinstance(low, int | float) or not isinstance(high, int | float) or not low <= high:
-            self.reader.refuse(
-                where, value, "is no interval", "write [least, greatest]; inf leaves a side open"
-            )
-        return float(low), float(high)
 
     def silent(self, keys: Table, where: str) -> tuple[str, str, str]:
         self.reader.only(keys, f"{where}.", ("case", "metric", "why"))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from fullpipe.fleet.population.fill import fill
-from fullpipe.fleet.population.recipe import Recipe, population
-from fullpipe.reproduce.estimate import Estimate
+from fullpipe.fleet.population.execute import execute
+from fullpipe.fleet.population.spec import PopulationSpec, population
 from fullpipe.reproduce.fleet.measures import OF_MORE, OF_ONE, arms, first, lower_loss
-from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
+from fullpipe.verdicts.estimate import Estimate
+from fullpipe.verdicts.judged import Judged, Verdict, held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,37 +23,14 @@ if TYPE_CHECKING:
 
     from fullpipe.progress import Counter
     from fullpipe.reproduce.fleet.measures import Arm, Values
-    from fullpipe.reproduce.fleet.published import Claim, Study
+    from fullpipe.reproduce.fleet.published import ArmClaim, FleetStudy
 
 _RESAMPLES = 200
 _SEED = 1
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A claim with what came of it; `inside` is None where nothing says what is close enough."""
-
-    claim: Claim
-    ours: Estimate
-    verdict: Verdict
-    inside: bool | None
-    reason: str
-
-    @property
-    def sure(self) -> bool:
-        """Whether all of the interval agrees with the verdict."""
-        low, high = self.claim.within
-        within = [low <= end <= high for end in (self.ours.low, self.ours.high)]
-        beside = self.ours.high < low or self.ours.low > high
-        return (
-            all(within)
-            if self.verdict is Verdict.MET
-            else self.verdict is Verdict.MISSED and beside
-        )
-
-
-@dataclass(frozen=True)
-class Outcome:
+class FleetOutcome:
     """What came of all claims.
 
     Attributes:
@@ -63,18 +40,13 @@ class Outcome:
         arms: The connections that the claims are about.
     """
 
-    claims: tuple[Judged, ...]
-    fewer: tuple[Judged, ...]
-    assumptions: Mapping[str, tuple[Judged, ...]]
+    claims: tuple[Judged[ArmClaim], ...]
+    fewer: tuple[Judged[ArmClaim], ...]
+    assumptions: Mapping[str, tuple[Judged[ArmClaim], ...]]
     arms: Mapping[str, Arm]
 
-    @property
-    def verdicts(self) -> list[Verdict]:
-        """Those of all claims, under the population of the study."""
-        return [judged.verdict for judged in self.claims]
 
-
-def recipes(study: Study, paths: int | None = None) -> dict[str, Recipe]:
+def specs(study: FleetStudy, paths: int | None = None) -> dict[str, PopulationSpec]:
     """What is simulated: the population itself, by an empty name, and other assumptions by theirs.
 
     Args:
@@ -91,13 +63,15 @@ def recipes(study: Study, paths: int | None = None) -> dict[str, Recipe]:
     def with_flows(flows: str) -> str:
         return text.replace(scenario, scenario + flows, 1)
 
-    return {"": Recipe(text, file, study.arms, whole)} | {
-        each.name: Recipe(with_flows(each.flows), file, study.arms, few, changes=each.set)
+    return {"": PopulationSpec(text, file, study.arms, whole)} | {
+        each.name: PopulationSpec(with_flows(each.flows), file, study.arms, few, changes=each.set)
         for each in study.assumptions
     }
 
 
-def run(study: Study, directory: Path, counter: Counter, paths: int | None = None) -> Outcome:
+def run(
+    study: FleetStudy, directory: Path, counter: Counter, paths: int | None = None
+) -> FleetOutcome:
     """Simulates everything into folders of a directory, and judges.
 
     Raises:
@@ -107,35 +81,29 @@ def run(study: Study, directory: Path, counter: Counter, paths: int | None = Non
     judged = {}
     found: dict[str, Arm] = {}
     fewer = min(paths or study.paths, study.fewer)
-    for name, recipe in recipes(study, paths).items():
+    for name, spec in specs(study, paths).items():
         folder = directory / "fleets" / (name or study.preset)
-        fill(recipe, folder, counter, command=f"fullpipe reproduce {study.name}")
+        execute(spec, folder, counter, command=f"fullpipe reproduce {study.name}")
         connections = arms(folder, study.least_bytes)
         judged[name] = _all(study, connections)
         found = connections if not name else found
-    return Outcome(judged.pop(""), _all(study, first(found, fewer)), judged, found)
+    return FleetOutcome(judged.pop(""), _all(study, first(found, fewer)), judged, found)
 
 
-def _all(study: Study, connections: Mapping[str, Arm]) -> tuple[Judged, ...]:
+def _all(study: FleetStudy, connections: Mapping[str, Arm]) -> tuple[Judged[ArmClaim], ...]:
     return tuple(judge(claim, connections) for claim in study.claims)
 
 
-def judge(claim: Claim, connections: Mapping[str, Arm]) -> Judged:
+def judge(claim: ArmClaim, connections: Mapping[str, Arm]) -> Judged[ArmClaim]:
     """Holds a claim against connections."""
     ours = estimate(claim, [connections[arm] for arm in claim.of])
-    low, high = claim.within
-    inside = low <= ours.value <= high  # False for NaN
-    if claim.report is not None:
-        close = inside if math.isfinite(low) or math.isfinite(high) else None
-        return Judged(claim, ours, Verdict.REPORT, close, claim.report)
-    if math.isnan(ours.value):
-        return Judged(claim, ours, Verdict.SKIPPED, None, "there is nothing to compare")
-    if not inside:
-        return Judged(claim, ours, Verdict.MISSED, False, distance(ours.value, low, high))
-    return Judged(claim, ours, Verdict.MET, True, "")
+    came_to = held(ours, claim.within, claim.report)
+    if claim.report is None and math.isnan(ours.value):
+        came_to = (Verdict.SKIPPED, None, "there is nothing to compare")
+    return Judged(claim, claim.case, claim.metric, claim.published, ours, claim.within, *came_to)
 
 
-def estimate(claim: Claim, of: list[Arm]) -> Estimate:
+def estimate(claim: ArmClaim, of: list[Arm]) -> Estimate:
     """A claim's number, and its 95 % interval: paths are drawn anew, each with what it came to under all arms."""
     rng = np.random.default_rng(_SEED)
     paths = len(of[0]["loss"])
@@ -168,18 +136,3 @@ class _Drawn(dict[str, "Values"]):
     def __missing__(self, name: str) -> Values:
         values = self[name] = self._arm[name][self._rows]
         return values
-
-
-def records(outcome: Outcome) -> list[Record]:
-    """The claims as `--json` prints them."""
-    return [
-        Record(
-            case=judged.claim.case,
-            metric=judged.claim.metric,
-            published=judged.claim.published,
-            ours=finite(judged.ours.value),
-            tolerance=(finite(judged.claim.within[0]), finite(judged.claim.within[1])),
-            verdict=judged.verdict.value,
-        )
-        for judged in outcome.claims
-    ]

@@ -2,7 +2,7 @@
 
 A measure takes a finished run and the number of a flow, counted from 0, and gives a number; its
 docstring says which, with the unit. Those of `link`, `slowdown` and `whole` do not look at the
-flow. What becomes of the numbers of many runs is said in :mod:`fullpipe.reproduce.estimate`.
+flow. What becomes of the numbers of many runs is said in :mod:`fullpipe.verdicts.estimate`.
 Another measure is another function in the module of its kind, with its name in the list at that
 module's end.
 """
@@ -26,9 +26,9 @@ from fullpipe.reproduce.measures import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
-    Measure = Callable[[Ran, int], float]
+    Measure = Callable[[RunView, int], float]
 
 
 def _named(measures: Iterable[Measure]) -> dict[str, Measure]:

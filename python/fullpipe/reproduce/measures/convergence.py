@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
     Values = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ _EARLY_S = 5.0
 _ENOUGH = 0.8
 
 
-def time_to_fair_s(run: Ran, flow: int) -> float:
+def time_to_fair_s(run: RunView, flow: int) -> float:
     """From the flow's first row until its rate over a second is 80 % of an equal share of what all flows had, in s.
 
     The time that is left when it never is: the truth is more.
@@ -31,7 +31,7 @@ def time_to_fair_s(run: Ran, flow: int) -> float:
     return float(ends[reached[0]] - start) if len(reached) else end - start
 
 
-def early_share(run: Ran, flow: int) -> float:
+def early_share(run: RunView, flow: int) -> float:
     """The flow's part of what all flows got in the first 5 s after its start, 0 to 1."""
     start, _ = _times(run, flow)
     got = [
@@ -41,23 +41,23 @@ def early_share(run: Ran, flow: int) -> float:
     return float(got[flow] / sum(got))
 
 
-def _count(run: Ran) -> int:
+def _count(run: RunView) -> int:
     return len(run.metrics["flows"])
 
 
-def _times(run: Ran, flow: int) -> tuple[float, float]:
+def _times(run: RunView, flow: int) -> tuple[float, float]:
     """The flow's first and last row, in s."""
     time, _ = _progress(run, flow)
     return float(time[0]), float(time[-1])
 
 
-def _delivered(run: Ran, flow: int, since: Values, until: Values) -> Values:
+def _delivered(run: RunView, flow: int, since: Values, until: Values) -> Values:
     """What was delivered between two times, in bytes; nothing before the flow's first row."""
     time, delivered = _progress(run, flow)
     return np.interp(until, time, delivered, left=0.0) - np.interp(since, time, delivered, left=0.0)
 
 
-def _progress(run: Ran, flow: int) -> tuple[Values, Values]:
+def _progress(run: RunView, flow: int) -> tuple[Values, Values]:
     """The times of the flow's rows, in s, and the bytes delivered by then."""
     import polars as pl
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import polars as pl
 
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
 _A_DROP = 0.9
 _ON_DELAY = ("delay rose", "a queue has built up")
 
 
-def pacing_variation(run: Ran, flow: int) -> float:
+def pacing_variation(run: RunView, flow: int) -> float:
     """The standard deviation of the flow's pacing rate over its mean, each row of the trace alike."""
     rates = _rows(run, flow)["pacing_rate"].drop_nulls().to_numpy().astype("float64")
     return float(rates.std(ddof=1) / rates.mean()) if len(rates) > 1 else float("nan")
 
 
-def pacing_rtt_correlation(run: Ran, flow: int) -> float:
+def pacing_rtt_correlation(run: RunView, flow: int) -> float:
     """Pearson's correlation of the flow's pacing rate and its latest RTT, over the rows of the trace."""
     import polars as pl
 
@@ -27,7 +27,7 @@ def pacing_rtt_correlation(run: Ran, flow: int) -> float:
     return float(both.select(pl.corr("pacing_rate", "rtt")).item())
 
 
-def cruise_drops_per_s(run: Ran, flow: int) -> float:
+def cruise_drops_per_s(run: RunView, flow: int) -> float:
     """How often a second the pacing rate falls by more than a tenth from row to row in ProbeBW_CRUISE, with no loss."""
     import polars as pl
 
@@ -43,7 +43,7 @@ def cruise_drops_per_s(run: Ran, flow: int) -> float:
     return float(drops.item()) / _length(rows)
 
 
-def probes_per_s(run: Ran, flow: int) -> float:
+def probes_per_s(run: RunView, flow: int) -> float:
     """How often a second the flow enters ProbeBW_UP."""
     import polars as pl
 
@@ -52,7 +52,7 @@ def probes_per_s(run: Ran, flow: int) -> float:
     )
 
 
-def up_ends_on_delay(run: Ran, flow: int) -> float:
+def up_ends_on_delay(run: RunView, flow: int) -> float:
     """The share of ProbeBW_UPs that end since delay rose or a queue built up, 0 to 1. NaN when none ends."""
     import polars as pl
 
@@ -60,15 +60,15 @@ def up_ends_on_delay(run: Ran, flow: int) -> float:
     return float(ends.is_in(_ON_DELAY).sum()) / len(ends) if len(ends) else float("nan")
 
 
-def _rows(run: Ran, flow: int) -> pl.DataFrame:
+def _rows(run: RunView, flow: int) -> pl.DataFrame:
     return _of_flow(run, "flows", flow)
 
 
-def _changes(run: Ran, flow: int) -> pl.DataFrame:
+def _changes(run: RunView, flow: int) -> pl.DataFrame:
     return _of_flow(run, "transitions", flow)
 
 
-def _of_flow(run: Ran, table: str, flow: int) -> pl.DataFrame:
+def _of_flow(run: RunView, table: str, flow: int) -> pl.DataFrame:
     import polars as pl
 
     name, since = run.metrics["flows"][flow]["name"], run.metrics["measure_from_s"]

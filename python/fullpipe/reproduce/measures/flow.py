@@ -4,25 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.ran import known
+from fullpipe.reproduce.measures.run_view import known
 
 if TYPE_CHECKING:
     from fullpipe.metrics import FlowMetrics
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
 
-def goodput_mbps(run: Ran, flow: int) -> float:
+def goodput_mbps(run: RunView, flow: int) -> float:
     """Goodput in Mbit/s from the flow's SYN to its last byte, or to the end of the run."""
     return _flow(run, flow)["goodput_bps"] / 1e6
 
 
-def goodput_share(run: Ran, flow: int) -> float:
+def goodput_share(run: RunView, flow: int) -> float:
     """The flow's goodput over the sum of all flows' goodputs, 0 to 1. NaN when all are zero."""
     whole = sum(each["goodput_bps"] for each in run.metrics["flows"])
     return _flow(run, flow)["goodput_bps"] / whole if whole else float("nan")
 
 
-def goodput_ratio(run: Ran, flow: int) -> float:
+def goodput_ratio(run: RunView, flow: int) -> float:
     """The flow's goodput over the mean goodput of the others; infinite when theirs is zero, NaN without others."""
     others = [
         each["goodput_bps"] for number, each in enumerate(run.metrics["flows"]) if number != flow
@@ -34,32 +34,32 @@ def goodput_ratio(run: Ran, flow: int) -> float:
     )
 
 
-def rtt_mean_ms(run: Ran, flow: int) -> float:
+def rtt_mean_ms(run: RunView, flow: int) -> float:
     """The mean of the flow's RTT samples in ms, delayed-ACK time included. NaN without a sample."""
     return known(_flow(run, flow)["rtt_s"]["mean"], 1e3)
 
 
-def rtt_p50_ms(run: Ran, flow: int) -> float:
+def rtt_p50_ms(run: RunView, flow: int) -> float:
     """The median of the flow's RTT samples in ms. NaN without a sample."""
     return known(_flow(run, flow)["rtt_s"]["p50"], 1e3)
 
 
-def rtt_p95_ms(run: Ran, flow: int) -> float:
+def rtt_p95_ms(run: RunView, flow: int) -> float:
     """The 95th percentile of the flow's RTT samples in ms. NaN without a sample."""
     return known(_flow(run, flow)["rtt_s"]["p95"], 1e3)
 
 
-def rtt_p99_ms(run: Ran, flow: int) -> float:
+def rtt_p99_ms(run: RunView, flow: int) -> float:
     """The 99th percentile of the flow's RTT samples in ms. NaN without a sample."""
     return known(_flow(run, flow)["rtt_s"]["p99"], 1e3)
 
 
-def retransmits(run: Ran, flow: int) -> float:
+def retransmits(run: RunView, flow: int) -> float:
     """Data packets that the flow sent again."""
     return float(_flow(run, flow)["retransmits"])
 
 
-def _flow(run: Ran, flow: int) -> FlowMetrics:
+def _flow(run: RunView, flow: int) -> FlowMetrics:
     return run.metrics["flows"][flow]
 
 

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.ran import known
+from fullpipe.reproduce.measures.run_view import known
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
 
-def limited_by_cwnd(run: Ran, flow: int) -> float:
+def limited_by_cwnd(run: RunView, flow: int) -> float:
     """The share of time in which the congestion window limits the flow, in recovery or not, 0 to 1."""
     shares = run.metrics["flows"][flow]["limited_by"]
     return shares["cwnd"] + shares["recovery"]
 
 
-def limited_by_pacing(run: Ran, flow: int) -> float:
+def limited_by_pacing(run: RunView, flow: int) -> float:
     """The share of time in which the pacing rate limits the flow, 0 to 1."""
     return run.metrics["flows"][flow]["limited_by"]["pacing"]
 
 
-def limited_by_host(run: Ran, flow: int) -> float:
+def limited_by_host(run: RunView, flow: int) -> float:
     """The share of time in which the host limits the flow, 0 to 1."""
     return run.metrics["flows"][flow]["limited_by"]["host"]
 
 
-def rtt_min_us(run: Ran, flow: int) -> float:
+def rtt_min_us(run: RunView, flow: int) -> float:
     """The least of the flow's RTT samples in µs. NaN without a sample."""
     return known(run.metrics["flows"][flow]["rtt_s"]["min"], 1e6)
 
 
-def rtt_p50_us(run: Ran, flow: int) -> float:
+def rtt_p50_us(run: RunView, flow: int) -> float:
     """The median of the flow's RTT samples in µs. NaN without a sample."""
     return known(run.metrics["flows"][flow]["rtt_s"]["p50"], 1e6)
 
 
-def rtt_max_us(run: Ran, flow: int) -> float:
+def rtt_max_us(run: RunView, flow: int) -> float:
     """The greatest of the flow's RTT samples in µs. NaN without a sample."""
     return known(run.metrics["flows"][flow]["rtt_s"]["max"], 1e6)
 

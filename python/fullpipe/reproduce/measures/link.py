@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.ran import known
+from fullpipe.reproduce.measures.run_view import known
 
 if TYPE_CHECKING:
     from fullpipe.metrics import LinkMetrics
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
 
-def packets_lost(run: Ran, _flow: int) -> float:
+def packets_lost(run: RunView, _flow: int) -> float:
     """Data packets dropped by queues or policers or lost by chance, of all flows."""
     return float(sum(lost(link) for link in run.metrics["links"]))
 
@@ -21,47 +21,47 @@ def lost(link: LinkMetrics) -> int:
     return link["drops"] + link["losses"] + link["policed"]
 
 
-def utilisation(run: Ran, _flow: int) -> float:
+def utilisation(run: RunView, _flow: int) -> float:
     """The share of time in which the bottleneck was sending, 0 to 1."""
     return _bottleneck(run)["utilisation"]
 
 
-def queue_mean_rttmin(run: Ran, _flow: int) -> float:
+def queue_mean_rttmin(run: RunView, _flow: int) -> float:
     """The mean queueing delay at the bottleneck over time, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["mean"], 1 / run.scenario.rtt_s)
 
 
-def queue_p50_rttmin(run: Ran, _flow: int) -> float:
+def queue_p50_rttmin(run: RunView, _flow: int) -> float:
     """The queueing delay at the bottleneck that half of the time stays below, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["p50"], 1 / run.scenario.rtt_s)
 
 
-def queue_p95_rttmin(run: Ran, _flow: int) -> float:
+def queue_p95_rttmin(run: RunView, _flow: int) -> float:
     """The queueing delay at the bottleneck that 95 % of the time stays below, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["p95"], 1 / run.scenario.rtt_s)
 
 
-def queue_p99_rttmin(run: Ran, _flow: int) -> float:
+def queue_p99_rttmin(run: RunView, _flow: int) -> float:
     """The queueing delay at the bottleneck that 99 % of the time stays below, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["p99"], 1 / run.scenario.rtt_s)
 
 
-def queue_max_rttmin(run: Ran, _flow: int) -> float:
+def queue_max_rttmin(run: RunView, _flow: int) -> float:
     """The greatest queueing delay at the bottleneck, in RTTmin."""
     return known(_bottleneck(run)["queue_delay_s"]["max"], 1 / run.scenario.rtt_s)
 
 
-def queue_above_rttmin(run: Ran, _flow: int) -> float:
+def queue_above_rttmin(run: RunView, _flow: int) -> float:
     """The share of time in which the queueing delay at the bottleneck is above one RTTmin, 0 to 1."""
     return 1 - known(_bottleneck(run)["queue_within_1_rtt"])
 
 
-def queue_within_2_rttmin(run: Ran, _flow: int) -> float:
+def queue_within_2_rttmin(run: RunView, _flow: int) -> float:
     """The share of time in which the queueing delay at the bottleneck is two RTTmin at most, 0 to 1."""
     return known(_bottleneck(run)["queue_within_2_rtts"])
 
 
-def _bottleneck(run: Ran) -> LinkMetrics:
+def _bottleneck(run: RunView) -> LinkMetrics:
     return run.metrics["links"][0]
 
 

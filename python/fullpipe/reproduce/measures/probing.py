@@ -14,7 +14,7 @@ from fullpipe.reproduce.measures.queue import queue_delay
 if TYPE_CHECKING:
     import polars as pl
 
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
 PAYLOAD = 1448 / 1500
 """Of a packet at the bottleneck, what BBR's estimates count."""
@@ -23,7 +23,7 @@ _GAIN = 1.1
 _PEAK_RTTMIN = 0.5
 
 
-def up_peak_rttmin(run: Ran, flow: int) -> float:
+def up_peak_rttmin(run: RunView, flow: int) -> float:
     """The greatest queueing delay of each probe of the flow, in RTTmin; mean over its probes. NaN without one."""
     time, delay = queue_delay(run)
     peaks = [
@@ -33,12 +33,12 @@ def up_peak_rttmin(run: Ran, flow: int) -> float:
     return _mean(peaks)
 
 
-def up_length_rttmin(run: Ran, flow: int) -> float:
+def up_length_rttmin(run: RunView, flow: int) -> float:
     """How long a probe of the flow lasts, in RTTmin; mean over its probes. NaN without one."""
     return _mean([(end - begin) / run.scenario.rtt_s for begin, end in _probes(run, flow)])
 
 
-def peaks_in_up(run: Ran, flow: int) -> float:
+def peaks_in_up(run: RunView, flow: int) -> float:
     """The share of the queue's humps whose greatest delay lies in a probe of the flow, 0 to 1. NaN without a hump.
 
     A hump is a time without break above 0.5 RTTmin; up to one RTTmin after the probe counts, too.
@@ -60,7 +60,7 @@ def peaks_in_up(run: Ran, flow: int) -> float:
     )
 
 
-def bw_overestimate(run: Ran, flow: int) -> float:
+def bw_overestimate(run: RunView, flow: int) -> float:
     """The flow's estimate of the bandwidth over what the bottleneck gives to payload, less 1.
 
     Mean over time.
@@ -68,7 +68,7 @@ def bw_overestimate(run: Ran, flow: int) -> float:
     return _max_bw(run, flow) / (run.scenario.rate_bps * PAYLOAD) - 1
 
 
-def bw_sum_overestimate(run: Ran, _flow: int) -> float:
+def bw_sum_overestimate(run: RunView, _flow: int) -> float:
     """The sum of the flows' estimates of the bandwidth over what the bottleneck gives to payload, less 1.
 
     Mean over time.
@@ -77,13 +77,13 @@ def bw_sum_overestimate(run: Ran, _flow: int) -> float:
     return whole / (run.scenario.rate_bps * PAYLOAD) - 1
 
 
-def _max_bw(run: Ran, flow: int) -> float:
+def _max_bw(run: RunView, flow: int) -> float:
     """The mean of the flow's estimate over time, in bit/s."""
     rows, cc = _rows(run, flow)
     return float(rows[f"{cc}.max_bw"].mean())  # type: ignore[arg-type]
 
 
-def _probes(run: Ran, flow: int) -> list[tuple[float, float]]:
+def _probes(run: RunView, flow: int) -> list[tuple[float, float]]:
     """When each whole probe of the flow began and ended, in s."""
     import numpy as np
 
@@ -98,7 +98,7 @@ def _probes(run: Ran, flow: int) -> list[tuple[float, float]]:
     ]
 
 
-def _rows(run: Ran, flow: int) -> tuple[pl.DataFrame, str]:
+def _rows(run: RunView, flow: int) -> tuple[pl.DataFrame, str]:
     """The flow's rows of the trace, and its algorithm."""
     import polars as pl
 

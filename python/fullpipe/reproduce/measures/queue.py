@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
     Values = NDArray[np.float64]
 
 
-def queue_delay(run: Ran) -> tuple[Values, Values]:
+def queue_delay(run: RunView) -> tuple[Values, Values]:
     """Times in s and the queueing delay at the bottleneck then, in RTTmin."""
     import polars as pl
 

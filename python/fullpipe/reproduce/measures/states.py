@@ -8,72 +8,72 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
 
-def up_interval_s(run: Ran, flow: int) -> float:
+def up_interval_s(run: RunView, flow: int) -> float:
     """The mean time from one ProbeBW_UP of BBRv2 or BBRv3 to the next, in s. NaN when there are less than two."""
     times = _entries(run, flow, "probe_bw_up")
     return (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else math.nan
 
 
-def probe_rtt_first_s(run: Ran, flow: int) -> float:
+def probe_rtt_first_s(run: RunView, flow: int) -> float:
     """When the flow entered ProbeRTT for the first time, in s. NaN when it never did."""
     return next(iter(_entries(run, flow, "probe_rtt")), math.nan)
 
 
-def probe_rtt_last_s(run: Ran, flow: int) -> float:
+def probe_rtt_last_s(run: RunView, flow: int) -> float:
     """When the flow entered ProbeRTT for the last time, in s. NaN when it never did."""
     return next(reversed(_entries(run, flow, "probe_rtt")), math.nan)
 
 
-def probe_rtts(run: Ran, flow: int) -> float:
+def probe_rtts(run: RunView, flow: int) -> float:
     """How often the flow entered ProbeRTT."""
     return float(len(_entries(run, flow, "probe_rtt")))
 
 
-def startup_end_ms(run: Ran, flow: int) -> float:
+def startup_end_ms(run: RunView, flow: int) -> float:
     """When the flow left Startup for the first time, in ms. NaN when it never did."""
     rows = _transitions(run, flow)
     return next((row["time"] * 1e3 for row in rows if row["from"] == "startup"), math.nan)
 
 
-def drain_ms(run: Ran, flow: int) -> float:
+def drain_ms(run: RunView, flow: int) -> float:
     """The mean stay of the flow in Drain, in ms. NaN when there was none."""
     return _mean_stay_ms(run, flow, "drain")
 
 
-def refill_ms(run: Ran, flow: int) -> float:
+def refill_ms(run: RunView, flow: int) -> float:
     """The mean stay of the flow in ProbeBW_REFILL, in ms. NaN when there was none."""
     return _mean_stay_ms(run, flow, "probe_bw_refill")
 
 
-def longest_up_ms(run: Ran, flow: int) -> float:
+def longest_up_ms(run: RunView, flow: int) -> float:
     """The longest stay of the flow in ProbeBW_UP, in ms. NaN when there was none."""
     return max(_stays_ms(run, flow, "probe_bw_up"), default=math.nan)
 
 
-def longest_down_ms(run: Ran, flow: int) -> float:
+def longest_down_ms(run: RunView, flow: int) -> float:
     """The longest stay of the flow in ProbeBW_DOWN, in ms. NaN when there was none."""
     return max(_stays_ms(run, flow, "probe_bw_down"), default=math.nan)
 
 
-def cruise_ms(run: Ran, flow: int) -> float:
+def cruise_ms(run: RunView, flow: int) -> float:
     """The mean stay of the flow in ProbeBW_CRUISE, in ms. NaN when there was none."""
     return _mean_stay_ms(run, flow, "probe_bw_cruise")
 
 
-def probe_rtt_ms(run: Ran, flow: int) -> float:
+def probe_rtt_ms(run: RunView, flow: int) -> float:
     """The mean stay of the flow in ProbeRTT, in ms. NaN when there was none."""
     return _mean_stay_ms(run, flow, "probe_rtt")
 
 
-def _mean_stay_ms(run: Ran, flow: int, state: str) -> float:
+def _mean_stay_ms(run: RunView, flow: int, state: str) -> float:
     stays = _stays_ms(run, flow, state)
     return fmean(stays) if stays else math.nan
 
 
-def _stays_ms(run: Ran, flow: int, state: str) -> list[float]:
+def _stays_ms(run: RunView, flow: int, state: str) -> list[float]:
     """Those that came to their end."""
     rows = _transitions(run, flow)
     return [
@@ -81,7 +81,7 @@ def _stays_ms(run: Ran, flow: int, state: str) -> list[float]:
     ]
 
 
-def _transitions(run: Ran, flow: int) -> list[dict[str, Any]]:
+def _transitions(run: RunView, flow: int) -> list[dict[str, Any]]:
     """The flow's, in order: `time` in s, `from`, `to` and `reason`."""
     import polars as pl
 
@@ -89,7 +89,7 @@ def _transitions(run: Ran, flow: int) -> list[dict[str, Any]]:
     return run.trace("transitions").filter(pl.col("flow") == name).to_dicts()
 
 
-def _entries(run: Ran, flow: int, state: str) -> list[float]:
+def _entries(run: RunView, flow: int, state: str) -> list[float]:
     """When the flow entered the state, in s."""
     return [row["time"] for row in _transitions(run, flow) if row["to"] == state]
 

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fullpipe.reproduce.measures.ran import known
+from fullpipe.reproduce.measures.run_view import known
 
 if TYPE_CHECKING:
-    from fullpipe.reproduce.measures.ran import Ran
+    from fullpipe.reproduce.measures.run_view import RunView
 
 
-def goodput_sum_mbps(run: Ran, _flow: int) -> float:
+def goodput_sum_mbps(run: RunView, _flow: int) -> float:
     """The sum of the flows' goodputs in Mbit/s."""
     return sum(flow["goodput_bps"] for flow in run.metrics["flows"]) / 1e6
 
 
-def min_max_score(run: Ran, _flow: int) -> float:
+def min_max_score(run: RunView, _flow: int) -> float:
     """Ten times the least over the greatest flow's goodput; 10 when all are zero."""
     goodputs = [flow["goodput_bps"] for flow in run.metrics["flows"]]
     return 10 * min(goodputs) / max(goodputs) if max(goodputs) else 10.0
 
 
-def jain(run: Ran, _flow: int) -> float:
+def jain(run: RunView, _flow: int) -> float:
     """Jain's index of the flows' goodputs, 0 to 1. NaN with a single flow."""
     return known(run.metrics["jain"]) if len(run.metrics["flows"]) > 1 else float("nan")
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fullpipe.reproduce.groups import Group, Point
-    from fullpipe.reproduce.reader import Json, Reader, Table
+    from fullpipe.verdicts.reader import Json, Reader, Table
 
 _KEYS = ("case", "file", "title", "draw", "of", "measure", "flow", "series")
 DRAWINGS = (

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
+from fullpipe.batch.repeated import Repeated, repeat
 from fullpipe.reproduce.measures import MEASURES
 from fullpipe.reproduce.pictures.connection import rate_rtt_state, rtt_histogram, sorted_runs
 from fullpipe.reproduce.pictures.series import over_series
 from fullpipe.reproduce.pictures.slowdown import slowdown
-from fullpipe.reproduce.runner import side_by_side
 from fullpipe.results import suited_interval
 from fullpipe.runners.sim import RUNNER
 
@@ -78,9 +78,12 @@ def _queue_cdf(picture: Picture, _samples: Samples, runner: Runner) -> Figure:
     widths = iter(
         np.linspace(1.4 + min(len(picture.points), 3), 1.4, len(picture.points))
     )  # what coincides is seen all the same
-    jobs = [(point.setup, point.seeds, _interval(point), _quantiles) for point in picture.points]
+    jobs = [
+        Repeated(point.setup, range(1, point.seeds + 1), _interval(point), _quantiles)
+        for point in picture.points
+    ]
     for point, colour, runs in zip(
-        picture.points, _COLOURS * 9, side_by_side(jobs, runner=runner), strict=False
+        picture.points, _COLOURS * 9, repeat(jobs, runner=runner), strict=False
     ):
         for quantiles in runs:
             panel.plot(quantiles, _CDF, color=colour, alpha=0.15, linewidth=0.7)

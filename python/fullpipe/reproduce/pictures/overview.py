@@ -9,7 +9,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from fullpipe.reproduce.show import runs_each
-from fullpipe.reproduce.verdict import Verdict
+from fullpipe.verdicts.judged import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.study import Judged, Outcome
+    from fullpipe.reproduce.study import CaseOutcome
+    from fullpipe.reproduce.tables import Cell
+    from fullpipe.verdicts.judged import Judged
 
 # Okabe and Ito's colours; a verdict has a shape of its own, besides.
 _LOOK = {
@@ -31,7 +33,7 @@ _WIDTH = 13.0
 _LINE = 0.34
 
 
-def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
+def overview(published: Published, outcomes: Sequence[CaseOutcome]) -> Figure:
     """A line a case and a panel a metric: published value, tolerance band, our mean and its range over the runs.
 
     Cases are grouped by the table that they come from; each has panels of its own, with scales of their own.
@@ -44,9 +46,7 @@ def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
         for name in dict.fromkeys(o.case.table for o in ran)
     }
     metrics = {
-        name: list(
-            dict.fromkeys(judged.cell.metric.name for each in cases for judged in each.cells)
-        )
+        name: list(dict.fromkeys(judged.metric for each in cases for judged in each.cells))
         for name, cases in tables.items()
     }
     columns = max((len(each) for each in metrics.values()), default=1)
@@ -78,7 +78,7 @@ def overview(published: Published, outcomes: Sequence[Outcome]) -> Figure:
     return figure
 
 
-def _draw(panel: Axes, metric: str, cases: Sequence[Outcome], labelled: bool) -> None:
+def _draw(panel: Axes, metric: str, cases: Sequence[CaseOutcome], labelled: bool) -> None:
     panel.set_title(metric, loc="left", fontsize="medium")
     panel.set_yticks(
         range(len(cases)), [case.case.name for case in cases] if labelled else [""] * len(cases)
@@ -90,20 +90,20 @@ def _draw(panel: Axes, metric: str, cases: Sequence[Outcome], labelled: bool) ->
     panel.set_axisbelow(True)
     for place, case in enumerate(cases):
         for judged in case.cells:
-            if judged.cell.metric.name == metric:
+            if judged.metric == metric:
                 _draw_cell(panel, place, judged)
     panel.set_xlim(left=0)
 
 
-def _draw_cell(panel: Axes, place: int, judged: Judged) -> None:
-    if judged.ours is None:
+def _draw_cell(panel: Axes, place: int, judged: Judged[Cell]) -> None:
+    if judged.verdict is Verdict.SKIPPED:
         return
-    low, high = judged.cell.tolerance.interval(judged.cell.published)
+    low, high = judged.within
     colour, marker, _ = _LOOK[judged.verdict]
     band = _BAND_REPORT if judged.verdict is Verdict.REPORT else _BAND
     panel.barh(place, high - max(low, 0), left=max(low, 0), height=0.62, color=band, zorder=1)
     panel.plot(
-        [judged.cell.published] * 2,
+        [judged.subject.published] * 2,
         [place - 0.31, place + 0.31],
         color="black",
         linewidth=2.2,

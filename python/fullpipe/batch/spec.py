@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
+import sys
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from pathlib import Path
@@ -34,7 +36,7 @@ def build() -> str:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class SweepSpec:
     """What :meth:`fullpipe._core.SweepPlan.make` makes a plan of: it can be sent to another process."""
 
     text: str
@@ -81,7 +83,7 @@ class Recipe:
     def identity(self) -> str:
         """A fingerprint of all that decides what comes out of a run, the program among it, 16 hexadecimal digits.
 
-        Recipes that differ in nothing but a larger number of repetitions have the same.
+        Specs that differ in nothing but a larger number of repetitions have the same.
         """
         digest = hashlib.sha256(f"{FORMAT} {build()}\n".encode())
         digest.update(sources(self.classes))
@@ -95,19 +97,24 @@ class Recipe:
             yield from self.plan.scenarios(first, first + _CHUNK)
 
 
-def refuse_too_large(recipe: Recipe, threads: int) -> None:
+def refuse_too_large(spec: SweepSpec, threads: int) -> None:
     """Compares what so many runs side by side may need with what is free.
 
     Raises:
         ScenarioError: When it is too much.
     """
-    (needed, point), free = recipe.plan.memory, available()
+    (needed, point), free = spec.plan.memory, available()
     if free is None or needed * threads <= free:
         return
-    settings = ", ".join(f"{key}={value}" for key, value in recipe.plan.settings(point))
+    settings = ", ".join(f"{key}={value}" for key, value in spec.plan.settings(point))
     problem = (
         f"a run of point {point} ({settings}) may need {needed / 1e9:.1f} GB of memory, "
         f"there are {threads} at a time, and {free / 1e9:.1f} GB are free"
     )
     fix = "use fewer threads, or lower path.rate, path.rtt, path.buffer or the number of flows"
-    raise refusal(problem, fix, file=recipe.file)
+    raise refusal(problem, fix, file=spec.file)
+
+
+def command_line() -> str:
+    """What was typed."""
+    return shlex.join(["fullpipe", *sys.argv[1:]])

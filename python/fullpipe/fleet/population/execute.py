@@ -1,25 +1,24 @@
-"""Fills a fleet directory with simulated paths: what is missing, on threads here or on Ray."""
+"""Executes what is missing in a fleet directory of simulated paths, on threads here or on Ray."""
 
 from __future__ import annotations
 
-from contextlib import closing
 from typing import TYPE_CHECKING
 
-from fullpipe.fleet.population.store import Store
-from fullpipe.sweeps.engines import cores, local, on_ray
+from fullpipe.batch.pool import drain, pooled
+from fullpipe.fleet.population.store import PopulationStore
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fullpipe.fleet.population.recipe import Recipe
+    from fullpipe.fleet.population.spec import PopulationSpec
     from fullpipe.progress import Counter
 
 SHARD_S = 10.0
 """What is lost when all is killed: about so much work. A shard is some files, so it is longer than a sweep's."""
 
 
-def fill(
-    recipe: Recipe,
+def execute(
+    spec: PopulationSpec,
     directory: Path,
     counter: Counter,
     *,
@@ -36,22 +35,15 @@ def fill(
         FileExistsError: When the directory holds something else.
         OSError: When it can't be written.
     """
-    store = Store(directory, recipe, command, called or str(directory))
+    store = PopulationStore(directory, spec, command, called or str(directory))
     done = packets = 0
     with store.alone():
-        missing = store.missing()
-        if missing:
+        if missing := store.missing():
             left = sum(end - first for first, end in missing)
-            counter.begin(recipe.paths, recipe.paths - left, "paths")
-            if engine == "ray":
-                steps = on_ray(recipe, missing, SHARD_S)
-            else:
-                steps = local(recipe, missing, threads or cores(), SHARD_S)
-            with closing(steps):
-                for step in steps:
-                    done, packets = step.runs, step.packets
-                    counter.show(done, packets)
-                    if step.shard:
-                        store.add(*step.shard)
+            counter.begin(spec.paths, spec.paths - left, "paths")
+            steps = pooled(spec, missing, SHARD_S, engine=engine, threads=threads)
+            done, packets = drain(
+                steps, lambda step: counter.show(step.runs, step.packets), store.add
+            )
         store.finish()
     return done, packets

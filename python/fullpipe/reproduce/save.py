@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Literal
 from fullpipe.reproduce import show, show_claims
 from fullpipe.reproduce.measures.link import lost
 from fullpipe.reproduce.pictures import BRIEF
-from fullpipe.reproduce.study import records
 from fullpipe.results import plain_path, write_parquet
+from fullpipe.runners import is_simulator
+from fullpipe.verdicts.judged import records, write_table
+from fullpipe.verdicts.show import sums
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -19,25 +21,22 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from fullpipe.batch.repeated import Setup
     from fullpipe.metrics import Distribution, Metrics
     from fullpipe.reproduce.pictures import Picture
     from fullpipe.reproduce.published import Published
-    from fullpipe.reproduce.runner import Setup
-    from fullpipe.reproduce.study import Study
+    from fullpipe.reproduce.study import StudyOutcome
     from fullpipe.runners import Runner
 
 
-def keep(published: Published, study: Study, directory: Path) -> None:
+def save(published: Published, study: StudyOutcome, directory: Path) -> None:
     """Writes everything but pictures.
 
     Raises:
         OSError: When it can't be written.
     """
     shutil.copyfile(published.file, directory / "published.toml")
-    (directory / "table.md").write_text(_markdown(published, study), encoding="utf-8")
-    (directory / "table.json").write_text(
-        json.dumps(records(study), indent=1) + "\n", encoding="utf-8"
-    )
+    write_table(directory, _markdown(published, study), records(study.judged))
     (directory / "scenarios").mkdir()
     for point in (*study.samples, *(outcome.case.point for outcome in study.outcomes)):
         (directory / "scenarios" / f"{_file(point.name)}.toml").write_text(
@@ -50,10 +49,10 @@ def keep(published: Published, study: Study, directory: Path) -> None:
 
 
 def drawings(
-    published: Published, study: Study, directory: Path, runner: Runner
+    published: Published, study: StudyOutcome, directory: Path, runner: Runner
 ) -> list[Callable[[], object]]:
     """What is to be drawn, each as a call that writes one file; on other runners what takes no long runs."""
-    if runner.name != "sim":
+    if not is_simulator(runner):
         drawn = [
             each
             for each in published.pictures
@@ -77,7 +76,7 @@ def drawings(
 
 
 def _pictures(
-    pictures: Sequence[Picture], study: Study, directory: Path, runner: Runner
+    pictures: Sequence[Picture], study: StudyOutcome, directory: Path, runner: Runner
 ) -> list[Callable[[], object]]:
     if pictures:
         (directory / "pictures").mkdir()
@@ -87,7 +86,7 @@ def _pictures(
     ]
 
 
-def _overview(published: Published, study: Study, file: Path) -> None:
+def _overview(published: Published, study: StudyOutcome, file: Path) -> None:
     from fullpipe.reproduce.pictures.overview import overview
 
     overview(published, study.outcomes).savefig(file)
@@ -97,25 +96,27 @@ def _case(setup: Setup, file: Path) -> None:
     setup.run(trace="ack").plot(file)
 
 
-def _picture(picture: Picture, study: Study, file: Path, runner: Runner) -> None:
+def _picture(picture: Picture, study: StudyOutcome, file: Path, runner: Runner) -> None:
     from fullpipe.reproduce.pictures.draw import draw
 
     draw(picture, study.samples, runner).savefig(file)
 
 
-def keep_variants(rows: Sequence[tuple[str, Study]], directory: Path) -> None:
+def save_variants(rows: Sequence[tuple[str, StudyOutcome]], directory: Path) -> None:
     """Writes the cells of each variant.
 
     Raises:
         OSError: When it can't be written.
     """
-    cells = [{"variant": name, **record} for name, study in rows for record in records(study)]
+    cells = [
+        {"variant": name, **record} for name, study in rows for record in records(study.judged)
+    ]
     (directory / "variants.json").write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
 
 
-def _markdown(published: Published, study: Study) -> str:
+def _markdown(published: Published, study: StudyOutcome) -> str:
     lines = [f"# {published.title}", "", f"Source: {published.source}.", ""]
-    lines += [show.sums(study.verdicts, study.close) + ".", ""]
+    lines += [sums(study.judged) + ".", ""]
     if study.outcomes:
         lines += show.markdown(study.outcomes)
     if study.claims:
@@ -128,7 +129,7 @@ def _file(name: str) -> str:
     return name.replace("/", "-").replace(" ", "_")
 
 
-def numbers(study: Study) -> pl.DataFrame:
+def numbers(study: StudyOutcome) -> pl.DataFrame:
     """Every number that was measured, a row each, in the measure's unit."""
     import polars as pl
 
@@ -150,7 +151,7 @@ def numbers(study: Study) -> pl.DataFrame:
     )
 
 
-def frame(study: Study) -> pl.DataFrame:
+def frame(study: StudyOutcome) -> pl.DataFrame:
     """Every flow and every workload of every run as a row: rates in bit/s, delays in s, counts in data packets.
 
     `link_lost` counts what queues and policers dropped and chance took, of all flows of the run;

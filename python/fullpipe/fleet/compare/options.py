@@ -26,7 +26,7 @@ _SIZES = {
 
 
 @dataclass(frozen=True)
-class Wish:
+class CompareOptions:
     """What was asked for.
 
     Attributes:
@@ -57,8 +57,8 @@ def read(
     unit: str,
     effect: str,
     ratio: str | None,
-) -> Wish:
-    """Reads a wish from texts.
+) -> CompareOptions:
+    """Reads options from texts.
 
     Raises:
         ScenarioError: When one of them can't be understood.
@@ -67,7 +67,7 @@ def read(
         raise refusal(
             "no such unit", f"choose one of {', '.join(UNITS)}", key="--cluster", value=unit
         )
-    return Wish(
+    return CompareOptions(
         directory,
         _bytes(min_bytes),
         by,

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
-from fullpipe.sweeps.plan import build
+from fullpipe.batch.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Recipe:
+class PopulationSpec:
     """What :meth:`fullpipe._core.FleetPlan.make` makes a plan of: it can be sent to another process.
 
     Attributes:
@@ -59,7 +59,7 @@ class Recipe:
     def identity(self) -> str:
         """A fingerprint of all that decides what comes out of a path, the program among it, 16 hexadecimal digits.
 
-        Recipes that differ in nothing but the number of paths have the same.
+        Specs that differ in nothing but the number of paths have the same.
         """
         digest = hashlib.sha256(f"{FORMAT} {build()} {self.seed}\n".encode())
         for part in (self.text, *self.arms, *(f"{key}={value}" for key, value in self.changes)):

@@ -1,6 +1,6 @@
-"""Where the runs of a sweep go on: on threads of this process, or on the workers of a Ray cluster.
+"""Executes a plan of the core: on its pool of threads in this process, or on the workers of a Ray cluster.
 
-An engine is a generator: each step says how far it is, and may hand over a shard. Closed, it stops.
+It is a generator: each step says how far it is, and may hand over a shard. Closed, it stops.
 """
 
 from __future__ import annotations
@@ -9,29 +9,77 @@ import logging
 import math
 import os
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from fullpipe.sweeps.plan import build
+from fullpipe.batch.spec import build
+from fullpipe.runners import SIMULATOR
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
 
     from fullpipe import _core
     from fullpipe._core import _Rows
+    from fullpipe.run import Run
 
     Ranges = Sequence[tuple[int, int]]
 
 _LOOK_UP_S = 0.1
 _ENDLESS_S = 1e9
+ENGINES = ("local", "ray")
+
+
+class Shard(NamedTuple):
+    """Finished runs.
+
+    Attributes:
+        first: The number of the first of them.
+        end: The number behind the last.
+        rows: Their metrics.
+        runner: What they ran on.
+        more: Further columns, of one value each.
+        run: The run itself where it is only one, not of the core's pool.
+    """
+
+    first: int
+    end: int
+    rows: _Rows
+    runner: str = SIMULATOR
+    more: Mapping[str, object] = {}
+    run: Run | None = None
 
 
 class Step(NamedTuple):
-    """How many runs are done, and the packets that they moved; a shard has its first run's number and the next."""
+    """How far an execution is.
+
+    Attributes:
+        runs: How many are done.
+        packets: What they moved.
+        shard: Some of them, handed over once.
+        left_s: The seconds that the others take; None where they can't be known.
+    """
 
     runs: int
     packets: int
-    shard: tuple[int, int, _Rows] | None = None
+    shard: Shard | None = None
+    left_s: float | None = None
+
+
+def drain(
+    steps: Generator[Step, None, None],
+    show: Callable[[Step], object],
+    store: Callable[[Shard], object],
+) -> tuple[int, int]:
+    """Goes through an execution to its end; gives how many runs it made, and the packets that they moved."""
+    runs = packets = 0
+    with closing(steps):
+        for step in steps:
+            runs, packets = step.runs, step.packets
+            if step.shard:
+                store(step.shard)
+            show(step)
+    return runs, packets
 
 
 def cores() -> int:
@@ -40,7 +88,7 @@ def cores() -> int:
 
 
 class Planned(Protocol):
-    """What an engine can run, a dataclass: it makes a plan, here and wherever it is sent to."""
+    """What can be executed, a dataclass: it makes a plan, here and wherever it is sent to."""
 
     @property
     def file(self) -> str:
@@ -55,14 +103,38 @@ class Planned(Protocol):
         """The plan."""
 
 
-def local(
-    recipe: Planned, ranges: Ranges, threads: int, shard_s: float
+def pooled(
+    spec: Planned,
+    ranges: Ranges,
+    shard_s: float,
+    *,
+    engine: str = "local",
+    threads: int | None = None,
 ) -> Generator[Step, None, None]:
-    """On threads of this process; a shard is about `shard_s` of work."""
-    running = recipe.plan.start(ranges, threads, shard_s)
+    """Executes ranges of runs; a shard is about `shard_s` of work.
+
+    Args:
+        spec: What makes the plan.
+        ranges: Numbers of runs, each with the one behind its last.
+        shard_s: What is lost when all is killed.
+        engine: One of :data:`ENGINES`.
+        threads: Of this process; None for one a core.
+
+    Raises:
+        NoRayError: When Ray is asked for and not installed.
+    """
+    if engine == "ray":
+        return _on_ray(spec, ranges, shard_s)
+    return _on_threads(spec, ranges, threads or cores(), shard_s)
+
+
+def _on_threads(
+    spec: Planned, ranges: Ranges, threads: int, shard_s: float
+) -> Generator[Step, None, None]:
+    running = spec.plan.start(ranges, threads, shard_s)
     try:
         while (shard := running.next(_LOOK_UP_S)) is not False:
-            yield Step(running.runs, running.packets, shard)
+            yield Step(running.runs, running.packets, Shard(*shard) if shard else None)
     finally:
         running.stop()
 
@@ -71,13 +143,10 @@ class NoRayError(RuntimeError):
     """Ray is not installed."""
 
 
-def on_ray(recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
+def _on_ray(spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:
     """On a Ray cluster: the one that the program or RAY_ADDRESS names, or one that is started on this machine.
 
     A task is a range of runs of about `shard_s`. One that is lost with its worker is run again by Ray.
-
-    Raises:
-        NoRayError: When Ray is not installed.
     """
     try:
         import ray
@@ -89,18 +158,18 @@ def on_ray(recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, N
     if ours:
         ray.init(log_to_driver=False, include_dashboard=False, logging_level=logging.WARNING)
     try:
-        yield from _tasks(ray, recipe, ranges, shard_s)
+        yield from _tasks(ray, spec, ranges, shard_s)
     finally:
         if ours:
             ray.shutdown()
 
 
-def _tasks(ray, recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
+def _tasks(ray, spec: Planned, ranges: Ranges, shard_s: float) -> Generator[Step, None, None]:  # type: ignore[no-untyped-def]  # noqa: ANN001  (an optional module)
     task = ray.remote(num_cpus=1, max_retries=-1)(_task)
     # The fields alone, since a plan can't be sent; what the scenario takes from files is found from
     # anywhere.
-    file = os.path.abspath(recipe.file)  # noqa: PTH100  (no link is followed)
-    shipped = ray.put(replace(recipe, file=file))  # type: ignore[type-var]
+    file = os.path.abspath(spec.file)  # noqa: PTH100  (no link is followed)
+    shipped = ray.put(replace(spec, file=file))  # type: ignore[type-var]
     left = [*reversed(ranges)]
     pending: list[object] = []
     runs, packets, seconds = 0, 0, 0.0
@@ -110,7 +179,7 @@ def _tasks(ray, recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[St
             while left and len(pending) < 2 * max(1, int(ray.cluster_resources().get("CPU", 1))):
                 first, end = left.pop()
                 some = min(end - first, math.ceil(shard_s * runs / seconds) if seconds else 1)
-                pending.append(task.remote(shipped, recipe.identity, build(), first, first + some))
+                pending.append(task.remote(shipped, spec.identity, build(), first, first + some))
                 if first + some < end:
                     left.append((first + some, end))
             done, pending = ray.wait(pending, timeout=_LOOK_UP_S)
@@ -118,7 +187,7 @@ def _tasks(ray, recipe: Planned, ranges: Ranges, shard_s: float) -> Generator[St
             for each in done:
                 shard, moved, took = ray.get(each)
                 runs, packets, seconds = runs + shard[1] - shard[0], packets + moved, seconds + took
-                yield Step(runs, packets, shard)
+                yield Step(runs, packets, Shard(*shard))
     finally:
         for each in pending:
             ray.cancel(each, force=True)
@@ -128,7 +197,7 @@ _PLANS: dict[str, _core.SweepPlan | _core.FleetPlan] = {}
 
 
 def _task(
-    recipe: Planned, identity: str, expected: str, first: int, end: int
+    spec: Planned, identity: str, expected: str, first: int, end: int
 ) -> tuple[tuple[int, int, _Rows], int, float]:
     """Runs a range in a worker; the shard, the packets that it moved, and the seconds that it took."""
     if build() != expected:
@@ -137,7 +206,7 @@ def _task(
         )
     if identity not in _PLANS:
         _PLANS.clear()
-        _PLANS[identity] = recipe.plan
+        _PLANS[identity] = spec.plan
     start = time.perf_counter()
     running = _PLANS[identity].start([(first, end)], 1, _ENDLESS_S)
     while not (shard := running.next(_LOOK_UP_S)):

@@ -22,7 +22,7 @@ class Setting(Protocol):
         """The path's two-way propagation delay, in seconds."""
 
 
-class Ran(Protocol):
+class RunView(Protocol):
     """A finished run."""
 
     @property

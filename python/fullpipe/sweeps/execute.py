@@ -1,0 +1,155 @@
+"""Executes what is missing in the directory of a sweep, on the runners that are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from fullpipe import memory
+from fullpipe.batch import other_runners
+from fullpipe.batch.pool import ENGINES, Step, cores, drain, pooled
+from fullpipe.batch.spec import refuse_too_large
+from fullpipe.results import suited_interval
+from fullpipe.run import load
+from fullpipe.runners import RunnerError, is_simulator
+from fullpipe.runners.sim import RUNNER
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from fullpipe import _core
+    from fullpipe.batch.pool import Shard
+    from fullpipe.batch.spec import SweepSpec
+    from fullpipe.progress import Counter
+    from fullpipe.runners import Runner
+    from fullpipe.sweeps.store import SweepStore
+    from fullpipe.sweeps.until import Until
+
+SHARD_S = 1.0
+"""What is lost when all is killed: about so much work."""
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How a sweep is executed.
+
+    Attributes:
+        directory: Where its shards are stored.
+        counter: Shows how far it is.
+        command: What was typed or called, for the directory's `sweep.json`.
+        called: What errors call the directory.
+        trace: The level of the runs of the first seed; None for one that suits when there are few points.
+        engine: One of :data:`fullpipe.batch.pool.ENGINES`.
+        threads: How many runs go on side by side; None for one a core.
+        until: A rule; repetitions are added, batch by batch, until it holds.
+        runners: What it runs on.
+    """
+
+    directory: Path
+    counter: Counter
+    command: str
+    called: str | None = None
+    trace: str | None = None
+    engine: str = "local"
+    threads: int | None = None
+    until: Until | None = None
+    runners: Sequence[Runner] = (RUNNER,)
+
+    def run(self, spec: SweepSpec) -> tuple[int, int]:
+        """Executes what is missing; gives how many runs that were, and how many packets they moved.
+
+        Raises:
+            What :func:`fullpipe.sweep` raises; NoRayError when Ray is asked for and not installed.
+        """
+        runs = packets = 0
+        for step in self.until.steps(spec, self.directory) if self.until else [spec]:
+            done, moved = self._batch(step)
+            runs, packets = runs + done, packets + moved
+        return runs, packets
+
+    def _batch(self, spec: SweepSpec) -> tuple[int, int]:
+        """All of a sweep, or one batch of repetitions."""
+        from fullpipe.sweeps.series import FEW, record
+        from fullpipe.sweeps.store import SweepStore
+
+        if self.engine not in ENGINES:
+            raise ValueError(f"no engine {self.engine!r}; there are {', '.join(ENGINES)}")
+        simulator = any(map(is_simulator, self.runners))
+        # Those on a machine's clock last, when nothing else goes on.
+        others = [
+            [each for each in self.runners if not is_simulator(each) and each.real_time is clock]
+            for clock in (False, True)
+        ]
+        if any(others) and self.engine != "local":
+            raise RunnerError(
+                f"--engine {self.engine} runs the simulator only\n  fix: leave --engine out, or --on"
+            )
+        recorded = self.trace or ("auto" if spec.plan.points <= FEW else "off")
+        if simulator:
+            self._refuse_too_large(spec)
+        for some in others:
+            other_runners.refuse(spec, some, lambda scenario: _level(recorded, scenario))
+        called, names = self.called or str(self.directory), [each.name for each in self.runners]
+        store = SweepStore(self.directory, spec, self.command, called, names)
+        runs = packets = 0
+        with store.alone():
+            if simulator:
+                runs, packets = self._simulate(store)
+                if recorded != "off":
+                    threads = self.threads or cores()
+                    record(spec, self.directory, recorded, threads, self.counter.recorded)
+            for some in others:
+                done, moved = self._run(store, some, recorded) if some else (0, 0)
+                runs, packets = runs + done, packets + moved
+        return runs, packets
+
+    def _refuse_too_large(self, spec: SweepSpec) -> None:
+        refuse_too_large(spec, self.threads or cores())
+        if self.trace:
+            first = load(next(spec.scenarios()), controllers=spec.controllers)
+            memory.refuse_too_large(first, self.trace)
+
+    def _simulate(self, store: SweepStore) -> tuple[int, int]:
+        spec, missing = store.spec, store.missing()
+        if not missing:
+            return 0, 0
+        self._begin(spec, spec.plan.runs, sum(end - first for first, end in missing), "running")
+        steps = pooled(spec, missing, SHARD_S, engine=self.engine, threads=self.threads)
+        return drain(steps, self._show, lambda shard: self._add(store, shard))
+
+    def _run(self, store: SweepStore, runners: Sequence[Runner], recorded: str) -> tuple[int, int]:
+        """The runs on others than the simulator, all of them on a machine's clock or none."""
+        spec = store.spec
+        missing = {runner.name: store.missing(runner.name) for runner in runners}
+        todo = other_runners.schedule(spec, missing, runners)
+        if not todo:
+            return 0, 0
+        names = ", ".join(each.name for each in runners)
+        self._begin(spec, spec.plan.runs * len(runners), len(todo), f"on {names}")
+
+        def level(number: int, scenario: _core.Scenario) -> str:
+            return _level(recorded, scenario) if number < spec.plan.points else "off"
+
+        steps = other_runners.steps(spec, todo, level=level, threads=self.threads, show=self._show)
+        return drain(steps, self._show, lambda shard: self._add(store, shard))
+
+    def _begin(self, spec: SweepSpec, total: int, missing: int, what: str) -> None:
+        about = f"{spec.plan.seeds[1]} repetitions" if self.until else what
+        self.counter.begin(total, total - missing, about)
+
+    def _show(self, step: Step) -> None:
+        self.counter.show(step.runs, step.packets, step.left_s)
+
+    def _add(self, store: SweepStore, shard: Shard) -> None:
+        from fullpipe.sweeps.series import save
+
+        if shard.run and shard.run.has_trace:  # before the row, with which the run is done
+            save(shard.run, self.directory, shard.first % store.spec.plan.points)
+        store.add(shard)
+        if self.until:  # soon, not behind the whole batch
+            self.until.refuse_unknown(list(shard.rows))
+
+
+def _level(recorded: str, scenario: _core.Scenario) -> str:
+    return suited_interval(scenario) if recorded == "auto" else recorded

@@ -1,0 +1,1 @@
+"""Numbers of ours beside those that they are judged by: estimated, judged, shown and stored."""

@@ -1,0 +1,130 @@
+"""How jobs are executed: their order, and what is handed over. And which folders need each other."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import threading
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fullpipe
+from fullpipe.batch.checkpoint import Checkpoint, begun
+from fullpipe.batch.executor import blocks, on_threads
+from fullpipe.runners import is_simulator, runner
+from fullpipe.runners.sim import Simulator
+
+if TYPE_CHECKING:
+    from fullpipe.runners import Progress
+
+
+def test_each_repetition_of_all_comes_before_the_next_of_any() -> None:
+    assert list(blocks(2, [1, 2])) == [(1, 0), (1, 1), (2, 0), (2, 1)]
+    shuffled = list(blocks(9, [1, 2], lambda repetition: f"sweep {repetition}"))
+    first, second = ([item for one, item in shuffled if one == repetition] for repetition in (1, 2))
+    assert sorted(first) == sorted(second) == list(range(9))
+    assert first != second
+    assert shuffled == list(blocks(9, [1, 2], lambda repetition: f"sweep {repetition}"))
+    assert shuffled[9:] == list(blocks(9, [2], lambda repetition: f"sweep {repetition}")), (
+        "the order does not hang on what is done already"
+    )
+
+
+def test_what_is_done_is_handed_over_before_a_failure() -> None:
+    both = threading.Barrier(2)
+
+    def fine(_: Progress) -> str:
+        both.wait(10)
+        return "fine"
+
+    def broken(_: Progress) -> str:
+        both.wait(10)
+        raise ValueError("broken")
+
+    found = []
+    with pytest.raises(ValueError, match="broken"):
+        for each in on_threads([broken, fine], 2):
+            found.append(each)  # noqa: PERF402  (until it raises)
+    assert found in ([(1, "fine")], []), "fine was done, or was not yet"
+
+
+def test_a_result_that_was_handed_over_is_forgotten() -> None:
+    class Result:
+        pass
+
+    turn = threading.Semaphore(0)
+
+    def job(_: Progress) -> Result:
+        turn.acquire(timeout=10)
+        return Result()
+
+    jobs = on_threads([job] * 3, 1)
+    there = []
+    for _ in range(2):
+        turn.release()
+        there.append(weakref.ref(next(jobs)[1]))
+    gc.collect()
+    assert there[0]() is None
+    turn.release()
+    jobs.close()
+
+
+def test_closing_ends_jobs_that_go_on() -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def endless(progress: Progress) -> None:
+        begun.set()
+        try:
+            while True:
+                progress(0.0, 1.0, 0)
+        finally:
+            ended.set()
+
+    jobs = on_threads([lambda _: None, endless], 2)
+    next(jobs)
+    assert begun.wait(10)
+    jobs.close()
+    assert ended.is_set()
+
+
+def test_a_checkpoint_has_what_was_stored_and_vanishes_in_the_end(tmp_path: Path) -> None:
+    target, about = tmp_path / "out", {"--seeds": "2"}
+    with pytest.raises(KeyboardInterrupt), Checkpoint(target, about, "out") as first:
+        first.add(("a", 1), {"value": 7})
+        raise KeyboardInterrupt
+    assert begun(target) == about
+    with pytest.raises(FileExistsError, match="--seeds was 2, not 3"):
+        Checkpoint(target, {"--seeds": "3"}, "out").__enter__()
+    with Checkpoint(target, about, "out") as again:
+        assert again.get(("a", 1)) == {"value": 7}
+        assert again.get(("a", 2)) is None
+    assert not any(tmp_path.iterdir())
+
+
+def test_only_the_simulator_itself_is_taken_for_it() -> None:
+    assert is_simulator(runner("sim"))
+    assert not is_simulator(type("Mine", (Simulator,), {"name": "mine"})())
+
+
+ROOMS = {"batch", "verdicts", "checks", "validate", "reproduce", "sweeps", "fleet", "comparison"}
+# A study of a fleet simulates one; a comparison is two sweeps.
+ARROWS = {("reproduce", "fleet"), ("comparison", "sweeps")}
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_commands_share_batches_and_verdicts_and_no_more(room: str) -> None:
+    files = (Path(fullpipe.__file__).parent / room).rglob("*.py")
+    named = {
+        name.split(".")[1]
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom)
+        for name in (f"{node.module}.", *(f"{node.module}.{each.name}." for each in node.names))
+        if name.startswith("fullpipe.")
+    }
+    shared = set() if room in ("batch", "verdicts") else {"batch", "verdicts"}
+    others = (named & ROOMS) - {room} - shared
+    assert not {(room, other) for other in others} - ARROWS

@@ -8,6 +8,7 @@
 pub mod algo;
 pub mod common;
 mod contract;
+mod declare;
 mod descriptor;
 mod receiver;
 mod registry;
@@ -17,6 +18,7 @@ pub use contract::{
     Ack, Conn, Context, Controller, Decision, EcnCounts, LossCause, Lost, NoObserver, Observer,
     PathChange, RateSample, Recovery, RecoveryCause, RttSample, Snapshot, Transition,
 };
+pub use declare::{FromParam, Takes, TraceValue};
 pub use descriptor::{
     Config, Default, Descriptor, Domain, Field, Param, ParamError, Profile, RecoveryOwner, Signals,
     Specification, WindowDescriptor,

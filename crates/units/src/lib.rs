@@ -5,6 +5,7 @@
 
 mod bytes;
 mod draw;
+mod ecn;
 mod nearest;
 mod param_value;
 mod parse;
@@ -14,6 +15,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
+pub use ecn::EcnCodepoint;
 pub use nearest::nearest;
 pub use param_value::ParamValue;
 pub use parse::UnitError;

@@ -3,8 +3,8 @@
 use fullpipe_units::{Bytes, Rng, Span, Time};
 
 use super::descriptor::{Config, Depth, Descriptor, Domain, Param, no_check};
-use super::packet::{EcnCodepoint, Fifo, Packet};
-use super::{Discipline, Dropped, MTU};
+use super::packet::{Fifo, Packet};
+use super::{Discipline, Dropped, EcnCodepoint, MTU};
 use crate::Limit;
 
 pub(super) static DESCRIPTOR: Descriptor = Descriptor {

@@ -19,7 +19,8 @@ mod step_ecn;
 mod tests;
 
 pub use descriptor::{Config, Depth, Descriptor, Domain, OptionValue, Param, Refusal};
-pub use packet::{EcnCodepoint, Packet};
+pub use fullpipe_units::EcnCodepoint;
+pub use packet::Packet;
 
 use fullpipe_units::{Bytes, Rate, Rng, Time};
 

@@ -1,9 +1,8 @@
-//! How fast, and how much at once.
+//! How fast, and how much at once; and the segments that both are counted in.
 
 use fullpipe_units::{Bytes, Rate, Span};
 
-use super::segment::Segment;
-use crate::common::float::lesser;
+use super::lesser;
 
 /// `bbr_min_tso_rate`: below it, one segment at a time.
 const MIN_TSO_RATE: Rate = Rate::from_bps(1_200_000);
@@ -18,40 +17,60 @@ const NEAR_BURST: u64 = 65_536;
 
 /// How the burst follows from the rate: `send_quantum`.
 #[derive(Clone, Copy, Debug)]
-pub struct BurstRule {
+pub(super) struct BurstRule {
     /// How long a burst lasts at the pacing rate, s.
-    pub length: f64,
+    pub(super) length: f64,
     /// Up to 64 KiB more, halved for each 512 us of the RTT: `bbr_tso_rtt_shift`.
-    pub by_rtt: bool,
+    pub(super) by_rtt: bool,
     /// One segment at a time is enough at very low rates.
-    pub singles: bool,
-    /// The largest burst, bytes.
-    pub max: f64,
+    pub(super) singles: bool,
 }
 
 impl BurstRule {
-    /// Linux: a 1024th of a second (`sk_pacing_shift`).
-    pub const LINUX_LENGTH: f64 = 1.0 / 1_024.0;
+    /// §5.6.3.
+    pub(super) const DRAFT: BurstRule = BurstRule {
+        length: 1e-3,
+        by_rtt: false,
+        singles: false,
+    };
+    /// Linux 6.12's `tcp_bbr.c`: a 1024th of a second (`sk_pacing_shift`).
+    pub(super) const LINUX_V1: BurstRule = BurstRule {
+        length: 1.0 / 1_024.0,
+        singles: true,
+        ..BurstRule::DRAFT
+    };
+    /// google/bbr v2alpha.
+    pub(super) const LINUX_V2: BurstRule = BurstRule {
+        by_rtt: true,
+        ..BurstRule::LINUX_V1
+    };
+    /// google/bbr v3.
+    pub(super) const LINUX_V3: BurstRule = BurstRule {
+        singles: false,
+        ..BurstRule::LINUX_V2
+    };
 }
 
 /// The pacing rate, and the burst that follows from it.
 #[derive(Clone, Copy, Debug)]
-pub struct Pacing {
+pub(super) struct Pacing {
     /// The rate in force.
-    pub rate: Rate,
+    pub(super) rate: Rate,
     /// The burst, whole segments.
-    pub quantum: Bytes,
+    pub(super) quantum: Bytes,
     has_seen_rtt: bool,
     /// 1 - margin, times eight bits a byte.
     bits: f64,
     rule: BurstRule,
+    /// The largest burst, bytes.
+    max: f64,
     /// What the RTT allows on top, bytes.
     near: f64,
 }
 
 impl Pacing {
     /// At the least rate there is, which `init_from_rtt` lifts.
-    pub fn new(segment: Segment, margin: f64, rule: BurstRule) -> Pacing {
+    pub(super) fn new(segment: Segment, margin: f64, rule: BurstRule, max: f64) -> Pacing {
         let bits = 8.0 * (1.0 - margin);
         let mut pacing = Pacing {
             rate: MIN_RATE,
@@ -59,6 +78,7 @@ impl Pacing {
             has_seen_rtt: false,
             bits,
             rule,
+            max,
             near: 0.0,
         };
         pacing.refresh(segment);
@@ -66,34 +86,40 @@ impl Pacing {
     }
 
     /// `bbr_init_pacing_rate_from_rtt`: `gain * cwnd / rtt`.
-    pub fn init_from_rtt(&mut self, segment: Segment, cwnd: Bytes, rtt: Option<Span>, gain: f64) {
+    pub(super) fn init_from_rtt(
+        &mut self,
+        segment: Segment,
+        cwnd: Bytes,
+        rtt: Option<Span>,
+        gain: f64,
+    ) {
         self.has_seen_rtt = rtt.is_some();
         let rtt = rtt.unwrap_or(NOMINAL_RTT).max(Span::from_micros(1));
         self.set(segment, cwnd.as_f64() / rtt.as_secs_f64() * gain);
     }
 
     /// 1 less the margin.
-    pub fn margin_left(&self) -> f64 {
+    pub(super) fn margin_left(&self) -> f64 {
         self.bits * 0.125
     }
 
     /// Whether the rate still rests on the nominal RTT.
     #[inline]
-    pub fn awaits_rtt(&self) -> bool {
+    pub(super) fn awaits_rtt(&self) -> bool {
         !self.has_seen_rtt
     }
 
     /// `bbr_set_pacing_rate`: `bytes_per_second`, less the margin; before the pipe is full only if
     /// that is faster.
     #[inline]
-    pub fn follow(&mut self, segment: Segment, bytes_per_second: f64, full_pipe: bool) {
+    pub(super) fn follow(&mut self, segment: Segment, bytes_per_second: f64, full_pipe: bool) {
         if full_pipe || bytes_per_second * self.bits > self.rate.as_f64() {
             self.set(segment, bytes_per_second);
         }
     }
 
     /// The minimum RTT has another value.
-    pub fn follow_rtt(&mut self, segment: Segment, min_rtt: Span) {
+    pub(super) fn follow_rtt(&mut self, segment: Segment, min_rtt: Span) {
         if !self.rule.by_rtt {
             return;
         }
@@ -110,7 +136,7 @@ impl Pacing {
     }
 
     /// Segments have another size.
-    pub fn refresh(&mut self, segment: Segment) {
+    pub(super) fn refresh(&mut self, segment: Segment) {
         self.quantum = self.burst(segment);
     }
 
@@ -128,13 +154,60 @@ impl Pacing {
     fn burst(&self, segment: Segment) -> Bytes {
         let bytes = lesser(
             self.rate.as_f64() * (0.125 * self.rule.length) + self.near,
-            self.rule.max,
+            self.max,
         );
         let singles =
-            self.rule.singles && self.rate < MIN_TSO_RATE || self.rule.max < 2.0 * segment.bytes;
+            self.rule.singles && self.rate < MIN_TSO_RATE || self.max < 2.0 * segment.bytes;
         let least = if singles { 1 } else { 2 };
         let segments = ((bytes * segment.per_byte) as u64).clamp(least, MAX_BURST);
         Bytes::from_f64(segments as f64 * segment.bytes)
+    }
+}
+
+/// The size of a segment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Segment {
+    /// Bytes of a segment.
+    pub(super) bytes: f64,
+    /// Its reciprocal.
+    pub(super) per_byte: f64,
+}
+
+impl Segment {
+    /// Segments of `smss` bytes.
+    pub(super) fn new(smss: Bytes) -> Segment {
+        Segment {
+            bytes: smss.as_f64(),
+            per_byte: 1.0 / smss.as_f64(),
+        }
+    }
+
+    /// So many segments.
+    pub(super) fn times(self, segments: f64) -> Bytes {
+        Bytes::from_f64(segments * self.bytes)
+    }
+
+    /// `bytes`, rounded up to whole segments.
+    #[inline]
+    pub(super) fn round_up(self, bytes: f64) -> f64 {
+        // A hair less than a segment too much is the division's error, not a segment.
+        let segments = bytes * self.per_byte - 1e-9;
+        let whole = segments as i64 as f64;
+        (if whole < segments { whole + 1.0 } else { whole }) * self.bytes
+    }
+
+    /// `bytes`, rounded down to whole segments.
+    #[inline]
+    pub(super) fn round_down(self, bytes: f64) -> f64 {
+        (bytes * self.per_byte + 1e-9) as i64 as f64 * self.bytes
+    }
+
+    /// `bytes`, rounded up to an even number of segments.
+    #[inline]
+    pub(super) fn round_up_to_even(self, bytes: f64) -> f64 {
+        let pair = 2.0 * self.bytes;
+        let whole = (bytes * self.per_byte * 0.5) as u64 as f64 * pair;
+        if whole < bytes { whole + pair } else { whole }
     }
 }
 
@@ -142,16 +215,16 @@ impl Pacing {
 mod tests {
     use super::*;
 
-    const V1: BurstRule = BurstRule {
-        length: BurstRule::LINUX_LENGTH,
-        by_rtt: false,
-        singles: true,
-        max: 65_536.0,
-    };
+    const V1: BurstRule = BurstRule::LINUX_V1;
+    const MAX: f64 = 65_536.0;
 
     fn burst_at(rate: Rate, rule: BurstRule, min_rtt: Span) -> u64 {
+        burst_within(MAX, rate, rule, min_rtt)
+    }
+
+    fn burst_within(max: f64, rate: Rate, rule: BurstRule, min_rtt: Span) -> u64 {
         let segment = Segment::new(Bytes::new(1_448));
-        let mut pacing = Pacing::new(segment, 0.0, rule);
+        let mut pacing = Pacing::new(segment, 0.0, rule, max);
         pacing.follow_rtt(segment, min_rtt);
         pacing.follow(segment, rate.as_f64() / 8.0, true);
         pacing.quantum.get() / 1_448
@@ -169,7 +242,7 @@ mod tests {
 
     #[test]
     fn linux_sends_more_at_once_when_the_rtt_is_small() {
-        let rule = BurstRule { by_rtt: true, ..V1 };
+        let rule = BurstRule::LINUX_V2;
         assert_eq!(
             burst_at(Rate::from_mbps(100), rule, Span::from_millis(50)),
             8
@@ -187,12 +260,7 @@ mod tests {
 
     #[test]
     fn the_drafts_least_burst_is_two_segments() {
-        let rule = BurstRule {
-            length: 1e-3,
-            by_rtt: false,
-            singles: false,
-            max: 65_536.0,
-        };
+        let rule = BurstRule::DRAFT;
         assert_eq!(
             burst_at(Rate::from_bps(100_000), rule, Span::from_millis(1)),
             2
@@ -205,14 +273,9 @@ mod tests {
 
     #[test]
     fn no_burst_is_larger_than_the_largest() {
-        let rule = BurstRule {
-            length: 1e-3,
-            by_rtt: true,
-            singles: false,
-            max: 1_448.0,
-        };
+        let rule = BurstRule::LINUX_V3;
         assert_eq!(
-            burst_at(Rate::from_mbps(100), rule, Span::from_millis(1)),
+            burst_within(1_448.0, Rate::from_mbps(100), rule, Span::from_millis(1)),
             1,
             "the device takes one at a time"
         );
@@ -221,7 +284,7 @@ mod tests {
     #[test]
     fn one_per_cent_is_left_to_the_bottleneck() {
         let segment = Segment::new(Bytes::new(1_448));
-        let mut pacing = Pacing::new(segment, 0.01, V1);
+        let mut pacing = Pacing::new(segment, 0.01, V1, MAX);
         pacing.follow(segment, 12.5e6, true);
         assert_eq!(pacing.rate, Rate::from_mbps(99));
     }
@@ -229,11 +292,47 @@ mod tests {
     #[test]
     fn before_the_pipe_is_full_the_rate_only_grows() {
         let segment = Segment::new(Bytes::new(1_448));
-        let mut pacing = Pacing::new(segment, 0.0, V1);
+        let mut pacing = Pacing::new(segment, 0.0, V1, MAX);
         pacing.follow(segment, 2e6, false);
         pacing.follow(segment, 1e6, false);
         assert_eq!(pacing.rate, Rate::from_mbps(16));
         pacing.follow(segment, 1e6, true);
         assert_eq!(pacing.rate, Rate::from_mbps(8));
+    }
+
+    #[test]
+    fn windows_are_rounded_up_to_pairs_of_segments() {
+        let segment = Segment::new(Bytes::new(1_448));
+        for (segments, rounded) in [
+            (0.0, 0.0),
+            (0.1, 2.0),
+            (2.0, 2.0),
+            (2.001, 4.0),
+            (9.0, 10.0),
+            (1e6, 1e6),
+        ] {
+            assert_eq!(
+                segment.round_up_to_even(segments * 1_448.0),
+                rounded * 1_448.0,
+                "{segments} segments"
+            );
+        }
+    }
+
+    #[test]
+    fn whole_segments_stay_what_they_are() {
+        let segment = Segment::new(Bytes::new(1_448));
+        for n in 0..100_000 {
+            let bytes = f64::from(n) * 1_448.0;
+            assert_eq!(
+                (segment.round_up(bytes), segment.round_down(bytes)),
+                (bytes, bytes),
+                "{n}"
+            );
+        }
+        assert_eq!(
+            (segment.round_up(1.0), segment.round_down(2_895.0)),
+            (1_448.0, 1_448.0)
+        );
     }
 }

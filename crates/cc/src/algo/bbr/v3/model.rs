@@ -4,7 +4,7 @@ use fullpipe_units::{Bytes, Span, Time};
 
 use super::Bbr;
 use super::rules::Flight;
-use crate::common::float::{greater, lesser};
+use crate::algo::bbr::{greater, lesser};
 use crate::{Ack, Conn, Context};
 
 /// Longest window of the bandwidth filter, in cycles.
@@ -81,7 +81,10 @@ impl Bbr {
     /// `BBR.bw` (BoundBWForModel).
     #[inline]
     pub(super) fn bw(&self) -> f64 {
-        lesser(self.max_bw.max(), self.bw_shortterm)
+        lesser(
+            self.max_bw.max(),
+            self.bounds.bw_shortterm.unwrap_or(f64::INFINITY),
+        )
     }
 
     /// What `bw` delivers in `span`, bytes.
@@ -94,9 +97,9 @@ impl Bbr {
     #[inline]
     pub(super) fn update_round(&mut self, conn: &Conn, ack: &Ack) {
         self.sample_bw = ack.rate.rate.map_or(0.0, |rate| rate.as_f64() * 0.125);
-        self.round_start =
-            self.is_valid(ack) && self.round.on_ack(ack.newest.delivered, conn.delivered);
-        if self.round_start {
+        self.core.round_start =
+            self.is_valid(ack) && self.core.round.on_ack(ack.newest.delivered, conn.delivered);
+        if self.core.round_start {
             self.probe.rounds_since_up = self.probe.rounds_since_up.saturating_add(1);
         }
     }
@@ -104,7 +107,7 @@ impl Bbr {
     /// The ACK tells something about rates and rounds.
     #[inline]
     pub(super) fn is_valid(&self, ack: &Ack) -> bool {
-        ack.rate.rate.is_some() || !self.params.rules.rounds_need_interval
+        ack.rate.rate.is_some() || !self.rules.rounds_need_interval
     }
 
     /// UpdateMaxBw (§5.5.5): a sample that the application limited counts only if it shows at least
@@ -119,12 +122,12 @@ impl Bbr {
     /// BDPMultiple (§5.6.4.2), `bbr_bdp`.
     #[inline]
     pub(super) fn bdp(&self, conn: &Conn, bw: f64, gain: f64) -> f64 {
-        if self.min_rtt.rtt == Span::MAX {
+        if self.core.min_rtt.rtt == Span::MAX {
             return conn.initial_cwnd.as_f64();
         }
-        let bytes = Self::bytes_in(bw, self.min_rtt.rtt) * gain;
-        if self.params.rules.whole_segments {
-            self.segment.round_up(bytes)
+        let bytes = Self::bytes_in(bw, self.core.min_rtt.rtt) * gain;
+        if self.rules.whole_segments {
+            self.core.segment.round_up(bytes)
         } else {
             bytes
         }
@@ -139,7 +142,7 @@ impl Bbr {
     /// The BDP, as bounds are derived from it.
     #[inline]
     fn bounding_bdp(&self, conn: &Conn, bw: f64) -> f64 {
-        if self.params.rules.bounds_hold_quanta {
+        if self.rules.bounds_hold_quanta {
             self.inflight(conn, bw, 1.0)
         } else {
             self.bdp(conn, bw, 1.0)
@@ -149,7 +152,7 @@ impl Bbr {
     /// What Startup's end by loss leaves as a bound: the BDP (§5.3.1.3),
     /// `bbr_handle_queue_too_high_in_startup`.
     pub(super) fn startup_bound(&self, conn: &Conn) -> Bytes {
-        let bw = if self.params.rules.drain_by_max_bw {
+        let bw = if self.rules.drain_by_max_bw {
             self.max_bw.max()
         } else {
             self.bw()
@@ -162,14 +165,14 @@ impl Bbr {
     pub(super) fn target_inflight(&self, conn: &Conn) -> f64 {
         lesser(
             self.bounding_bdp(conn, self.bw()),
-            self.window.cwnd.as_f64(),
+            self.core.window.cwnd.as_f64(),
         )
     }
 
     /// The BDP that a drained flight has come down to.
     #[inline]
     pub(super) fn drained(&self, conn: &Conn) -> f64 {
-        let bw = if self.params.rules.drain_by_max_bw {
+        let bw = if self.rules.drain_by_max_bw {
             self.max_bw.max()
         } else {
             self.bw()
@@ -182,17 +185,17 @@ impl Bbr {
     /// (`bbr_packets_in_net_at_edt`).
     #[inline]
     pub(super) fn flight(&self, cx: &Context<'_>, linux: Bytes) -> f64 {
-        match self.params.rules.flight {
+        match self.rules.flight {
             Flight::Now => cx.conn.inflight.as_f64(),
             Flight::AtNextDeparture => {
-                let departing = if self.pacing_gain > 1.0 {
-                    self.pacing.quantum
+                let departing = if self.core.pacing_gain > 1.0 {
+                    self.core.pacing.quantum
                 } else {
                     Bytes::ZERO
                 };
                 let delivered = Self::bytes_in(self.bw(), cx.conn.next_departure.since(cx.now));
                 greater(
-                    (linux + departing).as_f64() - self.segment.round_down(delivered),
+                    (linux + departing).as_f64() - self.core.segment.round_down(delivered),
                     0.0,
                 )
             }

@@ -5,8 +5,8 @@ use fullpipe_units::Bytes;
 
 use super::Bbr;
 use super::rules::Undo;
-use super::state::State;
-use crate::common::float::greater;
+use super::states::State;
+use crate::algo::bbr::greater;
 use crate::common::window::Episode;
 use crate::{Ack, Conn, Context, Lost};
 
@@ -48,6 +48,34 @@ impl Default for Latest {
     }
 }
 
+/// What losses have left: none where nothing was lost.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Bounds {
+    /// B/s.
+    pub bw_shortterm: Option<f64>,
+    pub inflight_shortterm: Option<Bytes>,
+    pub inflight_longterm: Option<Bytes>,
+}
+
+impl Bounds {
+    /// The looser of both, each by itself.
+    fn or(self, other: Bounds) -> Bounds {
+        let volume = |a: Option<Bytes>, b: Option<Bytes>| Some(a?.max(b?));
+        let bw = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
+        Bounds {
+            bw_shortterm: bw(self.bw_shortterm, other.bw_shortterm),
+            inflight_shortterm: volume(self.inflight_shortterm, other.inflight_shortterm),
+            inflight_longterm: volume(self.inflight_longterm, other.inflight_longterm),
+        }
+    }
+}
+
+/// `bytes`, or the bound if there is one and it is less.
+#[inline]
+pub(super) fn bounded(bytes: Bytes, bound: Option<Bytes>) -> Bytes {
+    bytes.min(bound.unwrap_or(Bytes::MAX))
+}
+
 /// What is given back when a loss was none: `undo_*`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Saved {
@@ -55,18 +83,17 @@ pub(super) struct Saved {
     state: Option<State>,
     /// By a loss since the last ACK: what it changes must not be taken for what was before.
     pub by_loss: bool,
-    pub bw_shortterm: f64,
-    pub inflight_shortterm: Bytes,
-    pub inflight_longterm: Bytes,
+    /// None before the first loss.
+    pub bounds: Option<Bounds>,
 }
 
 impl Saved {
     /// The state's place among the labels of the trace.
-    pub(super) fn undo_state(&self) -> f64 {
+    pub(super) fn undo_state(&self) -> usize {
         match self.state {
-            Some(State::Startup) => 1.0,
-            Some(State::ProbeBwUp) => 2.0,
-            _ => 0.0,
+            Some(State::Startup) => 1,
+            Some(State::ProbeBwUp) => 2,
+            _ => 0,
         }
     }
 }
@@ -134,52 +161,47 @@ impl Bbr {
 
     /// UpdateCongestionSignals.
     #[inline]
-    pub(super) fn update_congestion_signals(&mut self, conn: &Conn, ack: &Ack) {
+    pub(super) fn update_congestion_signals(&mut self, ack: &Ack) {
         if !self.is_valid(ack) {
             return;
         }
         self.update_max_bw(ack);
-        self.latest.loss_in_round |=
-            self.params.rules.acks_show_losses && ack.newly_lost > Bytes::ZERO;
+        self.latest.loss_in_round |= self.rules.acks_show_losses && ack.newly_lost > Bytes::ZERO;
         if self.latest.round_start {
-            self.adapt_lower_bounds(conn);
+            self.adapt_lower_bounds();
             self.latest.loss_in_round = false;
             self.latest.ecn_in_round = false;
         }
     }
 
     /// AdaptLowerBoundsFromCongestion: once in a round that saw loss, and not while probing.
-    fn adapt_lower_bounds(&mut self, _: &Conn) {
-        if self.state.is_probing() {
+    fn adapt_lower_bounds(&mut self) {
+        if self.core.state.is_probing() {
             return;
         }
         let by_marks = self.inflight_after_marks();
         if self.latest.loss_in_round {
-            self.init_lower_bounds();
-            if self.bw_shortterm == f64::INFINITY {
-                self.bw_shortterm = self.max_bw.max();
-            }
             let beta = self.params.beta;
-            self.bw_shortterm = self.latest.bw.max(beta * self.bw_shortterm);
-            self.inflight_shortterm = self
-                .latest
-                .inflight
-                .max(self.inflight_shortterm.mul_f64(beta));
+            let bw = self.bounds.bw_shortterm.unwrap_or(self.max_bw.max());
+            self.bounds.bw_shortterm = Some(self.latest.bw.max(beta * bw));
+            let inflight = self.shortterm_or_window();
+            self.bounds.inflight_shortterm = Some(self.latest.inflight.max(inflight.mul_f64(beta)));
         }
-        self.inflight_shortterm = self.inflight_shortterm.min(by_marks);
+        if let Some(shortterm) = &mut self.bounds.inflight_shortterm {
+            *shortterm = bounded(*shortterm, by_marks);
+        }
     }
 
     /// InitLowerBounds, the volume.
-    pub(super) fn init_lower_bounds(&mut self) {
-        if self.inflight_shortterm == Bytes::MAX {
-            self.inflight_shortterm = self.window.cwnd;
-        }
+    pub(super) fn shortterm_or_window(&mut self) -> Bytes {
+        let window = self.core.window.cwnd;
+        *self.bounds.inflight_shortterm.get_or_insert(window)
     }
 
     /// ResetShortTermModel.
     pub(super) fn reset_short_term_model(&mut self) {
-        self.bw_shortterm = f64::INFINITY;
-        self.inflight_shortterm = Bytes::MAX;
+        self.bounds.bw_shortterm = None;
+        self.bounds.inflight_shortterm = None;
     }
 
     /// ResetCongestionSignals.
@@ -205,8 +227,8 @@ impl Bbr {
             self.latest.round_end = conn.delivered;
             // §5.5.11.1: when an episode begins. The losses that follow in it find what the first
             // ones changed.
-            let begins = self.window.episode == Episode::None && !self.saved.by_loss;
-            if self.params.rules.undo == Undo::BoundsAndState && begins {
+            let begins = self.core.window.episode == Episode::None && !self.saved.by_loss;
+            if self.rules.undo == Undo::BoundsAndState && begins {
                 self.save_upon_loss();
                 self.saved.by_loss = true;
             }
@@ -218,7 +240,7 @@ impl Bbr {
     /// HandleLostPacket (§5.5.10.2), `bbr_skb_marked_lost`.
     pub(super) fn handle_lost_packet(&mut self, cx: &mut Context<'_>, lost: &Lost) {
         self.note_loss(cx.conn);
-        if lost.new_range && !self.params.rules.loss_events_by_ack {
+        if lost.new_range && !self.rules.loss_events_by_ack {
             self.latest.loss_events += 1;
         }
         if !self.probe.is_sample {
@@ -251,7 +273,7 @@ impl Bbr {
     pub(super) fn is_inflight_too_high(&self, sample: &Sample) -> bool {
         let lost = sample.lost > Bytes::ZERO
             && sample.lost.as_f64() > sample.tx_in_flight.as_f64() * self.params.loss_threshold
-            && sample.lost.as_f64() > self.params.loss_floor * self.segment.bytes;
+            && sample.lost.as_f64() > self.params.loss_floor * self.core.segment.bytes;
         lost || (sample.delivered_ce > Bytes::ZERO
             && self.has_too_many_marks(sample.delivered, sample.delivered_ce))
     }
@@ -263,9 +285,10 @@ impl Bbr {
         let inflight_prev = sample.tx_in_flight.as_f64() - size;
         let lost_prev = sample.lost.as_f64() - size;
         let budget = threshold * inflight_prev;
-        let lost_prefix = if self.params.rules.whole_segments {
-            let budget = self.segment.round_up(budget);
-            self.segment
+        let lost_prefix = if self.rules.whole_segments {
+            let budget = self.core.segment.round_up(budget);
+            self.core
+                .segment
                 .round_down((budget - lost_prev).max(0.0) / (1.0 - threshold))
         } else {
             (budget - lost_prev) / (1.0 - threshold)
@@ -284,9 +307,9 @@ impl Bbr {
         self.probe.is_sample = false;
         if !sample.app_limited {
             let target = Bytes::from_f64(self.target_inflight(cx.conn) * self.params.beta);
-            self.inflight_longterm = sample.tx_in_flight.max(target);
+            self.bounds.inflight_longterm = Some(sample.tx_in_flight.max(target));
         }
-        if self.state == State::ProbeBwUp {
+        if self.core.state == State::ProbeBwUp {
             self.saved.state = Some(State::ProbeBwUp);
             self.start_down(cx, reason);
         }
@@ -294,13 +317,11 @@ impl Bbr {
 
     /// SaveStateUponLoss, `bbr_ssthresh`.
     pub(super) fn save_upon_loss(&mut self) {
-        self.window.save(self.state == State::ProbeRtt);
+        self.core.save_cwnd();
         self.saved = Saved {
             state: None,
             by_loss: false,
-            bw_shortterm: self.bw_shortterm,
-            inflight_shortterm: self.inflight_shortterm,
-            inflight_longterm: self.inflight_longterm,
+            bounds: Some(self.bounds),
         };
     }
 
@@ -316,19 +337,13 @@ impl Bbr {
         if !self.params.undo {
             return;
         }
-        self.window.restore();
-        let Saved {
-            state,
-            bw_shortterm,
-            inflight_shortterm,
-            inflight_longterm,
-            ..
-        } = self.saved;
-        self.bw_shortterm = self.bw_shortterm.max(bw_shortterm);
-        self.inflight_shortterm = self.inflight_shortterm.max(inflight_shortterm);
-        self.inflight_longterm = self.inflight_longterm.max(inflight_longterm);
+        self.core.window.restore();
+        let Saved { state, bounds, .. } = self.saved;
+        if let Some(bounds) = bounds {
+            self.bounds = self.bounds.or(bounds);
+        }
         self.may_take_fast_path = false;
-        if self.params.rules.undo == Undo::BoundsAndState {
+        if self.rules.undo == Undo::BoundsAndState {
             self.saved.state = None;
             self.return_to(cx, state);
         }
@@ -338,17 +353,19 @@ impl Bbr {
     fn return_to(&mut self, cx: &mut Context<'_>, state: Option<State>) {
         const REASON: &str = "the loss that ended probing was none";
         match state {
-            Some(State::Startup) if self.state != State::Startup => {
-                self.full_pipe.reached = false;
-                if self.state != State::ProbeRtt {
+            Some(State::Startup) if self.core.state != State::Startup => {
+                self.core.full_pipe.reached = false;
+                if self.core.state != State::ProbeRtt {
                     self.enter(cx, State::Startup, REASON);
                 }
             }
-            Some(State::ProbeBwUp) if !matches!(self.state, State::ProbeBwUp | State::ProbeRtt) => {
+            Some(State::ProbeBwUp)
+                if !matches!(self.core.state, State::ProbeBwUp | State::ProbeRtt) =>
+            {
                 self.start_refill(cx, 0, REASON);
                 // Told before the ACK counts as delivered: what is in flight by now does not begin
                 // a round.
-                self.round.restart(cx.conn.delivered + Bytes::new(1));
+                self.core.round.restart(cx.conn.delivered + Bytes::new(1));
             }
             _ => {}
         }

@@ -1,6 +1,7 @@
 //! Where the versions differ by more than a number: one table for each.
 
-use crate::common::bbr::full_pipe::Growth;
+use crate::algo::bbr::estimators::Growth;
+use crate::algo::bbr::pacing::BurstRule;
 
 /// The rules of a version.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,7 @@ pub(super) struct Rules {
     pub early_window: EarlyWindow,
     pub aggregation: Aggregation,
     pub on_timeout: OnTimeout,
+    pub burst: BurstRule,
     /// BDPs are rounded up to whole segments, and losses judged in segments (Linux counts packets).
     pub whole_segments: bool,
     /// Rates come from samples of a valid interval alone, and so do rounds (Linux: `rs->interval_us
@@ -132,7 +134,7 @@ pub(super) enum OnTimeout {
 }
 
 /// draft-ietf-ccwg-bbr-06.
-pub(super) const DRAFT: Rules = Rules {
+pub(super) static DRAFT: Rules = Rules {
     plateau_of: PlateauOf::Sample,
     growth: Growth::AtRoundStart,
     up_ends: UpEnds::AtPlateau,
@@ -142,6 +144,7 @@ pub(super) const DRAFT: Rules = Rules {
     early_window: EarlyWindow::FirstDelivered,
     aggregation: Aggregation::Sliding,
     on_timeout: OnTimeout::Nothing,
+    burst: BurstRule::DRAFT,
     whole_segments: false,
     rounds_need_interval: false,
     beware_of_delayed_acks: false,
@@ -162,7 +165,7 @@ pub(super) const DRAFT: Rules = Rules {
 };
 
 /// google/bbr v3, `net/ipv4/tcp_bbr.c`.
-pub(super) const LINUX_V3: Rules = Rules {
+pub(super) static LINUX_V3: Rules = Rules {
     growth: Growth::AtEveryAck,
     flight: Flight::AtNextDeparture,
     too_high: TooHigh::AtLossesAndAcks,
@@ -170,6 +173,7 @@ pub(super) const LINUX_V3: Rules = Rules {
     early_window: EarlyWindow::TwoInitialWindows,
     aggregation: Aggregation::InHalves,
     on_timeout: OnTimeout::Plateau,
+    burst: BurstRule::LINUX_V3,
     whole_segments: true,
     rounds_need_interval: true,
     beware_of_delayed_acks: true,
@@ -187,11 +191,12 @@ pub(super) const LINUX_V3: Rules = Rules {
 };
 
 /// google/bbr v2alpha, `net/ipv4/tcp_bbr2.c`.
-pub(super) const LINUX_V2: Rules = Rules {
+pub(super) static LINUX_V2: Rules = Rules {
     plateau_of: PlateauOf::MaxBw,
     growth: Growth::AtRoundStart,
     up_ends: UpEnds::AtQueue,
     on_timeout: OnTimeout::Baseline,
+    burst: BurstRule::LINUX_V2,
     startup_bound_by_delivery: false,
     credit_is_lost: true,
     ecn_threshold_included: true,
@@ -201,7 +206,7 @@ pub(super) const LINUX_V2: Rules = Rules {
 
 /// picoquic's `bbr.c` of 2024, by the draft but for the plateau, which is looked for once: UP has
 /// none.
-pub(super) const PICOQUIC: Rules = Rules {
+pub(super) static PICOQUIC: Rules = Rules {
     plateau_of: PlateauOf::MaxBw,
     ..DRAFT
 };

@@ -2,15 +2,9 @@
 
 use fullpipe_units::Time;
 
+use super::descriptor::{CubicProfile, Params};
 use super::epoch::{Epoch, seconds};
 use crate::Conn;
-
-/// Whose rules hold where the RFC and Linux differ.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CubicProfile {
-    Rfc9438,
-    Linux,
-}
 
 /// What moves the window in congestion avoidance, fixed for a connection.
 #[derive(Clone, Copy, Debug)]
@@ -24,12 +18,14 @@ pub(super) struct WindowFunction {
 }
 
 impl WindowFunction {
-    pub(super) fn new(
-        profile: CubicProfile,
-        c: f64,
-        beta: f64,
-        fast_convergence: bool,
-    ) -> WindowFunction {
+    pub(super) fn new(params: &Params) -> WindowFunction {
+        let Params {
+            profile,
+            c,
+            beta,
+            fast_convergence,
+            ..
+        } = *params;
         // RFC 9438 §4.3: the slope that gives AIMD(alpha, beta) the average of AIMD(1, 1/2).
         let slope = 3.0 * (1.0 - beta) / (1.0 + beta);
         let alpha = match profile {
@@ -145,7 +141,7 @@ impl WindowFunction {
     }
 }
 
-/// What the law looks at besides the epoch. Windows in segments.
+/// What the function looks at besides the epoch. Windows in segments.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Before {
     /// The window before this ACK.

@@ -1,9 +1,7 @@
 //! What runs shall come to: `"flow.a.goodput >= 90mbit"`, read against the scenario that it stands
 //! in.
 
-use std::fmt::Display;
-
-use fullpipe_units::{Bytes, Rate, Span, nearest};
+use fullpipe_units::{Bytes, Rate, Span, nearest, percent};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
@@ -342,14 +340,12 @@ impl Scenario {
         match dimension {
             Dimension::Rate => match text.parse::<Rate>() {
                 Ok(rate) => Ok((rate.as_f64(), "bit/s")),
-                Err(error) => refuse(refused(error), "write it like \"90mbit\""),
+                Err(error) => refuse(error.problem, "write it like \"90mbit\""),
             },
             Dimension::Time => match (times("rtt"), text.parse::<Span>()) {
                 (Some(factor), _) => Ok((factor * rtt.as_secs_f64(), "s")),
                 (None, Ok(span)) => Ok((span.as_secs_f64(), "s")),
-                (None, Err(error)) => {
-                    refuse(refused(error), "write it like \"20ms\" or \"0.5rtt\"")
-                }
+                (None, Err(error)) => refuse(error.problem, "write it like \"20ms\" or \"0.5rtt\""),
             },
             Dimension::Packets => match (times("bdp"), times("packets").or_else(|| times(""))) {
                 (Some(factor), _) => {
@@ -365,17 +361,16 @@ impl Scenario {
             },
             Dimension::Volume => match text.parse::<Bytes>() {
                 Ok(bytes) => Ok((bytes.as_f64(), "B")),
-                Err(error) => refuse(refused(error), "write it like \"20MB\""),
+                Err(error) => refuse(error.problem, "write it like \"20MB\""),
             },
             Dimension::Count | Dimension::Factor => match times("") {
                 Some(count) => Ok((count, "")),
                 None => refuse(format!("{text:?} is not a number"), "write it like \"100\""),
             },
             Dimension::Share => match (times("%"), times("")) {
-                // Shifting the point in the text gives the float nearest to what was written.
                 (Some(_), _) => {
-                    let number = text.trim_end_matches('%').trim();
-                    Ok((format!("{number}e-2").parse().unwrap_or(f64::NAN), ""))
+                    let share = percent(text.trim_end_matches('%'));
+                    Ok((share.unwrap_or(f64::NAN), ""))
                 }
                 (None, Some(share)) => Ok((share, "")),
                 (None, None) => refuse(
@@ -488,10 +483,4 @@ fn one_of(name: &str, known: &[&str]) -> String {
         None if known.len() <= MOST_LISTED => format!("there are {}", known.join(", ")),
         None => format!("there are {} and so on", known[..MOST_LISTED].join(", ")),
     }
-}
-
-/// What the unit's parser says, without the remedy that the fix gives.
-fn refused(error: impl Display) -> String {
-    let text = error.to_string();
-    text.split("; ").next().unwrap_or_default().to_owned()
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use fullpipe_units::{Bytes, ParamValue, Rate, Span, UnitError};
+use fullpipe_units::{Bytes, ParamValue, Rate, Span, UnitError, percent};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
@@ -53,12 +53,12 @@ pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
     example: &str,
 ) -> Result<T, Refusal> {
     let text = text_of(value);
-    text.parse().map_err(
-        |error: UnitError| match error.to_string().rsplit_once("; ") {
-            Some((problem, fix)) => Refusal::new(problem, fix),
-            None => Refusal::new(error.to_string(), unit_fix(&text, units, example)),
-        },
-    )
+    text.parse().map_err(|UnitError { problem, fix }| {
+        Refusal::new(
+            problem,
+            fix.unwrap_or_else(|| unit_fix(&text, units, example)),
+        )
+    })
 }
 
 /// The text of a value; a number in the place of a quantity is then only a quantity without its
@@ -305,10 +305,8 @@ impl ReadValue for Percent {
             };
             return Err(Refusal::new("a percentage needs its sign", fix));
         }
-        // Shifting the point in the text, not dividing, gives the float that is nearest to what was
-        // written.
-        match format!("{number}e-2").parse() {
-            Ok(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
+        match percent(number) {
+            Some(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
             _ => Err(Refusal::new(Percent::TOO_MUCH, "give less than \"100%\"")),
         }
     }

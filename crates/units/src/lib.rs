@@ -16,7 +16,7 @@ pub use bytes::Bytes;
 pub use draw::{Draw, Measure};
 pub use nearest::nearest;
 pub use param_value::ParamValue;
-pub use parse::UnitError;
+pub use parse::{UnitError, percent};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::{Span, Time};

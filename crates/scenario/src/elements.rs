@@ -8,7 +8,8 @@ use fullpipe_path::{
 use fullpipe_units::{Rng, Span, Time};
 
 use crate::impairment::Suspend;
-use crate::model::{Change, Flow, Path, Scenario};
+use crate::model::{Flow, Scenario};
+use crate::path_keys::{Change, Path};
 
 /// The link of `[path]` among [`Scenario::links`].
 const BOTTLENECK: usize = 0;
@@ -29,8 +30,7 @@ impl Scenario {
     pub fn element<P: Copy>(&self, index: usize) -> Element<P> {
         let path = &self.path;
         let link = self.link(index);
-        let mut limits = timeline_of(path, index, link.buffer, |change| change.buffer)
-            .map(|buffer| link.limit(buffer, path.rtt));
+        let mut limits = timeline_of(path, index, link.limit, |change| change.limit);
         let policers = timeline_of(path, index, link.policer, |change| change.policer)
             .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
         let shapers = timeline_of(path, index, link.shaper, |change| change.shaper)

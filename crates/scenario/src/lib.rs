@@ -18,6 +18,7 @@ mod expect;
 mod impairment;
 mod model;
 mod overrides;
+mod path_keys;
 mod profile;
 pub mod quantities;
 mod queue;
@@ -43,9 +44,10 @@ pub use expect::{Comparison, Expectation, Measured, Over};
 pub use fullpipe_units::ParamValue;
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
-    Change, EcnFeedback, EcnField, EcnSetting, Flow, Host, Link, PACKET, Pacing, Path, Quic,
-    ReceiveWindow, Scenario, UNRESPONSIVE, Wake,
+    EcnFeedback, EcnField, EcnSetting, Flow, Host, PACKET, Pacing, Quic, ReceiveWindow, Scenario,
+    UNRESPONSIVE, Wake,
 };
+pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};
 pub use raw::{ACK_DELAY, DELAYED_ACK, QUICK_ACKS};
 pub use schema::{Key, explain, schema};

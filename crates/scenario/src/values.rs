@@ -288,6 +288,18 @@ impl fmt::Display for Percent {
     }
 }
 
+impl From<f64> for Percent {
+    fn from(fraction: f64) -> Percent {
+        Percent(fraction)
+    }
+}
+
+impl From<Percent> for f64 {
+    fn from(Percent(fraction): Percent) -> f64 {
+        fraction
+    }
+}
+
 impl ReadValue for Percent {
     fn read(value: &Toml) -> Result<Percent, Refusal> {
         let text = text_of(value);

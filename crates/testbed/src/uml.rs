@@ -108,7 +108,7 @@ pub fn topology(scenario: &Scenario) -> Result<Topology, Error> {
     match &managed {
         // netem counts the packet that is being sent, a scenario's buffer does not.
         None => {
-            let limit = match link.limit(link.buffer, scenario.path.rtt) {
+            let limit = match link.limit {
                 Limit::Packets(packets) => packets + 1,
                 Limit::Bytes(_) => unreachable!("a limit in bytes has a queue of its own"),
             };
@@ -276,7 +276,7 @@ fn is_paced(flow: &fullpipe_scenario::Flow) -> bool {
 /// tc's words for the queue; none for one that netem has itself.
 fn queue(scenario: &Scenario, link: &Link) -> Result<Option<Vec<String>>, Error> {
     let name = link.queue.descriptor().name;
-    let limit = link.limit(link.buffer, scenario.path.rtt);
+    let limit = link.limit;
     let refused = |problem: &str, fix: &str| {
         Err(scenario.error(&link.key("queue"), format_args!("{name:?}"), problem, fix))
     };

@@ -262,11 +262,7 @@ fn without_a_rate_it_is_the_mean_of_its_pattern() {
 fn a_buffer_in_time_is_what_the_shaper_lets_go_in_it() {
     let text = LEAST.replace("\"1bdp\"", "\"60ms\", shaper = \"10mbit burst 30kB\"");
     let scenario = Scenario::parse(&text, "it.toml").unwrap();
-    let link = &scenario.path.link;
-    assert_eq!(
-        link.limit(link.buffer, scenario.path.rtt),
-        fullpipe_path::Limit::Packets(50)
-    );
+    assert_eq!(scenario.path.link.limit, fullpipe_path::Limit::Packets(50));
 }
 
 #[test]
@@ -455,7 +451,7 @@ fn a_buffer_counts_whole_packets() {
 fn a_queue_that_counts_bytes_rounds_nothing() {
     let limit = |queue: &str, buffer: &str| {
         let path = with(LEAST, &[("path.queue", queue), ("path.buffer", buffer)]).path;
-        path.link.limit(path.link.buffer, path.rtt)
+        path.link.limit
     };
     assert_eq!(limit("codel", "1bdp"), Limit::Packets(416));
     assert_eq!(limit("bfifo", "1bdp"), Limit::Bytes(Bytes::new(625_000)));

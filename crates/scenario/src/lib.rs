@@ -1,9 +1,9 @@
 //! Scenarios: TOML text becomes a [`Scenario`] in which every value is valid and every default
 //! filled in, or an [`Error`] that names the file, the key, the bad value and the fix.
 //!
-//! Every key is declared once, as a field of the structs in `raw/`: what it is called, its kind,
-//! its default and its meaning. Reading, writing, [`explain`] and the JSON [`schema`] all follow
-//! from there.
+//! Every key is declared once, as a field of the structs in `raw/`, or of a path in `path_keys`: what
+//! it is called, its kind, its default and its meaning. Reading, writing, [`explain`] and the JSON
+//! [`schema`] all follow from there.
 //!
 //! Algorithms and their parameters are only kept, not judged: this crate does not know them. Who
 //! does raises the same kind of error with [`Scenario::error`].

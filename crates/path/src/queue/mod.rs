@@ -13,6 +13,7 @@ mod fq_codel;
 mod packet;
 mod pie;
 mod red;
+mod sfq;
 mod slab;
 mod step_ecn;
 #[cfg(test)]
@@ -118,6 +119,7 @@ queues! {
     dualpi2::DualPi2,
     step_ecn::StepEcn,
     cake::Cake,
+    sfq::Sfq,
 }
 
 impl Descriptor {

@@ -11,6 +11,7 @@ mod dualpi2;
 mod fq_codel;
 mod pie;
 mod red;
+mod sfq;
 mod step_ecn;
 
 type Q = Queue<u64>;

@@ -18,7 +18,7 @@ pub use draw::{Draw, Measure};
 pub use ecn::EcnCodepoint;
 pub use nearest::nearest;
 pub use param_value::ParamValue;
-pub use parse::UnitError;
+pub use parse::{UnitError, percent};
 pub use rate::Rate;
 pub use rng::Rng;
 pub use time::{Span, Time};

@@ -1,14 +1,18 @@
 //! The kinds of values: how each is read, written and described to editors.
 
+mod names;
+
 use std::fmt;
 use std::str::FromStr;
 
-use fullpipe_units::{Bytes, ParamValue, Rate, Span, UnitError};
+use fullpipe_units::{Bytes, ParamValue, Rate, Span, UnitError, percent};
 use schemars::{Schema, json_schema};
 use toml::Value as Toml;
 
 use crate::model::{PACKET, ReceiveWindow};
 use crate::raw_value::{ReadValue, Refusal};
+
+pub(crate) use self::names::{Algorithm, Name};
 
 /// A duration of at most [`Delay::LONGEST`].
 #[derive(Debug)]
@@ -19,12 +23,6 @@ pub(crate) struct Extra(pub(crate) Span);
 /// A probability below one: `"0.01%"`.
 #[derive(Debug)]
 pub(crate) struct Percent(pub(crate) f64);
-/// A name that is fit for file and column names.
-#[derive(Debug)]
-pub(crate) struct Name(pub(crate) String);
-/// The name of an algorithm, or where a user's own is in Python: `"my.module:Mine"`.
-#[derive(Debug)]
-pub(crate) struct Algorithm(pub(crate) String);
 /// A whole number in MIN..=MAX.
 #[derive(Debug)]
 pub(crate) struct Whole<const MIN: u64, const MAX: u64>(pub(crate) u64);
@@ -38,11 +36,6 @@ impl Percent {
     pub(crate) const TOO_MUCH: &str = "not below 100%";
 }
 
-impl Name {
-    /// In characters; file systems allow 255, and results put more around a name.
-    pub(crate) const LONGEST: usize = 64;
-}
-
 const LONGEST: Span = Span::from_secs(1_000_000);
 const FASTEST: Rate = Rate::from_mbps(10_000_000);
 
@@ -53,12 +46,12 @@ pub(crate) fn quantity<T: FromStr<Err = UnitError>>(
     example: &str,
 ) -> Result<T, Refusal> {
     let text = text_of(value);
-    text.parse().map_err(
-        |error: UnitError| match error.to_string().rsplit_once("; ") {
-            Some((problem, fix)) => Refusal::new(problem, fix),
-            None => Refusal::new(error.to_string(), unit_fix(&text, units, example)),
-        },
-    )
+    text.parse().map_err(|UnitError { problem, fix }| {
+        Refusal::new(
+            problem,
+            fix.unwrap_or_else(|| unit_fix(&text, units, example)),
+        )
+    })
 }
 
 /// The text of a value; a number in the place of a quantity is then only a quantity without its
@@ -288,6 +281,18 @@ impl fmt::Display for Percent {
     }
 }
 
+impl From<f64> for Percent {
+    fn from(fraction: f64) -> Percent {
+        Percent(fraction)
+    }
+}
+
+impl From<Percent> for f64 {
+    fn from(Percent(fraction): Percent) -> f64 {
+        fraction
+    }
+}
+
 impl ReadValue for Percent {
     fn read(value: &Toml) -> Result<Percent, Refusal> {
         let text = text_of(value);
@@ -305,10 +310,8 @@ impl ReadValue for Percent {
             };
             return Err(Refusal::new("a percentage needs its sign", fix));
         }
-        // Shifting the point in the text, not dividing, gives the float that is nearest to what was
-        // written.
-        match format!("{number}e-2").parse() {
-            Ok(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
+        match percent(number) {
+            Some(fraction) if fraction < 1.0 => Ok(Percent(fraction)),
             _ => Err(Refusal::new(Percent::TOO_MUCH, "give less than \"100%\"")),
         }
     }
@@ -323,77 +326,6 @@ impl ReadValue for Percent {
             "type": "string",
             "pattern": "^[0-9.]+ *%$",
             "examples": ["0.01%"],
-        })
-    }
-}
-
-impl ReadValue for Name {
-    fn read(value: &Toml) -> Result<Name, Refusal> {
-        let fix = "use 1 to 64 letters, digits, \"-\", \"_\", \".\" and \"+\", starting with a letter or digit, like \"cubic-1\"";
-        let Toml::String(name) = value else {
-            return Err(Refusal::new("a name is text", fix));
-        };
-        let fit = (1..=Name::LONGEST).contains(&name.len())
-            && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-            && name
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "-_.+".contains(c));
-        if fit {
-            Ok(Name(name.clone()))
-        } else {
-            Err(Refusal::new("unfit for file and column names", fix))
-        }
-    }
-
-    fn write(&self) -> Toml {
-        Toml::String(self.0.clone())
-    }
-
-    fn schema() -> Schema {
-        json_schema!({
-            "title": "name",
-            "type": "string",
-            "pattern": "^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$",
-            "examples": ["cubic"],
-        })
-    }
-}
-
-impl Algorithm {
-    /// What a flow is called that has no name: the algorithm's, or the class's.
-    pub(crate) fn short(&self) -> &str {
-        self.0.rsplit(':').next().unwrap_or_default()
-    }
-}
-
-impl ReadValue for Algorithm {
-    fn read(value: &Toml) -> Result<Algorithm, Refusal> {
-        let Some((module, class)) = value.as_str().and_then(|text| text.split_once(':')) else {
-            return Name::read(value).map(|Name(name)| Algorithm(name));
-        };
-        let is_word = |text: &str| {
-            text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        };
-        if module.split('.').all(is_word) && is_word(class) && class.len() <= Name::LONGEST {
-            return Ok(Algorithm(format!("{module}:{class}")));
-        }
-        let fix =
-            "write it like \"my.module:Mine\": a module that Python imports, and a class in it";
-        Err(Refusal::new("no class of a Python module", fix))
-    }
-
-    fn write(&self) -> Toml {
-        Toml::String(self.0.clone())
-    }
-
-    fn schema() -> Schema {
-        let word = "[A-Za-z_][A-Za-z0-9_]*";
-        json_schema!({
-            "title": "name",
-            "type": "string",
-            "pattern": format!("^([A-Za-z0-9][A-Za-z0-9._+-]{{0,63}}|{word}([.]{word})*:{word})$"),
-            "examples": ["cubic"],
         })
     }
 }

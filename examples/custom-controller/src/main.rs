@@ -93,7 +93,8 @@ fn transitions(trace: &Trace, reason: &str) -> usize {
     };
     codes
         .iter()
-        .filter(|code| labels[usize::from(**code)] == reason)
+        .flatten()
+        .filter(|code| labels[*code] == reason)
         .count()
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use std::iter::Peekable;
 
 use fullpipe_scenario::Scenario;
+use fullpipe_setup::set_max_min_shares;
 use fullpipe_tcp::LIMITS;
 use fullpipe_trace::{FlowRow, FlowSummary, LinkRow, LinkSummary, Recorder, Summary, jain};
 use fullpipe_trace::{Run, TraceLevel};
@@ -46,6 +47,7 @@ pub(crate) fn run(
     let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
     let (mut flows, mut rates, mut tapes, mut warnings) =
         (Vec::new(), Vec::new(), Vec::new(), rest.warnings);
+    let mut meters = Vec::new();
     for (spec, flow) in scenario.flows.iter().zip(finished) {
         let Finished {
             source,
@@ -68,6 +70,7 @@ pub(crate) fn run(
             &LIMITS,
             &held,
         ));
+        meters.push(meter);
         if buffer.overwritten() > 0 {
             warnings.push(format!(
                 "the trace of {} was full: its first {} rows are gone",
@@ -86,6 +89,7 @@ pub(crate) fn run(
         });
         tapes.push((group, buffer));
     }
+    set_max_min_shares(scenario, &mut flows, &meters);
     if let Some(recorder) = &mut recorder {
         // Each tape is in order; no copy of them all, which may be half of the memory that there
         // is.

@@ -42,8 +42,8 @@ pub use expect::{Comparison, Expectation, Measured, Over};
 pub use fullpipe_units::ParamValue;
 pub use impairment::{Policer, Shaper, Suspend};
 pub use model::{
-    EcnFeedback, EcnField, EcnSetting, Flow, Host, PACKET, Pacing, Quic, ReceiveWindow, Scenario,
-    UNRESPONSIVE, Wake,
+    EcnFeedback, EcnField, EcnSetting, Flow, Host, PACKET, PAYLOAD, Pacing, Quic, ReceiveWindow,
+    Scenario, UNRESPONSIVE, Wake,
 };
 pub use path_keys::{Change, Link, Path};
 pub use profile::{Applied, Given, OUR_CHOICE, Profile, profiles};

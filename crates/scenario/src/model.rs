@@ -16,6 +16,8 @@ use crate::workload::Workload;
 
 /// An IP packet with a full segment in it: what buffers are counted in.
 pub const PACKET: Bytes = Bytes::new(1500);
+/// What a full packet carries of a TCP.
+pub const PAYLOAD: Bytes = Bytes::new(1448);
 
 /// The name of the link in `[path]`.
 pub(crate) const BOTTLENECK: &str = "bottleneck";

@@ -27,9 +27,9 @@ pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> Element<P> {
     let path = &scenario.path;
     let link = link_of(scenario, index);
     let mut limits = timeline_of(path, index, link.limit, |change| change.limit);
-    let policers = timeline_of(path, index, link.policer, |change| change.policer)
+    let policers = policers(scenario, index)
         .map(|policer| policer.map(|policer| Policer::new(policer.rate, policer.burst)));
-    let shapers = timeline_of(path, index, link.shaper, |change| change.shaper)
+    let shapers = shapers(scenario, index)
         .map(|shaper| shaper.map(|shaper| Shaper::new(shaper.rate, shaper.burst)));
     let transmitter = transmitter(scenario, index);
     let rng = Rng::stream(scenario.seed, &link.name, "queue");
@@ -58,6 +58,24 @@ pub fn link<P: Copy>(scenario: &Scenario, index: usize) -> Element<P> {
             queue,
         ))),
     }
+}
+
+/// The policer of the link of that number over time.
+pub(crate) fn policers(
+    scenario: &Scenario,
+    index: usize,
+) -> Timeline<Option<fullpipe_scenario::Policer>> {
+    let policer = link_of(scenario, index).policer;
+    timeline_of(&scenario.path, index, policer, |change| change.policer)
+}
+
+/// The shaper of the link of that number over time.
+pub(crate) fn shapers(
+    scenario: &Scenario,
+    index: usize,
+) -> Timeline<Option<fullpipe_scenario::Shaper>> {
+    let shaper = link_of(scenario, index).shaper;
+    timeline_of(&scenario.path, index, shaper, |change| change.shaper)
 }
 
 /// What sends on the link of that number; the bottleneck may be a radio.

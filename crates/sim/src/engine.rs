@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use fullpipe_scenario::{Error, Scenario};
+use fullpipe_setup::set_max_min_shares;
 use fullpipe_tcp::{Ack, Block, LIMITS, MAX_BLOCKS};
 use fullpipe_trace::{FlowSummary, LinkSummary, Summary, jain};
 use fullpipe_units::{Span, Time};
@@ -275,6 +276,8 @@ impl Simulation {
                 &held,
             ));
         }
+        let meters = self.flows.iter().take(flows.len()).map(|flow| &flow.meter);
+        set_max_min_shares(&self.scenario, &mut flows, meters);
         let links = self
             .network
             .links

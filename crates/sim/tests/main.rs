@@ -8,6 +8,7 @@ mod expectations;
 mod host;
 mod kernel_oracle;
 mod marks;
+mod max_min;
 mod path;
 mod profiles;
 mod queue_oracle;

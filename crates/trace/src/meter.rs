@@ -232,9 +232,14 @@ impl FlowMeter {
 
     /// The part of the window in which the flow was active.
     pub fn active(&self) -> Span {
-        self.last_byte
-            .unwrap_or(self.window.to)
-            .since(self.start.max(self.window.from))
+        let (from, to) = self.active_from_to();
+        to.since(from)
+    }
+
+    /// Its start and its end, which is not before the start only where there is such a part.
+    pub fn active_from_to(&self) -> (Time, Time) {
+        let to = self.last_byte.unwrap_or(self.window.to);
+        (self.start.max(self.window.from), to)
     }
 }
 

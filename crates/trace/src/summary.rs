@@ -37,7 +37,7 @@ impl From<&Histogram> for Distribution {
 }
 
 impl FlowSummary {
-    /// From its meter and the time that each limit held.
+    /// From its meter and the time that each limit held; what depends on other flows is left open.
     pub fn new(
         name: String,
         cc: String,
@@ -62,6 +62,7 @@ impl FlowSummary {
             name,
             cc,
             goodput_bps: meter.goodput().as_f64(),
+            max_min_share: None,
             rtt_s: Distribution::from(&meter.rtt.histogram()),
             queue_delay_s: Distribution::from(&meter.queue.histogram()),
             sent,

@@ -12,18 +12,15 @@ use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
-use fullpipe_units::{Bytes, Span};
+use fullpipe_units::Span;
 use fullpipe_workload::{Flows, Source as Arriving, Wire};
 
 pub use self::coming::ArrivalGenerator;
 pub(crate) use self::kinds::{Load, Text};
 pub use self::kinds::{Model, Rtts};
 pub(crate) use self::read::{check_loads, workloads};
-use crate::model::{Flow, PACKET, Scenario, Written};
+use crate::model::{Flow, PACKET, PAYLOAD, Scenario, Written};
 use crate::path_keys::Link;
-
-/// Payload of a full packet.
-const PAYLOAD: Bytes = Bytes::new(1448);
 
 /// Reads the files of flows that scenarios name.
 pub trait Library: Debug + Send + Sync {

@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use fullpipe_scenario::Scenario;
+use fullpipe_setup::set_max_min_shares;
 use fullpipe_tcp::{LIMITS, Limit};
 use fullpipe_trace::{
     FlowMeter, FlowSummary, LinkSummary, MeasuredTime, Response, Summary, Trace, jain,
@@ -265,6 +266,7 @@ pub fn reconstruct(
             recorder.flow(index as u32, flow, &codes, paced);
         }
     }
+    set_max_min_shares(scenario, &mut summary, flows.iter().map(|flow| &flow.meter));
     let rates: Vec<f64> = summary.iter().map(|flow| flow.goodput_bps).collect();
     let summary = Summary {
         version: env!("CARGO_PKG_VERSION"),

@@ -48,8 +48,9 @@ macro_rules! params {
 
             /// The values that a connection is configured with.
             $vis fn read(config: &$crate::Config) -> $name {
+                let mut values = config.values();
                 $name {
-                    $($field: config.get(const { &$row.named::<$type>(stringify!($field)) })),*
+                    $($field: values.take(const { &$row.named::<$type>(stringify!($field)) })),*
                 }
             }
         }

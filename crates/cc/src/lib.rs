@@ -21,7 +21,7 @@ pub use contract::{
 pub use declare::{FromParam, Takes, TraceValue};
 pub use descriptor::{
     Config, Default, Descriptor, Domain, Field, Param, ParamError, Profile, RecoveryOwner, Signals,
-    Specification, WindowDescriptor,
+    Specification, Values, WindowDescriptor,
 };
 pub use fullpipe_units::{EcnCodepoint, ParamValue};
 pub use receiver::{Arrival, WindowController};

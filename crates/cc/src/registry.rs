@@ -1,8 +1,8 @@
 //! The algorithms by name.
 
 use crate::algo::{
-    Bbr, Bbr1, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, cubic, dctcp, ledbat,
-    ledbatpp, newreno, prague, rledbat,
+    Bbr, Bbr1, Copa, Cubic, Dctcp, Ledbat, LedbatPp, NewReno, Prague, bbr, copa, cubic, dctcp,
+    ledbat, ledbatpp, newreno, prague, rledbat,
 };
 use crate::{
     Ack, Context, Controller, Decision, Descriptor, Lost, PathChange, Recovery, Snapshot,
@@ -15,6 +15,8 @@ use crate::{
 pub enum AnyController {
     /// [`crate::algo::newreno`].
     NewReno(NewReno),
+    /// [`crate::algo::copa`].
+    Copa(Copa),
     /// [`crate::algo::cubic`].
     Cubic(Cubic),
     /// [`crate::algo::bbr`], v1.
@@ -34,12 +36,13 @@ pub enum AnyController {
 }
 
 /// The built-in algorithms.
-static BUILT_IN: [&Descriptor; 11] = [
+static BUILT_IN: [&Descriptor; 12] = [
     &bbr::BBR1,
     &bbr::BBR2,
     &bbr::BBR3,
     &bbr::PICOQUIC_2024_09,
     &bbr::PICOQUIC_2024_10,
+    &copa::DESCRIPTOR,
     &cubic::DESCRIPTOR,
     &dctcp::DESCRIPTOR,
     &ledbat::DESCRIPTOR,
@@ -52,6 +55,7 @@ macro_rules! forward {
     ($self:ident, $c:ident => $call:expr) => {
         match $self {
             AnyController::NewReno($c) => $call,
+            AnyController::Copa($c) => $call,
             AnyController::Cubic($c) => $call,
             AnyController::Bbr1($c) => $call,
             AnyController::Bbr($c) => $call,

@@ -239,12 +239,7 @@ impl Transport {
         self.conn.inflight -= newly_acked;
         self.conn.delivered += newly_acked;
         self.conn.delivered_ce += marked;
-        self.conn.srtt = if self.conn.srtt == Span::ZERO {
-            rtt
-        } else {
-            (self.conn.srtt * 7 + rtt) / 8
-        };
-        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.take_rtt(rtt);
         self.first_sent = newest.sent;
         self.delivered_at = self.now;
         self.conn.next_departure = self.conn.next_departure.max(self.now);
@@ -253,19 +248,7 @@ impl Transport {
             self.lose_oldest(LossCause::Rack);
         }
         let newly_lost = self.conn.lost - lost_before;
-        if self.recovery_point.is_none() && (newly_lost > Bytes::ZERO || marked > Bytes::ZERO) {
-            self.recovery_point = Some(self.next_number);
-            self.conn.in_recovery = true;
-            let cause = if newly_lost > Bytes::ZERO {
-                RecoveryCause::Loss
-            } else {
-                RecoveryCause::Ecn
-            };
-            self.call(Call::Recovery(Recovery::Enter(cause)));
-        }
-        let interval = (newest.sent - newest.first_sent).max(self.now - newest.delivered_at);
-        let delivered = self.conn.delivered - newest.delivered;
-        let valid = interval >= self.conn.min_rtt && interval > Span::ZERO;
+        self.enter_recovery(newly_lost, marked);
         self.call(Call::Ack(Ack {
             newest,
             newly_acked,
@@ -276,14 +259,7 @@ impl Transport {
                 ack_delay: Span::ZERO,
             }),
             one_way: Some(rtt / 2),
-            rate: RateSample {
-                rate: valid.then(|| Rate::from_delivery(delivered, interval)),
-                interval,
-                delivered,
-                lost: self.conn.lost - newest.lost,
-                delivered_ce: self.conn.delivered_ce - newest.delivered_ce,
-                app_limited: newest.app_limited,
-            },
+            rate: self.rate_sample(&newest),
             ecn: EcnCounts {
                 ce_packets: u64::from(marked > Bytes::ZERO),
                 ce_bytes: Some(marked),
@@ -294,6 +270,42 @@ impl Transport {
             self.recovery_point = None;
             self.conn.in_recovery = false;
             self.call(Call::Recovery(Recovery::Exit));
+        }
+    }
+
+    fn take_rtt(&mut self, rtt: Span) {
+        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.conn.srtt = if self.conn.srtt == Span::ZERO {
+            rtt
+        } else {
+            (self.conn.srtt * 7 + rtt) / 8
+        };
+    }
+
+    fn enter_recovery(&mut self, newly_lost: Bytes, marked: Bytes) {
+        if self.recovery_point.is_none() && (newly_lost > Bytes::ZERO || marked > Bytes::ZERO) {
+            self.recovery_point = Some(self.next_number);
+            self.conn.in_recovery = true;
+            let cause = if newly_lost > Bytes::ZERO {
+                RecoveryCause::Loss
+            } else {
+                RecoveryCause::Ecn
+            };
+            self.call(Call::Recovery(Recovery::Enter(cause)));
+        }
+    }
+
+    fn rate_sample(&self, newest: &Snapshot) -> RateSample {
+        let interval = (newest.sent - newest.first_sent).max(self.now - newest.delivered_at);
+        let delivered = self.conn.delivered - newest.delivered;
+        let valid = interval >= self.conn.min_rtt && interval > Span::ZERO;
+        RateSample {
+            rate: valid.then(|| Rate::from_delivery(delivered, interval)),
+            interval,
+            delivered,
+            lost: self.conn.lost - newest.lost,
+            delivered_ce: self.conn.delivered_ce - newest.delivered_ce,
+            app_limited: newest.app_limited,
         }
     }
 

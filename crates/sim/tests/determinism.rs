@@ -363,6 +363,7 @@ fn flow() -> impl Strategy<Value = String> {
         Just("rledbat"),
         Just("dctcp"),
         Just("prague"),
+        Just("copa"),
         Just("cubic\"\necn = \"ect0\"\necn_feedback = \"classic")
     ];
     let options = prop_oneof![

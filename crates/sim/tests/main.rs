@@ -2,6 +2,7 @@
 
 mod apps;
 mod architecture;
+mod copa;
 mod cubic_response;
 mod determinism;
 mod expectations;

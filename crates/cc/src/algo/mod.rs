@@ -1,6 +1,7 @@
 //! The algorithms: one folder (or file) each, one line in the registry.
 
 pub mod bbr;
+pub mod copa;
 pub mod cubic;
 pub mod dctcp;
 pub mod ledbat;
@@ -10,6 +11,7 @@ pub mod prague;
 pub mod rledbat;
 
 pub use bbr::{Bbr, Bbr1};
+pub use copa::Copa;
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use ledbat::Ledbat;

@@ -222,12 +222,7 @@ impl Path {
         let rtt = self.now - packet.sent;
         self.conn.inflight -= SMSS;
         self.conn.delivered += SMSS;
-        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
-        self.conn.srtt = if self.conn.srtt == Span::ZERO {
-            rtt
-        } else {
-            (self.conn.srtt * 7 + rtt) / 8
-        };
+        self.take_rtt(rtt);
         self.first_sent = packet.sent;
         self.delivered_at = self.now;
         self.conn.next_departure = self.conn.next_departure.max(self.now);
@@ -244,8 +239,6 @@ impl Path {
         if marked && self.recovery_point.is_none() {
             self.enter(RecoveryCause::Ecn);
         }
-        let interval = (packet.sent - packet.first_sent).max(self.now - packet.delivered_at);
-        let delivered = self.conn.delivered - packet.delivered;
         let ack = Ack {
             newest: packet,
             newly_acked: SMSS,
@@ -256,15 +249,7 @@ impl Path {
                 ack_delay: Span::ZERO,
             }),
             one_way: Some(rtt - self.delay / 2),
-            rate: RateSample {
-                rate: (interval >= self.conn.min_rtt)
-                    .then(|| Rate::from_delivery(delivered, interval)),
-                interval,
-                delivered,
-                lost: self.conn.lost - packet.lost,
-                delivered_ce: self.conn.delivered_ce - packet.delivered_ce,
-                app_limited: packet.app_limited,
-            },
+            rate: self.rate_sample(&packet),
             ecn: EcnCounts {
                 ce_packets: u64::from(marked),
                 ce_bytes: Some(SMSS * u64::from(marked)),
@@ -278,6 +263,28 @@ impl Path {
             self.call(|cc, cx| cc.on_recovery(cx, Recovery::Exit));
         }
         rtt
+    }
+
+    fn take_rtt(&mut self, rtt: Span) {
+        self.conn.min_rtt = self.conn.min_rtt.min(rtt);
+        self.conn.srtt = if self.conn.srtt == Span::ZERO {
+            rtt
+        } else {
+            (self.conn.srtt * 7 + rtt) / 8
+        };
+    }
+
+    fn rate_sample(&self, packet: &Snapshot) -> RateSample {
+        let interval = (packet.sent - packet.first_sent).max(self.now - packet.delivered_at);
+        let delivered = self.conn.delivered - packet.delivered;
+        RateSample {
+            rate: (interval >= self.conn.min_rtt).then(|| Rate::from_delivery(delivered, interval)),
+            interval,
+            delivered,
+            lost: self.conn.lost - packet.lost,
+            delivered_ce: self.conn.delivered_ce - packet.delivered_ce,
+            app_limited: packet.app_limited,
+        }
     }
 
     fn detect_losses(&mut self, newest: u64) -> Bytes {

@@ -66,8 +66,9 @@ pub struct Bbr {
 
 impl Bbr {
     /// OnInit (§5.2.1).
-    fn new(config: &Config, rules: &'static Rules) -> Bbr {
+    fn new(config: &Config, rules: impl FnOnce(&Params) -> &'static Rules) -> Bbr {
         let params = Box::new(Params::read(config));
+        let rules = rules(&params);
         let segment = Segment::new(config.smss);
         let pacing = Pacing::new(
             segment,

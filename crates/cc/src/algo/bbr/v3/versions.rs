@@ -4,7 +4,7 @@ use super::Bbr;
 use super::declared::{Params, Profile as Of};
 use super::rules::{DRAFT, LINUX_V2, LINUX_V3, PICOQUIC, Rules};
 use crate::{
-    AnyController, Config, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals,
+    AnyController, Default, Descriptor, Domain, Param, Profile, RecoveryOwner, Signals,
     Specification,
 };
 
@@ -29,7 +29,7 @@ pub static BBR2: Descriptor = Descriptor {
         .and(Signals::LOST_EACH)
         .and(Signals::TX_INFLIGHT),
     random: true,
-    build: |config| AnyController::Bbr(Bbr::new(config, &LINUX_V2)),
+    build: |config| AnyController::Bbr(Bbr::new(config, |_| &LINUX_V2)),
 };
 
 /// What BBRv3 says of itself.
@@ -52,7 +52,7 @@ pub static BBR3: Descriptor = Descriptor {
     ],
     params: &v3_params(&["draft", "linux", "picoquic-2024-09", "picoquic-2024-10"]),
     profiles: PROFILES,
-    build: |config| AnyController::Bbr(build_v3(config)),
+    build: |config| AnyController::Bbr(Bbr::new(config, v3_rules)),
     ..BBR2
 };
 
@@ -74,13 +74,12 @@ pub static PICOQUIC_2024_10: Descriptor = Descriptor {
     ..BBR3
 };
 
-fn build_v3(config: &Config) -> Bbr {
-    let rules: &'static Rules = match Params::read(config).profile {
+fn v3_rules(params: &Params) -> &'static Rules {
+    match params.profile {
         Of::Draft => &DRAFT,
         Of::Linux => &LINUX_V3,
         Of::Picoquic202409 | Of::Picoquic202410 => &PICOQUIC,
-    };
-    Bbr::new(config, rules)
+    }
 }
 
 /// 2/ln 2, as Linux's fixed point has it: `bbr_high_gain`.

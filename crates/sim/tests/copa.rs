@@ -3,8 +3,9 @@
 
 use fullpipe_cc::Registry;
 use fullpipe_scenario::Scenario;
-use fullpipe_sim::{Run, TraceLevel, run};
+use fullpipe_sim::run;
 use fullpipe_trace::{Data, Summary, Trace};
+use fullpipe_trace::{Run, TraceLevel};
 
 use super::transitions::entered;
 

@@ -12,9 +12,10 @@ import pytest
 from rich.console import Console
 
 import fullpipe
+from fullpipe.errors import RunnerError
 from fullpipe.reproduce.reader import PublishedError
 from fullpipe.reproduce.verdict import Verdict
-from fullpipe.runners import RunnerError, _uml_boot, uml
+from fullpipe.runners import _uml_boot, uml
 from fullpipe.runners.sim import RUNNER as SIMULATOR
 from fullpipe.validate import cells, recorded, show
 from fullpipe.validate.cells import Close

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fullpipe.cli.options import ON, new_directory, setting
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
@@ -81,7 +81,7 @@ def compare_command(
     given |= {"path.queue": queue}
     settings = [(key, value) for key, value in given.items() if value is not None]
     try:
-        with kindly():
+        with user_errors():
             settings += [setting(text) for text in set_ or []]
             runners = chosen(on)
             loopback = [runner.name for runner in runners] == ["quic"]

@@ -7,7 +7,7 @@ import typer
 
 from fullpipe.cli.options import new_directory, seconds
 from fullpipe.cli.population import path_command, simulate_command
-from fullpipe.errors import kindly
+from fullpipe.errors import user_errors
 from fullpipe.report import Form
 
 fleet = typer.Typer(
@@ -81,7 +81,7 @@ def ingest_command(
     """
     from fullpipe.fleet.command import ingest
 
-    with kindly():
+    with user_errors():
         whole = ingest(
             out,
             arms=arm or [],
@@ -140,7 +140,7 @@ def sample_command(
     """
     from fullpipe.fleet.sample import Filter, sample
 
-    with kindly():
+    with user_errors():
         states = [name.strip() for name in (state or "").split(",") if name.strip()]
         sample(
             out,
@@ -208,7 +208,7 @@ def compare_command(
     from fullpipe.fleet.compare.command import compare
     from fullpipe.fleet.compare.wish import read
 
-    with kindly():
+    with user_errors():
         wish = read(
             directory,
             min_bytes=min_bytes,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 from fullpipe.report import Form, write_report
 
 
@@ -33,7 +33,7 @@ def report_command(
     if len(directories) > 1:
         fix = "make one of each; arms of a fleet are put side by side by one `fleet ingest`, with an --arm each"
         fail(f"{len(directories)} directories, and a report is of one\n  fix: {fix}")
-    with kindly():
+    with user_errors():
         try:
             made = write_report(directories[0], form, out)
         except NoResultsError as error:
@@ -54,7 +54,7 @@ def qlog_command(
     """
     from fullpipe.qlog import QlogError, of_kept, write
 
-    with kindly():
+    with user_errors():
         try:
             typer.echo(f"{write(of_kept(directory), file, flow=flow)}")
         except QlogError as error:

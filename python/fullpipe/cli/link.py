@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fullpipe.cli.options import new_directory, setting
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 
 
 def link_command(
@@ -94,7 +94,7 @@ def link_command(
     if [] in programs:
         fail("--far: no program\n  fix: name one, like 'iperf3 -s'")
     try:
-        with kindly():
+        with user_errors():
             of_path = path(
                 {key: value for key, value in given.items() if value is not None},
                 dict(setting(text) for text in set_ or []),

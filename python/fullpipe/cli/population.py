@@ -7,7 +7,7 @@ import typer
 
 from fullpipe.cli.options import new_directory, setting
 from fullpipe.cli.sweep import Engine
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 
 
 def simulate_command(
@@ -59,7 +59,7 @@ def simulate_command(
     from fullpipe.fleet.population.command import simulate
     from fullpipe.fleet.population.recipe import Recipe, population
 
-    with kindly():
+    with user_errors():
         try:
             text, file = population(preset)
         except FileNotFoundError as error:
@@ -91,7 +91,7 @@ def path_command(
     """
     from fullpipe.fleet.population.store import opened
 
-    with kindly():
+    with user_errors():
         try:
             recipe = opened(directory)
         except FileNotFoundError as error:

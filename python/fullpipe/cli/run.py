@@ -7,7 +7,7 @@ import typer
 
 from fullpipe import Scenario, Sweep, load
 from fullpipe.cli.options import ON, new_directory, no_such_file, setting
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
@@ -81,7 +81,7 @@ def run_command(
         settings["path.profile"] = profile
     if cc is not None:
         settings["flow.0.cc"] = cc
-    with kindly():
+    with user_errors():
         runners = chosen(on)
         simulated = all(runner.name == "sim" for runner in runners)
         loaded = _loaded(scenario, point, seed, settings, simulated)

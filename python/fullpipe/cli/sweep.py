@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fullpipe.cli.options import ON, new_directory, no_such_file, setting
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
@@ -100,7 +100,7 @@ def sweep_command(
     from fullpipe.stats import RuleError
     from fullpipe.sweeps.until import asked
 
-    with kindly():
+    with user_errors():
         try:
             text, file = read(scenario)
         except FileNotFoundError:

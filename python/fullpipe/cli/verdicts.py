@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fullpipe.cli.options import ON, ON_ONE, new_directory, setting
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 from fullpipe.runners import runner as one_runner
 
@@ -33,7 +33,7 @@ def check_command(
     """
     from fullpipe.checks.command import check_all
 
-    with kindly():
+    with user_errors():
         met = check_all(
             paths, repeat=repeat, seed=seed, junit=junit, runners=chosen(on), as_json=as_json
         )
@@ -78,7 +78,7 @@ def reproduce_command(
     from fullpipe.reproduce.reader import PublishedError
 
     try:
-        with kindly():
+        with user_errors():
             met = reproduce(
                 name,
                 seeds=seeds,
@@ -146,7 +146,7 @@ def validate_command(
     from fullpipe.validate.command import validate
 
     try:
-        with kindly():
+        with user_errors():
             enough = validate(
                 cell or (),
                 runner=one_runner(on),
@@ -193,7 +193,7 @@ def conformance_command(
 
     params = dict(setting(text) for text in set_ or [])
     try:
-        with kindly():
+        with user_errors():
             met = conformance(algorithm, params=params, seed=seed, out=out, as_json=as_json)
     except RefusedError as error:
         fail(error)

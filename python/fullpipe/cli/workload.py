@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from fullpipe import _core
-from fullpipe.errors import fail, kindly
+from fullpipe.errors import fail, user_errors
 
 workload = typer.Typer(
     help="Flows of captures and logs: extract them, and see what they are like.",
@@ -66,7 +66,7 @@ def extract_command(
                 f"--columns {columns}: not start=NAME,bytes=NAME\n  fix: --columns start=ts,bytes=size, or one of them"
             )
         named[key.strip()] = value
-    with kindly():
+    with user_errors():
         extract(
             captures,
             out,
@@ -96,7 +96,7 @@ def describe_command(
     """
     from fullpipe.workload.command import describe
 
-    with kindly():
+    with user_errors():
         describe(flows, plot=plot, as_json=as_json)
 
 
@@ -115,5 +115,5 @@ def fit_command(
     """
     from fullpipe.workload.command import fit
 
-    with kindly():
+    with user_errors():
         fit(flows, as_json=as_json)

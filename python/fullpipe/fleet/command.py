@@ -10,11 +10,10 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from fullpipe import _core
-from fullpipe.errors import stoppable
+from fullpipe.errors import refusal, stoppable
 from fullpipe.fleet.ingest import Ingest, Options
 from fullpipe.fleet.sources import streams
 from fullpipe.progress import reading
-from fullpipe.refusal import refusal
 from fullpipe.sweeps.api import command_line
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from fullpipe import __version__, _core
+from fullpipe.errors import refusal
 from fullpipe.fleet import store
-from fullpipe.refusal import refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

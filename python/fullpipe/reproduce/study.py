@@ -8,11 +8,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from fullpipe import _core
+from fullpipe.errors import RunnerError
 from fullpipe.reproduce import claims
 from fullpipe.reproduce.estimate import Estimate, estimate
 from fullpipe.reproduce.runner import Job, Sample, level, sampled
 from fullpipe.reproduce.verdict import Record, Verdict, distance, finite
-from fullpipe.runners import RunnerError
 from fullpipe.runners.sim import RUNNER
 
 if TYPE_CHECKING:

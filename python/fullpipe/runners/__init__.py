@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 from fullpipe.controllers import is_imported
+from fullpipe.errors import RunnerError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -103,10 +104,6 @@ class Runner(Protocol):
             ScenarioError: When it turns out that it can't.
             KeyboardInterrupt: On Ctrl-C; nothing is left behind.
         """
-
-
-class RunnerError(ValueError):
-    """There is no such runner, or it is not there; the text says which there are, or what to do."""
 
 
 def runner(name: str) -> Runner:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fullpipe import memory
+from fullpipe.errors import RunnerError
 from fullpipe.results import suited_interval
 from fullpipe.run import load
-from fullpipe.runners import RunnerError
 from fullpipe.runners.sim import RUNNER
 from fullpipe.sweeps import elsewhere
 from fullpipe.sweeps.engines import cores

@@ -31,7 +31,7 @@ IMPORTED = [
     "scipy.optimize",
     "scipy.stats",
     "fullpipe.checks",
-    "fullpipe.cli",
+    "fullpipe.commands",
     "fullpipe.comparison.command",
     "fullpipe.fleet.compare.command",
     "fullpipe.report.build",
@@ -98,6 +98,6 @@ def _run(
     os.chdir(directory)
     os.environ.clear()
     os.environ.update(environment)
-    from fullpipe.cli import main
+    from fullpipe.commands import main
 
     main()

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import fullpipe
 from conftest import SCENARIO
 from fullpipe import results
-from fullpipe.cli import app
+from fullpipe.commands import app
 
 if TYPE_CHECKING:
     from typer.testing import Result

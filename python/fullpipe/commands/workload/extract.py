@@ -1,4 +1,4 @@
-"""`fullpipe workload`: flows of captures and logs."""
+"""`fullpipe workload extract`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,11 +8,6 @@ import typer
 from fullpipe import _core
 from fullpipe.errors import fail, user_errors
 
-workload = typer.Typer(
-    help="Flows of captures and logs: extract them, and see what they are like.",
-    no_args_is_help=True,
-)
-
 
 def _span(text: str) -> float:
     quantity = _core.quantity(text)
@@ -21,8 +16,7 @@ def _span(text: str) -> float:
     return quantity[0]
 
 
-@workload.command("extract")
-def extract_command(
+def command(
     captures: Annotated[
         list[Path],
         typer.Argument(
@@ -76,44 +70,3 @@ def extract_command(
             addresses=addresses,
             columns=named,
         )
-
-
-@workload.command("describe")
-def describe_command(
-    flows: Annotated[
-        Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")
-    ],
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw it: .png, .svg or .pdf.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, SI units, and nothing else.")
-    ] = False,
-) -> None:
-    """Print what flows are like: sizes, arrivals, load, pauses.
-
-    For example: fullpipe workload describe monday.parquet --plot monday.png
-    """
-    from fullpipe.workload.command import describe
-
-    with user_errors():
-        describe(flows, plot=plot, as_json=as_json)
-
-
-@workload.command("fit")
-def fit_command(
-    flows: Annotated[
-        Path, typer.Argument(metavar="FLOWS", help="A file of flows, or a capture or log.")
-    ],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object, and nothing else.")
-    ] = False,
-) -> None:
-    """Fit laws to the sizes of flows, and print how near they come and how a scenario has them.
-
-    For example: fullpipe workload fit monday.parquet
-    """
-    from fullpipe.workload.command import fit
-
-    with user_errors():
-        fit(flows, as_json=as_json)

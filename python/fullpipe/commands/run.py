@@ -6,12 +6,12 @@ from typing import Annotated
 import typer
 
 from fullpipe import Scenario, Sweep, load
-from fullpipe.cli.options import ON, new_directory, no_such_file, setting
+from fullpipe.commands.options import ON, new_directory, no_such_file, setting
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
-def run_command(
+def command(
     scenario: Annotated[
         Path,
         typer.Argument(

@@ -1,12 +1,20 @@
 """What several commands ask for in the same words, and how what they are given is read."""
 
 from difflib import get_close_matches
+from enum import StrEnum
 from pathlib import Path
 
 import typer
 
 ON = "What it runs on: sim, the simulator, or others that `fullpipe doctor` names; several side by side."
 ON_ONE = "What it runs on, as for `run`; what that can't do is skipped."
+
+
+class Engine(StrEnum):
+    """Where the runs of a batch go on."""
+
+    LOCAL = "local"
+    RAY = "ray"
 
 
 def new_directory(text: str) -> Path:

@@ -1,16 +1,15 @@
-"""`fullpipe fleet simulate` and `fullpipe fleet path`."""
+"""`fullpipe fleet simulate`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fullpipe.cli.options import new_directory, setting
-from fullpipe.cli.sweep import Engine
+from fullpipe.commands.options import Engine, new_directory, setting
 from fullpipe.errors import fail, user_errors
 
 
-def simulate_command(
+def command(
     out: Annotated[
         Path,
         typer.Option(
@@ -72,32 +71,3 @@ def simulate_command(
             engine=engine.value,
             threads=threads,
         )
-
-
-def path_command(
-    directory: Annotated[
-        Path, typer.Argument(metavar="DIR", help="What `fleet simulate` has made.")
-    ],
-    number: Annotated[
-        int, typer.Argument(min=0, metavar="N", help="The path's number: `pair` in the tables.")
-    ],
-    arm: Annotated[
-        str | None, typer.Option(metavar="ARM", help="Under which arm; the first, if not given.")
-    ] = None,
-) -> None:
-    """Print a path of a simulated fleet as a scenario, to run it by itself.
-
-    For example: fullpipe fleet path fleet 17 --arm bbr1 > path.toml; fullpipe run path.toml
-    """
-    from fullpipe.fleet.population.store import opened
-
-    with user_errors():
-        try:
-            recipe = opened(directory)
-        except FileNotFoundError as error:
-            fail(error)
-        if arm is not None and arm not in recipe.arms:
-            fail(f"--arm {arm}: not in {directory}\n  fix: it has {', '.join(recipe.arms)}")
-        if number >= recipe.paths:
-            fail(f"{number}: {directory} has {recipe.paths:,} paths\n  fix: count from 0")
-        print(recipe.plan.scenario(number, recipe.arms.index(arm) if arm else 0), end="")

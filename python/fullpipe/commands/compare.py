@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.cli.options import ON, new_directory, setting
+from fullpipe.commands.options import ON, new_directory, setting
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
-def compare_command(
+def command(
     algorithms: Annotated[
         list[str], typer.Argument(metavar="ALGORITHM...", help="Two or more; see `list`.")
     ],

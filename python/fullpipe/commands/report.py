@@ -1,4 +1,4 @@
-"""Commands that make something of what a run has kept."""
+"""`fullpipe report`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from fullpipe.errors import fail, user_errors
 from fullpipe.report import Form, write_report
 
 
-def report_command(
+def command(
     directories: Annotated[
         list[Path],
         typer.Argument(
@@ -39,23 +39,3 @@ def report_command(
         except NoResultsError as error:
             fail(error)
     typer.echo(f"{made}")
-
-
-def qlog_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="What `run --out` has kept.")],
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A new one: .qlog is JSON, .sqlog is JSON-SEQ.")
-    ],
-    flow: Annotated[str | None, typer.Option(metavar="NAME", help="This flow alone.")] = None,
-) -> None:
-    """Write a kept trace as qlog 0.3, for qvis.
-
-    For example: fullpipe qlog results/first first.qlog
-    """
-    from fullpipe.qlog import QlogError, of_kept, write
-
-    with user_errors():
-        try:
-            typer.echo(f"{write(of_kept(directory), file, flow=flow)}")
-        except QlogError as error:
-            fail(error)

@@ -1,24 +1,16 @@
 """`fullpipe sweep`."""
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fullpipe.cli.options import ON, new_directory, no_such_file, setting
+from fullpipe.commands.options import ON, Engine, new_directory, no_such_file, setting
 from fullpipe.errors import fail, user_errors
 from fullpipe.runners import chosen
 
 
-class Engine(StrEnum):
-    """Where the runs of a sweep go on."""
-
-    LOCAL = "local"
-    RAY = "ray"
-
-
-def sweep_command(
+def command(
     scenario: Annotated[
         Path,
         typer.Argument(metavar="SCENARIO", help="A TOML file; its [sweep] may say what varies."),

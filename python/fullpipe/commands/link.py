@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.cli.options import new_directory, setting
+from fullpipe.commands.options import new_directory, setting
 from fullpipe.errors import fail, user_errors
 
 
-def link_command(
+def command(
     command: Annotated[
         list[str] | None,
         typer.Argument(

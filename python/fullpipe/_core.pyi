@@ -16,7 +16,7 @@ __all__ = [
     "CaptureRun",
     "Config",
     "Conn",
-    "Cx",
+    "Context",
     "Decision",
     "FleetPlan",
     "FleetReader",
@@ -422,7 +422,7 @@ class Config:
     def params(self) -> dict[str, float | bool | str]: ...
 
 @final
-class Cx:
+class Context:
     """What comes with every call. The same object each time: it is true during the call."""
 
     @property

@@ -98,7 +98,7 @@ def _conversations(directory: Path, *path: str) -> dict[int, int]:
     line += [
         "--out",
         str(directory / "link"),
-        "--far",
+        "--server",
         far,
         "--",
         sys.executable,

@@ -45,7 +45,7 @@ def command(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other key of a scenario; repeatable."),
     ] = None,
-    far: Annotated[
+    server: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PROGRAM",
@@ -78,7 +78,7 @@ def command(
 ) -> None:
     """Run any program behind an emulated path, in real time; its exit code is the program's.
 
-    For example: fullpipe link --rate 20mbit --rtt 40ms --buffer 2bdp --far 'iperf3 -s' -- iperf3 -c
+    For example: fullpipe link --rate 20mbit --rtt 40ms --buffer 2bdp --server 'iperf3 -s' -- iperf3 -c
     100.64.0.1 -R
     """
     import shlex
@@ -88,11 +88,11 @@ def command(
 
     given = {"rate": rate, "rtt": rtt, "buffer": buffer, "queue": queue, "loss": loss}
     try:
-        programs = [shlex.split(text) for text in far or []]
+        programs = [shlex.split(text) for text in server or []]
     except ValueError as error:
-        fail(f"--far: {error}\n  fix: close the quotes")
+        fail(f"--server: {error}\n  fix: close the quotes")
     if [] in programs:
-        fail("--far: no program\n  fix: name one, like 'iperf3 -s'")
+        fail("--server: no program\n  fix: name one, like 'iperf3 -s'")
     try:
         with user_errors():
             of_path = path(

@@ -33,7 +33,7 @@ def command(
             help='Repeat until "ci(goodput) < 2%" or so, --repeat at a time; else exit code 1.',
         ),
     ] = None,
-    most: Annotated[
+    max_repeat: Annotated[
         int | None,
         typer.Option(min=1, metavar="N", help="With --until: no more runs of each point; 1000."),
     ] = None,
@@ -85,9 +85,9 @@ def command(
     from fullpipe.sweeps.command import sweep
     from fullpipe.sweeps.plan import Recipe
 
-    if most is not None and until is None:
+    if max_repeat is not None and until is None:
         fail(
-            '--most is for --until\n  fix: say --until "ci(goodput) < 2%" too, or --repeat instead'
+            '--max-repeat is for --until\n  fix: say --until "ci(goodput) < 2%" too, or --repeat instead'
         )
     from fullpipe.stats import RuleError
     from fullpipe.sweeps.until import asked
@@ -107,7 +107,7 @@ def command(
             seed=seed,
         )
         try:
-            rule = asked(until, recipe, most) if until is not None else None
+            rule = asked(until, recipe, max_repeat) if until is not None else None
             holds = sweep(
                 recipe,
                 out=out,

@@ -16,16 +16,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import polars as pl
-
 from fullpipe import __version__, _core
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
 from fullpipe.report.html import asset, document
-from fullpipe.report.kept import first_comment, rows_of
 from fullpipe.results import suited_interval
+from fullpipe.results.rows import rows_of
+from fullpipe.results.words import first_comment
 from fullpipe.run import load, run
-from fullpipe.table import text
+from fullpipe.view.table import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -175,10 +174,9 @@ def _entry(file: Path) -> Entry:
 def _expected(done: Run) -> list[tuple[str, str, bool]]:
     if not done.scenario.expectations():
         return []
-    rows = pl.DataFrame(rows_of(done.metrics), infer_schema_length=None)
     return [
         (f"{each.condition} ({each.of})" if each.of else each.condition, measured(each), each.met)
-        for each in judged(done.scenario, rows)
+        for each in judged(done.scenario, rows_of(done.metrics))
     ]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fullpipe.errors import fail, printing, stoppable
 from fullpipe.progress import Bar
-from fullpipe.results import fresh_directory, fresh_file, suited_interval, write_run, write_runs
+from fullpipe.results import fresh_directory, fresh_file, save_run, save_runs, suited_interval
 from fullpipe.run import Run
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe._core import Scenario
-    from fullpipe.qlog import Form
+    from fullpipe.results.qlog import Form
     from fullpipe.runners import Runner
 
 
@@ -58,11 +58,11 @@ def run(
             walls_s.append(time.perf_counter() - start)
         if aside:
             if len(done) == 1:
-                write_run(done[0], aside)
+                save_run(done[0], aside)
             else:
-                write_runs(done, aside)
+                save_runs(done, aside)
         if log and form:
-            from fullpipe.qlog import of_run, write_into
+            from fullpipe.results.qlog import of_run, write_into
 
             write_into(log, of_run(done[0]), form)
     with printing():
@@ -75,7 +75,7 @@ def run(
 
 
 def _form(qlog: Path, level: str, runners: Sequence[Runner]) -> Form:
-    from fullpipe.qlog import QlogError, form_of
+    from fullpipe.results.qlog import QlogError, form_of
 
     if level == "off":
         fail(
@@ -96,7 +96,7 @@ def _show(
 ) -> None:
     from rich.console import Console
 
-    from fullpipe.table import show
+    from fullpipe.view.table import show
 
     console = Console(highlight=False)
     _show_path(runs[0].scenario, console)
@@ -115,7 +115,7 @@ def _show(
 
 def _show_path(scenario: Scenario, console: Console) -> None:
     """Prints what is run."""
-    from fullpipe.table import rate_text
+    from fullpipe.view.table import rate_text
 
     title = f": {scenario.title}" if scenario.title else ""
     console.print(f"{scenario.file}{title}", style="bold", markup=False)

@@ -6,7 +6,7 @@ import pytest
 
 from fullpipe import load
 from fullpipe.results import suited_interval
-from fullpipe.table import _percent, digits, rate_unit
+from fullpipe.view.table import _percent, digits, rate_unit
 
 
 @pytest.mark.parametrize(

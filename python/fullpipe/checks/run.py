@@ -10,12 +10,12 @@ import polars as pl
 
 from fullpipe import _core
 from fullpipe.checks.judge import Judged, judged
+from fullpipe.frame import series
 from fullpipe.run import parse, read
 from fullpipe.sweeps import elsewhere
 from fullpipe.sweeps.engines import Step, cores, local
 from fullpipe.sweeps.fill import SHARD_S
 from fullpipe.sweeps.plan import Recipe, refuse_too_large
-from fullpipe.sweeps.store import series
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

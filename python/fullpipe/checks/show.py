@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from rich.text import Text
 
-from fullpipe.table import NONE, digits, rate_unit
+from fullpipe.view.table import NONE, digits, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

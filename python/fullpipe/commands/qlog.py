@@ -19,10 +19,10 @@ def command(
 
     For example: fullpipe qlog results/first first.qlog
     """
-    from fullpipe.qlog import QlogError, of_kept, write
+    from fullpipe.results.qlog import QlogError, of_saved, write
 
     with user_errors():
         try:
-            typer.echo(f"{write(of_kept(directory), file, flow=flow)}")
+            typer.echo(f"{write(of_saved(directory), file, flow=flow)}")
         except QlogError as error:
             fail(error)

@@ -28,7 +28,7 @@ def command(
 
     For example: fullpipe report results/first
     """
-    from fullpipe.report.kept import NoResultsError
+    from fullpipe.results.model import NoResultsError
 
     if len(directories) > 1:
         fix = "make one of each; arms of a fleet are put side by side by one `fleet ingest`, with an --arm each"

@@ -32,7 +32,7 @@ def compare(
 
     from fullpipe.comparison.picture import draw
     from fullpipe.comparison.show import facts, records, show
-    from fullpipe.report.kept import read
+    from fullpipe.results.load import load
 
     start = time.perf_counter()
     directory = out or comparison.usual_directory
@@ -52,7 +52,7 @@ def compare(
                 runners=runners,
             )
             runs, packets = runs + done, packets + moved
-        kept = read(directory)
+        kept = load(directory)
         draw(kept, directory / "picture.png")
     wall_s = time.perf_counter() - start
     with printing():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from rich.text import Text
 
-from fullpipe.table import NONE, digits, make_table, narrow, number_columns, rate_unit
+from fullpipe.view.table import NONE, digits, make_table, narrow, number_columns, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from fullpipe import __version__, _core
+from fullpipe.frame import series
 from fullpipe.results import fresh_directory, write_parquet
 from fullpipe.sweeps.plan import FORMAT, build
 
@@ -218,15 +219,6 @@ def _points(recipe: Recipe) -> pl.DataFrame:
             ]
             columns.append(pl.Series(f"{key}.value", numbers, dtype=pl.Float64).gather(places))
     return pl.DataFrame(columns)
-
-
-def series(name: str, column: Any) -> pl.Series:  # noqa: ANN401  (one of the arrays of _Rows)
-    """A column of a shard."""
-    if isinstance(column, tuple):
-        codes, labels = column
-        return pl.Series(name, labels, dtype=pl.String).gather(pl.Series(codes))
-    series = pl.Series(name, column)
-    return series.fill_nan(None) if series.dtype == pl.Float64 else series.cast(pl.Int64)
 
 
 def write_json(path: Path, value: object) -> None:

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from fullpipe.report.colours import COLOURS
-from fullpipe.table import rate_unit
+from fullpipe.view.table import rate_unit
 from fullpipe.workload.describe import decades
 from fullpipe.workload.show import size, time, whole
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from fullpipe.table import NONE, digits, make_table, number_columns, rate_unit
+from fullpipe.view.table import NONE, digits, make_table, number_columns, rate_unit
 from fullpipe.workload.describe import SHARES, by_bytes, decades, quantile
 
 if TYPE_CHECKING:

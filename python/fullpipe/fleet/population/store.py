@@ -17,9 +17,10 @@ import polars as pl
 from fullpipe import __version__
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.recipe import FORMAT, Recipe
+from fullpipe.frame import series
 from fullpipe.results import fresh_directory, scan_parquet, write_parquet
 from fullpipe.sweeps.plan import build
-from fullpipe.sweeps.store import alone, gaps, series
+from fullpipe.sweeps.store import alone, gaps
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

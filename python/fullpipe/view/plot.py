@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
-from fullpipe import states
+from fullpipe.view import states
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from fullpipe.run import Run
+    from fullpipe.run_data import RunData
 
     Values = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ class _Panels(NamedTuple):
         return [panel for panel in self if panel is not None]
 
 
-def picture(run: Run) -> Figure:
+def picture(run: RunData) -> Figure:
     """Draws a run. Up to seven flows are a line each; of more, each algorithm is a median and a band.
 
     Raises:
@@ -97,7 +97,7 @@ def picture(run: Run) -> Figure:
     return figure
 
 
-def _workloads_alone(run: Run) -> Figure:
+def _workloads_alone(run: RunData) -> Figure:
     """Where all flows arrive: how many are under way, and the queue."""
     until = run.metrics["duration_s"]
     figure = Figure(figsize=(10, 5.4), dpi=110, layout="constrained")
@@ -112,7 +112,7 @@ def _workloads_alone(run: Run) -> Figure:
     return figure
 
 
-def _draw_active(panel: Axes, run: Run, until: float) -> None:
+def _draw_active(panel: Axes, run: RunData, until: float) -> None:
     _plain(panel, "flows under way", "flows")
     rows = run.trace("workloads").filter(pl.col("time") <= until)
     for workload, colour in zip(run.workloads, _COLOURS, strict=False):
@@ -128,7 +128,7 @@ def _fit(panels: list[Axes], until: float) -> None:
         panel.set_xlim(0, until)
 
 
-def _layout(bands: int, run: Run) -> tuple[Figure, _Panels, Axes | None]:
+def _layout(bands: int, run: RunData) -> tuple[Figure, _Panels, Axes | None]:
     """The panels, and under the rates one for so many flows' states, if there are any; last those that arrive."""
     queue, arriving = bool(run.links), bool(run.workloads)
     heights = [1.0] * (3 + queue + arriving)
@@ -156,7 +156,7 @@ def _layout(bands: int, run: Run) -> tuple[Figure, _Panels, Axes | None]:
     )
 
 
-def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> None:
+def _dress(figure: Figure, panels: _Panels, run: RunData, few: bool, size: str) -> None:
     _title(figure, run)
     whose = "" if few else ": median, and 10 % to 90 % of the flows"
     titles = {
@@ -170,7 +170,7 @@ def _dress(figure: Figure, panels: _Panels, run: Run, few: bool, size: str) -> N
         _plain(panel, title, unit)
 
 
-def _title(figure: Figure, run: Run) -> None:
+def _title(figure: Figure, run: RunData) -> None:
     title = fill(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", _TITLE)
     figure.suptitle(title, x=0.01, ha="left", weight="bold")
 
@@ -185,7 +185,7 @@ def _plain(panel: Axes, title: str, unit: str) -> None:
 def _draw_flows(
     panels: _Panels,
     trace: pl.DataFrame,
-    run: Run,
+    run: RunData,
     edges: Values,
     rates: dict[str, Values],
     size: float,
@@ -252,7 +252,7 @@ def _draw_line(
 def _draw_algorithms(
     panels: _Panels,
     trace: pl.DataFrame,
-    run: Run,
+    run: RunData,
     edges: Values,
     rates: dict[str, Values],
     size: float,
@@ -304,7 +304,7 @@ def _quantiles(values: list[Values]) -> Values:
     return quantiles
 
 
-def _draw_queue(panel: Axes, run: Run, until: float) -> None:
+def _draw_queue(panel: Axes, run: RunData, until: float) -> None:
     rows = run.trace("links").filter(pl.col("time") <= until)
     longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
         -len(_QUEUES) :
@@ -352,7 +352,7 @@ def _draw_queue(panel: Axes, run: Run, until: float) -> None:
     )
 
 
-def _draw_link_rate(panel: Axes, run: Run) -> None:
+def _draw_link_rate(panel: Axes, run: RunData) -> None:
     rates = _link_rate(run)
     edges = [time for time, _ in rates] + [run.metrics["duration_s"]]
     heights = [rate / 1e6 for _, rate in rates]
@@ -384,19 +384,19 @@ def _name_rate(panel: Axes, name: str, height: float) -> None:
     )
 
 
-def _link_rate(run: Run) -> list[tuple[float, int]]:
+def _link_rate(run: RunData) -> list[tuple[float, int]]:
     """The rate at which the bottleneck can send, from each of these times on."""
     return run.scenario.rate_over_time(_BINS)
 
 
-def _mark_changes(panels: list[Axes], run: Run) -> None:
+def _mark_changes(panels: list[Axes], run: RunData) -> None:
     """A thin line wherever the path changes."""
     for time, _ in run.scenario.changes:
         for panel in panels:
             panel.axvline(time, color=_GREY, linestyle=":", linewidth=0.9, zorder=1)
 
 
-def _draw_equal_share(panel: Axes, run: Run, edges: Values, rates: dict[str, Values]) -> None:
+def _draw_equal_share(panel: Axes, run: RunData, edges: Values, rates: dict[str, Values]) -> None:
     """What each flow would get of the link, were it shared equally by those that are there."""
     if len(run.links) > 1:
         return  # which flows share which link is not told
@@ -414,7 +414,7 @@ def _draw_equal_share(panel: Axes, run: Run, edges: Values, rates: dict[str, Val
     )
 
 
-def _while_active(run: Run) -> pl.DataFrame:
+def _while_active(run: RunData) -> pl.DataFrame:
     """The flows' trace without what follows the last byte of a transfer."""
     trace = run.trace()
     ended = [flow["name"] for flow in run.flows if flow["completion_s"] is not None]
@@ -425,7 +425,7 @@ def _while_active(run: Run) -> pl.DataFrame:
     return trace.filter(still | ~pl.col("flow").is_in(ended))
 
 
-def _until(run: Run, trace: pl.DataFrame) -> float:
+def _until(run: RunData, trace: pl.DataFrame) -> float:
     """Where the picture ends: with the run, or soon after the last of its flows."""
     duration_s = run.metrics["duration_s"]
     if trace.is_empty() or any(flow["completion_s"] is None for flow in run.flows):
@@ -433,14 +433,14 @@ def _until(run: Run, trace: pl.DataFrame) -> float:
     return min(duration_s, float(_column(trace, "time")[-1]) * 1.05)
 
 
-def _edges(run: Run, until: float) -> Values:
+def _edges(run: RunData, until: float) -> Values:
     """The edges of the bins that rates are averaged over: of two round trips at least."""
     round_trips = [flow["rtt_s"]["min"] or 0.0 for flow in run.flows]
     bins = int(min(_BINS, max(until / max(2 * max(round_trips), 1e-6), 1)))
     return np.linspace(0, until, bins + 1)
 
 
-def _rates(run: Run, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
+def _rates(run: RunData, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
     """Each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
     last = (
         float(_column(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]

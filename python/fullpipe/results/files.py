@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import secrets
 import shutil
@@ -16,9 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
-
-    from fullpipe._core import Scenario
-    from fullpipe.run import Run
 
 
 @contextmanager
@@ -109,36 +104,6 @@ def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Itera
         raise
 
 
-def write_run(run: Run, directory: Path) -> None:
-    """Writes what is kept of a run into an existing directory."""
-    (directory / "scenario.toml").write_text(run.scenario.source, encoding="utf-8")
-    (directory / "resolved.toml").write_text(run.scenario.to_toml(), encoding="utf-8")
-    (directory / "metrics.json").write_text(
-        json.dumps(run.metrics, indent=2) + "\n", encoding="utf-8"
-    )
-    if run.has_trace:
-        write_parquet(run.trace("flows"), directory / "trace.parquet")
-        write_parquet(run.trace("links"), directory / "links.parquet")
-        write_parquet(run.trace("transitions"), directory / "transitions.parquet")
-        for table in ("responses", "workloads", "transfers"):
-            if table in run.tables:
-                write_parquet(run.trace(table), directory / f"{table}.parquet")
-        run.plot(directory / "picture.png")
-
-
-RUNNERS = "runners.json"
-"""In a directory of one scenario on several runners: which they are, in their order; each has a folder of its name."""
-
-
-def write_runs(runs: Sequence[Run], directory: Path) -> None:
-    """Writes what is kept of runs of one scenario on several runners into an existing directory."""
-    for run in runs:
-        (directory / run.runner).mkdir()
-        write_run(run, directory / run.runner)
-    about = {"runners": [run.runner for run in runs]}
-    (directory / RUNNERS).write_text(json.dumps(about) + "\n", encoding="utf-8")
-
-
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Writes a frame as Parquet.
 
@@ -182,15 +147,3 @@ def scan_parquet(paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]
 def plain_path(path: str | os.PathLike[str]) -> str:
     """A path that polars takes as it is: a relative one that begins with `~` or `s3:` would mean another place."""
     return os.path.abspath(path)  # noqa: PTH100  (resolve() would follow links)
-
-
-def suited_interval(scenario: Scenario) -> str:
-    """The interval between two rows of a trace that shows every round trip of a minute and stays small for an hour.
-
-    About 6000 rows a flow and at most some 3 million in all, rounded to 1, 2 or 5 times a power of ten.
-    """
-    rows = min(6_000, 3_000_000 / max(len(scenario.flows), 1))
-    exact = max(scenario.duration_s / rows, 1e-6)
-    power = 10 ** math.floor(math.log10(exact))
-    step = next(step for step in (1, 2, 5, 10) if step * power >= exact * 0.999)
-    return f"{round(step * power * 1e6)}us"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from fullpipe.report.kept import short
 from fullpipe.report.model import Number, Section, Table
 from fullpipe.report.values import shown, titled
+from fullpipe.results.words import short
 from fullpipe.stats import medians
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fullpipe.metrics import DecadeMetrics, FlowMetrics, LinkMetrics
-    from fullpipe.run import Run
+    from fullpipe.run_data import RunData
 
 _MOST_FLOWS = 20
 NONE = "–"
@@ -45,7 +45,7 @@ _SPARE = (
 _SHORT = {"receive_window": "rwnd", "application": "app"}
 
 
-def show(runs: Sequence[Run], console: Console, walls_s: Sequence[float]) -> None:
+def show(runs: Sequence[RunData], console: Console, walls_s: Sequence[float]) -> None:
     """Prints the tables, with a line a runner of each flow, and a line about each run, with the real time it took."""
     narrowed = _tables(runs, console)
     console.print("")
@@ -61,7 +61,7 @@ def show(runs: Sequence[Run], console: Console, walls_s: Sequence[float]) -> Non
         console.print("columns without room are left out; see --json", style="dim")
 
 
-def text(run: Run) -> str:
+def text(run: RunData) -> str:
     """The tables as plain text."""
     from rich.console import Console
 
@@ -71,7 +71,7 @@ def text(run: Run) -> str:
     return "\n".join(line.rstrip() for line in printed.get().splitlines())
 
 
-def _tables(runs: Sequence[Run], console: Console) -> bool:
+def _tables(runs: Sequence[RunData], console: Console) -> bool:
     """Prints them; whether columns had to be left out."""
     each = len(runs[0].flows) <= _MOST_FLOWS
     narrowed = False
@@ -95,7 +95,7 @@ def _tables(runs: Sequence[Run], console: Console) -> bool:
     return narrowed
 
 
-def _table_of(what: str, runs: Sequence[Run]) -> Table:
+def _table_of(what: str, runs: Sequence[RunData]) -> Table:
     """With a column that tells the runs apart, if there are several."""
     table = make_table(what)
     if len(runs) > 1:
@@ -103,7 +103,7 @@ def _table_of(what: str, runs: Sequence[Run]) -> Table:
     return table
 
 
-def _heads(name: str, runs: Sequence[Run]) -> Iterator[tuple[Run, list[Text]]]:
+def _heads(name: str, runs: Sequence[RunData]) -> Iterator[tuple[RunData, list[Text]]]:
     """Of the rows of one flow or link, one a run: what stands in front of the numbers; the name at the first one."""
     for number, run in enumerate(runs):
         yield (
@@ -112,7 +112,7 @@ def _heads(name: str, runs: Sequence[Run]) -> Iterator[tuple[Run, list[Text]]]:
         )
 
 
-def _flows(runs: Sequence[Run]) -> Table:
+def _flows(runs: Sequence[RunData]) -> Table:
     """A line a flow and run."""
     flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
@@ -160,7 +160,7 @@ def _flows(runs: Sequence[Run]) -> Table:
     return table
 
 
-def _algorithms(runs: Sequence[Run]) -> Table:
+def _algorithms(runs: Sequence[RunData]) -> Table:
     """A line an algorithm and run, for runs with more flows than fit; delays are medians of the flows' means."""
     flows = [flow for run in runs for flow in run.flows]
     unit, scale = rate_unit(flow["goodput_bps"] for flow in flows)
@@ -191,7 +191,7 @@ def _algorithms(runs: Sequence[Run]) -> Table:
     return table
 
 
-def _responses(runs: Sequence[Run]) -> Table:
+def _responses(runs: Sequence[RunData]) -> Table:
     """A line a flow whose application asks, and run."""
     table = _table_of("flow", runs)
     number_columns(table, "answers", "time ms\nmean", "\np50", "\np95", "\np99", "\nmax")
@@ -206,7 +206,7 @@ def _responses(runs: Sequence[Run]) -> Table:
     return table
 
 
-def _workloads(runs: Sequence[Run]) -> Table:
+def _workloads(runs: Sequence[RunData]) -> Table:
     """A line a workload and run: how many flows, how long they took, and what all of them met."""
     unit, scale = rate_unit(each["goodput_bps"] for run in runs for each in run.workloads)
     table = _table_of("flows", runs)
@@ -242,7 +242,7 @@ def _workloads(runs: Sequence[Run]) -> Table:
     return table
 
 
-def _slowdowns(runs: Sequence[Run]) -> Table:
+def _slowdowns(runs: Sequence[RunData]) -> Table:
     """A line a decade of sizes, workload and run: by how much longer the flows took than alone."""
     table = _table_of("slowdown of flows", runs)
     number_columns(table, "\nflows", "\nmean", "\np50", "\np95", "\np99", "SRPT\nmean", "PS\nmean")
@@ -266,11 +266,11 @@ def _slowdowns(runs: Sequence[Run]) -> Table:
     return table
 
 
-def _decades(run: Run, number: int) -> list[DecadeMetrics]:
+def _decades(run: RunData, number: int) -> list[DecadeMetrics]:
     return run.workloads[number]["slowdown"]["decades"]
 
 
-def _links(runs: Sequence[Run], every: Sequence[Run]) -> Table:
+def _links(runs: Sequence[RunData], every: Sequence[RunData]) -> Table:
     """A line a link and run that has it; of which run, if that is one of several."""
     table = _table_of(f"link, {runs[0].runner}" if len(runs) == 1 < len(every) else "link", runs)
     links = [link for run in runs for link in run.links]
@@ -311,7 +311,7 @@ def _links(runs: Sequence[Run], every: Sequence[Run]) -> Table:
     return table
 
 
-def _facts(run: Run, wall_s: float, several: bool) -> str:
+def _facts(run: RunData, wall_s: float, several: bool) -> str:
     metrics = run.metrics
     facts = [*([f"on {run.runner}"] if several or run.runner != "sim" else []), f"seed {run.seed}"]
     if len(run.flows) > 1 and metrics["jain"] is not None:

@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import polars as pl
 
-from fullpipe import __version__
-from fullpipe.results import RUNNERS, fresh_file, read_parquet
+from fullpipe._core import __version__
+from fullpipe.results.files import fresh_file, read_parquet
+from fullpipe.results.model import RUNNERS
+from fullpipe.results.words import first_comment
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator
 
     from fullpipe.metrics import FlowMetrics, Metrics
-    from fullpipe.run import Run
+    from fullpipe.run_data import RunData
 
 Form = Literal["json", "json-seq"]
 
@@ -42,7 +44,7 @@ class QlogError(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """A traced run, finished just now or kept.
+    """A traced run, finished just now or saved.
 
     Attributes:
         metrics: Its metrics.
@@ -64,7 +66,7 @@ class Source:
         return self.metrics["runner"]
 
 
-def of_run(run: Run) -> Source:
+def of_run(run: RunData) -> Source:
     """What a run says of itself.
 
     Raises:
@@ -77,15 +79,13 @@ def of_run(run: Run) -> Source:
     )
 
 
-def of_kept(directory: Path) -> Source:
-    """What `run --out` has kept.
+def of_saved(directory: Path) -> Source:
+    """What `run --out` has saved.
 
     Raises:
         QlogError: When there is no run with a trace.
         OSError: When it can't be read.
     """
-    from fullpipe.report.kept import first_comment
-
     files = [
         directory / name
         for name in ("metrics.json", "trace.parquet", "transitions.parquet", "resolved.toml")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
 
-    from fullpipe.run import Run
+    from fullpipe.run_data import RunData
 
 # One colour for what states have in common: growing green, steady grey, probing for more red,
 # draining blue, a look at the empty path black, repair purple.
@@ -40,7 +40,7 @@ _LEGEND_LINE = 110
 _OTHERS = ("#8C6D31", "#7B4173", "#637939", "#843C39", "#3182BD", "#969696")
 
 
-def stays(run: Run, until: float) -> pl.DataFrame:
+def stays(run: RunData, until: float) -> pl.DataFrame:
     """How long each flow was in which state, and the algorithm of its receiver, if it has one.
 
     Returns:

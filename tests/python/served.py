@@ -39,7 +39,7 @@ IMPORTED = [
     "fullpipe.reproduce.command",
     "fullpipe.sweeps.command",
     "fullpipe.validate.command",
-    "fullpipe.workload.command",
+    "fullpipe.workload.reading",
 ]
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(IMPORTED)

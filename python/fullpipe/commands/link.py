@@ -83,8 +83,8 @@ def command(
     """
     import shlex
 
-    from fullpipe.link.command import link
     from fullpipe.link.path import OptionError, path
+    from fullpipe.link.run import link
 
     given = {"rate": rate, "rtt": rtt, "buffer": buffer, "queue": queue, "loss": loss}
     try:

@@ -50,7 +50,10 @@ def command(
 
     For example: fullpipe workload extract monday.pcap.gz -o monday.parquet
     """
-    from fullpipe.workload.command import extract
+    from rich.console import Console
+
+    from fullpipe.workload.reading import extracted, warn
+    from fullpipe.workload.show import told
 
     named = {}
     for part in (columns or "").split(",") if columns else []:
@@ -61,7 +64,7 @@ def command(
             )
         named[key.strip()] = value
     with user_errors():
-        extract(
+        done = extracted(
             captures,
             out,
             idle_s=_span(idle),
@@ -70,3 +73,5 @@ def command(
             addresses=addresses,
             columns=named,
         )
+        told(done, Console(highlight=False))
+        warn(done)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fullpipe.errors import user_errors
+from fullpipe.errors import fail, user_errors
 
 
 def command(
@@ -20,7 +20,23 @@ def command(
 
     For example: fullpipe workload fit monday.parquet
     """
-    from fullpipe.workload.command import fit
+    from rich.console import Console
+
+    from fullpipe.workload.fit import TooFewFlowsError, fits
+    from fullpipe.workload.flows import read
+    from fullpipe.workload.reading import flows_of, warn
+    from fullpipe.workload.show_fit import record, show
 
     with user_errors():
-        fit(flows, as_json=as_json)
+        with flows_of(flows) as (file, extracted):
+            sizes = read(file)["bytes"].cast(float).to_numpy()
+        try:
+            found = fits(sizes)
+        except TooFewFlowsError as error:
+            fail(f"{flows}: {error}\n  fix: name a file of more flows, or write a law by hand")
+        if as_json:
+            print(record(found, len(sizes)))
+        else:
+            show(found, len(sizes), Console(highlight=False))
+        if extracted is not None:
+            warn(extracted)

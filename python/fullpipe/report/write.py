@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import shutil
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -77,7 +77,7 @@ def make(report: Report, form: Form, target: Path) -> Path:
     Raises:
         OSError: When it can't be written.
     """
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         _write(report, form, aside)

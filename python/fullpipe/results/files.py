@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from contextlib import contextmanager, suppress
@@ -14,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import polars as pl
+
+RUNNERS = "runners.json"
+"""In a directory of one scenario on several runners: which they are, in their order; each has a folder of its name."""
 
 
 @contextmanager
@@ -38,7 +40,7 @@ def fresh_directory(path: str | os.PathLike[str], called: str | None = None) -> 
             f"{called} exists already; name a new directory, results are never overwritten"
         )
     final = target.resolve()
-    aside = final.with_name(f".{final.name}.{secrets.token_hex(4)}")
+    aside = final.with_name(f".{final.name}.{os.urandom(4).hex()}")
     try:
         with parents(aside):
             try:
@@ -90,7 +92,7 @@ def fresh_file(path: str | os.PathLike[str], called: str | None = None) -> Itera
         raise FileExistsError(
             f"{called} exists already; name a new file, results are never overwritten"
         )
-    aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+    aside = target.with_name(f".{target.name}.{os.urandom(4).hex()}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         aside.touch()

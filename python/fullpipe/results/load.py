@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from fullpipe import _core
-from fullpipe.results.model import RUNNERS, NoResultsError
+from fullpipe.results.files import RUNNERS
+from fullpipe.results.model import NoResultsError
 from fullpipe.results.single import load_run, load_runs
 from fullpipe.results.study import load_study
 from fullpipe.results.sweep import load_comparison, load_sweep

@@ -13,9 +13,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-RUNNERS = "runners.json"
-"""In a directory of one scenario on several runners: which they are, in their order; each has a folder of its name."""
-
 RUNNER = "runner"
 """Among a point's settings, which else are keys of scenarios: what it was run on."""
 

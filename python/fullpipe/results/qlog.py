@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from fullpipe._core import __version__
-from fullpipe.results.files import fresh_file, read_parquet
-from fullpipe.results.model import RUNNERS
+from fullpipe.results.files import RUNNERS, fresh_file, read_parquet
 from fullpipe.results.words import first_comment
 
 if TYPE_CHECKING:

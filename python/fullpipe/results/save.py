@@ -6,8 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING
 
-from fullpipe.results.files import write_parquet
-from fullpipe.results.model import RUNNERS
+from fullpipe.results.files import RUNNERS, write_parquet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

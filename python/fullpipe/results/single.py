@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from fullpipe.results.model import RUNNER, RUNNERS, Point, Results, Series
+from fullpipe.results.files import RUNNERS
+from fullpipe.results.model import RUNNER, Point, Results, Series
 from fullpipe.results.rows import rows_of
 from fullpipe.results.words import read_json, replay, titled
 

@@ -21,7 +21,7 @@ def load_sweep(directory: Path) -> Results:
     """What `sweep` saves: a point a combination of values and runner."""
     about = read_json(directory / "sweep.json")
     runners: list[str] = about.get("runners", ["sim"])
-    rows = _rows(directory, runners, about["points"])
+    rows = _rows(directory, about, runners)
     axes = [Axis(axis["key"], tuple(map(str, axis["values"]))) for axis in about["axes"]]
     points = _points(rows, axes, directory, about["points"], runners)
     title, rest = titled(about["scenario"], about["file"])
@@ -38,8 +38,8 @@ def load_sweep(directory: Path) -> Results:
     )
 
 
-def _rows(directory: Path, runners: list[str], count: int) -> pl.DataFrame:
-    """The rows of all shards; a point on each runner is a point of its own, of `count` a runner."""
+def _rows(directory: Path, about: dict[str, Any], runners: list[str]) -> pl.DataFrame:
+    """The rows of all shards; a point on each runner is a point of its own."""
     files = sorted(
         file for file in (directory / "runs").glob("*.parquet") if not file.name.startswith(".")
     )
@@ -50,7 +50,7 @@ def _rows(directory: Path, runners: list[str], count: int) -> pl.DataFrame:
     rows = pl.concat([read_parquet(file) for file in files], how="diagonal_relaxed")
     if len(runners) > 1:
         place = pl.col("runner").replace_strict(runners, range(len(runners)), return_dtype=pl.Int64)
-        rows = rows.with_columns(point=pl.col("point") + place * count)
+        rows = rows.with_columns(point=pl.col("point") + place * about["points"])
     return rows.sort("point", "seed", "flow_index")
 
 

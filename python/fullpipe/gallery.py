@@ -24,7 +24,7 @@ from fullpipe.results import suited_interval
 from fullpipe.results.rows import rows_of
 from fullpipe.results.words import first_comment
 from fullpipe.run import load, run
-from fullpipe.view.table import text
+from fullpipe.view.run import text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -9,7 +9,7 @@ from rich.console import Console
 
 import fullpipe
 from fullpipe.view.plot import picture
-from fullpipe.view.table import show
+from fullpipe.view.run import show
 
 ROOT = Path(__file__).parents[2]
 

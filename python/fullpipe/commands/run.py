@@ -195,8 +195,7 @@ def _show(
 ) -> None:
     from rich.console import Console
 
-    from fullpipe.view.scenario import show_scenario
-    from fullpipe.view.table import show
+    from fullpipe.view.run import show, show_scenario
 
     console = Console(highlight=False)
     show_scenario(runs[0].scenario, console)

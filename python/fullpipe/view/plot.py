@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
 from matplotlib.figure import Figure
 
 from fullpipe.view import states
+from fullpipe.view.axes import ABOVE, COLOURS, GREY, draw_line, dress, numbers
+from fullpipe.view.plot_links import BINS, draw_equal_share, draw_link_rate, draw_queue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,21 +21,6 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-# Okabe and Ito's colours, which differ for every kind of colour vision; without yellow, too pale on
-# white. https://jfly.uni-koeln.de/color/
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-_GREY = "#666666"
-# Lines of the links' queues.
-_QUEUES = ((_GREY, "-"), ("#000000", "--"), ("#999999", "-"), ("#000000", ":"))
-_POINTS = 800
-_BINS = 200
-# Where a legend lies: above its panel, beside the title.
-_ABOVE: dict[str, Any] = {
-    "loc": "lower right",
-    "bbox_to_anchor": (1, 1),
-    "borderaxespad": 0.2,
-    "frameon": False,
-}
 # Characters in a line of the title.
 _TITLE = 95
 
@@ -70,7 +57,7 @@ def picture(run: RunData) -> Figure:
     edges = _edges(run, until)
     rates = _rates(run, trace, edges)
     size = _Size("MB", 1e6) if _most(trace, "cwnd") >= 3e6 else _Size("kB", 1e3)
-    few = len(run.flows) <= len(_COLOURS)
+    few = len(run.flows) <= len(COLOURS)
     stays = states.stays(run, until) if few else pl.DataFrame()
     figure, panels, band = _layout(0 if stays.is_empty() else stays["flow"].n_unique(), run)
     _dress(figure, panels, run, few, size.unit)
@@ -80,10 +67,10 @@ def picture(run: RunData) -> Figure:
         _draw_algorithms(panels, trace, run, edges, rates, size.bytes)
     if panels.queue is not None:
         if few:
-            _draw_link_rate(panels.rate, run)
+            draw_link_rate(panels.rate, run)
         else:
-            _draw_equal_share(panels.rate, run, edges, rates)
-        _draw_queue(panels.queue, run, until)
+            draw_equal_share(panels.rate, run, edges, rates)
+        draw_queue(panels.queue, run, until)
     if panels.active is not None:
         _draw_active(panels.active, run, until)
     _mark_changes(panels.shown(), run)
@@ -93,7 +80,7 @@ def picture(run: RunData) -> Figure:
     handles, labels = panels.rtt.get_legend_handles_labels()
     # Beside the first panel's title, which is short, and so below that of the picture, which may be
     # long.
-    panels.window.legend(handles, labels, **_ABOVE, ncols=4)
+    panels.window.legend(handles, labels, **ABOVE, ncols=4)
     return figure
 
 
@@ -103,9 +90,9 @@ def _workloads_alone(run: RunData) -> Figure:
     figure = Figure(figsize=(10, 5.4), dpi=110, layout="constrained")
     active, queue = figure.subplots(2, 1, sharex=True)
     _title(figure, run)
-    _plain(queue, "queue", "packets")
+    dress(queue, "queue", "packets")
     _draw_active(active, run, until)
-    _draw_queue(queue, run, until)
+    draw_queue(queue, run, until)
     _mark_changes([active, queue], run)
     _fit([active, queue], until)
     queue.set_xlabel("time, s")
@@ -113,13 +100,13 @@ def _workloads_alone(run: RunData) -> Figure:
 
 
 def _draw_active(panel: Axes, run: RunData, until: float) -> None:
-    _plain(panel, "flows under way", "flows")
+    dress(panel, "flows under way", "flows")
     rows = run.trace("workloads").filter(pl.col("time") <= until)
-    for workload, colour in zip(run.workloads, _COLOURS, strict=False):
+    for workload, colour in zip(run.workloads, COLOURS, strict=False):
         own = rows.filter(pl.col("workload") == workload["name"])
         label = f"{workload['name']} ({workload['cc']})"
-        _draw_line(panel, _column(own, "time"), _column(own, "active"), colour, label)
-    panel.legend(**_ABOVE, ncols=4, fontsize="small")
+        draw_line(panel, numbers(own, "time"), numbers(own, "active"), colour, label)
+    panel.legend(**ABOVE, ncols=4, fontsize="small")
 
 
 def _fit(panels: list[Axes], until: float) -> None:
@@ -167,19 +154,12 @@ def _dress(figure: Figure, panels: _Panels, run: RunData, few: bool, size: str) 
     if panels.queue is not None:
         titles[panels.queue] = ("queue", "packets")
     for panel, (title, unit) in titles.items():
-        _plain(panel, title, unit)
+        dress(panel, title, unit)
 
 
 def _title(figure: Figure, run: RunData) -> None:
     title = fill(f"{run.scenario.title or run.scenario.file}, seed {run.seed}", _TITLE)
     figure.suptitle(title, x=0.01, ha="left", weight="bold")
-
-
-def _plain(panel: Axes, title: str, unit: str) -> None:
-    panel.set_title(title, loc="left", fontsize="medium")
-    panel.set_ylabel(unit)
-    panel.grid(color="#dddddd", linewidth=0.6)
-    panel.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_flows(
@@ -191,62 +171,22 @@ def _draw_flows(
     size: float,
 ) -> None:
     """A colour a flow."""
-    for flow, colour in zip(run.flows, _COLOURS, strict=False):
+    for flow, colour in zip(run.flows, COLOURS, strict=False):
         rows = trace.filter(pl.col("flow") == flow["name"])
         if rows.is_empty():
             continue
-        time = _column(rows, "time")
+        time = numbers(rows, "time")
         label = (
             flow["name"]
             if flow["name"].startswith(flow["cc"])
             else f"{flow['name']} ({flow['cc']})"
         )
-        _draw_line(panels.window, time, _column(rows, "inflight") / size, colour, pale=True)
-        _draw_line(panels.window, time, _column(rows, "cwnd") / size, colour)
-        _draw_line(panels.rtt, time, _column(rows, "rtt") * 1e3, colour, label)
+        draw_line(panels.window, time, numbers(rows, "inflight") / size, colour, pale=True)
+        draw_line(panels.window, time, numbers(rows, "cwnd") / size, colour)
+        draw_line(panels.rtt, time, numbers(rows, "rtt") * 1e3, colour, label)
         panels.rate.plot(
             (edges[:-1] + edges[1:]) / 2, rates[flow["name"]] / 1e6, color=colour, linewidth=1.2
         )
-
-
-def _draw_line(
-    panel: Axes,
-    time: Values,
-    values: Values,
-    colour: str,
-    label: str = "",
-    *,
-    pale: bool = False,
-    style: str = "-",
-) -> None:
-    """A line; one of too many points is that of their means, in a band from the least to the most."""
-    known = np.isfinite(values)
-    time, values = time[known], values[known]
-    size = len(values) // _POINTS
-    if size >= 4:
-        whole = len(values) // size * size  # the last few points, less than a bucket, are left out
-        buckets = values[:whole].reshape(-1, size)
-        time, values = time[:whole].reshape(-1, size).mean(axis=1), buckets.mean(axis=1)
-        if not pale:
-            panel.fill_between(
-                time,
-                buckets.min(axis=1),
-                buckets.max(axis=1),
-                color=colour,
-                alpha=0.22,
-                linewidth=0,
-                zorder=1.5,
-            )
-    alpha, width = (0.4, 0.9) if pale else (1.0, 1.2)
-    panel.plot(
-        time,
-        values,
-        color=colour,
-        linestyle=style,
-        label=label or "_",
-        alpha=alpha,
-        linewidth=width,
-    )
 
 
 def _draw_algorithms(
@@ -259,7 +199,7 @@ def _draw_algorithms(
 ) -> None:
     """A colour an algorithm."""
     middles = (edges[:-1] + edges[1:]) / 2
-    for cc, colour in zip(sorted({flow["cc"] for flow in run.flows}), _COLOURS, strict=False):
+    for cc, colour in zip(sorted({flow["cc"] for flow in run.flows}), COLOURS, strict=False):
         flows = [flow["name"] for flow in run.flows if flow["cc"] == cc]
         rows = trace.filter(pl.col("flow").is_in(flows))
         _draw_band(
@@ -304,114 +244,11 @@ def _quantiles(values: list[Values]) -> Values:
     return quantiles
 
 
-def _draw_queue(panel: Axes, run: RunData, until: float) -> None:
-    rows = run.trace("links").filter(pl.col("time") <= until)
-    longest = sorted(run.links, key=lambda link: link["queue_delay_s"]["mean"] or 0.0)[
-        -len(_QUEUES) :
-    ]
-    # In the scenario's order.
-    for link, (colour, style) in zip(
-        [link for link in run.links if link in longest], _QUEUES, strict=False
-    ):
-        own = rows.filter(pl.col("link") == link["name"])
-        _draw_line(
-            panel,
-            _column(own, "time"),
-            _column(own, "queue_packets"),
-            colour,
-            link["name"],
-            style=style,
-        )
-    whose = "at the bottleneck"
-    if len(run.links) > 1:
-        whose = (
-            "at each link"
-            if len(longest) == len(run.links)
-            else f"at the {len(longest)} links that wait longest"
-        )
-        panel.legend(**_ABOVE, ncols=len(longest), fontsize="small")
-    # Of all links together.
-    sums = rows.group_by("time", maintain_order=True).agg(pl.col("drops", "marks").sum())
-    time = _column(sums, "time")
-    for column, height, colour in (("drops", 0.965, "#D55E00"), ("marks", 0.905, "#0072B2")):
-        times = time[1:][np.diff(_column(sums, column)) > 0]
-        if len(times):
-            ticks = np.unique(np.round(times / until * 2000)) / 2000 * until
-            where = panel.get_xaxis_transform()
-            panel.plot(
-                ticks, np.full(len(ticks), height), "|", color=colour, markersize=7, transform=where
-            )
-    befell = (
-        "dropped (orange) and marked (blue)"
-        if any(link["marks"] for link in run.links)
-        else "dropped"
-    )
-    it = "it" if len(run.links) == 1 else "one of them"
-    panel.set_title(
-        f"queue {whose}; ticks: when {it} {befell} packets", loc="left", fontsize="medium"
-    )
-
-
-def _draw_link_rate(panel: Axes, run: RunData) -> None:
-    rates = _link_rate(run)
-    edges = [time for time, _ in rates] + [run.metrics["duration_s"]]
-    heights = [rate / 1e6 for _, rate in rates]
-    panel.stairs(heights, edges, baseline=None, color=_GREY, linestyle="--", linewidth=1, zorder=1)
-    names = {heights[-1]: ["link rate"]}
-    further = run.scenario.links[1:]
-    if further:
-        names = {heights[-1]: [run.links[0]["name"]]}
-        # Those that are much faster would make all else small.
-        for name, rate in further:
-            if rate / 1e6 <= 1.5 * max(heights) and name not in run.scenario.varying_links:
-                names.setdefault(rate / 1e6, []).append(name)
-        for height in list(names)[1:]:
-            panel.axhline(height, color=_GREY, linestyle="--", linewidth=1, zorder=1)
-    for height, those in names.items():
-        _name_rate(panel, ", ".join(those), height)
-
-
-def _name_rate(panel: Axes, name: str, height: float) -> None:
-    panel.annotate(
-        name,
-        (1, height),
-        xycoords=panel.get_yaxis_transform(),
-        xytext=(-2, 3),
-        textcoords="offset points",
-        ha="right",
-        color=_GREY,
-        fontsize="small",
-    )
-
-
-def _link_rate(run: RunData) -> list[tuple[float, int]]:
-    """The rate at which the bottleneck can send, from each of these times on."""
-    return run.scenario.rate_over_time(_BINS)
-
-
 def _mark_changes(panels: list[Axes], run: RunData) -> None:
     """A thin line wherever the path changes."""
     for time, _ in run.scenario.changes:
         for panel in panels:
-            panel.axvline(time, color=_GREY, linestyle=":", linewidth=0.9, zorder=1)
-
-
-def _draw_equal_share(panel: Axes, run: RunData, edges: Values, rates: dict[str, Values]) -> None:
-    """What each flow would get of the link, were it shared equally by those that are there."""
-    if len(run.links) > 1:
-        return  # which flows share which link is not told
-    if any(flow["cc"] == "none" for flow in run.flows):
-        return  # the trace does not say when it is there, and it does not share
-    there = np.isfinite(np.stack(list(rates.values()))).sum(axis=0)
-    times, bps = zip(*_link_rate(run), strict=True)
-    capacity = np.array(bps)[np.searchsorted(times, edges[:-1], side="right") - 1] / 1e6
-    shares = np.where(there > 0, capacity / np.maximum(there, 1), np.nan)
-    panel.stairs(shares, edges, baseline=None, color=_GREY, linestyle="--", linewidth=1, zorder=3)
-    panel.set_title(
-        f"{panel.get_title(loc='left')}; dashed: link rate / flows there",
-        loc="left",
-        fontsize="medium",
-    )
+            panel.axvline(time, color=GREY, linestyle=":", linewidth=0.9, zorder=1)
 
 
 def _while_active(run: RunData) -> pl.DataFrame:
@@ -430,38 +267,32 @@ def _until(run: RunData, trace: pl.DataFrame) -> float:
     duration_s = run.metrics["duration_s"]
     if trace.is_empty() or any(flow["completion_s"] is None for flow in run.flows):
         return duration_s
-    return min(duration_s, float(_column(trace, "time")[-1]) * 1.05)
+    return min(duration_s, float(numbers(trace, "time")[-1]) * 1.05)
 
 
 def _edges(run: RunData, until: float) -> Values:
     """The edges of the bins that rates are averaged over: of two round trips at least."""
     round_trips = [flow["rtt_s"]["min"] or 0.0 for flow in run.flows]
-    bins = int(min(_BINS, max(until / max(2 * max(round_trips), 1e-6), 1)))
+    bins = int(min(BINS, max(until / max(2 * max(round_trips), 1e-6), 1)))
     return np.linspace(0, until, bins + 1)
 
 
 def _rates(run: RunData, trace: pl.DataFrame, edges: Values) -> dict[str, Values]:
     """Each flow's delivery rate in each bin, in bit/s; NaN before the flow begins and after it ends."""
     last = (
-        float(_column(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]
+        float(numbers(run.trace("links"), "time")[-1]) if run.links else run.metrics["duration_s"]
     )
     ended = {flow["name"] for flow in run.flows if flow["completion_s"] is not None}
     rates = {flow["name"]: np.full(len(edges) - 1, np.nan) for flow in run.flows}
     groups = trace.select("flow", "time", "delivered").partition_by("flow", as_dict=True)
     for (name,), rows in groups.items():
-        time = _column(rows, "time")
+        time = numbers(rows, "time")
         there = (edges[1:] >= time[0]) & (edges[:-1] <= (time[-1] if name in ended else last))
-        delivered = np.diff(np.interp(edges, time, _column(rows, "delivered")))
+        delivered = np.diff(np.interp(edges, time, numbers(rows, "delivered")))
         rates[name][there] = (delivered * 8 / np.diff(edges))[there]
     return rates
 
 
 def _most(rows: pl.DataFrame, name: str) -> float:
-    values = _column(rows, name)
+    values = numbers(rows, name)
     return float(np.nanmax(values)) if np.isfinite(values).any() else 0.0
-
-
-def _column(rows: pl.DataFrame, name: str) -> Values:
-    """A column as floats, NaN for none and for "without limit" (2^62 and more)."""
-    values = rows[name].cast(pl.Float64).to_numpy()
-    return np.where(values < 2.0**62, values, np.nan)

@@ -17,8 +17,8 @@ from conftest import SCENARIO
 from fullpipe.conformance import conformance
 from fullpipe.report import Form, write_report
 from fullpipe.report.build import build
+from fullpipe.report.downsample import downsampled
 from fullpipe.report.model import Code, Heat, Lines, Number, Table, Text, Timeline
-from fullpipe.report.thin import thinned
 from fullpipe.results.load import load
 from fullpipe.results.words import spans
 from sweep_dir import write_sweep
@@ -218,13 +218,15 @@ def test_thinning_keeps_the_least_and_the_greatest_and_leaves_gaps_out() -> None
     x = np.arange(100_000.0)
     y = np.sin(x / 700)
     y[34_567], y[71_234], y[50] = 9.0, -9.0, np.nan
-    few_x, few_y = thinned(x, y, 500)
+    few_x, few_y = downsampled(x, y, 500)
     assert len(few_x) == len(few_y) <= 500
     assert (np.diff(few_x) > 0).all()
     assert (few_y.max(), few_y.min()) == (9.0, -9.0)
     assert np.isin(few_x, x).all()
     assert (few_x[0], few_x[-1]) == (x[0], x[-1])
-    assert thinned(x[:100], y[:100], 500)[0].tolist() == [each for each in range(100) if each != 50]
+    assert downsampled(x[:100], y[:100], 500)[0].tolist() == [
+        each for each in range(100) if each != 50
+    ]
 
 
 def test_a_page_needs_nothing_else_and_cannot_be_broken_by_what_is_in_it(tmp_path: Path) -> None:

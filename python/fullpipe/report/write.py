@@ -100,11 +100,11 @@ def _write(report: Report, form: Form, target: Path) -> None:
 
             target.write_text(page(report), encoding="utf-8")
         case Form.PDF:
-            from fullpipe.report.paper import write_pdf
+            from fullpipe.report.static import write_pdf
 
             write_pdf(report, target)
         case Form.PNG:
-            from fullpipe.report.paper import write_pictures
+            from fullpipe.report.static import write_pictures
 
             write_pictures(report, target, "png")
         case Form.MD:

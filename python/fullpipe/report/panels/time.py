@@ -1,4 +1,4 @@
-"""Runs over time, thinned out so that the page stays small."""
+"""Runs over time, downsampled out so that the page stays small."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from fullpipe.report.downsample import downsampled
 from fullpipe.report.model import Line, Lines, Recorded, Section, Timeline
-from fullpipe.report.thin import thinned
 from fullpipe.report.values import shown
 from fullpipe.results import read_parquet
 from fullpipe.stats import convergence, jain_over_time, quantity, rates_per_window
@@ -125,7 +125,7 @@ def _panel(title: str, unit: str, lines: list[Line], points: int) -> Lines:
 
 
 def _thin(line: Line, points: int) -> Line:
-    x, y = thinned(line.x, line.y, points)
+    x, y = downsampled(line.x, line.y, points)
     return Line(line.label, x, y)
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     Values = NDArray[np.float64]
 
 
-def thinned(x: Values, y: Values, points: int) -> tuple[Values, Values]:
+def downsampled(x: Values, y: Values, points: int) -> tuple[Values, Values]:
     """At most so many of the points, the least and greatest among them; those that are not finite are left out."""
     known = np.isfinite(x) & np.isfinite(y)
     x, y = np.ascontiguousarray(x[known]), np.ascontiguousarray(y[known])

@@ -16,7 +16,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from fullpipe import __version__, _core
+from fullpipe import _core
+from fullpipe._core import __version__
 from fullpipe.checks.judge import judged
 from fullpipe.checks.show import measured
 from fullpipe.report.html import asset, document

@@ -28,14 +28,16 @@ def command(
 
     For example: fullpipe report results/first
     """
+    from fullpipe.fleet.report import build, is_fleet
     from fullpipe.results.model import NoResultsError
 
     if len(directories) > 1:
         fix = "make one of each; arms of a fleet are put side by side by one `fleet ingest`, with an --arm each"
         fail(f"{len(directories)} directories, and a report is of one\n  fix: {fix}")
+    (directory,) = directories
     with user_errors():
         try:
-            made = write_report(directories[0], form, out)
+            made = write_report(directory, form, out, build if is_fleet(directory) else None)
         except NoResultsError as error:
             fail(error)
     typer.echo(f"{made}")

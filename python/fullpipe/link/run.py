@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from fullpipe import Scenario
+    from fullpipe._core import Scenario
 
 
 def link(

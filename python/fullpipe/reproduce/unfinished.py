@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
-from fullpipe import __version__
+from fullpipe._core import __version__
 from fullpipe.reproduce.runner import Sample
 from fullpipe.results import parents
 from fullpipe.sweeps.plan import build

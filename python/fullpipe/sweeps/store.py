@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fullpipe import __version__, _core
+from fullpipe import _core
+from fullpipe._core import __version__
 from fullpipe.frame import series
 from fullpipe.results import fresh_directory, write_parquet
 from fullpipe.sweeps.plan import FORMAT, build

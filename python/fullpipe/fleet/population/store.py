@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from fullpipe import __version__
+from fullpipe._core import __version__
 from fullpipe.fleet import store as tables
 from fullpipe.fleet.population.recipe import FORMAT, Recipe
 from fullpipe.frame import series

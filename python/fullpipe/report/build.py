@@ -1,4 +1,4 @@
-"""Makes a report of kept results: which panels there are, in which order."""
+"""Makes a report of saved results: which panels there are, in which order."""
 
 from __future__ import annotations
 

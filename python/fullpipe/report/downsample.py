@@ -20,5 +20,5 @@ def downsampled(x: Values, y: Values, points: int) -> tuple[Values, Values]:
         return x, y
     from tsdownsample import MinMaxLTTBDownsampler
 
-    kept = MinMaxLTTBDownsampler().downsample(x, y, n_out=points)  # type: ignore[no-untyped-call]
-    return x[kept], y[kept]
+    chosen = MinMaxLTTBDownsampler().downsample(x, y, n_out=points)  # type: ignore[no-untyped-call]
+    return x[chosen], y[chosen]

@@ -1,4 +1,4 @@
-"""What panels take from kept results: numbers by point, contender and seed."""
+"""What panels take from saved results: numbers by point, contender and seed."""
 
 from __future__ import annotations
 

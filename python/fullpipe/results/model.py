@@ -82,7 +82,7 @@ class Results:
             nested ones with dots.
         axes: What was swept.
         points: Each combination, by its number.
-        series: The traces that were kept.
+        series: The traces that were saved.
         scenarios: The texts that were run, by name.
         published: The cells and claims of a reproduced study, as `table.json` has them.
     """

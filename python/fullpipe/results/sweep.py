@@ -108,17 +108,19 @@ def load_comparison(directory: Path) -> Results:
     parts = [(part, load_sweep(directory / part)) for part in ("alone", "together")]
     rows, series = [], []
     points: dict[int, Point] = {}
-    for part, kept in parts:
+    for part, results in parts:
         first = max(points, default=-1) + 1
-        rows.append(kept.rows.with_columns(pl.col("point") + first))
-        for number, point in kept.points.items():
+        rows.append(results.rows.with_columns(pl.col("point") + first))
+        for number, point in results.points.items():
             cc = point.settings.get("flow.0.cc")
             settings = {"case": part, **({RUNNER: point.runner} if point.runner else {})}
             label = f"{cc} alone" if cc else part
             points[first + number] = replace(
                 point, number=first + number, label=label, settings=settings
             )
-        series += [replace(each, point=points[first + each.point.number]) for each in kept.series]
+        series += [
+            replace(each, point=points[first + each.point.number]) for each in results.series
+        ]
     _, alone = parts[0]
     facts = [
         ("Command", about["command"]),
@@ -137,7 +139,7 @@ def load_comparison(directory: Path) -> Results:
         [],
         points,
         series,
-        {part: text for part, kept in parts for text in kept.scenarios.values()},
+        {part: text for part, results in parts for text in results.scenarios.values()},
     )
 
 

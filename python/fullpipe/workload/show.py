@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NAMES = tuple(f"p{share * 100:g}" for share in SHARES)
 
 
-def told(extracted: Extracted, console: Console) -> None:
+def show_extracted(extracted: Extracted, console: Console) -> None:
     """Prints what an extraction found, and what it could not read."""
     about = extracted.about
     for source in about["sources"]:

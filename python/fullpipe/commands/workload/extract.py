@@ -53,7 +53,7 @@ def command(
     from rich.console import Console
 
     from fullpipe.workload.reading import extracted, warn
-    from fullpipe.workload.show import told
+    from fullpipe.workload.show import show_extracted
 
     named = {}
     for part in (columns or "").split(",") if columns else []:
@@ -73,5 +73,5 @@ def command(
             addresses=addresses,
             columns=named,
         )
-        told(done, Console(highlight=False))
+        show_extracted(done, Console(highlight=False))
         warn(done)

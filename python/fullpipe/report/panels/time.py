@@ -32,7 +32,7 @@ _BINS = 300
 
 
 def section(results: Results) -> Section | None:
-    """The traces that were saved; of many the first sixty. What ran on several runners is one, lines over each other."""
+    """The traces that were saved; of many the first sixty. Of several runners lines lie over each other."""
     if not results.series:
         return None
     together: dict[object, list[Series]] = defaultdict(list)

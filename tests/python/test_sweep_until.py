@@ -91,7 +91,9 @@ def test_with_most_it_ends_and_says_which_points_miss_the_rule(
 def test_it_goes_on_from_what_is_there_and_comes_to_the_same(base: Path, tmp_path: Path) -> None:
     axes = {"path.loss": ["0.01%", "3%"]}
     whole = package.sweep(base, axes, until="ci(goodput) < 4%", out=tmp_path / "whole", trace="off")
-    package.sweep(base, axes, until="ci(goodput) < 4%", most=20, out=tmp_path / "out", trace="off")
+    package.sweep(
+        base, axes, until="ci(goodput) < 4%", max_repeat=20, out=tmp_path / "out", trace="off"
+    )
     assert package.Sweep(tmp_path / "out").seeds == [*range(1, 21)]
     shards = sorted((tmp_path / "out/runs").iterdir())
     shards[-1].unlink()  # as if it had been killed within its second batch

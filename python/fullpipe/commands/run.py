@@ -16,7 +16,6 @@ from fullpipe.progress import Bar
 from fullpipe.results import fresh_directory, fresh_file, save_run, save_runs, suited_interval
 from fullpipe.run import Run, load
 from fullpipe.runners import Runner, chosen
-from fullpipe.sweeps.dataset import Sweep
 
 if TYPE_CHECKING:
     from fullpipe.results.qlog import Form
@@ -101,6 +100,8 @@ def _loaded(
     scenario: Path, point: int | None, seed: int | None, settings: dict[str, str], simulated: bool
 ) -> Scenario:
     """A file's scenario, or that of a sweep's point; a real sender is not given the jitter that the sweep has added."""
+    from fullpipe.sweeps.dataset import Sweep
+
     if (scenario / "sweep.json").exists():
         if point is None:
             fail(f"{scenario} holds a sweep: say which of its points, like --point 0")

@@ -35,16 +35,18 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    if name == "sweep":
-        from fullpipe.sweeps.api import sweep
+if not TYPE_CHECKING:  # to whom any name would be one of ours
 
-        return sweep
-    if name == "Sweep":
-        from fullpipe.sweeps.dataset import Sweep
+    def __getattr__(name: str) -> object:
+        if name == "sweep":
+            from fullpipe.sweeps.api import sweep
 
-        return Sweep
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return sweep
+        if name == "Sweep":
+            from fullpipe.sweeps.dataset import Sweep
+
+            return Sweep
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

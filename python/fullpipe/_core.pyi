@@ -948,7 +948,7 @@ def quantity(text: str) -> tuple[float, Literal["s", "B", "bit/s", "bdp", "packe
     """(number, unit) of a value as `--set` takes it, or None for a word."""
 
 def rows(runs: Sequence[tuple[int, str]]) -> _Rows:
-    """Rows, as the shards of a sweep have them, of runs that another runner than the simulator made.
+    """Rows of runs, named and typed as those of a sweep's shards.
 
     Args:
         runs: The point and :meth:`RunResult.metrics_json` of each.
